@@ -16,10 +16,7 @@ from pathlib import Path
 from types import TracebackType
 
 from desktop_agent.core import events, ops
-from desktop_agent.core.changes.diff import FileDiff
-from desktop_agent.core.changes.hunk_keys import ReviewHunk, all_keys
-from desktop_agent.core.changes.net import NetChange
-from desktop_agent.core.errors import (
+from desktop_agent.core.base.errors import (
     AgentError,
     CredentialsError,
     ProviderError,
@@ -32,8 +29,12 @@ from desktop_agent.core.errors import (
     UsageError,
     WorkspaceError,
 )
+from desktop_agent.core.base.ids import SessionId
+from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.changes.diff import FileDiff
+from desktop_agent.core.changes.hunk_keys import ReviewHunk, all_keys
+from desktop_agent.core.changes.net import NetChange
 from desktop_agent.core.events import Event
-from desktop_agent.core.ids import SessionId
 from desktop_agent.core.live_settings import LiveSettings
 from desktop_agent.core.model import (
     Aborted,
@@ -54,7 +55,6 @@ from desktop_agent.core.model import (
     ToolResult,
     Usage,
 )
-from desktop_agent.core.paths import AppPaths
 from desktop_agent.core.providers.base import Provider
 from desktop_agent.core.providers.scripted import Call, Say, ScriptedProvider, in_order
 from desktop_agent.core.session import Session

@@ -11,21 +11,21 @@ from pathlib import Path, PurePosixPath
 
 from desktop_agent.core import events as ev
 from desktop_agent.core.approvals import Approvals
+from desktop_agent.core.base.clock import Clock
+from desktop_agent.core.base.ids import SessionId
+from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.changes.baseline import Baseline
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.changes.safety import SafetyCopies, SafetyLimits
 from desktop_agent.core.changes.stat_capture import StatCapture
 from desktop_agent.core.child_environment import child_environment, kept_back_from
-from desktop_agent.core.clock import Clock
 from desktop_agent.core.context.guidance import GuidanceReader
 from desktop_agent.core.context.pictures import with_pictures
 from desktop_agent.core.context.tokens import Calibration
 from desktop_agent.core.files import digest_of
-from desktop_agent.core.ids import SessionId
 from desktop_agent.core.jobs.background import Jobs
 from desktop_agent.core.jobs.reports import JobReports
 from desktop_agent.core.model import FileImage
-from desktop_agent.core.paths import AppPaths
 from desktop_agent.core.policy.boundary import Boundary
 from desktop_agent.core.policy.paths import sensitivity
 from desktop_agent.core.processes.limits import CommandLimits

@@ -5,10 +5,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from desktop_agent.core.clock import Clock
-from desktop_agent.core.errors import SessionBusyError
+from desktop_agent.core.base.clock import Clock
+from desktop_agent.core.base.errors import SessionBusyError
+from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.events import JournalEvent
-from desktop_agent.core.ids import SessionId
 from desktop_agent.core.recorder import Sink
 from desktop_agent.core.store.follow import Follower
 from desktop_agent.core.store.lock import is_locked

@@ -18,17 +18,18 @@ from pathlib import Path
 from desktop_agent import __version__
 from desktop_agent.assembly import Assembly, SessionPlan, SessionStorage, SharedTools
 from desktop_agent.core import events as ev
-from desktop_agent.core.clock import Clock, SystemClock
+from desktop_agent.core.base.clock import Clock, SystemClock
+from desktop_agent.core.base.errors import StorageError, UnsafeSettingsError
+from desktop_agent.core.base.ids import SessionId, new_session_id
+from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.base.private_files import close_to_others
+from desktop_agent.core.base.stand_ins import sweep
 from desktop_agent.core.context.packing import system_prompt
 from desktop_agent.core.context.tokens import Calibration
-from desktop_agent.core.errors import StorageError, UnsafeSettingsError
 from desktop_agent.core.export import ExportForm, Progress, export_session
-from desktop_agent.core.ids import SessionId, new_session_id
 from desktop_agent.core.importing import Imported, ImportPlan, import_conversation
 from desktop_agent.core.live_settings import LiveSettings
 from desktop_agent.core.model import ApprovalPolicy, ModelRef, SandboxMode, SessionPurpose
-from desktop_agent.core.paths import AppPaths
-from desktop_agent.core.private_files import close_to_others
 from desktop_agent.core.project_trust import ProjectTrust
 from desktop_agent.core.providers.auth.keys import KeyStore, SystemKeyStore
 from desktop_agent.core.providers.catalog import ProviderCatalog
@@ -45,7 +46,6 @@ from desktop_agent.core.slash.declarations import Declaration
 from desktop_agent.core.slash.live_config import LiveConfig
 from desktop_agent.core.slash.own import declarations_of, read_own_commands
 from desktop_agent.core.slash.parts import Services
-from desktop_agent.core.stand_ins import sweep
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.filing import Filing, file_session

@@ -11,8 +11,9 @@ from typing import TypeVar
 
 from desktop_agent.core import events as ev
 from desktop_agent.core import ops
-from desktop_agent.core.clock import SystemClock
-from desktop_agent.core.ids import SessionId
+from desktop_agent.core.base.clock import SystemClock
+from desktop_agent.core.base.ids import SessionId
+from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.live_settings import LiveSettings
 from desktop_agent.core.model import (
     Allowed,
@@ -27,7 +28,6 @@ from desktop_agent.core.model import (
     ToolUseBlock,
     UserMessage,
 )
-from desktop_agent.core.paths import AppPaths
 from desktop_agent.core.providers.base import Provider
 from desktop_agent.core.providers.scripted import Reply, Script, ScriptedProvider, in_order
 from desktop_agent.core.session import ProviderSource, Session

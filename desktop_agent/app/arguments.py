@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from desktop_agent.core.web_address import address_argument
+from desktop_agent.core.base.web_address import address_argument
 
 NEWEST = ""
 """`--resume` without an id: the last session of the folder, or of all."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Coroutine
 
-from desktop_agent.core.errors import AgentError
+from desktop_agent.core.base.errors import AgentError
 from desktop_agent.ui.banner import Banner
 from desktop_agent.ui.eventloop import TaskSpawner
 

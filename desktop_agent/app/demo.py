@@ -4,7 +4,7 @@ import shutil
 from datetime import datetime
 from pathlib import Path
 
-from desktop_agent.core.paths import AppPaths, resource_path
+from desktop_agent.core.base.paths import AppPaths, resource_path
 
 DEMO_BRANCH = "fix/off-by-one"
 _PROJECT = "pagination"

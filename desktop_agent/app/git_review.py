@@ -12,14 +12,14 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from desktop_agent.core.base.errors import AgentError
+from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.changes.comparing import Comparer
 from desktop_agent.core.changes.hunk_edit import without_hunks
 from desktop_agent.core.changes.hunk_keys import all_keys
 from desktop_agent.core.changes.text import is_binary, line_count
-from desktop_agent.core.errors import AgentError
 from desktop_agent.core.files import digest_of, read_state
 from desktop_agent.core.gitrepo import NoStatus, Repository, find_repository, read_git
-from desktop_agent.core.ids import HunkKey
 from desktop_agent.core.model import ChangeKind, FileChange, FileDiff, FileImage, FileKind
 from desktop_agent.core.ops import WriteFile
 from desktop_agent.ui.review.changed_files import GIT_ID

@@ -11,7 +11,7 @@ from logging.handlers import RotatingFileHandler
 from pathlib import Path
 from typing import Final
 
-from desktop_agent.core.private_files import make_private_file, make_private_folder
+from desktop_agent.core.base.private_files import make_private_file, make_private_folder
 
 _NAME: Final = "desktop-agent.log"
 _MAX_BYTES: Final = 1_000_000
@@ -24,7 +24,7 @@ class _MaskingFormatter(logging.Formatter):
     """Masks the whole of what is written, tracebacks too: the message of an error may quote anything."""
 
     def __init__(self, pattern: str) -> None:
-        from desktop_agent.core.secrets import mask  # here is a thread, which may take its time
+        from desktop_agent.core.base.secrets import mask  # here is a thread, which may take its time
 
         super().__init__(pattern)
         self._mask = mask

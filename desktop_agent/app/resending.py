@@ -5,7 +5,7 @@ import asyncio
 from PySide6.QtCore import QObject
 
 from desktop_agent.core import ops
-from desktop_agent.core.errors import AgentError
+from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.events import ChangesUndone, Notice
 from desktop_agent.core.model import ChangeSelection
 from desktop_agent.ui.bridge import SessionBridge

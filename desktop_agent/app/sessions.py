@@ -12,8 +12,8 @@ from desktop_agent.app.pages import PageLoader
 from desktop_agent.app.unsent import UnsentKeeper
 from desktop_agent.core import events as ev
 from desktop_agent.core import ops
-from desktop_agent.core.errors import AgentError
-from desktop_agent.core.ids import SessionId, new_prompt_id
+from desktop_agent.core.base.errors import AgentError
+from desktop_agent.core.base.ids import SessionId, new_prompt_id
 from desktop_agent.core.model import ApprovalPolicy, ModelRef
 from desktop_agent.core.session import Session
 from desktop_agent.core.store.drafts import session_draft

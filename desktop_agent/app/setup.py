@@ -7,11 +7,11 @@ from pathlib import Path
 from PySide6.QtCore import QObject, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 
-from desktop_agent.core.clock import SystemClock
-from desktop_agent.core.errors import AgentError, CredentialsError
+from desktop_agent.core.base.clock import SystemClock
+from desktop_agent.core.base.errors import AgentError, CredentialsError
+from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.live_settings import LiveSettings, SettingChange
 from desktop_agent.core.model import Rule
-from desktop_agent.core.paths import AppPaths
 from desktop_agent.core.providers.anthropic import AnthropicProvider
 from desktop_agent.core.providers.auth.keys import KEY_VARIABLES, KeyStore, ResolvedKey, resolve_key
 from desktop_agent.core.providers.auth.patience import beside

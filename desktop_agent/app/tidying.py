@@ -9,9 +9,9 @@ from pathlib import Path
 from threading import Event
 from typing import Final
 
-from desktop_agent.core.clock import Clock
-from desktop_agent.core.errors import StorageError
-from desktop_agent.core.private_files import PRIVATE_FILE, make_private_folder
+from desktop_agent.core.base.clock import Clock
+from desktop_agent.core.base.errors import StorageError
+from desktop_agent.core.base.private_files import PRIVATE_FILE, make_private_folder
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.collect import Collected, collect
 from desktop_agent.core.store.removal import empty_trash

@@ -13,8 +13,8 @@ from PySide6.QtCore import QObject, QSettings, Qt, Signal
 from PySide6.QtWidgets import QApplication
 
 from desktop_agent.app.arguments import WindowArguments, parse_arguments
-from desktop_agent.core.errors import UsageError
-from desktop_agent.core.paths import AppPaths
+from desktop_agent.core.base.errors import UsageError
+from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.ui.first_paint import show_painted
 from desktop_agent.ui.main_window import MainWindow
 from desktop_agent.ui.theme import Theme, last_theme
@@ -165,7 +165,7 @@ class Window(QObject):
             self._quit.set()
 
     def _on_keyring_waited(self, text: str) -> None:
-        from desktop_agent.core.errors import AgentError
+        from desktop_agent.core.base.errors import AgentError
 
         if text:
             self.desk.banner.show_error(AgentError(text))
@@ -176,7 +176,7 @@ class Window(QObject):
         """Where every exception of background work ends: in the log, whole, and in the banner, in words."""
         import logging
 
-        from desktop_agent.core.errors import AgentError
+        from desktop_agent.core.base.errors import AgentError
 
         logging.getLogger(__name__).error("Background work failed", exc_info=error)
         told = self.tr("Something went wrong inside the application.")
@@ -240,7 +240,7 @@ def _load_core(
     from contextlib import suppress
     from importlib import import_module
 
-    from desktop_agent.core.private_files import close_to_others, make_private_file, make_private_folder
+    from desktop_agent.core.base.private_files import close_to_others, make_private_file, make_private_folder
     from desktop_agent.core.providers.auth.keys import SystemKeyStore
     from desktop_agent.core.providers.catalog import ProviderCatalog
     from desktop_agent.ui.chat.markdown.parse import parser
@@ -263,7 +263,7 @@ def _load_core(
 
 def _tidying(bench: "Workbench") -> "Coroutine[object, object, None]":
     from desktop_agent.app.tidying import Tidying
-    from desktop_agent.core.clock import SystemClock
+    from desktop_agent.core.base.clock import SystemClock
 
     return Tidying(bench.blobs, bench.paths.sessions, bench.paths.cache, SystemClock()).run()
 

@@ -8,9 +8,9 @@ from typing import Protocol, cast
 
 from desktop_agent.commands.console import Console, OutputError
 from desktop_agent.commands.parser import build_parser
-from desktop_agent.core.errors import AgentError
-from desktop_agent.core.paths import AppPaths
-from desktop_agent.core.private_files import close_to_others
+from desktop_agent.core.base.errors import AgentError
+from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.base.private_files import close_to_others
 
 
 class _Command(Protocol):

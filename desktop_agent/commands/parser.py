@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from desktop_agent import __version__
-from desktop_agent.core.web_address import address_argument
+from desktop_agent.core.base.web_address import address_argument
 
 if TYPE_CHECKING:
     # argparse has no public name for what add_subparsers returns.

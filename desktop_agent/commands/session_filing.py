@@ -5,9 +5,9 @@ import asyncio
 import sys
 
 from desktop_agent.commands.console import Console, size_text
-from desktop_agent.core.errors import UsageError
+from desktop_agent.core.base.errors import UsageError
+from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.events import SessionArchived, SessionPinned, SessionRenamed
-from desktop_agent.core.ids import SessionId
 from desktop_agent.workbench import Workbench
 
 

@@ -7,14 +7,14 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from desktop_agent.commands.console import Console, size_text, table
+from desktop_agent.core.base.errors import UsageError
+from desktop_agent.core.base.ids import SessionId
+from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.base.plain_text import number_of, on_one_line
 from desktop_agent.core.changes.outcome_words import describe_outcome
 from desktop_agent.core.codec import encode_event
 from desktop_agent.core.context.history import History
-from desktop_agent.core.errors import UsageError
-from desktop_agent.core.ids import SessionId
 from desktop_agent.core.model import JsonObject, SessionSummary
-from desktop_agent.core.paths import AppPaths
-from desktop_agent.core.plain_text import number_of, on_one_line
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.journal import read_journal

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 
-from desktop_agent.core.ids import CallId
+from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.model import Aborted, ApprovalRequest, Decision
 
 

@@ -8,7 +8,7 @@ on with the setting `passed_variables`; the model names what a command needs in 
 import re
 from collections.abc import Collection, Mapping
 
-from desktop_agent.core.secrets import is_key, is_secret_name
+from desktop_agent.core.base.secrets import is_key, is_secret_name
 
 _NEEDED = frozenset({"PATH", "HOME", "PWD", "OLDPWD", "SHELL", "USER", "LOGNAME", "LANG", "TERM", "TMPDIR"})
 """Without them nothing runs, and their values are paths and names."""

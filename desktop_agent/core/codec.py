@@ -9,7 +9,7 @@ from typing import Annotated, cast, get_args
 
 from pydantic import ConfigDict, Discriminator, TypeAdapter, ValidationError
 
-from desktop_agent.core.errors import UsageError
+from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.events import (
     FORMAT_VERSION,
     UNSTAMPED,

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Literal, Self
 
-from desktop_agent.core.ids import CallId, ChangeId, Digest, HunkKey, PromptId, SessionId
+from desktop_agent.core.base.ids import CallId, ChangeId, Digest, HunkKey, PromptId, SessionId
 from desktop_agent.core.model import (
     ApprovalPolicy,
     ApprovalRequest,

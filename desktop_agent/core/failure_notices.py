@@ -1,7 +1,7 @@
 """What a user reads about a failure in a session: a title, what to do, and a code for programs."""
 
 from desktop_agent.core import events as ev
-from desktop_agent.core.errors import (
+from desktop_agent.core.base.errors import (
     AgentError,
     CredentialsError,
     ProviderError,
@@ -9,8 +9,8 @@ from desktop_agent.core.errors import (
     UnsafeSettingsError,
     WorkspaceError,
 )
+from desktop_agent.core.base.web_address import address_of, is_readable_on_the_way
 from desktop_agent.core.model import ModelRef
-from desktop_agent.core.web_address import address_of, is_readable_on_the_way
 
 UNSAFE_SETTINGS = "settings"
 """The code of the notice that nothing runs because settings or rules cannot be read."""

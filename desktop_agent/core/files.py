@@ -20,9 +20,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import Final, ParamSpec, Self, TypeVar
 
-from desktop_agent.core.exchange import ExchangeUnsupportedError, exchange, rename_to_free
+from desktop_agent.core.base.exchange import ExchangeUnsupportedError, exchange, rename_to_free
+from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.file_extras import give_extras, read_extras
-from desktop_agent.core.ids import Digest
 from desktop_agent.core.model import FileExtras, FileImage, FileKind
 
 TEMPORARY_MARK = ".desktop-agent-"

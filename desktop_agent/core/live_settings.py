@@ -9,8 +9,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from desktop_agent.core.errors import UsageError
-from desktop_agent.core.file_stamp import FileStamp, is_unchanged, stamp_of
+from desktop_agent.core.base.errors import UsageError
+from desktop_agent.core.base.file_stamp import FileStamp, is_unchanged, stamp_of
 from desktop_agent.core.settings.loading import (
     LoadedSettings,
     SettingsProblem,

@@ -6,7 +6,7 @@ An op is a request, not a promise: the events that follow report its outcome.
 from dataclasses import dataclass
 from typing import Literal
 
-from desktop_agent.core.ids import CallId, Digest, HunkKey, PromptId
+from desktop_agent.core.base.ids import CallId, Digest, HunkKey, PromptId
 from desktop_agent.core.model import (
     ApprovalPolicy,
     ChangeSelection,

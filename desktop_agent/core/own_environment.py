@@ -11,7 +11,7 @@ import sys
 from collections.abc import Mapping, MutableMapping
 from pathlib import Path
 
-from desktop_agent.core.secrets import is_key, is_secret_name
+from desktop_agent.core.base.secrets import is_key, is_secret_name
 
 BUS_VARIABLE = "DBUS_SESSION_BUS_ADDRESS"
 _NO_BUS = "disabled:"

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, cast
 
-from desktop_agent.core.errors import StorageError
+from desktop_agent.core.base.errors import StorageError
+from desktop_agent.core.base.private_files import PRIVATE_FILE, make_private_folder
 from desktop_agent.core.files import digest_of, write_atomically
-from desktop_agent.core.private_files import PRIVATE_FILE, make_private_folder
 from desktop_agent.core.settings.plain_file import read_plain
 from desktop_agent.core.settings.project import digest_of_text
 

@@ -8,11 +8,11 @@ import asyncio
 from dataclasses import dataclass, field
 
 from desktop_agent.core import events as ev
+from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.changes.capture import Snapshot
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.context.history import UNANSWERED
 from desktop_agent.core.event_log import EventLog
-from desktop_agent.core.ids import CallId
 from desktop_agent.core.model import (
     Aborted,
     Allowed,

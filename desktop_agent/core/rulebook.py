@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from desktop_agent.core import events as ev
-from desktop_agent.core.errors import AgentError
+from desktop_agent.core.base.errors import AgentError
+from desktop_agent.core.base.file_stamp import FileStamp, is_unchanged, stamp_of
 from desktop_agent.core.event_log import EventLog
-from desktop_agent.core.file_stamp import FileStamp, is_unchanged, stamp_of
 from desktop_agent.core.model import Rule
 from desktop_agent.core.settings import SettingsProblem
 from desktop_agent.core.store.rules_file import LoadedRules, RulesFile

@@ -15,13 +15,13 @@ from typing import assert_never
 from desktop_agent.core import events as ev
 from desktop_agent.core import ops
 from desktop_agent.core.approvals import Approvals
+from desktop_agent.core.base.clock import Clock
+from desktop_agent.core.base.errors import AgentError, StorageError, UnsafeSettingsError, WorkspaceError
+from desktop_agent.core.base.ids import CallId, PromptId, SessionId, new_prompt_id
 from desktop_agent.core.change_ops import ChangeOps
 from desktop_agent.core.changes.ledger import Ledger
-from desktop_agent.core.clock import Clock
 from desktop_agent.core.context.comments import prompt_of_comments
-from desktop_agent.core.errors import AgentError, StorageError, UnsafeSettingsError, WorkspaceError
 from desktop_agent.core.failure_notices import defect_notice, notice_of, readable_address_notice
-from desktop_agent.core.ids import CallId, PromptId, SessionId, new_prompt_id
 from desktop_agent.core.jobs.background import Jobs
 from desktop_agent.core.model import Decision, ModelRef
 from desktop_agent.core.providers.base import Provider, ProviderSource

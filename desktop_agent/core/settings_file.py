@@ -10,9 +10,9 @@ from tomlkit.container import OutOfOrderTableProxy
 from tomlkit.exceptions import TOMLKitError
 from tomlkit.items import AbstractTable
 
-from desktop_agent.core.errors import StorageError, UsageError
+from desktop_agent.core.base.errors import StorageError, UsageError
+from desktop_agent.core.base.private_files import PRIVATE_FILE, make_private_folder
 from desktop_agent.core.files import write_atomically
-from desktop_agent.core.private_files import PRIVATE_FILE, make_private_folder
 from desktop_agent.core.settings.loading import LARGEST_BYTES
 from desktop_agent.core.settings.plain_file import read_plain
 

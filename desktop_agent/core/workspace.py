@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 
-from desktop_agent.core.errors import WorkspaceError
+from desktop_agent.core.base.errors import WorkspaceError
 
 if TYPE_CHECKING:  # the window imports this module before its first paint; gitrepo brings asyncio with it
     from desktop_agent.core.gitrepo import FileState, FileStatus

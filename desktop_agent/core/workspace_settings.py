@@ -4,8 +4,8 @@ import asyncio
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from desktop_agent.core.errors import UsageError
-from desktop_agent.core.file_stamp import FileStamp, is_unchanged, stamp_of
+from desktop_agent.core.base.errors import UsageError
+from desktop_agent.core.base.file_stamp import FileStamp, is_unchanged, stamp_of
 from desktop_agent.core.live_settings import LiveSettings
 from desktop_agent.core.project_trust import Answer, ProjectTrust, Trust
 from desktop_agent.core.settings import LoadedSettings, Settings, SettingsProblem

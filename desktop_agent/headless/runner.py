@@ -13,9 +13,9 @@ from typing import TypeVar
 
 from desktop_agent.core import events as ev
 from desktop_agent.core import ops
-from desktop_agent.core.errors import AgentError, UnsafeSettingsError, UsageError
+from desktop_agent.core.base.errors import AgentError, UnsafeSettingsError, UsageError
+from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.failure_notices import UNSAFE_SETTINGS
-from desktop_agent.core.ids import SessionId
 from desktop_agent.core.model import (
     Aborted,
     ApprovalPolicy,

@@ -5,7 +5,7 @@ import inspect
 from collections.abc import Awaitable, Callable
 
 from desktop_agent.core import ops
-from desktop_agent.core.ids import CallId
+from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.model import Aborted, Allowed, ApprovalRequest, Decision, Denied
 
 Approver = Callable[[ApprovalRequest], "bool | Decision | Awaitable[bool | Decision]"]

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import cast
 
-from desktop_agent.core.errors import UsageError
+from desktop_agent.core.base.errors import UsageError
+from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.base.private_files import close_to_others
 from desktop_agent.core.live_settings import LiveSettings
 from desktop_agent.core.model import ModelRef
-from desktop_agent.core.paths import AppPaths
-from desktop_agent.core.private_files import close_to_others
 from desktop_agent.core.providers.base import Provider
 from desktop_agent.core.providers.catalog import PROVIDER_IDS
 from desktop_agent.core.providers.demo import DEMO_MODEL

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from desktop_agent.core import events as ev
-from desktop_agent.core.errors import (
+from desktop_agent.core.base.errors import (
     AgentError,
     CredentialsError,
     StorageError,
@@ -12,8 +12,8 @@ from desktop_agent.core.errors import (
     UsageError,
     WorkspaceError,
 )
+from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.failure_notices import UNSAFE_SETTINGS
-from desktop_agent.core.ids import SessionId
 from desktop_agent.core.model import FileChange, TextBlock, Usage
 
 FAILURES: frozenset[ev.TurnEndReason] = frozenset(

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
-from desktop_agent.core.errors import WorkspaceError
+from desktop_agent.core.base.errors import WorkspaceError
 from desktop_agent.ui.banner_frame import BannerFrame
 from desktop_agent.ui.tooltips import plain_tooltip
 
 if TYPE_CHECKING:
-    from desktop_agent.core.errors import AgentError
+    from desktop_agent.core.base.errors import AgentError
 
 
 class Banner(BannerFrame):

@@ -4,7 +4,7 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 
-from desktop_agent.core.hidden_text import named
+from desktop_agent.core.base.hidden_text import named
 
 _MIN_WIDTH = 32
 

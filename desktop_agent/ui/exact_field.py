@@ -21,7 +21,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QWidget
 
-from desktop_agent.core.hidden_text import has_hidden
+from desktop_agent.core.base.hidden_text import has_hidden
 from desktop_agent.ui.seen_parts import SeenParts
 from desktop_agent.ui.stand_ins import Piece, pieces
 from desktop_agent.ui.theme import Theme

@@ -8,7 +8,7 @@ from PySide6.QtCore import QMimeData, QObject, Qt, Signal
 from PySide6.QtGui import QValidator
 from PySide6.QtWidgets import QApplication, QLineEdit, QWidget
 
-from desktop_agent.core.secrets import is_provider_key
+from desktop_agent.core.base.secrets import is_provider_key
 
 TAKES_KEYS = "takesKeys"
 """The property of the field that keys are for."""

@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from desktop_agent.core.hidden_text import HIDING, name_of
+from desktop_agent.core.base.hidden_text import HIDING, name_of
 
 MOST_SHOWN_CHARS = 60_000
 """A longer text is not shown to its end, and so cannot be allowed: laying it out would stop the window."""

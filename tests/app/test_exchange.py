@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from PySide6.QtWidgets import QFileDialog, QListView, QMessageBox, QPushButton
 
-from desktop_agent.core.ids import SessionId
+from desktop_agent.core.base.ids import SessionId
+from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.model import TextBlock
 from desktop_agent.core.model.sessions import SessionSummary
-from desktop_agent.core.paths import AppPaths
 from desktop_agent.core.recorder import Sink
 from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.transcript import NoticeEntry

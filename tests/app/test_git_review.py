@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.app.git_review import GitReview
+from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.changes.comparing import Comparer
 from desktop_agent.core.changes.hunk_keys import all_keys
-from desktop_agent.core.errors import AgentError
 from desktop_agent.core.model import FileChange
 from desktop_agent.core.ops import WriteFile
 

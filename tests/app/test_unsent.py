@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QPushButton, QWidget
 
-from desktop_agent.core.ids import SessionId
+from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.live_settings import LiveSettings
 from desktop_agent.core.model import Allowed
 from desktop_agent.core.store.drafts import Drafts, session_draft

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QLineEdi
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.app import Window, build
-from desktop_agent.core.errors import UsageError
+from desktop_agent.core.base.errors import UsageError
 
 NAMES = (
     *("mainWindow", "workspaceButton", "sessionList", "newSessionButton", "fileTree", "fileFilter"),

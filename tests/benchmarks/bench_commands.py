@@ -22,7 +22,7 @@ import pytest
 from PySide6.QtCore import QElapsedTimer, Qt, QTimer
 from PySide6.QtWidgets import QApplication
 
-from desktop_agent.core.clock import SystemClock
+from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.jobs.background import Jobs
 from desktop_agent.core.model import JsonObject
 from desktop_agent.core.processes.runner import Command, ProcessRunner

@@ -24,7 +24,7 @@ import psutil
 import pytest
 from PySide6.QtWidgets import QApplication
 
-from desktop_agent.core.paths import AppPaths
+from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.resuming.opening import renew_snapshot, resume
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.pages import read_last_page

@@ -12,7 +12,7 @@ import sys
 import time
 from pathlib import Path
 
-from desktop_agent.core.paths import AppPaths
+from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.store.blobs import Blobs
 from tests.benchmarks.big_sessions import Shape, write_session
 from tests.benchmarks.session_data import Author

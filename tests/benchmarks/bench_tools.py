@@ -16,7 +16,7 @@ from statistics import median
 
 import pytest
 
-from desktop_agent.core.clock import SystemClock
+from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.processes.runner import Command, ProcessRunner
 
 REPEATS = 7

@@ -9,8 +9,8 @@ import pytest
 from desktop_agent.cli import main
 from desktop_agent.commands.console import Console
 from desktop_agent.commands.verifying import verify_sessions
-from desktop_agent.core.errors import SessionNotFoundError
-from desktop_agent.core.ids import SessionId
+from desktop_agent.core.base.errors import SessionNotFoundError
+from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.lock import SessionLock

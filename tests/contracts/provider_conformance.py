@@ -15,7 +15,7 @@ from typing import Protocol
 
 import pytest
 
-from desktop_agent.core.errors import ProviderError
+from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.model import ModelRequest, TextBlock, ThinkingBlock, ToolUseBlock
 from desktop_agent.core.providers.base import (
     Completion,

@@ -7,8 +7,8 @@ import pytest
 
 from desktop_agent.core import events as ev
 from desktop_agent.core import ops
+from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.codec import MalformedLineError, decode_event, decode_op, encode_event, encode_op
-from desktop_agent.core.errors import UsageError
 from desktop_agent.core.model import Allowed, ChangeSelection, Denied, JsonObject, ModelRef
 from tests.core.samples import SAMPLE_EVENTS, SUMMARY
 

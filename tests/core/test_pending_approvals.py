@@ -7,8 +7,8 @@ from pathlib import Path
 
 from desktop_agent.core import events as ev
 from desktop_agent.core import ops
+from desktop_agent.core.base.errors import CredentialsError
 from desktop_agent.core.context.history import UNANSWERED
-from desktop_agent.core.errors import CredentialsError
 from desktop_agent.core.model import (
     Allowed,
     ApprovalPolicy,

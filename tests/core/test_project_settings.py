@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core.errors import StorageError
+from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.live_settings import LiveSettings
 from desktop_agent.core.project_trust import ProjectTrust
 from desktop_agent.core.settings import Settings, declared_settings, setting_values, with_setting

@@ -9,10 +9,10 @@ import pytest
 
 from desktop_agent.core import events as ev
 from desktop_agent.core import ops
+from desktop_agent.core.base.errors import CredentialsError, ProviderError
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.changes.stat_capture import StatCapture
 from desktop_agent.core.context.history import STOPPED, UNANSWERED
-from desktop_agent.core.errors import CredentialsError, ProviderError
 from desktop_agent.core.model import (
     Aborted,
     Allowed,
@@ -567,7 +567,7 @@ async def test_a_call_id_that_comes_twice_is_told_apart(ground: Ground) -> None:
 
 
 async def test_a_session_is_open_in_one_place_only(ground: Ground) -> None:
-    from desktop_agent.core.errors import SessionBusyError
+    from desktop_agent.core.base.errors import SessionBusyError
 
     async with ground.session([]) as s:
         await s.rx.expect(ev.SessionOpened)

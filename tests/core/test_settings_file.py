@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core.errors import StorageError, UsageError
+from desktop_agent.core.base.errors import StorageError, UsageError
 from desktop_agent.core.settings import load_settings
 from desktop_agent.core.settings_file import begin_settings_file, remove_setting, save_setting
 

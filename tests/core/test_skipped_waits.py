@@ -7,7 +7,7 @@ import pytest
 
 from desktop_agent.core import events as ev
 from desktop_agent.core import ops
-from desktop_agent.core.errors import ProviderError
+from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.providers.http_faults import retry_after_s
 from desktop_agent.core.providers.scripted import Fail, Hang, Say
 from desktop_agent.core.settings import CompactionSettings, ModelSettings, Settings

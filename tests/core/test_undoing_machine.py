@@ -29,6 +29,8 @@ from hypothesis.stateful import (
 
 from desktop_agent.core import events as ev
 from desktop_agent.core import ops
+from desktop_agent.core.base.clock import SystemClock
+from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.changes.baseline import Baseline
 from desktop_agent.core.changes.diff import diff_change
 from desktop_agent.core.changes.hunk_keys import RENAMING, WHOLE_FILE, all_keys
@@ -37,8 +39,6 @@ from desktop_agent.core.changes.net import NetChange, net_changes
 from desktop_agent.core.changes.revert import Direction, with_partners
 from desktop_agent.core.changes.safety import SafetyCopies, SafetyLimits
 from desktop_agent.core.changes.stat_capture import StatCapture
-from desktop_agent.core.clock import SystemClock
-from desktop_agent.core.errors import ToolError
 from desktop_agent.core.files import FileState, FileTransition
 from desktop_agent.core.model import ChangeSelection, FileChange, FileImage, ModelRef
 from desktop_agent.core.recorder import Recorder

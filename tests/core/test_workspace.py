@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core.errors import WorkspaceError
+from desktop_agent.core.base.errors import WorkspaceError
 from desktop_agent.core.gitrepo import FileState, FileStatus
 from desktop_agent.core.workspace import (
     Listing,

@@ -16,7 +16,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QWidget
 
-from desktop_agent.core.paths import AppPaths
+from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.ui.approvals.dialog import ApprovalDialog
 from tests.e2e.driver import Driver, drive
 

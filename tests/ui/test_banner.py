@@ -6,7 +6,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.core.errors import AgentError, StorageError, WorkspaceError
+from desktop_agent.core.base.errors import AgentError, StorageError, WorkspaceError
 from desktop_agent.ui.banner import Banner
 
 

@@ -3,7 +3,7 @@
 import pytest
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.core.plain_text import on_one_line
+from desktop_agent.core.base.plain_text import on_one_line
 from desktop_agent.ui.chat.cards.content import one_line
 from desktop_agent.ui.chat.markdown.inline import rich_text
 from desktop_agent.ui.elided_label import ElidedLabel

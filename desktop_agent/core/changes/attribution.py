@@ -8,10 +8,10 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
+from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.changes.diff import find_edits
 from desktop_agent.core.changes.hunk_keys import ENDINGS, converted_edits, review_hunks
 from desktop_agent.core.changes.text import as_utf8
-from desktop_agent.core.ids import HunkKey
 from desktop_agent.core.model import Author, Edit, FileChange, FileDiff, FileImage
 
 Contents = Callable[[FileImage | None], bytes | None]

@@ -8,12 +8,12 @@ import asyncio
 import time
 from contextlib import suppress
 
+from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.changes.comparison_process import Comparison, ComparisonProcess, Failure
 from desktop_agent.core.changes.diff import diff_change
 from desktop_agent.core.changes.intraline import get_ready
 from desktop_agent.core.changes.landmarks import with_landmarks
 from desktop_agent.core.changes.outline import Outline, assemble
-from desktop_agent.core.errors import AgentError
 from desktop_agent.core.model import FileChange, FileDiff
 from desktop_agent.core.processes.worker_process import WorkerDiedError
 

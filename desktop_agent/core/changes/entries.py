@@ -4,8 +4,8 @@ import stat
 from dataclasses import dataclass
 from typing import Literal
 
+from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.changes.scan import Signature
-from desktop_agent.core.ids import Digest
 from desktop_agent.core.model import FileExtras, FileImage, FileKind
 
 EntryKind = FileKind | Literal["device"]

@@ -11,9 +11,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
+from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.changes.diff import is_only_endings
 from desktop_agent.core.changes.hunks import group
-from desktop_agent.core.ids import HunkKey
 from desktop_agent.core.model import Edit, FileDiff, Hunk, ReviewHunk, Surplus
 
 CONTEXT_LINES = 3

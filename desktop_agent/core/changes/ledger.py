@@ -13,11 +13,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from desktop_agent.core.base.errors import StorageError, ToolError, WorkspaceError
+from desktop_agent.core.base.ids import ChangeId, Digest
 from desktop_agent.core.changes.anchored import anchored
 from desktop_agent.core.changes.other_names import IsSpecial, has_names_elsewhere, is_hidden, names_inside
 from desktop_agent.core.changes.recorder import ChangeRecorder
 from desktop_agent.core.changes.untouched import MEANWHILE, UNSEEN, Mark, mark_of, unless_touched
-from desktop_agent.core.errors import StorageError, ToolError, WorkspaceError
 from desktop_agent.core.files import (
     ANYTHING,
     ChangedError,
@@ -30,7 +31,6 @@ from desktop_agent.core.files import (
     read_state,
     write_state,
 )
-from desktop_agent.core.ids import ChangeId, Digest
 from desktop_agent.core.model import Author, FileChange, FileImage, OutsideFile, Reverted
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.workspace import HeldWorkspace

@@ -23,8 +23,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from desktop_agent.core.base.ids import ChangeId, Digest
 from desktop_agent.core.changes.renames import Life, follow
-from desktop_agent.core.ids import ChangeId, Digest
 from desktop_agent.core.model import Author, ChangeKind, FileChange, FileImage
 from desktop_agent.core.transcript import ChangeRecord
 

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from types import TracebackType
 from typing import Self
 
+from desktop_agent.core.base.ids import ChangeId
 from desktop_agent.core.changes.line_counts import LineCounter
 from desktop_agent.core.changes.text import is_binary
 from desktop_agent.core.files import FileState, FileTransition
-from desktop_agent.core.ids import ChangeId
 from desktop_agent.core.model import Author, ChangeKind, FileChange, Reverted
 from desktop_agent.core.store.blobs import Blobs
 

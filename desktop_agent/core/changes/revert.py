@@ -9,8 +9,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
+from desktop_agent.core.base.ids import ChangeId, HunkKey
 from desktop_agent.core.changes.whereabouts import as_edit, path_now
-from desktop_agent.core.ids import ChangeId, HunkKey
 from desktop_agent.core.model import FileChange, FileImage, Reverted
 
 Direction = Literal["undo", "redo"]

@@ -4,12 +4,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from itertools import pairwise
 
+from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.changes.attribution import Contents, attribute, links_of
 from desktop_agent.core.changes.diff import diff_change
 from desktop_agent.core.changes.hunk_edit import undone_keys
 from desktop_agent.core.changes.hunk_keys import all_keys
 from desktop_agent.core.changes.net import net_change
-from desktop_agent.core.ids import HunkKey
 from desktop_agent.core.model import Author, FileChange, FileDiff, FileImage
 
 

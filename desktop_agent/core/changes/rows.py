@@ -12,6 +12,7 @@ from functools import cached_property
 from itertools import accumulate, chain, compress
 from typing import Literal, NamedTuple
 
+from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.changes.hunk_keys import (
     ENDINGS,
     MIN_FOLDED_LINES,
@@ -24,7 +25,6 @@ from desktop_agent.core.changes.hunk_keys import (
 )
 from desktop_agent.core.changes.hunks import Hunk
 from desktop_agent.core.changes.pairing import Pairs
-from desktop_agent.core.ids import HunkKey
 from desktop_agent.core.model import Edit, FileDiff, ReviewHunk
 
 RowMode = Literal["side_by_side", "unified"]

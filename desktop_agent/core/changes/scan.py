@@ -15,10 +15,10 @@ from pathlib import Path
 from threading import Event
 from typing import NamedTuple
 
+from desktop_agent.core.base.stand_ins import bears_stamp
 from desktop_agent.core.changes.capture import CaptureStoppedError
 from desktop_agent.core.model import Uncaptured
 from desktop_agent.core.settings import CaptureSettings
-from desktop_agent.core.stand_ins import bears_stamp
 
 Signature = tuple[int, int, int, int, int]
 """What `stat` says about a file: change time, modification time (both in ns), size, inode, mode.

@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from desktop_agent.core.base.errors import StorageError
+from desktop_agent.core.base.ids import ChangeId, HunkKey
 from desktop_agent.core.changes.attribution import attribute, links_of
 from desktop_agent.core.changes.diff import diff_change, find_edits
 from desktop_agent.core.changes.file_merge import ClashError, merge_states
@@ -18,9 +20,7 @@ from desktop_agent.core.changes.net import net_change
 from desktop_agent.core.changes.revert import Delta, Direction, FilePlan, inverse_together
 from desktop_agent.core.changes.text import as_utf8
 from desktop_agent.core.changes.whereabouts import as_edit, parts_of
-from desktop_agent.core.errors import StorageError
 from desktop_agent.core.files import FileState, FileTransition
-from desktop_agent.core.ids import ChangeId, HunkKey
 from desktop_agent.core.model import Clash, FileDiff, FileImage, FileOutcome, OutcomeState, Reverted
 
 _RENAMED = "It was renamed to {} since. Undo that first."

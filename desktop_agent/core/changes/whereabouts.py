@@ -7,8 +7,8 @@ the renaming is undone, and so is every hunk of it.
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 
+from desktop_agent.core.base.ids import ChangeId, HunkKey
 from desktop_agent.core.changes.hunk_keys import RENAMING, WHOLE_FILE, all_keys
-from desktop_agent.core.ids import ChangeId, HunkKey
 from desktop_agent.core.model import FileChange, FileDiff
 from desktop_agent.core.transcript import ChangeRecord
 

@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
+from desktop_agent.core.base.file_stamp import FileStamp, is_unchanged
 from desktop_agent.core.context.project_text import HoldsSecretsError, SecretAt, read_start
-from desktop_agent.core.file_stamp import FileStamp, is_unchanged
 from desktop_agent.core.model import GuidanceFile, GuidanceScope
 
 GUIDANCE_NAME = "AGENTS.md"

@@ -14,10 +14,10 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from desktop_agent.core import events as ev
+from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.context.shortening import is_worth_it, shortened
 from desktop_agent.core.context.summaries import rendered
 from desktop_agent.core.context.tokens import block_tokens, message_tokens
-from desktop_agent.core.ids import CallId
 from desktop_agent.core.model import (
     AssistantBlock,
     AssistantMessage,

@@ -11,10 +11,10 @@ from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
 
+from desktop_agent.core.base.paths import resource_path
 from desktop_agent.core.context.history import History
 from desktop_agent.core.context.pictures import with_newest_pictures
 from desktop_agent.core.model import GuidanceFile, ModelRequest, Pin, ToolDefinition
-from desktop_agent.core.paths import resource_path
 
 _WHOSE = {
     "person": "The user's own guidance, from {path}. It holds in all of their folders:",

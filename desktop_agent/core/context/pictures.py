@@ -10,8 +10,8 @@ import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from desktop_agent.core.errors import StorageError
-from desktop_agent.core.ids import Digest
+from desktop_agent.core.base.errors import StorageError
+from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.model import BlobRef, Message, ModelRequest, ToolResultBlock, UserMessage
 from desktop_agent.core.store.blobs import Blobs
 

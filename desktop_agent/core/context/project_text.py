@@ -7,7 +7,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from desktop_agent.core.errors import ToolError
+from desktop_agent.core.base.errors import ToolError
 
 SecretAt = Callable[[Path, os.stat_result], str]
 """Returns the name by which a file of the workspace, resolved, holds secrets; empty for one that holds none.

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Literal
 
-from desktop_agent.core.errors import StorageError, UsageError
+from desktop_agent.core.base.errors import StorageError, UsageError
 from desktop_agent.core.export.source import Source
 from desktop_agent.core.files import Draft
 from desktop_agent.core.store.blobs import Blobs

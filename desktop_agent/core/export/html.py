@@ -10,7 +10,9 @@ from dataclasses import dataclass
 from hashlib import sha256
 from html import escape
 
-from desktop_agent.core.errors import StorageError
+from desktop_agent.core.base.errors import StorageError
+from desktop_agent.core.base.images import PictureError, inspect_picture
+from desktop_agent.core.base.paths import resource_path
 from desktop_agent.core.export.prose import code, prose
 from desktop_agent.core.export.shown import one_line, shown
 from desktop_agent.core.export.source import Facts, Source, read_facts, read_turns
@@ -25,9 +27,7 @@ from desktop_agent.core.export.words import (
     summary_lines,
     when,
 )
-from desktop_agent.core.images import PictureError, inspect_picture
 from desktop_agent.core.model import BlobRef
-from desktop_agent.core.paths import resource_path
 from desktop_agent.core.transcript import (
     CommandEntry,
     CompactionEntry,

@@ -7,6 +7,7 @@ and links that are not of the web are text too, and an open code fence ends with
 import re
 from collections.abc import Iterator
 
+from desktop_agent.core.base.plain_text import number_of
 from desktop_agent.core.export.shown import one_line, shown
 from desktop_agent.core.export.source import Source, read_facts, read_turns
 from desktop_agent.core.export.words import (
@@ -20,7 +21,6 @@ from desktop_agent.core.export.words import (
     summary_lines,
     when,
 )
-from desktop_agent.core.plain_text import number_of
 from desktop_agent.core.transcript import CommandEntry, CompactionEntry, Entry, PromptEntry, TextEntry, ToolEntry
 
 _FENCE = re.compile(r"\s*(?:>\s*)*(?P<fence>`{3,}|~{3,})")

@@ -7,9 +7,9 @@ after that, so what the user wrote in the same file until then is there, too.
 from collections.abc import Iterator
 from dataclasses import replace
 
+from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.changes.net import NetChange, net_changes
 from desktop_agent.core.changes.patch import PatchFile, make_patch
-from desktop_agent.core.errors import StorageError
 from desktop_agent.core.export.source import Source, content_of
 from desktop_agent.core.model import FileChange, FileImage
 from desktop_agent.core.store.journal import Readable, read_each_line

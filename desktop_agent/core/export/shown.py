@@ -2,9 +2,9 @@
 
 import re
 
-from desktop_agent.core.hidden_text import TURNING, name_of
+from desktop_agent.core.base.hidden_text import TURNING, name_of
+from desktop_agent.core.base.secrets import mask
 from desktop_agent.core.providers.surrogates import repaired
-from desktop_agent.core.secrets import mask
 from desktop_agent.core.tools.terminal_text import plain_text
 
 MAX_CHARS = 200_000

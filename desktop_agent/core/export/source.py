@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.codec import MalformedLineError
-from desktop_agent.core.errors import StorageError
 from desktop_agent.core.events import PromptSubmitted
 from desktop_agent.core.model import FileImage
 from desktop_agent.core.store.blobs import Blobs

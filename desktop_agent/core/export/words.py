@@ -4,9 +4,9 @@ import json
 from collections.abc import Sequence
 from datetime import datetime
 
+from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.changes.net import net_of_call
 from desktop_agent.core.changes.patch import PatchFile, make_patch
-from desktop_agent.core.errors import StorageError
 from desktop_agent.core.export.shown import one_line, shown
 from desktop_agent.core.export.source import MAX_FILE_BYTES, Source, content_of
 from desktop_agent.core.model import FileChange, Summary

@@ -21,10 +21,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
 
+from desktop_agent.core.base.programs import search_path
 from desktop_agent.core.gitrepo.config_file import read_plain_settings
 from desktop_agent.core.gitrepo.finding import Repository, common_folder, is_still_there, stranger_of
 from desktop_agent.core.gitrepo.stand_in import LISTING, make_stand_in
-from desktop_agent.core.programs import search_path
 
 TIME_LIMIT_S: Final = 30.0
 _ERROR_LIMIT_BYTES: Final = 8 * 1024

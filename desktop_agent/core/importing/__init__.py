@@ -15,8 +15,9 @@ from hashlib import blake2b
 from pathlib import Path
 
 from desktop_agent.core import events as ev
-from desktop_agent.core.errors import StorageError, UsageError
-from desktop_agent.core.ids import SessionId
+from desktop_agent.core.base.errors import StorageError, UsageError
+from desktop_agent.core.base.ids import SessionId
+from desktop_agent.core.base.plain_text import number_of
 from desktop_agent.core.importing.claude_code import import_claude_code, read_claude_code
 from desktop_agent.core.importing.codex import import_codex, read_codex
 from desktop_agent.core.importing.conversation import Conversation
@@ -25,7 +26,6 @@ from desktop_agent.core.importing.facts import SOURCE_NAMES, FileFacts, SourceKi
 from desktop_agent.core.importing.log import LOG_NAME, ImportMark, earlier_import, remember_import
 from desktop_agent.core.importing.own import import_own, read_own
 from desktop_agent.core.model import ApprovalPolicy, ModelRef, SandboxMode
-from desktop_agent.core.plain_text import number_of
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal import JOURNAL_NAME, Journal
 from desktop_agent.core.store.new_session import new_session_folder

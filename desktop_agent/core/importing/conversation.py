@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
 from desktop_agent.core import events as ev
-from desktop_agent.core.ids import CallId, new_prompt_id
-from desktop_agent.core.images import PictureError, inspect_picture
+from desktop_agent.core.base.ids import CallId, new_prompt_id
+from desktop_agent.core.base.images import PictureError, inspect_picture
 from desktop_agent.core.model import (
     AssistantBlock,
     BlobRef,

@@ -3,7 +3,7 @@
 from itertools import islice
 from pathlib import Path
 
-from desktop_agent.core.errors import UsageError
+from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.importing.claude_code import is_claude_code
 from desktop_agent.core.importing.codex import is_codex
 from desktop_agent.core.importing.facts import SourceKind

@@ -5,11 +5,11 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import cast
 
-from desktop_agent.core.errors import StorageError
-from desktop_agent.core.ids import SessionId, is_session_id
+from desktop_agent.core.base.errors import StorageError
+from desktop_agent.core.base.ids import SessionId, is_session_id
+from desktop_agent.core.base.private_files import make_private_file
 from desktop_agent.core.importing.fields import read_objects, text_in
 from desktop_agent.core.model import JsonObject
-from desktop_agent.core.private_files import make_private_file
 
 LOG_NAME = "imports.jsonl"
 

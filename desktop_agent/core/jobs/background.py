@@ -12,7 +12,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from desktop_agent.core.clock import Clock
+from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.jobs.log import JobLog, read_tail
 from desktop_agent.core.model import Job, JobState
 from desktop_agent.core.processes.child import ChildProcess, unhurried

@@ -3,7 +3,7 @@
 import asyncio
 
 from desktop_agent.core import events as ev
-from desktop_agent.core.clock import Clock
+from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.event_log import EventLog
 from desktop_agent.core.jobs.background import Jobs
 

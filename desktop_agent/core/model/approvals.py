@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from desktop_agent.core.ids import CallId, Digest
+from desktop_agent.core.base.ids import CallId, Digest
 from desktop_agent.core.model.changes import FileChange
 
 ApprovalPolicy = Literal["always", "on_write", "on_request", "never"]

@@ -5,8 +5,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import Literal
 
-from desktop_agent.core.errors import ToolErrorType
-from desktop_agent.core.ids import CallId
+from desktop_agent.core.base.errors import ToolErrorType
+from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.model.payloads import BlobRef, JsonObject
 
 Capability = Literal["read_fs", "write_fs", "exec_shell", "network"]

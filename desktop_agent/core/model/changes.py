@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 from typing import Literal
 
-from desktop_agent.core.ids import CallId, ChangeId, Digest, HunkKey
+from desktop_agent.core.base.ids import CallId, ChangeId, Digest, HunkKey
 
 ChangeKind = Literal["created", "modified", "deleted", "renamed", "mode_changed"]
 Author = Literal["agent", "shell", "mcp", "person", "undo"]

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from desktop_agent.core.ids import HunkKey
+from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.model.changes import Author, ChangeKind
 
 

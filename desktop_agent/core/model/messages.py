@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from desktop_agent.core.ids import CallId, Digest
+from desktop_agent.core.base.ids import CallId, Digest
+from desktop_agent.core.base.web_address import has_userinfo, without_userinfo
 from desktop_agent.core.model.payloads import BlobRef, JsonObject
-from desktop_agent.core.web_address import has_userinfo, without_userinfo
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

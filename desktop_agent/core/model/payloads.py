@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from desktop_agent.core.ids import Digest
+from desktop_agent.core.base.ids import Digest
 
 JsonObject = dict[str, object]
 """A decoded JSON object whose shape another program defines (tool arguments, metadata)."""

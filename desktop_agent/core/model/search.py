@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from desktop_agent.core.ids import CallId, SessionId
+from desktop_agent.core.base.ids import CallId, SessionId
 
 HitKind = Literal["title", "prompt", "reply", "command", "output", "change"]
 """What a session is called, what the user wrote, what the model wrote, what was run, what a tool gave back, and what

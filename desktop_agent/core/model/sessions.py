@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-from desktop_agent.core.ids import SessionId
+from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.model.messages import Usage
 
 SessionState = Literal["idle", "working", "waiting"]

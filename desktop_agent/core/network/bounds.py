@@ -1,6 +1,6 @@
 """How much an answer may be, whatever address gives it. Far above what any model says."""
 
-from desktop_agent.core.errors import ProviderError
+from desktop_agent.core.base.errors import ProviderError
 
 MAX_CHARS = 4_000_000
 """How much text, thinking and arguments of calls one answer may have together."""

@@ -11,7 +11,8 @@ from urllib.parse import urljoin
 
 import httpx2
 
-from desktop_agent.core.errors import ProviderError
+from desktop_agent.core.base.errors import ProviderError
+from desktop_agent.core.base.web_address import address_of
 from desktop_agent.core.network.bounds import (
     MAX_BODY_BYTES,
     MAX_ERROR_BYTES,
@@ -19,7 +20,6 @@ from desktop_agent.core.network.bounds import (
     MAX_STREAM_S,
     oversized,
 )
-from desktop_agent.core.web_address import address_of
 
 _STREAM_TYPE = "text/event-stream"
 

@@ -12,8 +12,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import SplitResult, urlsplit
 
-from desktop_agent.core.errors import ProviderError
-from desktop_agent.core.web_address import address_of, is_loopback
+from desktop_agent.core.base.errors import ProviderError
+from desktop_agent.core.base.web_address import address_of, is_loopback
 
 _PORTS = {"http": 80, "https": 443}
 

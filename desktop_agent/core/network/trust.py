@@ -5,7 +5,7 @@ import ssl
 from collections.abc import Mapping
 from pathlib import Path
 
-from desktop_agent.core.errors import ProviderError
+from desktop_agent.core.base.errors import ProviderError
 
 
 def tls_context(environ: Mapping[str, str] = os.environ) -> ssl.SSLContext:

@@ -14,7 +14,7 @@ from functools import lru_cache
 from itertools import chain
 from typing import Literal
 
-from desktop_agent.core.clock import is_over
+from desktop_agent.core.base.clock import is_over
 from desktop_agent.core.model import Rule, RuleEffect, RuleKind
 from desktop_agent.core.policy.call import CallFacts
 from desktop_agent.core.policy.mentions import mention

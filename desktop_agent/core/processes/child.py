@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TypeVar, cast
 
-from desktop_agent.core.clock import Clock
+from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.processes.cgroup import CommandGroup
 from desktop_agent.core.processes.output import Sink
 from desktop_agent.core.processes.reader import OutputReader

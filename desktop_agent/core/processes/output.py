@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
 
-from desktop_agent.core.private_files import make_private_folder
+from desktop_agent.core.base.private_files import make_private_folder
 
 KEPT_BYTES = 64 * 1024
 """How much of the beginning, and again of the end, stays in memory."""

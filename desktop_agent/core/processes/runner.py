@@ -20,7 +20,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
 
-from desktop_agent.core.clock import Clock
+from desktop_agent.core.base.clock import Clock
+from desktop_agent.core.base.stand_ins import holding
 from desktop_agent.core.processes.cgroup import CommandGroup, CommandGroups
 from desktop_agent.core.processes.child import ChildPipes, ChildProcess, end_all, unhurried
 from desktop_agent.core.processes.guard import Guard
@@ -31,7 +32,6 @@ from desktop_agent.core.processes.reader import OutputReader, ThreadSink, open_p
 from desktop_agent.core.processes.terminal import Terminal, typed_lines
 from desktop_agent.core.processes.tree import MARK_VARIABLE, ProcessTree
 from desktop_agent.core.processes.watch import LimitWatch
-from desktop_agent.core.stand_ins import holding
 
 GRACE_S = 0.5
 """From TERM to KILL. A command that ends when asked needs less; one that does not must not make a stop take long."""

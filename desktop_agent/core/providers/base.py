@@ -8,7 +8,7 @@ from collections.abc import AsyncGenerator, Awaitable, Callable
 from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
-from desktop_agent.core.ids import CallId
+from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.model import AssistantBlock, ModelRef, ModelRequest, StopReason, Usage
 
 

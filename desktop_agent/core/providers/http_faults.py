@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
 from typing import NamedTuple, cast
 
-from desktop_agent.core.errors import ProviderError, ProviderFault
+from desktop_agent.core.base.errors import ProviderError, ProviderFault
 from desktop_agent.core.network.proxies import Proxy
 
 _FAULT_OF_STATUS: Mapping[int, ProviderFault] = {

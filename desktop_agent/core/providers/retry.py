@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from desktop_agent.core.errors import ProviderError
+from desktop_agent.core.base.errors import ProviderError
 
 _SPREAD = 0.1
 """Added to what a server asked for, at most: sessions that were refused together should not come back together."""

@@ -8,9 +8,9 @@ import json
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
-from desktop_agent.core.clock import Clock, SystemClock
+from desktop_agent.core.base.clock import Clock, SystemClock
+from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.context.tokens import definition_text
-from desktop_agent.core.errors import ProviderError
 from desktop_agent.core.model import (
     AssistantBlock,
     JsonObject,

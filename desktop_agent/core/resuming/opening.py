@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from desktop_agent.core.errors import StorageError
+from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.resuming.known import WHOLE, Known, folded_history, goes_beyond
 from desktop_agent.core.resuming.process import SnapshotProcess
 from desktop_agent.core.resuming.sections import known_of, sections_of

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from desktop_agent.core.errors import SandboxError
+from desktop_agent.core.base.errors import SandboxError
 from desktop_agent.core.model import SandboxMode
 from desktop_agent.core.processes.runner import Command
 

@@ -11,9 +11,9 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from desktop_agent.core.errors import SandboxError
+from desktop_agent.core.base.errors import SandboxError
+from desktop_agent.core.base.programs import find_program
 from desktop_agent.core.processes.runner import Command
-from desktop_agent.core.programs import find_program
 from desktop_agent.core.sandbox.base import Sandbox
 from desktop_agent.core.sandbox.bubblewrap import Bubblewrap
 from desktop_agent.core.sandbox.confinement import Confinement

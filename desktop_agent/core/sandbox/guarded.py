@@ -10,8 +10,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import desktop_agent
-from desktop_agent.core.errors import SandboxError
-from desktop_agent.core.paths import AppPaths
+from desktop_agent.core.base.errors import SandboxError
+from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.sandbox.confinement import Confinement, is_within
 from desktop_agent.core.sandbox.home import Homes, HomeView, hidden_part, home_folders, in_home, view_of_homes
 from desktop_agent.core.sandbox.secret_places import BESIDE_TOOLS, HOST_KEYS, IN_HOME, NAMED_BY, OF_THE_SYSTEM

@@ -19,10 +19,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import desktop_agent
+from desktop_agent.core.base.secrets import HIDDEN, mask
 from desktop_agent.core.sandbox.confinement import Confinement, Folders, is_within
 from desktop_agent.core.sandbox.installed import SHARED, installed_with
 from desktop_agent.core.sandbox.toolchains import ELSEWHERE, IF_WITHOUT_CREDENTIALS, NAMED_BY, TOOLS
-from desktop_agent.core.secrets import HIDDEN, mask
 
 TEMP = Path("/tmp")  # noqa: S108 - the sandbox shows another one
 _ALL_HOMES = (Path("/home"), Path("/Users"))

@@ -26,7 +26,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from desktop_agent.core.errors import SandboxError
+from desktop_agent.core.base.errors import SandboxError
 from desktop_agent.core.processes.runner import Command
 from desktop_agent.core.sandbox import landlock_launcher
 from desktop_agent.core.sandbox.confinement import Confinement, check, split_environment

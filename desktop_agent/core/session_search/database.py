@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import NamedTuple
 
-from desktop_agent.core.ids import SessionId
+from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.session_search.pieces import Call, Piece
 from desktop_agent.core.session_search.question import words_of
 from desktop_agent.core.store.cache_file import CacheFile

@@ -10,8 +10,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from desktop_agent.core.errors import StorageError
-from desktop_agent.core.ids import SessionId
+from desktop_agent.core.base.errors import StorageError
+from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.model import SearchHit, SearchQuery
 from desktop_agent.core.session_search.answer import Answerer
 from desktop_agent.core.session_search.database import SearchDatabase, index_file

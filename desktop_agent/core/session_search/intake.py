@@ -3,7 +3,7 @@
 import os
 from pathlib import Path
 
-from desktop_agent.core.ids import SessionId
+from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.session_search.database import Known, SearchDatabase, number_of, storable
 from desktop_agent.core.session_search.pieces import Call, PieceReader, call_id_of
 from desktop_agent.core.store.blobs import Blobs

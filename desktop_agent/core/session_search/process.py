@@ -12,8 +12,8 @@ import sys
 import threading
 from pathlib import Path
 
+from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.child_environment import child_environment
-from desktop_agent.core.errors import StorageError
 from desktop_agent.core.processes.priority import stand_back
 from desktop_agent.core.processes.worker_process import NO_WINDOW, ignore_interrupts, module_command
 from desktop_agent.core.session_search.index import SessionSearch

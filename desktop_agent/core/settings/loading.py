@@ -14,7 +14,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Literal, cast
 
-from desktop_agent.core.errors import UsageError
+from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.settings.plain_file import UnreadableError, read_plain
 from desktop_agent.core.settings.safety import hides_safety, meant_by, safety_keys, touches_safety
 from desktop_agent.core.settings.sections import Settings

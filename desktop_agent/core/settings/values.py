@@ -11,10 +11,10 @@ from pathlib import Path
 from types import NoneType, UnionType
 from typing import Any, Literal, cast, get_args, get_origin
 
-from desktop_agent.core.errors import UsageError
+from desktop_agent.core.base.errors import UsageError
+from desktop_agent.core.base.web_address import has_userinfo, without_userinfo
 from desktop_agent.core.settings.declaring import About, AboutSection, Kind, about_in
 from desktop_agent.core.settings.sections import Settings
-from desktop_agent.core.web_address import has_userinfo, without_userinfo
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

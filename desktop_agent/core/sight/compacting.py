@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from typing import Literal
 
 from desktop_agent.core import events as ev
+from desktop_agent.core.base.errors import ProviderError
+from desktop_agent.core.base.ids import new_compaction_id
 from desktop_agent.core.context.history import Compaction, History
 from desktop_agent.core.context.summaries import extracted, rendered
 from desktop_agent.core.context.tokens import message_tokens, text_tokens
-from desktop_agent.core.errors import ProviderError
 from desktop_agent.core.event_log import EventLog
-from desktop_agent.core.ids import new_compaction_id
 from desktop_agent.core.model import ModelRef, Summary
 from desktop_agent.core.providers.base import Provider
 from desktop_agent.core.sight.plan import CompactionPlan

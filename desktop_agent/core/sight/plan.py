@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
+from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.context.history import History
-from desktop_agent.core.ids import CallId
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,7 +4,7 @@ import asyncio
 import os
 from pathlib import Path
 
-from desktop_agent.core.errors import UsageError
+from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.export import ExportForm
 from desktop_agent.core.slash.parse import Invocation
 from desktop_agent.core.slash.parts import CommandParts, Reply, SessionHands, no_more, reported

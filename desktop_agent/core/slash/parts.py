@@ -9,9 +9,9 @@ from typing import Protocol
 
 from desktop_agent.core import events as ev
 from desktop_agent.core import ops
-from desktop_agent.core.errors import AgentError, StorageError, UsageError
+from desktop_agent.core.base.errors import AgentError, StorageError, UsageError
+from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.export import ExportForm
-from desktop_agent.core.ids import SessionId
 from desktop_agent.core.model import FileImage
 from desktop_agent.core.sight import Sight
 from desktop_agent.core.slash.declarations import BUILT_IN, Declaration

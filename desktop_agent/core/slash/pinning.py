@@ -4,7 +4,7 @@ from datetime import datetime
 
 from desktop_agent.core import events as ev
 from desktop_agent.core import ops
-from desktop_agent.core.errors import UsageError
+from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.model import Pin
 from desktop_agent.core.slash.parse import Invocation, first_word, plain_text
 from desktop_agent.core.slash.parts import CommandParts, Reply, SessionHands, refusal

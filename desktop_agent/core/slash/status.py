@@ -1,6 +1,6 @@
 """`/status`: what the session works with, and how full the model's context is."""
 
-from desktop_agent.core.plain_text import number_of
+from desktop_agent.core.base.plain_text import number_of
 from desktop_agent.core.slash.parse import Invocation
 from desktop_agent.core.slash.parts import CommandParts, Reply, SessionHands, no_more
 from desktop_agent.core.slash.pinning import described

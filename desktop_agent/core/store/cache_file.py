@@ -12,7 +12,7 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from desktop_agent.core.private_files import PRIVATE_FILE, make_private_file, make_private_folder
+from desktop_agent.core.base.private_files import PRIVATE_FILE, make_private_file, make_private_folder
 
 _BUSY_S = 10
 _LOCK_POLL_S = 0.05

@@ -9,8 +9,8 @@ from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
-from desktop_agent.core.errors import SessionNotFoundError, UsageError
-from desktop_agent.core.ids import SessionId, is_session_id
+from desktop_agent.core.base.errors import SessionNotFoundError, UsageError
+from desktop_agent.core.base.ids import SessionId, is_session_id
 from desktop_agent.core.model import SessionSummary
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.glance import Glance, glance_at

@@ -20,9 +20,9 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import BinaryIO
 
-from desktop_agent.core.errors import StorageError
+from desktop_agent.core.base.errors import StorageError
+from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.files import is_left_over
-from desktop_agent.core.ids import Digest
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.gzipped import DamagedError
 

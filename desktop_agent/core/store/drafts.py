@@ -16,10 +16,10 @@ from typing import cast
 
 from filelock import FileLock, Timeout
 
-from desktop_agent.core.errors import StorageError
+from desktop_agent.core.base.errors import StorageError
+from desktop_agent.core.base.ids import SessionId
+from desktop_agent.core.base.private_files import PRIVATE_FILE, make_private_folder
 from desktop_agent.core.files import digest_of, write_atomically
-from desktop_agent.core.ids import SessionId
-from desktop_agent.core.private_files import PRIVATE_FILE, make_private_folder
 from desktop_agent.core.store.lines import open_regular
 
 DraftKey = str

@@ -7,7 +7,7 @@ crash left is there for the next opening; only a torn last line is moved aside, 
 from datetime import datetime
 from pathlib import Path
 
-from desktop_agent.core.errors import StorageError
+from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.events import SessionArchived, SessionPinned, SessionRenamed
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal import Damage, Journal, read_line

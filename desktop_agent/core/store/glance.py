@@ -11,9 +11,9 @@ import re
 from pathlib import Path
 from typing import NamedTuple
 
+from desktop_agent.core.base.errors import StorageError
+from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.codec import MalformedLineError, decode_event
-from desktop_agent.core.errors import StorageError
-from desktop_agent.core.ids import SessionId
 from desktop_agent.core.model import SessionSummary, Usage
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal_mark import (

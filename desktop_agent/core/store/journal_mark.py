@@ -13,8 +13,8 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import BinaryIO, NamedTuple, cast
 
-from desktop_agent.core.errors import StorageError
-from desktop_agent.core.ids import SessionId, is_session_id
+from desktop_agent.core.base.errors import StorageError
+from desktop_agent.core.base.ids import SessionId, is_session_id
 from desktop_agent.core.model import JsonObject
 from desktop_agent.core.store.lines import MAX_LINE_BYTES
 

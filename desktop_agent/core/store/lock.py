@@ -4,8 +4,8 @@ from pathlib import Path
 
 from filelock import FileLock, Timeout
 
-from desktop_agent.core.errors import SessionBusyError, StorageError
-from desktop_agent.core.private_files import PRIVATE_FILE
+from desktop_agent.core.base.errors import SessionBusyError, StorageError
+from desktop_agent.core.base.private_files import PRIVATE_FILE
 
 LOCK_NAME = "lock"
 

@@ -7,7 +7,7 @@ itself stored as a blob, so that nothing a model writes can be mistaken for one.
 import json
 from typing import cast
 
-from desktop_agent.core.errors import StorageError
+from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.model import JsonObject
 from desktop_agent.core.store.blobs import Blobs
 

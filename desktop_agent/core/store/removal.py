@@ -11,9 +11,9 @@ import shutil
 from dataclasses import dataclass
 from pathlib import Path
 
-from desktop_agent.core.errors import StorageError
+from desktop_agent.core.base.errors import StorageError
+from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.files import TEMPORARY_MARK, sync_folders
-from desktop_agent.core.ids import SessionId
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.collect import report_storage
 from desktop_agent.core.store.lock import SessionLock

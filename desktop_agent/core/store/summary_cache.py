@@ -10,7 +10,7 @@ from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
-from desktop_agent.core.ids import SessionId
+from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.model import SessionPurpose, SessionSummary, Usage
 from desktop_agent.core.store.cache_file import CacheFile, is_damage, transaction
 from desktop_agent.core.store.glance import Glance

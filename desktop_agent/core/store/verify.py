@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Protocol, cast
 
 from desktop_agent.core import events as ev
+from desktop_agent.core.base.errors import StorageError
+from desktop_agent.core.base.ids import CallId, ChangeId, Digest, SessionId, is_digest
 from desktop_agent.core.codec import encode_event
-from desktop_agent.core.errors import StorageError
-from desktop_agent.core.ids import CallId, ChangeId, Digest, SessionId, is_digest
 from desktop_agent.core.model import FileImage, JsonObject, ToolUseBlock
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import assert_never
 
 from desktop_agent.core import events as ev
-from desktop_agent.core.clock import Clock
-from desktop_agent.core.errors import StorageError, ToolError, WorkspaceError
+from desktop_agent.core.base.clock import Clock
+from desktop_agent.core.base.errors import StorageError, ToolError, WorkspaceError
+from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.event_log import EventLog
-from desktop_agent.core.ids import CallId
 from desktop_agent.core.jobs.background import Jobs
 from desktop_agent.core.model import FileChange, TodoItem, ToolCall, ToolResult, ToolUseBlock
 from desktop_agent.core.policy.boundary import Boundary

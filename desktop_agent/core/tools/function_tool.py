@@ -16,7 +16,7 @@ from typing import Any, cast, get_type_hints, overload
 from pydantic import BaseModel, create_model
 from pydantic_core import PydanticSerializationError, to_json
 
-from desktop_agent.core.errors import ToolError
+from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.model import ToolResult
 from desktop_agent.core.tools.spec import ReadTool, ToolArguments, ToolContext
 

@@ -4,9 +4,9 @@ from dataclasses import dataclass, replace
 
 from desktop_agent.core import events as ev
 from desktop_agent.core.approvals import Approvals, HeldQuestion
-from desktop_agent.core.errors import ToolError
+from desktop_agent.core.base.errors import ToolError
+from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.event_log import EventLog
-from desktop_agent.core.ids import CallId
 from desktop_agent.core.model import (
     Aborted,
     Allowed,

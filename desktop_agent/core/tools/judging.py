@@ -4,8 +4,8 @@ import asyncio
 import json
 from dataclasses import asdict, dataclass, replace
 
+from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.files import digest_of
-from desktop_agent.core.ids import Digest
 from desktop_agent.core.model import ApprovalRequest, FileChange, ScriptMark, ToolCall
 from desktop_agent.core.policy.call import CallFacts, Confinement
 from desktop_agent.core.policy.engine import CONFINEMENT_WORDS, Allow, Ask, Verdict, decide

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
-from desktop_agent.core.clock import Clock
+from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.model import ApprovalPolicy, SandboxMode
 from desktop_agent.core.policy.call import CallFacts, PolicyContext
 from desktop_agent.core.rulebook import RuleBook

@@ -8,8 +8,8 @@ refuses what it would have refused before.
 from dataclasses import dataclass, field
 
 from desktop_agent.core import events as ev
-from desktop_agent.core.errors import ToolError
-from desktop_agent.core.ids import Digest
+from desktop_agent.core.base.errors import ToolError
+from desktop_agent.core.base.ids import Digest
 
 DIGEST_KEY = "digest"
 """In the metadata of a result with a `path`: what the file was that the model was shown."""

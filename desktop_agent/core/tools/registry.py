@@ -3,7 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator
 
-from desktop_agent.core.errors import ToolError
+from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.model import ToolDefinition
 from desktop_agent.core.tools.spec import AnyTool
 from desktop_agent.core.tools.suggest import closest_names

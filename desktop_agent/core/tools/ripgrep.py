@@ -13,10 +13,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from desktop_agent.core.errors import ToolError
+from desktop_agent.core.base.errors import ToolError
+from desktop_agent.core.base.programs import find_program
 from desktop_agent.core.processes.output import OutputCapture
 from desktop_agent.core.processes.runner import Command
-from desktop_agent.core.programs import find_program
 from desktop_agent.core.tools.spec import ToolContext
 
 TIMEOUT_S = 60.0

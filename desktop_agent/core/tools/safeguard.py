@@ -16,8 +16,10 @@ from pathlib import Path
 
 from pydantic import TypeAdapter, ValidationError
 
+from desktop_agent.core.base.errors import ToolError
+from desktop_agent.core.base.ids import CallId, Digest
+from desktop_agent.core.base.private_files import make_private_folder
 from desktop_agent.core.changes.safety import Place, SafetyCopies, SafetyCopy, SafetyReport, restore_outside
-from desktop_agent.core.errors import ToolError
 from desktop_agent.core.files import write_atomically
 from desktop_agent.core.gitrepo import (
     FileState,
@@ -31,11 +33,9 @@ from desktop_agent.core.gitrepo import (
     read_refs,
     restore_refs,
 )
-from desktop_agent.core.ids import CallId, Digest
 from desktop_agent.core.model import FileOutcome, OutsideFile, RefChange, Uncaptured
 from desktop_agent.core.policy.destructive import Loss, losses_of
 from desktop_agent.core.policy.shell import parse
-from desktop_agent.core.private_files import make_private_folder
 
 _BEFORE = "before.json"
 _MOST_MATCHES = 5_000

@@ -4,8 +4,8 @@ import os
 import stat
 from pathlib import Path
 
+from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.files import digest_of
-from desktop_agent.core.ids import Digest
 from desktop_agent.core.model import ScriptMark
 from desktop_agent.core.policy.scripts import scripts_of
 from desktop_agent.core.policy.shell import parse

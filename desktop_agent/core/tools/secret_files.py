@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from contextlib import suppress
 from pathlib import Path
 
-from desktop_agent.core.errors import ToolError
+from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.policy.paths import sensitivity
 
 MOST_ENTRIES = 500_000

@@ -18,10 +18,10 @@ from typing import Any, Generic, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
-from desktop_agent.core.clock import Clock, SystemClock
-from desktop_agent.core.errors import ToolError
+from desktop_agent.core.base.clock import Clock, SystemClock
+from desktop_agent.core.base.errors import ToolError
+from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.files import FileTransition
-from desktop_agent.core.ids import CallId
 from desktop_agent.core.jobs.background import Jobs
 from desktop_agent.core.model import (
     BlobRef,

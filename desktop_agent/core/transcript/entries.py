@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Literal
 
 from desktop_agent.core import events as ev
-from desktop_agent.core.ids import CallId, ChangeId, HunkKey, PromptId, SessionId
+from desktop_agent.core.base.ids import CallId, ChangeId, HunkKey, PromptId, SessionId
 from desktop_agent.core.model import (
     Allowed,
     ApprovalRequest,

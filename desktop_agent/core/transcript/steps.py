@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from desktop_agent.core import events as ev
-from desktop_agent.core.ids import ChangeId, HunkKey
+from desktop_agent.core.base.ids import ChangeId, HunkKey
 from desktop_agent.core.model import FileOutcome
 from desktop_agent.core.transcript.entries import ChangeRecord
 

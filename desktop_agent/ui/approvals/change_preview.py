@@ -6,7 +6,7 @@ from PySide6.QtCore import QSize, QTimer, Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 from shiboken6 import isValid
 
-from desktop_agent.core.errors import AgentError
+from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.events import UNSTAMPED
 from desktop_agent.core.model import ApprovalRequest, FileDiff
 from desktop_agent.core.transcript import ChangeRecord

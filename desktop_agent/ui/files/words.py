@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Final
 
 from PySide6.QtCore import QCoreApplication
 
-from desktop_agent.core.hidden_text import named
+from desktop_agent.core.base.hidden_text import named
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

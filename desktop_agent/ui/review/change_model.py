@@ -5,7 +5,7 @@ from typing import Literal
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
-from desktop_agent.core.hidden_text import named
+from desktop_agent.core.base.hidden_text import named
 from desktop_agent.ui.review.changed_files import ChangedFile
 from desktop_agent.ui.tooltips import plain_tooltip
 

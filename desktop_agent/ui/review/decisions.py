@@ -7,10 +7,10 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 from shiboken6 import isValid
 
-from desktop_agent.core.errors import AgentError
+from desktop_agent.core.base.errors import AgentError
 
 if TYPE_CHECKING:
-    from desktop_agent.core.ids import HunkKey
+    from desktop_agent.core.base.ids import HunkKey
     from desktop_agent.core.model import ChangeSelection, FileOutcome, LineComment, Reverted, ReviewState
     from desktop_agent.core.ops import WriteFile
     from desktop_agent.core.transcript import Transcript, UndoStep

@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt, QTimer, Signal, SignalInstance
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 from shiboken6 import isValid
 
-from desktop_agent.core.errors import AgentError
+from desktop_agent.core.base.errors import AgentError
 from desktop_agent.ui.review.file_bar import FileBar
 from desktop_agent.ui.review.file_editing import FileEditing
 from desktop_agent.ui.theme import Theme
@@ -14,8 +14,8 @@ from desktop_agent.ui.theme import Theme
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from desktop_agent.core.base.ids import HunkKey
     from desktop_agent.core.changes.rows import RowMode
-    from desktop_agent.core.ids import HunkKey
     from desktop_agent.core.model import FileDiff, LineComment
     from desktop_agent.ui.review.changed_files import ChangedFile
     from desktop_agent.ui.review.diff_find_bar import DiffFindBar

@@ -4,7 +4,7 @@ from PySide6.QtCore import QCoreApplication, QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QPixmap, QRegion
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 
-from desktop_agent.core.ids import HunkKey
+from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.ui.review.hunk_states import Decisions
 from desktop_agent.ui.theme import Space
 

@@ -2,7 +2,7 @@
 
 from typing import Literal, NamedTuple
 
-from desktop_agent.core.ids import HunkKey
+from desktop_agent.core.base.ids import HunkKey
 
 HunkState = Literal["undecided", "kept", "undone"]
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Signal
 from shiboken6 import isValid
 
-from desktop_agent.core.errors import AgentError
+from desktop_agent.core.base.errors import AgentError
 from desktop_agent.ui.review.verdicts import Compared
 
 if TYPE_CHECKING:

@@ -17,7 +17,7 @@ from desktop_agent.ui.review.verdicts import judged, needs_comparison, paths_in_
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from desktop_agent.core.ids import HunkKey
+    from desktop_agent.core.base.ids import HunkKey
     from desktop_agent.core.model import ChangeSelection, LineComment, Uncaptured
     from desktop_agent.core.transcript import ChangeRecord, Transcript, UndoEntry
     from desktop_agent.ui.review.git_listing import GitListing

@@ -4,7 +4,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from desktop_agent.core.ids import HunkKey
+    from desktop_agent.core.base.ids import HunkKey
     from desktop_agent.core.model import ApprovalRequest, FileChange, FileDiff, FileImage
     from desktop_agent.core.ops import WriteFile
     from desktop_agent.core.transcript import ChangeRecord, Transcript

@@ -8,7 +8,7 @@ from desktop_agent.ui.review.changed_files import ChangedFile, Mark
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from desktop_agent.core.ids import HunkKey
+    from desktop_agent.core.base.ids import HunkKey
     from desktop_agent.core.transcript import Transcript
 
 

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QLocale, Qt, Signal
 from PySide6.QtWidgets import QAbstractButton, QMessageBox, QWidget
 
-from desktop_agent.core.hidden_text import named
+from desktop_agent.core.base.hidden_text import named
 
 if TYPE_CHECKING:
     from desktop_agent.core.model import SessionSummary

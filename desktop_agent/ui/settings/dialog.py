@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
     from datetime import datetime
 
-    from desktop_agent.core.errors import AgentError
+    from desktop_agent.core.base.errors import AgentError
     from desktop_agent.core.live_settings import SettingChange
     from desktop_agent.core.model import Rule
     from desktop_agent.core.settings.project import ProjectProposal

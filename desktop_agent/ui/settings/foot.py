@@ -13,7 +13,7 @@ from desktop_agent.ui.theme import Space
 from desktop_agent.ui.tooltips import plain_tooltip
 
 if TYPE_CHECKING:
-    from desktop_agent.core.errors import AgentError
+    from desktop_agent.core.base.errors import AgentError
     from desktop_agent.core.live_settings import SettingChange
 
 

@@ -4,8 +4,8 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QComboBox, QLineEdit, QVBoxLayout, QWidget
 
+from desktop_agent.core.base.web_address import is_readable_on_the_way
 from desktop_agent.core.settings import declared_settings
-from desktop_agent.core.web_address import is_readable_on_the_way
 from desktop_agent.ui.hairline import hairline
 from desktop_agent.ui.picker import Picker
 from desktop_agent.ui.settings.generated_page import SettingRows

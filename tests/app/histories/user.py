@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from PySide6.QtWidgets import QApplication, QDialog, QListView, QPushButton
 
-from desktop_agent.core.ids import HunkKey
+from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.transcript import UndoStep
 from desktop_agent.ui.review.baseline_picker import BaselinePicker
 from desktop_agent.ui.review.changed_files import SESSION, Baseline

@@ -5,9 +5,10 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.app.git_review import GitReview
+from desktop_agent.core.base.errors import AgentError
+from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.changes.comparing import Comparer
 from desktop_agent.core.changes.safety import SafetyCopies, SafetyLimits
-from desktop_agent.core.errors import AgentError
 from desktop_agent.core.gitrepo import (
     NoStatus,
     RepoStatus,
@@ -17,7 +18,6 @@ from desktop_agent.core.gitrepo import (
     read_refs,
     restore_refs,
 )
-from desktop_agent.core.ids import CallId
 from desktop_agent.core.model import RefChange
 from desktop_agent.core.tools.safeguard import CommandRun, Safeguard
 from tests.attacks.corpus import cases

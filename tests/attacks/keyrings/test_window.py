@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialog, QLabel
 
-from desktop_agent.core.paths import AppPaths
+from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.settings_file import save_setting
 from tests.app.conftest import Go, go
 from tests.attacks.corpus import cases

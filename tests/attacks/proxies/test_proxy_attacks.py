@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.cli import main
-from desktop_agent.core.errors import ProviderError
+from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.model import ModelRequest, TextBlock, UserMessage
 from desktop_agent.core.network.proxies import proxy_for
 from desktop_agent.core.providers.anthropic import AnthropicProvider

@@ -13,7 +13,7 @@ from typing import Literal
 
 import pytest
 
-from desktop_agent.core.clock import SystemClock
+from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.processes.cgroup import CommandGroups
 from desktop_agent.core.processes.limits import CommandLimits
 from desktop_agent.core.processes.runner import Command, ProcessOutcome, ProcessRunner

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
+from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.changes import recorder as recording
 from desktop_agent.core.changes.ledger import Ledger
-from desktop_agent.core.errors import StorageError
 from desktop_agent.core.files import FileState, FileTransition
 from desktop_agent.core.store.blobs import Blobs
 

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from desktop_agent.core.base.ids import ChangeId, HunkKey
 from desktop_agent.core.changes.diff import diff_change
 from desktop_agent.core.changes.hunk_keys import review_hunks
 from desktop_agent.core.changes.ledger import Ledger, LedgerWrite
@@ -17,7 +18,6 @@ from desktop_agent.core.changes.net import net_change
 from desktop_agent.core.changes.revert import Direction, plan_revert
 from desktop_agent.core.changes.undo import Drafter
 from desktop_agent.core.files import FileState, FileTransition
-from desktop_agent.core.ids import ChangeId, HunkKey
 from desktop_agent.core.model import FileChange, FileOutcome, Reverted
 from desktop_agent.core.store.blobs import Blobs
 from tests.trees import Node, tree_of

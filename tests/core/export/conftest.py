@@ -6,8 +6,8 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.core import events as ev
+from desktop_agent.core.base.ids import new_session_id
 from desktop_agent.core.export.source import Source
-from desktop_agent.core.ids import new_session_id
 from desktop_agent.core.model import (
     AssistantBlock,
     FileChange,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core.errors import UsageError
+from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.export import export_session, export_text
 from tests.core.export.conftest import KEY, Written
 

@@ -8,7 +8,7 @@ from typing import cast
 import pytest
 
 from desktop_agent.core import events as ev
-from desktop_agent.core.errors import AgentError, UsageError
+from desktop_agent.core.base.errors import AgentError, UsageError
 from desktop_agent.core.importing import AlreadyImportedError
 from desktop_agent.core.model import JsonObject
 from desktop_agent.core.transcript import replay

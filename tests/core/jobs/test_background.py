@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from desktop_agent.core.clock import SystemClock
+from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.jobs.background import Jobs
 from desktop_agent.core.jobs.log import LOG_LIMIT_BYTES
 from desktop_agent.core.processes.runner import Command, ProcessRunner

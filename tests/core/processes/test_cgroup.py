@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core.clock import SystemClock
+from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.processes.cgroup import CommandGroups
 from desktop_agent.core.processes.guard import Guard
 from desktop_agent.core.processes.limits import CommandLimits

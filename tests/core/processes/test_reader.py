@@ -11,7 +11,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from desktop_agent.core.clock import SystemClock
+from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.processes.reader import END_OF_INPUT, OutputReader, open_pipe
 from desktop_agent.core.processes.runner import Command, ProcessRunner
 from desktop_agent.core.processes.terminal import typed_lines

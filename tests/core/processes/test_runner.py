@@ -14,7 +14,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from desktop_agent.core.clock import SystemClock
+from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.processes.limits import CommandLimits
 from desktop_agent.core.processes.output import (
     KEPT_BYTES,
@@ -354,7 +354,7 @@ async def test_closing_ends_what_still_runs(tmp_path: Path, reports: Reports) ->
 async def test_a_killed_application_leaves_no_process_behind(tmp_path: Path, reports: Reports) -> None:
     program = textwrap.dedent("""
         import asyncio, os, pathlib, sys
-        from desktop_agent.core.clock import SystemClock
+        from desktop_agent.core.base.clock import SystemClock
         from desktop_agent.core.processes.runner import Command, ProcessOutcome, ProcessRunner
         script = "setsid sleep 100 & echo $! > report; echo $$ > report; sleep 100"
         command = Command(argv=("/bin/bash", "-c", script), cwd=pathlib.Path(sys.argv[1]), environ=os.environ)

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core.clock import SystemClock
+from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.jobs.background import Jobs
 from desktop_agent.core.processes.runner import GRACE_S, Command, ProcessOutcome, ProcessRunner
 from tests.core.printed import Printed, until_logged

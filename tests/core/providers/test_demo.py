@@ -12,6 +12,7 @@ import pytest
 
 from desktop_agent.core import events as ev
 from desktop_agent.core import ops
+from desktop_agent.core.base.paths import resource_path
 from desktop_agent.core.model import (
     Allowed,
     AssistantBlock,
@@ -21,7 +22,6 @@ from desktop_agent.core.model import (
     TextBlock,
     ToolUseBlock,
 )
-from desktop_agent.core.paths import resource_path
 from desktop_agent.core.providers.base import Provider
 from desktop_agent.core.providers.demo import DEMO_FOLLOW_UP, DEMO_PROMPT, TEST_COMMAND, demo_provider
 from desktop_agent.core.tools.access import CallRules

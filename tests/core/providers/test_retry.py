@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core.errors import TRANSIENT_FAULTS, ProviderError, ProviderFault
+from desktop_agent.core.base.errors import TRANSIENT_FAULTS, ProviderError, ProviderFault
 from desktop_agent.core.providers.retry import RetryPolicy
 
 POLICY = RetryPolicy()

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core.clock import SystemClock
+from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.processes.runner import Command, ProcessOutcome, ProcessRunner
 from desktop_agent.core.sandbox.base import Sandbox
 from desktop_agent.core.sandbox.confinement import Confinement, confinement_for

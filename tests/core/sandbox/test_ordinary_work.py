@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core.errors import SandboxError
+from desktop_agent.core.base.errors import SandboxError
 from desktop_agent.core.processes.runner import Command
 from desktop_agent.core.sandbox.confinement import Confinement, confinement_for
 from tests.core.sandbox.conftest import PYTHON, Place, Shell

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core.errors import SandboxError
+from desktop_agent.core.base.errors import SandboxError
 from desktop_agent.core.processes.runner import Command
 from desktop_agent.core.sandbox.confinement import Confinement
 from desktop_agent.core.sandbox.guarded import Guards

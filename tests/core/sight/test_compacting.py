@@ -6,8 +6,8 @@ from collections.abc import AsyncGenerator, Callable, Iterator
 
 from desktop_agent.core import events as ev
 from desktop_agent.core import ops
+from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.context.summaries import SUMMARISED
-from desktop_agent.core.errors import ProviderError
 from desktop_agent.core.model import ModelRef, ModelRequest, Summary, TextBlock, ToolResultBlock
 from desktop_agent.core.providers.base import Provider, StreamPiece
 from desktop_agent.core.providers.demo import demo_reply

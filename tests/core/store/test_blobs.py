@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core.errors import StorageError
+from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.files import digest_of, is_left_over
 from desktop_agent.core.store import gzipped
 from desktop_agent.core.store.blobs import Blobs

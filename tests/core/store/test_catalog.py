@@ -14,8 +14,8 @@ import pytest
 
 from desktop_agent.core import events as ev
 from desktop_agent.core import ops
-from desktop_agent.core.errors import SessionNotFoundError, UsageError
-from desktop_agent.core.ids import SessionId
+from desktop_agent.core.base.errors import SessionNotFoundError, UsageError
+from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.model import ApprovalRequest, Denied, ModelRef, Usage
 from desktop_agent.core.providers.scripted import Hang, Say
 from desktop_agent.core.store.blobs import Blobs

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from desktop_agent.core import events as ev
-from desktop_agent.core.errors import StorageError
+from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.files import digest_of
 from desktop_agent.core.model import FileChange, FileImage
 from desktop_agent.core.store import collect as collecting

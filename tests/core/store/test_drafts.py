@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core.errors import StorageError
+from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.store.drafts import Drafts, Unsent, folder_draft, session_draft
 
 KEY = session_draft("20261121-213700-k3f9qx")

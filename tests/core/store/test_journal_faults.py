@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.core import files
-from desktop_agent.core.errors import StorageError
+from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.store import journal as module
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal import Journal, read_journal

@@ -14,8 +14,8 @@ from typing import Literal, cast
 import pytest
 
 from desktop_agent.core import files
+from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.changes.ledger import Ledger
-from desktop_agent.core.errors import StorageError
 from desktop_agent.core.files import FileState, FileTransition, digest_of, is_left_over
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.collect import GRACE, Collected, collect, report_storage

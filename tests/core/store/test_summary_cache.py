@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core.ids import SessionId
+from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.store import summary_cache
 from desktop_agent.core.store.glance import Glance
 from desktop_agent.core.store.journal_mark import JournalMark

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from desktop_agent.core.clock import SystemClock
+from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.files import write_state
 from desktop_agent.core.jobs.background import Jobs
 from desktop_agent.core.model import TodoItem, ToolResult

@@ -4,7 +4,7 @@ import pytest
 
 from desktop_agent.core import events as ev
 from desktop_agent.core import ops
-from desktop_agent.core.errors import ToolError
+from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.model import SandboxMode
 from desktop_agent.core.providers.scripted import Call, Say
 from desktop_agent.core.tools.access import CAPABILITIES, Access, CallRules

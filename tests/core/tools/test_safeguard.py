@@ -11,8 +11,8 @@ import pytest
 
 from desktop_agent.core import events as ev
 from desktop_agent.core import ops
+from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.changes.safety import SafetyCopies, SafetyLimits
-from desktop_agent.core.errors import ToolError
 from desktop_agent.core.model import ChangeSelection
 from desktop_agent.core.providers.scripted import Call, Say
 from desktop_agent.core.sandbox.find import SandboxReport, SandboxSearch

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from desktop_agent.core.errors import ToolErrorType
+from desktop_agent.core.base.errors import ToolErrorType
 from desktop_agent.core.model import JsonObject
 from tests.pictures import png
 

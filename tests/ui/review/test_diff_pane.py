@@ -10,7 +10,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.core.errors import StorageError
+from desktop_agent.core.base.errors import StorageError
 from desktop_agent.ui.review.changed_files import group_by_file
 from desktop_agent.ui.review.diff_pane import DiffPane
 from desktop_agent.ui.review.file_editor import FileEditor

@@ -25,8 +25,8 @@ from PySide6.QtWidgets import (
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.core import events as ev
+from desktop_agent.core.base.errors import AgentError, StorageError
 from desktop_agent.core.changes.diff import diff_change
-from desktop_agent.core.errors import AgentError, StorageError
 from desktop_agent.core.files import digest_of
 from desktop_agent.core.model import (
     ChangeSelection,

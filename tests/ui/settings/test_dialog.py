@@ -13,7 +13,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QLineEdit, QListWidget, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.core.errors import UsageError
+from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.live_settings import SettingChange
 from desktop_agent.core.model import Rule
 from desktop_agent.core.settings import (

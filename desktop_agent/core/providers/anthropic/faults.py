@@ -10,7 +10,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, assert_never, cast
 
-from desktop_agent.core.errors import ProviderError, ProviderFault
+from desktop_agent.core.base.errors import ProviderError, ProviderFault
+from desktop_agent.core.base.secrets import mask
 from desktop_agent.core.model import JsonObject
 from desktop_agent.core.network.proxies import Proxy
 from desktop_agent.core.providers.http_faults import (
@@ -19,7 +20,6 @@ from desktop_agent.core.providers.http_faults import (
     refused_by_proxy,
     retry_after_s,
 )
-from desktop_agent.core.secrets import mask
 
 if TYPE_CHECKING:
     from anthropic import APIStatusError

@@ -5,7 +5,8 @@ from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
-from desktop_agent.core.clock import Clock, SystemClock
+from desktop_agent.core.base.clock import Clock, SystemClock
+from desktop_agent.core.base.web_address import address_of, has_userinfo, is_readable_on_the_way
 from desktop_agent.core.model import ModelRequest
 from desktop_agent.core.network.proxies import proxy_for
 from desktop_agent.core.providers.anthropic.faults import (
@@ -23,7 +24,6 @@ from desktop_agent.core.providers.base import ModelInfo, StreamPiece
 from desktop_agent.core.providers.http_faults import address_with_password, bad_address, readable_by_proxy
 from desktop_agent.core.providers.sdk_import import ANTHROPIC, import_sdk
 from desktop_agent.core.providers.sse import event_data
-from desktop_agent.core.web_address import address_of, has_userinfo, is_readable_on_the_way
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic, AsyncStream

@@ -14,8 +14,8 @@ from hashlib import blake2b
 from secrets import token_hex
 from typing import Literal, NamedTuple, assert_never, cast
 
-from desktop_agent.core.errors import ProviderError
-from desktop_agent.core.ids import CallId, Digest
+from desktop_agent.core.base.errors import ProviderError
+from desktop_agent.core.base.ids import CallId, Digest
 from desktop_agent.core.model import (
     AssistantBlock,
     BlobRef,

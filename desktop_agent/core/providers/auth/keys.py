@@ -12,9 +12,9 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol, TypeVar, cast
 
-from desktop_agent.core.errors import CredentialsError
+from desktop_agent.core.base.errors import CredentialsError
+from desktop_agent.core.base.secrets import mask
 from desktop_agent.core.providers.auth.patience import USE_ENVIRONMENT, Limits, Patience
-from desktop_agent.core.secrets import mask
 
 if TYPE_CHECKING:
     from keyring.backend import KeyringBackend

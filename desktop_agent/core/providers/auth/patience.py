@@ -13,7 +13,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
-from desktop_agent.core.errors import CredentialsError
+from desktop_agent.core.base.errors import CredentialsError
 
 T = TypeVar("T")
 

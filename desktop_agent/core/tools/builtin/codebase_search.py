@@ -15,7 +15,7 @@ from pathlib import Path
 
 from pydantic import Field
 
-from desktop_agent.core.errors import ToolError
+from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.model import JsonObject, ToolResult
 from desktop_agent.core.policy.boundary import ResolvedPath
 from desktop_agent.core.search_index.database import Hit

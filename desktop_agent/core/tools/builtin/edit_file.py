@@ -9,7 +9,7 @@ import json
 
 from pydantic import Field, model_validator
 
-from desktop_agent.core.errors import ToolError
+from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.files import FileState, FileTransition, new_file_mode
 from desktop_agent.core.model import JsonObject
 from desktop_agent.core.tools.builtin.arguments import PathText

@@ -15,7 +15,7 @@ from typing import Literal
 
 from pydantic import Field, model_validator
 
-from desktop_agent.core.errors import ToolError
+from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.model import JsonObject, ToolResult
 from desktop_agent.core.policy.paths import sensitivity
 from desktop_agent.core.processes.runner import Command

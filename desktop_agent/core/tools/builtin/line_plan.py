@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 
-from desktop_agent.core.errors import ToolError
+from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.files import FileTransition
 from desktop_agent.core.model import JsonObject
 from desktop_agent.core.tools.builtin.target import Target, edit_target, large_file_warning, not_found, text_of

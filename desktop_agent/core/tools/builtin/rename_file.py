@@ -6,7 +6,7 @@ from pathlib import Path
 
 from pydantic import Field
 
-from desktop_agent.core.errors import ToolError
+from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.files import FileTransition
 from desktop_agent.core.model import JsonObject
 from desktop_agent.core.tools.builtin.arguments import PathText

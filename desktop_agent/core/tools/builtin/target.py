@@ -4,7 +4,7 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from desktop_agent.core.errors import ToolError
+from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.files import FileState, read_state
 from desktop_agent.core.model import JsonObject
 from desktop_agent.core.policy.boundary import Boundary, ResolvedPath

@@ -12,7 +12,7 @@ from typing import Annotated, cast, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from desktop_agent.core.errors import ToolError
+from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.model import TodoItem, TodoStatus, ToolResult
 from desktop_agent.core.tools.spec import ReadTool, ToolArguments, ToolContext
 

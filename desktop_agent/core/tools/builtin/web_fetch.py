@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 from pydantic import Field
 
-from desktop_agent.core.errors import ToolError
-from desktop_agent.core.ids import CallId
+from desktop_agent.core.base.errors import ToolError
+from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.model import JsonObject, ToolResult
 from desktop_agent.core.tools.spec import ReadTool, ToolArguments, ToolContext
 from desktop_agent.core.tools.web.addresses import AddressBook

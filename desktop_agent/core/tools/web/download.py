@@ -15,7 +15,7 @@ from contextlib import AsyncExitStack, aclosing
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from desktop_agent.core.errors import ProviderError, ToolError
+from desktop_agent.core.base.errors import ProviderError, ToolError
 from desktop_agent.core.tools.web.addresses import AddressBook
 
 if TYPE_CHECKING:

@@ -8,7 +8,7 @@ from PySide6.QtGui import QFont, QFontMetricsF, QPainter
 from PySide6.QtWidgets import QWidget
 from shiboken6 import isValid
 
-from desktop_agent.core.errors import AgentError
+from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.model import FileChange
 from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.ui.chat import words

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
-from desktop_agent.core.hidden_text import named
+from desktop_agent.core.base.hidden_text import named
 from desktop_agent.ui.chat.markdown.blocks import Block, code_parts
 from desktop_agent.ui.chat.markdown.inline import utf16_length
 from desktop_agent.ui.chat.text.marks import Mark, Tint

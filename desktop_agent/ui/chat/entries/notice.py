@@ -7,7 +7,7 @@ from PySide6.QtCore import QPoint, QRect, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import QFont, QHideEvent, QPainter, QPen, QShowEvent
 from PySide6.QtWidgets import QPushButton, QWidget
 
-from desktop_agent.core.errors import ProviderFault
+from desktop_agent.core.base.errors import ProviderFault
 from desktop_agent.core.transcript import RETRYING, NoticeEntry
 from desktop_agent.ui.chat.entries.base import EntryWidget
 from desktop_agent.ui.chat.entries.paragraph import Paragraph

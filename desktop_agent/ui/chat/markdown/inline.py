@@ -6,7 +6,7 @@ Positions count UTF-16 units, as Qt's text classes do, so an emoji is two.
 import re
 from typing import TYPE_CHECKING, NamedTuple
 
-from desktop_agent.core.hidden_text import named
+from desktop_agent.core.base.hidden_text import named
 from desktop_agent.ui.chat.markdown.marks import BOLD, CODE, ITALIC, LINK, MUTED, STRIKE
 from desktop_agent.ui.chat.markdown.parse import References, parser
 

@@ -18,7 +18,7 @@ from PySide6.QtWidgets import (
 )
 from shiboken6 import isValid
 
-from desktop_agent.core.errors import AgentError
+from desktop_agent.core.base.errors import AgentError
 from desktop_agent.ui.hairline import hairline
 from desktop_agent.ui.review.conflict.clash_page import ClashPage
 from desktop_agent.ui.review.conflict.resolution import Purpose, Resolution

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
-    from desktop_agent.core.ids import Digest
+    from desktop_agent.core.base.ids import Digest
     from desktop_agent.core.model import FileImage, FileOutcome
 
 Purpose = Literal["undo", "redo"]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core.errors import ProviderError
+from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.model import (
     AssistantBlock,
     AssistantMessage,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core.errors import ProviderError, ProviderFault
+from desktop_agent.core.base.errors import ProviderError, ProviderFault
 from desktop_agent.core.model import (
     JsonObject,
     OpaqueBlock,

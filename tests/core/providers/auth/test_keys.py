@@ -6,7 +6,7 @@ from keyring.backend import KeyringBackend
 from keyring.backends import fail, null
 from keyring.errors import InitError, KeyringLocked, PasswordDeleteError, PasswordSetError
 
-from desktop_agent.core.errors import CredentialsError
+from desktop_agent.core.base.errors import CredentialsError
 from desktop_agent.core.providers.auth.keys import ResolvedKey, SystemKeyStore, resolve_key
 
 KEY = "sk-ant-test-0123456789abcdef"

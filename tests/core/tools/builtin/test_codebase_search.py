@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from desktop_agent.core.errors import ToolError
+from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.tools.builtin import codebase_search as module
 from desktop_agent.core.tools.builtin.codebase_search import CodebaseSearch
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from desktop_agent.core.errors import ToolError
+from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.files import digest_of
 from desktop_agent.core.model import JsonObject
 from desktop_agent.core.tools.builtin import target as target_module

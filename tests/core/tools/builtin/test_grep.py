@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import psutil
 import pytest
 
-from desktop_agent.core.errors import ToolError
+from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.tools import ripgrep
 from desktop_agent.core.tools.builtin import grep as module
 from desktop_agent.core.tools.builtin.grep import Grep

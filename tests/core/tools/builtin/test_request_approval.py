@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from desktop_agent.core.errors import ToolError
+from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.model import Denied
 from desktop_agent.core.providers.scripted import Call, Say
 from desktop_agent.core.tools.builtin.request_approval import RequestApproval

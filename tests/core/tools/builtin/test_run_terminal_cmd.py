@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import psutil
 import pytest
 
-from desktop_agent.core.errors import ToolError
+from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.model import ToolResult
 from desktop_agent.core.processes.output import SPOOL_LIMIT_BYTES
 from desktop_agent.core.processes.runner import Command, ProcessOutcome, ProcessRunner

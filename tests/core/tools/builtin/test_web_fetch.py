@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import httpx2
 import pytest
 
-from desktop_agent.core.errors import ToolError
+from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.tools.builtin.web_fetch import LARGEST_BYTES, WebFetch
 from desktop_agent.core.tools.web.addresses import AddressBook
 from desktop_agent.core.tools.web.download import MOST_REDIRECTS

@@ -11,7 +11,7 @@ from urllib.parse import parse_qs, quote, urlsplit
 import httpx2
 import pytest
 
-from desktop_agent.core.errors import ToolError
+from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.network.proxies import Proxy
 from desktop_agent.core.tools.builtin.web_search import LARGEST_ANSWER_BYTES, MOST_RESULTS, WebSearch, search_client
 from desktop_agent.core.tools.web.addresses import AddressBook

@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import Qt
 
-from desktop_agent.core.errors import StorageError
+from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.model import FileChange, ToolResult
 from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.ui.theme import Theme

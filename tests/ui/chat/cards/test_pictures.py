@@ -3,7 +3,7 @@
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QImage
 
-from desktop_agent.core.errors import StorageError
+from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.model import BlobRef, ToolResult
 from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.ui.chat.cards import picture_reader

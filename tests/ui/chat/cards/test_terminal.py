@@ -5,8 +5,8 @@ from dataclasses import replace
 import pytest
 from PySide6.QtGui import QImage
 
+from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.events import ToolOutputDelta
-from desktop_agent.core.ids import Digest
 from desktop_agent.core.model import BlobRef, Denied, ToolResult
 from desktop_agent.ui.chat.entries.tool import ToolWidget
 from desktop_agent.ui.theme import Theme

@@ -12,8 +12,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QListWidget, QPlainTextEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
+from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.changes.diff import diff_change
-from desktop_agent.core.errors import AgentError
 from desktop_agent.core.model import Clash, FileChange, FileDiff, FileImage, FileOutcome
 from desktop_agent.ui.review.conflict.columns import ThreeColumns
 from desktop_agent.ui.review.conflict.dialog import ClashDialog

@@ -2,7 +2,7 @@
 
 import re
 
-from desktop_agent.core.hidden_text import HIDING, TURNING
+from desktop_agent.core.base.hidden_text import HIDING, TURNING
 
 _STEERING = re.compile(rf"[\x00-\x08\x0b-\x1f\x7f-\x9f{TURNING}]")
 

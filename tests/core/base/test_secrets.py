@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core.secrets import HIDDEN, is_secret_name, mask
+from desktop_agent.core.base.secrets import HIDDEN, is_secret_name, mask
 
 PRIVATE_KEY = "-----BEGIN RSA PRIVATE " + "KEY-----\nMIIEpAIBAAKCAQEA\nu1SU1LfVLPHCozMx\n-----END RSA PRIVATE KEY-----"
 
@@ -177,7 +177,7 @@ def test_a_variable_that_programs_need_is_none(name: str) -> None:
 
 MASK_A_MEGABYTE = """
 import sys
-from desktop_agent.core.secrets import mask
+from desktop_agent.core.base.secrets import mask
 for begin in ("", "://", "eyJ", "-----BEGIN PRIVATE KEY-----", "-----BEGIN "):
     mask(begin + sys.argv[1] * (1_000_000 // len(sys.argv[1])))
 """

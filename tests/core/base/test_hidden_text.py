@@ -5,7 +5,7 @@ import unicodedata
 
 import pytest
 
-from desktop_agent.core.hidden_text import HIDING, has_hidden, is_hiding, named
+from desktop_agent.core.base.hidden_text import HIDING, has_hidden, is_hiding, named
 
 _IGNORABLE = (
     (0x00AD, 0x00AD), (0x034F, 0x034F), (0x061C, 0x061C), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F),

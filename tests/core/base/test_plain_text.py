@@ -2,7 +2,7 @@
 
 import pytest
 
-from desktop_agent.core.plain_text import number_of
+from desktop_agent.core.base.plain_text import number_of
 
 
 @pytest.mark.parametrize(("count", "told"), [(0, "0 turns"), (1, "1 turn"), (2, "2 turns"), (1_000, "1,000 turns")])

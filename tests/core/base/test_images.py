@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core.images import PictureError, inspect_picture
+from desktop_agent.core.base.images import PictureError, inspect_picture
 from tests.pictures import gif, jpeg, png, webp
 
 WHOLE = [
