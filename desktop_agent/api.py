@@ -15,7 +15,6 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 
-from desktop_agent.core import events, ops
 from desktop_agent.core.base.errors import (
     AgentError,
     CredentialsError,
@@ -34,9 +33,10 @@ from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.changes.diff import FileDiff
 from desktop_agent.core.changes.hunk_keys import ReviewHunk, all_keys
 from desktop_agent.core.changes.net import NetChange
-from desktop_agent.core.events import Event
 from desktop_agent.core.live_settings import LiveSettings
-from desktop_agent.core.model import (
+from desktop_agent.core.protocol import events, ops
+from desktop_agent.core.protocol.events import Event
+from desktop_agent.core.protocol.model import (
     Aborted,
     Allowed,
     ApprovalPolicy,

@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache, partial
 from pathlib import Path, PurePosixPath
 
-from desktop_agent.core import events as ev
 from desktop_agent.core.approvals import Approvals
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.ids import SessionId
@@ -25,11 +24,12 @@ from desktop_agent.core.context.tokens import Calibration
 from desktop_agent.core.files import digest_of
 from desktop_agent.core.jobs.background import Jobs
 from desktop_agent.core.jobs.reports import JobReports
-from desktop_agent.core.model import FileImage
 from desktop_agent.core.policy.boundary import Boundary
 from desktop_agent.core.policy.paths import sensitivity
 from desktop_agent.core.processes.limits import CommandLimits
 from desktop_agent.core.processes.runner import ProcessRunner
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.model import FileImage
 from desktop_agent.core.providers.catalog import PROVIDER_IDS
 from desktop_agent.core.providers.retry import RetryPolicy
 from desktop_agent.core.recorder import Recorder, Sink

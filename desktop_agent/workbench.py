@@ -17,7 +17,6 @@ from pathlib import Path
 
 from desktop_agent import __version__
 from desktop_agent.assembly import Assembly, SessionPlan, SessionStorage, SharedTools
-from desktop_agent.core import events as ev
 from desktop_agent.core.base.clock import Clock, SystemClock
 from desktop_agent.core.base.errors import StorageError, UnsafeSettingsError
 from desktop_agent.core.base.ids import SessionId, new_session_id
@@ -29,8 +28,9 @@ from desktop_agent.core.context.tokens import Calibration
 from desktop_agent.core.export import ExportForm, Progress, export_session
 from desktop_agent.core.importing import Imported, ImportPlan, import_conversation
 from desktop_agent.core.live_settings import LiveSettings
-from desktop_agent.core.model import ApprovalPolicy, ModelRef, SandboxMode, SessionPurpose
 from desktop_agent.core.project_trust import ProjectTrust
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.model import ApprovalPolicy, ModelRef, SandboxMode, SessionPurpose
 from desktop_agent.core.providers.auth.keys import KeyStore, SystemKeyStore
 from desktop_agent.core.providers.catalog import ProviderCatalog
 from desktop_agent.core.recorder import Sink

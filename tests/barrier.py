@@ -2,7 +2,7 @@
 
 import asyncio
 
-from desktop_agent.core.model import ToolResult
+from desktop_agent.core.protocol.model import ToolResult
 from desktop_agent.core.tools.spec import EditPlan, EditTool, ReadTool, ToolArguments, ToolContext
 
 

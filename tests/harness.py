@@ -9,13 +9,13 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TypeVar
 
-from desktop_agent.core import events as ev
-from desktop_agent.core import ops
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.live_settings import LiveSettings
-from desktop_agent.core.model import (
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import (
     Allowed,
     ApprovalPolicy,
     AssistantMessage,

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from hypothesis import strategies as st
 
-from desktop_agent.core import events as ev
-from desktop_agent.core.model import (
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.model import (
     Allowed,
     ApprovalRequest,
     ChangeSelection,

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core import events as ev
-from desktop_agent.core import ops
 from desktop_agent.core.base.errors import SessionBusyError, SessionNotFoundError, StorageError
 from desktop_agent.core.base.ids import SessionId
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
 from desktop_agent.core.providers.scripted import Call, Say, ScriptedProvider, in_order
 from desktop_agent.core.store.follow import Follower
 from desktop_agent.core.transcript import replay

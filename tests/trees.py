@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from desktop_agent.core.files import digest_of
-from desktop_agent.core.model import FileImage, FileKind
+from desktop_agent.core.protocol.model import FileImage, FileKind
 
 
 class Node(NamedTuple):

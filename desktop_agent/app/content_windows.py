@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QWidget
 
 from desktop_agent.app.attempts import Try
 from desktop_agent.core.base.errors import StorageError
-from desktop_agent.core.model import BlobRef, Job
+from desktop_agent.core.protocol.model import BlobRef, Job
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.ui.chat.cards.picture_reader import read_picture

@@ -6,9 +6,9 @@ from pathlib import Path
 from PySide6.QtCore import QObject
 
 from desktop_agent import __version__
-from desktop_agent.core import ops
-from desktop_agent.core.events import ModeSet, SessionOpened
-from desktop_agent.core.model import ApprovalPolicy, ModelRef, SandboxMode
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.events import ModeSet, SessionOpened
+from desktop_agent.core.protocol.model import ApprovalPolicy, ModelRef, SandboxMode
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.bridge import SessionBridge
 

@@ -11,11 +11,11 @@ from PySide6.QtWidgets import QFileDialog, QProgressDialog, QWidget
 
 from desktop_agent.app.attempts import Try
 from desktop_agent.app.sessions import LiveSessions
-from desktop_agent.core import events as ev
 from desktop_agent.core.base.errors import SessionBusyError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.export import ExportForm
 from desktop_agent.core.importing import AlreadyImportedError
+from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.store.filing import Filing
 from desktop_agent.ui.sessions.questions import DeleteQuestion, ImportedAlreadyQuestion
 from desktop_agent.workbench import Workbench

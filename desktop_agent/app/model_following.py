@@ -6,8 +6,8 @@ from weakref import WeakKeyDictionary
 
 from PySide6.QtCore import QObject
 
-from desktop_agent.core import ops
-from desktop_agent.core.model import ModelRef
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.bridge import SessionBridge
 from desktop_agent.ui.session_wiring import SessionWiring

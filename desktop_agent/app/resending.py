@@ -4,10 +4,10 @@ import asyncio
 
 from PySide6.QtCore import QObject
 
-from desktop_agent.core import ops
 from desktop_agent.core.base.errors import AgentError
-from desktop_agent.core.events import ChangesUndone, Notice
-from desktop_agent.core.model import ChangeSelection
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.events import ChangesUndone, Notice
+from desktop_agent.core.protocol.model import ChangeSelection
 from desktop_agent.ui.bridge import SessionBridge
 
 

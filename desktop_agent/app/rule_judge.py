@@ -5,11 +5,11 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import assert_never
 
-from desktop_agent.core.model import ApprovalRequest, Rule, RuleKind
 from desktop_agent.core.policy.call import CallFacts, PolicyContext
 from desktop_agent.core.policy.engine import Allow, decide
 from desktop_agent.core.policy.offers import is_unconfined
 from desktop_agent.core.policy.rules import validate_pattern
+from desktop_agent.core.protocol.model import ApprovalRequest, Rule, RuleKind
 from desktop_agent.core.settings import ExecutionSettings
 from desktop_agent.core.transcript import Transcript
 

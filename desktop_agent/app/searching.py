@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from PySide6.QtCore import QObject
 
 from desktop_agent.core.base.clock import Clock
-from desktop_agent.core.model import SearchQuery, SessionSummary
+from desktop_agent.core.protocol.model import SearchQuery, SessionSummary
 from desktop_agent.core.session_search.process import update_beside
 from desktop_agent.ui.eventloop import TaskSpawner
 from desktop_agent.ui.sessions.search_panel import SearchPanel

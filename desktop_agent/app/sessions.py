@@ -10,11 +10,11 @@ from pathlib import Path
 
 from desktop_agent.app.pages import PageLoader
 from desktop_agent.app.unsent import UnsentKeeper
-from desktop_agent.core import events as ev
-from desktop_agent.core import ops
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.ids import SessionId, new_prompt_id
-from desktop_agent.core.model import ApprovalPolicy, ModelRef
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import ApprovalPolicy, ModelRef
 from desktop_agent.core.session import Session
 from desktop_agent.core.store.drafts import session_draft
 from desktop_agent.core.store.filing import Filing

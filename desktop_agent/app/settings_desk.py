@@ -9,9 +9,9 @@ from PySide6.QtCore import QObject, Qt, QTimer
 from desktop_agent.app.desk import Desk
 from desktop_agent.app.look import apply_look
 from desktop_agent.app.setup import Setup
-from desktop_agent.core import ops
 from desktop_agent.core.base.errors import AgentError, UsageError
 from desktop_agent.core.project_trust import Answer
+from desktop_agent.core.protocol import ops
 from desktop_agent.core.settings import ExecutionSettings, SettingsProblem, UiSettings
 from desktop_agent.core.settings.project import ProjectProposal
 from desktop_agent.core.workspace_settings import WorkspaceSettings

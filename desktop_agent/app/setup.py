@@ -11,7 +11,7 @@ from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import AgentError, CredentialsError
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.live_settings import LiveSettings, SettingChange
-from desktop_agent.core.model import Rule
+from desktop_agent.core.protocol.model import Rule
 from desktop_agent.core.providers.anthropic import AnthropicProvider
 from desktop_agent.core.providers.auth.keys import KEY_VARIABLES, KeyStore, ResolvedKey, resolve_key
 from desktop_agent.core.providers.auth.patience import beside

@@ -5,11 +5,11 @@ from contextlib import suppress
 
 from PySide6.QtCore import QCoreApplication, QObject, Signal
 
-from desktop_agent.core import ops
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import AgentError, SessionBusyError, StorageError
 from desktop_agent.core.base.ids import SessionId
-from desktop_agent.core.events import Event
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.events import Event
 from desktop_agent.core.transcript import replay
 from desktop_agent.ui.bridge import SessionBridge
 from desktop_agent.viewing import POLL_S, ViewedSession

@@ -16,7 +16,6 @@ from desktop_agent.commands.selecting import (
     revertible,
     with_hunks,
 )
-from desktop_agent.core import ops
 from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.base.plain_text import on_one_line
 from desktop_agent.core.changes.attribution import Contents
@@ -24,7 +23,8 @@ from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.changes.net import NetChange, net_state
 from desktop_agent.core.changes.patch import PatchFile, make_patch
 from desktop_agent.core.changes.revert import Direction
-from desktop_agent.core.model import ChangeSelection, FileChange, FileImage, FileOutcome, JsonObject
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import ChangeSelection, FileChange, FileImage, FileOutcome, JsonObject
 from desktop_agent.core.store.journal import read_journal
 from desktop_agent.core.transcript import ChangeRecord, ToolEntry, Transcript, replay
 from desktop_agent.core.undoing import draft_revert

@@ -12,8 +12,8 @@ from desktop_agent.commands.warnings import ProblemTeller, warn_of_project
 from desktop_agent.core.base.errors import UnsafeSettingsError, UsageError
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.live_settings import LiveSettings, SettingChange
-from desktop_agent.core.model import JsonObject
 from desktop_agent.core.project_trust import ProjectTrust
+from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.settings import (
     LoadedSettings,
     Setting,

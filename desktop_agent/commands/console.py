@@ -12,7 +12,7 @@ from typing import TextIO, TypeVar, cast
 
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.plain_text import escaped_in_json, on_one_line, without_controls
-from desktop_agent.core.model import JsonObject
+from desktop_agent.core.protocol.model import JsonObject
 
 T = TypeVar("T", str, bytes)
 _UNITS = ("bytes", "kB", "MB", "GB", "TB")

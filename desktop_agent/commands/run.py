@@ -10,13 +10,13 @@ from typing import cast
 from desktop_agent.commands.console import Console, OutputError
 from desktop_agent.commands.interruptible import run_to_end
 from desktop_agent.commands.warnings import ProblemTeller, warn_of_project
-from desktop_agent.core import events as ev
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.paths import AppPaths
-from desktop_agent.core.codec import encode_event
 from desktop_agent.core.live_settings import LiveSettings
-from desktop_agent.core.model import ModelRef
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.codec import encode_event
+from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.auth.keys import SystemKeyStore
 from desktop_agent.core.providers.catalog import PROVIDER_IDS
 from desktop_agent.core.providers.demo import DEMO_MODEL

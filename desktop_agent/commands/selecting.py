@@ -11,7 +11,7 @@ from desktop_agent.core.changes.hunk_keys import ENDINGS, MODE, WHOLE_FILE, all_
 from desktop_agent.core.changes.net import NetChange, net_changes
 from desktop_agent.core.changes.reviewed import reviewed_diff
 from desktop_agent.core.changes.whereabouts import recorded_of
-from desktop_agent.core.model import ChangeSelection
+from desktop_agent.core.protocol.model import ChangeSelection
 from desktop_agent.core.transcript import ChangeRecord, Transcript
 
 

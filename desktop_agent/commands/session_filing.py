@@ -7,7 +7,7 @@ import sys
 from desktop_agent.commands.console import Console, size_text
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.ids import SessionId
-from desktop_agent.core.events import SessionArchived, SessionPinned, SessionRenamed
+from desktop_agent.core.protocol.events import SessionArchived, SessionPinned, SessionRenamed
 from desktop_agent.workbench import Workbench
 
 

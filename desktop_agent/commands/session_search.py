@@ -5,7 +5,7 @@ from dataclasses import asdict
 
 from desktop_agent.commands.console import Console
 from desktop_agent.core.base.errors import StorageError
-from desktop_agent.core.model import JsonObject, SearchHit, SearchQuery
+from desktop_agent.core.protocol.model import JsonObject, SearchHit, SearchQuery
 from desktop_agent.workbench import Workbench
 
 

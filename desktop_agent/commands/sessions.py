@@ -12,9 +12,9 @@ from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.base.plain_text import number_of, on_one_line
 from desktop_agent.core.changes.outcome_words import describe_outcome
-from desktop_agent.core.codec import encode_event
 from desktop_agent.core.context.history import History
-from desktop_agent.core.model import JsonObject, SessionSummary
+from desktop_agent.core.protocol.codec import encode_event
+from desktop_agent.core.protocol.model import JsonObject, SessionSummary
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.journal import read_journal

@@ -9,7 +9,7 @@ from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.base.plain_text import number_of
-from desktop_agent.core.model import JsonObject
+from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.collect import Collected, StorageReport, collect, report_storage

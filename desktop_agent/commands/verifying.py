@@ -7,7 +7,7 @@ from desktop_agent.commands.console import Console
 from desktop_agent.core.base.errors import SessionBusyError, SessionNotFoundError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.plain_text import number_of
-from desktop_agent.core.model import JsonObject
+from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.repair import Repaired, repair
 from desktop_agent.core.store.verify import CacheCheck, Finding, ListEntryCheck, Report, verify

@@ -5,7 +5,7 @@ from collections.abc import Awaitable, Callable, Iterable
 from dataclasses import dataclass
 
 from desktop_agent.core.base.ids import CallId
-from desktop_agent.core.model import Aborted, ApprovalRequest, Decision
+from desktop_agent.core.protocol.model import Aborted, ApprovalRequest, Decision
 
 
 @dataclass(slots=True)

@@ -1,6 +1,5 @@
 """What a user reads about a failure in a session: a title, what to do, and a code for programs."""
 
-from desktop_agent.core import events as ev
 from desktop_agent.core.base.errors import (
     AgentError,
     CredentialsError,
@@ -10,7 +9,8 @@ from desktop_agent.core.base.errors import (
     WorkspaceError,
 )
 from desktop_agent.core.base.web_address import address_of, is_readable_on_the_way
-from desktop_agent.core.model import ModelRef
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.model import ModelRef
 
 UNSAFE_SETTINGS = "settings"
 """The code of the notice that nothing runs because settings or rules cannot be read."""

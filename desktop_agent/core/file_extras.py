@@ -10,7 +10,7 @@ import os
 from collections.abc import Iterator
 from pathlib import Path
 
-from desktop_agent.core.model import FileExtras
+from desktop_agent.core.protocol.model import FileExtras
 
 _PREFIXES = ("user.", "system.posix_acl_", "security.", "trusted.")
 _DERIVED = ("security.ima", "security.evm")

@@ -23,7 +23,7 @@ from typing import Final, ParamSpec, Self, TypeVar
 from desktop_agent.core.base.exchange import ExchangeUnsupportedError, exchange, rename_to_free
 from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.file_extras import give_extras, read_extras
-from desktop_agent.core.model import FileExtras, FileImage, FileKind
+from desktop_agent.core.protocol.model import FileExtras, FileImage, FileKind
 
 TEMPORARY_MARK = ".desktop-agent-"
 """Part of every temporary name, so that left-overs of a killed process can be recognised and swept."""

@@ -11,9 +11,9 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import partial
 
-from desktop_agent.core import events as ev
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import StorageError
+from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.store.journal import Journal
 
 Sink = Callable[[ev.Event], None]

@@ -7,13 +7,13 @@ got, and recovery writes the facts down: which changes are on disk, which calls 
 import asyncio
 from dataclasses import dataclass, field
 
-from desktop_agent.core import events as ev
 from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.changes.capture import Snapshot
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.context.history import UNANSWERED
-from desktop_agent.core.event_log import EventLog
-from desktop_agent.core.model import (
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.event_log import EventLog
+from desktop_agent.core.protocol.model import (
     Aborted,
     Allowed,
     ApprovalRequest,

@@ -15,7 +15,7 @@ from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.changes.revert import FilePlan, plan_revert
 from desktop_agent.core.changes.undo import Draft, Drafter
 from desktop_agent.core.changes.whereabouts import as_edit, in_force, parts_of
-from desktop_agent.core.model import FileChange, FileOutcome, Reverted
+from desktop_agent.core.protocol.model import FileChange, FileOutcome, Reverted
 from desktop_agent.core.transcript import Transcript, UndoStep, undone_of
 
 Left = Mapping[ChangeId, frozenset[HunkKey]]

@@ -5,10 +5,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from random import Random
 
-from desktop_agent.core import events as ev
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import ProviderError
-from desktop_agent.core.event_log import EventLog
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.event_log import EventLog
 from desktop_agent.core.providers.retry import RetryPolicy
 from desktop_agent.core.transcript import RETRYING
 

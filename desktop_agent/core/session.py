@@ -12,8 +12,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import assert_never
 
-from desktop_agent.core import events as ev
-from desktop_agent.core import ops
 from desktop_agent.core.approvals import Approvals
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import AgentError, StorageError, UnsafeSettingsError, WorkspaceError
@@ -23,7 +21,9 @@ from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.context.comments import prompt_of_comments
 from desktop_agent.core.failure_notices import defect_notice, notice_of, readable_address_notice
 from desktop_agent.core.jobs.background import Jobs
-from desktop_agent.core.model import Decision, ModelRef
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import Decision, ModelRef
 from desktop_agent.core.providers.base import Provider, ProviderSource
 from desktop_agent.core.providers.pool import ProviderPool
 from desktop_agent.core.recorder import Recorder, hearing

@@ -10,12 +10,12 @@ from collections.abc import Callable
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
-from desktop_agent.core import events as ev
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.paths import resource_path
-from desktop_agent.core.event_log import EventLog
-from desktop_agent.core.model import ModelRequest, TextBlock, UserMessage
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.event_log import EventLog
+from desktop_agent.core.protocol.model import ModelRequest, TextBlock, UserMessage
 from desktop_agent.core.providers.base import Completion, ProviderSource
 from desktop_agent.core.transcript import PromptEntry, TextEntry, Transcript
 

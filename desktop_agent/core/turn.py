@@ -10,11 +10,11 @@ from collections.abc import Collection, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
-from desktop_agent.core import events as ev
 from desktop_agent.core.base.errors import ProviderError, ProviderFault
 from desktop_agent.core.base.ids import CallId
-from desktop_agent.core.event_log import EventLog
-from desktop_agent.core.model import AssistantBlock, ModelRef, ModelRequest, TextBlock, ToolUseBlock
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.event_log import EventLog
+from desktop_agent.core.protocol.model import AssistantBlock, ModelRef, ModelRequest, TextBlock, ToolUseBlock
 from desktop_agent.core.providers.base import Completion, Provider, TextChunk, ThinkingChunk, ToolInputChunk
 from desktop_agent.core.retries import Retries
 from desktop_agent.core.sight.requests import NoRoomError, TurnRequests

@@ -10,8 +10,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
 
-from desktop_agent.core import events as ev
-from desktop_agent.core import ops
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.ids import ChangeId
 from desktop_agent.core.changes.hunk_keys import WHOLE_FILE
@@ -20,15 +18,17 @@ from desktop_agent.core.changes.net import NetChange, net_changes
 from desktop_agent.core.changes.revert import Direction, plan_revert
 from desktop_agent.core.changes.undo import Draft, DraftedWrite, Drafter
 from desktop_agent.core.changes.whereabouts import in_force
-from desktop_agent.core.event_log import EventLog
 from desktop_agent.core.files import FileState, FileTransition, new_file_mode
-from desktop_agent.core.model import (
+from desktop_agent.core.processes.child import unhurried
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.event_log import EventLog
+from desktop_agent.core.protocol.model import (
     ChangeSelection,
     FileChange,
     FileOutcome,
     Reverted,
 )
-from desktop_agent.core.processes.child import unhurried
 from desktop_agent.core.redoing import draft_steps
 from desktop_agent.core.tools.effects import Effects
 from desktop_agent.core.tools.safeguard import Recovered, recover

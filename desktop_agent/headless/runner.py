@@ -11,12 +11,12 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
-from desktop_agent.core import events as ev
-from desktop_agent.core import ops
 from desktop_agent.core.base.errors import AgentError, UnsafeSettingsError, UsageError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.failure_notices import UNSAFE_SETTINGS
-from desktop_agent.core.model import (
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import (
     Aborted,
     ApprovalPolicy,
     ChangeSelection,

@@ -4,9 +4,9 @@ import asyncio
 import inspect
 from collections.abc import Awaitable, Callable
 
-from desktop_agent.core import ops
 from desktop_agent.core.base.ids import CallId
-from desktop_agent.core.model import Aborted, Allowed, ApprovalRequest, Decision, Denied
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import Aborted, Allowed, ApprovalRequest, Decision, Denied
 
 Approver = Callable[[ApprovalRequest], "bool | Decision | Awaitable[bool | Decision]"]
 """Asked about each call that needs a word: `True` allows it once, `False` denies it, a `Decision` says more.

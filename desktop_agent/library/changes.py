@@ -3,14 +3,14 @@
 import asyncio
 from collections.abc import Callable, Sequence
 
-from desktop_agent.core import events as ev
-from desktop_agent.core import ops
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.changes.diff import FileDiff, diff_change
 from desktop_agent.core.changes.hunk_keys import ReviewHunk, review_hunks
 from desktop_agent.core.changes.net import NetChange, net_changes
 from desktop_agent.core.changes.patch import PatchFile, make_patch
-from desktop_agent.core.model import ChangeSelection, FileImage, FileOutcome
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import ChangeSelection, FileImage, FileOutcome
 from desktop_agent.core.session import Session
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.library.results import error_of

@@ -9,7 +9,7 @@ from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.base.private_files import close_to_others
 from desktop_agent.core.live_settings import LiveSettings
-from desktop_agent.core.model import ModelRef
+from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.base import Provider
 from desktop_agent.core.providers.catalog import PROVIDER_IDS
 from desktop_agent.core.providers.demo import DEMO_MODEL

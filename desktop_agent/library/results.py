@@ -3,7 +3,6 @@
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from desktop_agent.core import events as ev
 from desktop_agent.core.base.errors import (
     AgentError,
     CredentialsError,
@@ -14,7 +13,8 @@ from desktop_agent.core.base.errors import (
 )
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.failure_notices import UNSAFE_SETTINGS
-from desktop_agent.core.model import FileChange, TextBlock, Usage
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.model import FileChange, TextBlock, Usage
 
 FAILURES: frozenset[ev.TurnEndReason] = frozenset(
     {"provider_error", "storage_error", "workspace_error", "internal_error"}

@@ -3,10 +3,10 @@
 import asyncio
 from collections.abc import AsyncGenerator, Callable
 
-from desktop_agent.core import events as ev
-from desktop_agent.core import ops
 from desktop_agent.core.base.errors import AgentError, UsageError
 from desktop_agent.core.base.ids import PromptId, SessionId
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
 from desktop_agent.library.results import FAILURES, Result, ResultFold, RunFailedError, error_of
 
 BUSY_TITLE = "A turn is running."

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from datetime import datetime
 
-    from desktop_agent.core.events import CommandJudged
-    from desktop_agent.core.model import ApprovalRequest, Decision
+    from desktop_agent.core.protocol.events import CommandJudged
+    from desktop_agent.core.protocol.model import ApprovalRequest, Decision
     from desktop_agent.core.transcript import Transcript
     from desktop_agent.ui.approvals.dialog import ApprovalDialog
     from desktop_agent.ui.approvals.rule_maths import RuleContext, RuleMaths
@@ -83,14 +83,14 @@ class ApprovalWiring(QObject):
 
     def answer(self, call_id: str, decision: "Decision") -> None:
         """Tell the session what the user decided."""
-        from desktop_agent.core.ops import AnswerApproval
+        from desktop_agent.core.protocol.ops import AnswerApproval
 
         if self._bridge is not None:
             self._bridge.submit(AnswerApproval(call_id=call_id, decision=decision))
 
     def judge(self, call_id: str, command: str) -> None:
         """Have the session judge a command as the user edits it."""
-        from desktop_agent.core.ops import JudgeCommand
+        from desktop_agent.core.protocol.ops import JudgeCommand
 
         if self._bridge is not None:
             self._bridge.submit(JudgeCommand(call_id=call_id, command=command))

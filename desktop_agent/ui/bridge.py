@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, Signal
 
 if TYPE_CHECKING:
-    from desktop_agent.core.events import Event
-    from desktop_agent.core.ops import Op
+    from desktop_agent.core.protocol.events import Event
+    from desktop_agent.core.protocol.ops import Op
     from desktop_agent.core.transcript import Transcript
 
 

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QAbstractButton, QWidget
 from desktop_agent.ui.theme import Height, Radius, Space, Theme, TypeSize
 
 if TYPE_CHECKING:
-    from desktop_agent.core.model import ContextUse
+    from desktop_agent.core.protocol.model import ContextUse
 
 _RING = 12
 _RING_WIDTH = 2.5

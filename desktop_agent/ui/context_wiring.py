@@ -8,8 +8,8 @@ from PySide6.QtWidgets import QWidget
 from desktop_agent.ui.theme import Theme
 
 if TYPE_CHECKING:
-    from desktop_agent.core.events import Event
-    from desktop_agent.core.ops import Op
+    from desktop_agent.core.protocol.events import Event
+    from desktop_agent.core.protocol.ops import Op
     from desktop_agent.ui.bridge import SessionBridge
     from desktop_agent.ui.context.inspector import ContextInspector
 
@@ -43,13 +43,13 @@ class ContextWiring(QObject):
 
     def compact(self) -> None:
         """Summarise the older turns now."""
-        from desktop_agent.core.ops import Compact
+        from desktop_agent.core.protocol.ops import Compact
 
         self._submit(Compact())
 
     def undo_compaction(self) -> None:
         """Let the agent see the older turns again."""
-        from desktop_agent.core.ops import UndoCompaction
+        from desktop_agent.core.protocol.ops import UndoCompaction
 
         self._submit(UndoCompaction())
 
@@ -68,7 +68,7 @@ class ContextWiring(QObject):
         self._ask()
 
     def _ask(self) -> None:
-        from desktop_agent.core.ops import InspectContext
+        from desktop_agent.core.protocol.ops import InspectContext
 
         self._submit(InspectContext())
 
@@ -79,7 +79,7 @@ class ContextWiring(QObject):
     def _on_happened(self, event: "Event") -> None:
         if self._inspector is None or self._bridge is None:
             return
-        from desktop_agent.core import events as ev
+        from desktop_agent.core.protocol import events as ev
 
         match event:
             case ev.ContextInspected(report=report):

@@ -11,7 +11,7 @@ from desktop_agent.ui.picker_button import PickerButton
 from desktop_agent.ui.tooltips import plain_tooltip
 
 if TYPE_CHECKING:
-    from desktop_agent.core.model import ApprovalPolicy, ModelRef, SandboxMode
+    from desktop_agent.core.protocol.model import ApprovalPolicy, ModelRef, SandboxMode
 
 ANTHROPIC_MODELS = ("claude-sonnet-5-5", "claude-opus-5-5", "claude-haiku-5-5")
 """Offered without asking; any other name can be typed in the settings."""

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QCoreApplication
 
 if TYPE_CHECKING:
-    from desktop_agent.core.model import ApprovalPolicy, SandboxMode
+    from desktop_agent.core.protocol.model import ApprovalPolicy, SandboxMode
 
 POLICIES: tuple["ApprovalPolicy", ...] = ("always", "on_write", "on_request", "never")
 MODES: tuple["SandboxMode", ...] = ("restricted", "strict", "none")

@@ -23,9 +23,9 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from datetime import datetime
 
-    from desktop_agent.core.events import Event
-    from desktop_agent.core.model import ChangeSelection, Job, Rule
-    from desktop_agent.core.ops import Op
+    from desktop_agent.core.protocol.events import Event
+    from desktop_agent.core.protocol.model import ChangeSelection, Job, Rule
+    from desktop_agent.core.protocol.ops import Op
     from desktop_agent.core.transcript import Patch, Transcript
     from desktop_agent.ui.approvals.rule_maths import RuleMaths
     from desktop_agent.ui.bridge import SessionBridge
@@ -223,7 +223,7 @@ class SessionWiring(QObject):
             self.give_back([text])
             self.folder_requested.emit()
             return
-        from desktop_agent.core.ops import RunCommand, SubmitPrompt
+        from desktop_agent.core.protocol.ops import RunCommand, SubmitPrompt
         from desktop_agent.core.slash.parse import is_command, prompt_of
 
         if is_command(text):
@@ -235,39 +235,39 @@ class SessionWiring(QObject):
             self._panels.transcript.scroll_to_bottom()
 
     def _unqueue(self, prompt_id: str) -> None:
-        from desktop_agent.core.ops import Unqueue
+        from desktop_agent.core.protocol.ops import Unqueue
 
         self.submit(Unqueue(prompt_id=prompt_id))
 
     def _send_queued(self, prompt_id: str) -> None:
-        from desktop_agent.core.ops import SendQueued
+        from desktop_agent.core.protocol.ops import SendQueued
 
         self.submit(SendQueued(prompt_id=prompt_id))
         self._panels.transcript.scroll_to_bottom()
 
     def _interrupt(self) -> None:
-        from desktop_agent.core.ops import Interrupt
+        from desktop_agent.core.protocol.ops import Interrupt
 
         self.submit(Interrupt())
 
     def _try_now(self) -> None:
-        from desktop_agent.core.ops import TryNow
+        from desktop_agent.core.protocol.ops import TryNow
 
         self.submit(TryNow())
 
     def _undo(self, selection: "ChangeSelection") -> None:
-        from desktop_agent.core.ops import UndoChanges
+        from desktop_agent.core.protocol.ops import UndoChanges
 
         self.submit(UndoChanges(selection=selection))
 
     def _recover(self, call_id: str) -> None:
-        from desktop_agent.core.model import ChangeSelection
-        from desktop_agent.core.ops import UndoChanges
+        from desktop_agent.core.protocol.model import ChangeSelection
+        from desktop_agent.core.protocol.ops import UndoChanges
 
         self.submit(UndoChanges(selection=ChangeSelection(call_id=call_id), is_recovery=True))
 
     def _undo_last_turn(self) -> None:
-        from desktop_agent.core.model import ChangeSelection
+        from desktop_agent.core.protocol.model import ChangeSelection
         from desktop_agent.ui.review.kept_question import undo_with_care
 
         if self._bridge is not None:
@@ -277,7 +277,7 @@ class SessionWiring(QObject):
             undo_with_care(self._bridge.transcript, meant, self._undo, self._window)
 
     def _redo_last_undo(self) -> None:
-        from desktop_agent.core.ops import RedoSteps
+        from desktop_agent.core.protocol.ops import RedoSteps
 
         if self._bridge is not None:
             steps = self._bridge.transcript.steps
@@ -298,14 +298,14 @@ class SessionWiring(QObject):
             dialog.open()
 
     def _rewind(self, turn: int, scope: str) -> None:
-        from desktop_agent.core.ops import RewindTo
+        from desktop_agent.core.protocol.ops import RewindTo
 
         if scope in ("conversation", "files", "both"):
             self.submit(RewindTo(turn=turn, scope=scope))
 
     def _set_model(self, provider: str, model: str) -> None:
-        from desktop_agent.core.model import ModelRef
-        from desktop_agent.core.ops import SetMode
+        from desktop_agent.core.protocol.model import ModelRef
+        from desktop_agent.core.protocol.ops import SetMode
 
         if self._bridge is None:
             return
@@ -314,25 +314,25 @@ class SessionWiring(QObject):
         self.submit(SetMode(model=ModelRef(provider=provider, model=model, base_url=base_url)))
 
     def _set_approval(self, policy: str) -> None:
-        from desktop_agent.core.ops import SetMode
+        from desktop_agent.core.protocol.ops import SetMode
 
         if policy in ("always", "on_write", "on_request", "never"):
             self.submit(SetMode(approval=policy))
 
     def _set_sandbox(self, mode: str) -> None:
-        from desktop_agent.core.ops import SetMode
+        from desktop_agent.core.protocol.ops import SetMode
 
         if mode in ("restricted", "strict", "none"):
             self.submit(SetMode(sandbox=mode))
 
     def _stop_job(self, job_id: str) -> None:
-        from desktop_agent.core.ops import StopJob
+        from desktop_agent.core.protocol.ops import StopJob
 
         self.submit(StopJob(job_id=job_id))
 
     def revoke_rule(self, rule_id: str) -> None:
         """Take back a rule of the shown session."""
-        from desktop_agent.core.ops import RevokeRule
+        from desktop_agent.core.protocol.ops import RevokeRule
 
         self.submit(RevokeRule(rule_id=rule_id))
 
@@ -379,7 +379,7 @@ class SessionWiring(QObject):
             self._refresh_changes()
 
     def _on_happened(self, event: "Event") -> None:
-        from desktop_agent.core import events as ev
+        from desktop_agent.core.protocol import events as ev
 
         match event:
             case _ if self._is_read_only:

@@ -10,9 +10,9 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QApplication, QDialog, QMessageBox, QPushButton, QWidget
 
 from desktop_agent.app.diffs import BlobDiffs
-from desktop_agent.core import events as ev
-from desktop_agent.core import ops
 from desktop_agent.core.base.ids import HunkKey
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
 from desktop_agent.core.providers.scripted import Reply
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.transcript import Transcript

@@ -12,8 +12,8 @@ from PySide6.QtWidgets import QAbstractItemView, QApplication, QMessageBox, QPla
 
 from desktop_agent.cli import main as command_line
 from desktop_agent.core.base.paths import AppPaths
-from desktop_agent.core.events import JobsReported
-from desktop_agent.core.model import Job, ToolCall
+from desktop_agent.core.protocol.events import JobsReported
+from desktop_agent.core.protocol.model import Job, ToolCall
 from desktop_agent.core.sandbox.find import find_sandbox
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.transcript import PromptEntry, ToolEntry

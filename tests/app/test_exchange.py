@@ -9,8 +9,8 @@ from PySide6.QtWidgets import QFileDialog, QListView, QMessageBox, QPushButton
 
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.paths import AppPaths
-from desktop_agent.core.model import TextBlock
-from desktop_agent.core.model.sessions import SessionSummary
+from desktop_agent.core.protocol.model import TextBlock
+from desktop_agent.core.protocol.model.sessions import SessionSummary
 from desktop_agent.core.recorder import Sink
 from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.transcript import NoticeEntry

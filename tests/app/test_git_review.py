@@ -12,8 +12,8 @@ from desktop_agent.app.git_review import GitReview
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.changes.comparing import Comparer
 from desktop_agent.core.changes.hunk_keys import all_keys
-from desktop_agent.core.model import FileChange
-from desktop_agent.core.ops import WriteFile
+from desktop_agent.core.protocol.model import FileChange
+from desktop_agent.core.protocol.ops import WriteFile
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="git is not installed")
 

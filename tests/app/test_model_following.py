@@ -3,7 +3,7 @@
 import pytest
 
 from desktop_agent.app.model_following import followed
-from desktop_agent.core.model import ModelRef
+from desktop_agent.core.protocol.model import ModelRef
 
 SONNET, OPUS = ModelRef(provider="anthropic", model="sonnet"), ModelRef(provider="anthropic", model="opus")
 AT_HOME = ModelRef(provider="anthropic", model="sonnet", base_url="http://127.0.0.1:9")

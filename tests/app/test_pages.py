@@ -8,11 +8,11 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLineEdit, QMessageBox, QPushButton
 
-from desktop_agent.core import events as ev
 from desktop_agent.core.base.errors import AgentError, StorageError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.paths import AppPaths
-from desktop_agent.core.ops import RenameSession, Unqueue
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.ops import RenameSession, Unqueue
 from desktop_agent.core.recorder import Sink
 from desktop_agent.core.resuming.opening import LONG_BYTES
 from desktop_agent.core.store.blobs import Blobs

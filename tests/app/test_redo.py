@@ -6,12 +6,12 @@ from pathlib import Path
 import pytest
 from PySide6.QtWidgets import QApplication
 
-from desktop_agent.core import events as ev
-from desktop_agent.core import ops
 from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.changes.diff import diff_change
 from desktop_agent.core.changes.hunk_keys import review_hunks
-from desktop_agent.core.model import ChangeSelection
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import ChangeSelection
 from desktop_agent.core.providers.scripted import Call, Reply, Say
 from desktop_agent.ui.review.change_list import ChangeList
 from desktop_agent.ui.review.diff_pane import DiffPane

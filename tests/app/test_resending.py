@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.app.resending import take_back_since
-from desktop_agent.core import events as ev
-from desktop_agent.core import ops
 from desktop_agent.core.base.errors import AgentError
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
 from desktop_agent.core.providers.scripted import Call, Hang, Say
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.bridge import SessionBridge

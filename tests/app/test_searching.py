@@ -7,8 +7,8 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QListView
 
-from desktop_agent.core import events as ev
-from desktop_agent.core import ops
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
 from desktop_agent.core.store.journal import Journal
 from desktop_agent.core.transcript import PromptEntry
 from desktop_agent.workbench import Workbench

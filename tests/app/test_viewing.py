@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtWidgets import QLabel, QPushButton
 
-from desktop_agent.core import ops
+from desktop_agent.core.protocol import ops
 from desktop_agent.core.store.lock import SessionLock
 from desktop_agent.core.transcript import TextEntry
 from desktop_agent.ui.viewing_bar import ViewingBar

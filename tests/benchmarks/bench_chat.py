@@ -19,8 +19,8 @@ from PySide6.QtGui import QTextCursor, QTextDocument
 from PySide6.QtWidgets import QApplication, QPlainTextEdit, QWidget
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.core.events import TextDelta, ToolCallStarted, ToolOutputDelta
-from desktop_agent.core.model import ToolCall
+from desktop_agent.core.protocol.events import TextDelta, ToolCallStarted, ToolOutputDelta
+from desktop_agent.core.protocol.model import ToolCall
 from desktop_agent.core.transcript import Entry, PromptEntry, TextEntry, Transcript
 from desktop_agent.ui.chat.view import TranscriptView
 from desktop_agent.ui.theme import Theme

@@ -11,12 +11,12 @@ from statistics import median
 
 import pytest
 
-from desktop_agent.core import events as ev
 from desktop_agent.core.context.history import History
 from desktop_agent.core.context.inspection import sections
 from desktop_agent.core.context.packing import pack
 from desktop_agent.core.context.tokens import request_tokens
-from desktop_agent.core.model import ModelRef, ModelRequest, TextBlock, ToolResult, ToolUseBlock
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.model import ModelRef, ModelRequest, TextBlock, ToolResult, ToolUseBlock
 from desktop_agent.core.providers.anthropic.request import encode_request
 from desktop_agent.core.tools.registry import ToolRegistry
 from tests.harness import BUILTIN_TOOLS

@@ -21,7 +21,7 @@ from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.changes.comparing import Comparer
 from desktop_agent.core.changes.diff import count_lines, diff_change, find_edits
-from desktop_agent.core.model import FileDiff
+from desktop_agent.core.protocol.model import FileDiff
 from desktop_agent.ui.eventloop import SWITCH_INTERVAL_S
 from desktop_agent.ui.garbage import WindowThreadCollector
 from desktop_agent.ui.review.diff_view import DiffView

@@ -14,7 +14,7 @@ from statistics import median, quantiles
 
 import pytest
 
-from desktop_agent.core import events as ev
+from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.providers.scripted import Call, Say
 from tests.barrier import Meeting, MeetingTool
 from tests.harness import Ground

@@ -13,8 +13,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from desktop_agent.core import events as ev
-from desktop_agent.core.model import ModelRef, TextBlock, ToolUseBlock
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.model import ModelRef, TextBlock, ToolUseBlock
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal import Journal, read_journal
 

@@ -21,9 +21,9 @@ from PySide6.QtGui import QTextCursor
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QPlainTextEdit, QPushButton
 
-from desktop_agent.core import events as ev
-from desktop_agent.core import ops
-from desktop_agent.core.model import Denied
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import Denied
 from desktop_agent.core.providers.scripted import Call, Say
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui import eventloop

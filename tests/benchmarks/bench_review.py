@@ -18,9 +18,9 @@ from PySide6.QtCore import QEvent, QObject
 from PySide6.QtWidgets import QApplication, QListView, QListWidget, QPushButton, QWidget
 
 from desktop_agent.app.diffs import BlobDiffs
-from desktop_agent.core import events as ev
-from desktop_agent.core.model import FileChange, ModelRef
-from desktop_agent.core.ops import MarkReviewed, Op
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.model import FileChange, ModelRef
+from desktop_agent.core.protocol.ops import MarkReviewed, Op
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.eventloop import TaskSpawner, run

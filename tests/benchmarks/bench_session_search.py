@@ -17,7 +17,7 @@ from statistics import median
 
 import pytest
 
-from desktop_agent.core.model import SearchQuery
+from desktop_agent.core.protocol.model import SearchQuery
 from desktop_agent.core.session_search.index import SessionSearch
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.tools.ripgrep import find_ripgrep

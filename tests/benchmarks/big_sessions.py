@@ -7,9 +7,9 @@ from itertools import chain, count, islice
 from pathlib import Path
 from typing import NamedTuple
 
-from desktop_agent.core import events as ev
-from desktop_agent.core.codec import encode_event
-from desktop_agent.core.model import (
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.codec import encode_event
+from desktop_agent.core.protocol.model import (
     FileChange,
     FileImage,
     JsonObject,

@@ -2,8 +2,8 @@
 
 import pytest
 
-from desktop_agent.core import events as ev
-from desktop_agent.core.model import ChangeSelection
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.model import ChangeSelection
 from tests.commands.conftest import Command, RecordedSession
 
 TEXT = b"".join(b"line %d\n" % number for number in range(40))

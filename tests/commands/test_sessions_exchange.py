@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.cli import main
-from desktop_agent.core.model import TextBlock
+from desktop_agent.core.protocol.model import TextBlock
 from desktop_agent.core.store.lock import SessionLock
 from desktop_agent.workbench import Workbench
 from tests.core.export.conftest import Written

@@ -16,7 +16,7 @@ from typing import Protocol
 import pytest
 
 from desktop_agent.core.base.errors import ProviderError
-from desktop_agent.core.model import ModelRequest, TextBlock, ThinkingBlock, ToolUseBlock
+from desktop_agent.core.protocol.model import ModelRequest, TextBlock, ThinkingBlock, ToolUseBlock
 from desktop_agent.core.providers.base import (
     Completion,
     Provider,

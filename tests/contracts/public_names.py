@@ -17,9 +17,9 @@ from typing import Annotated, Literal, Union, cast, get_args, get_origin, get_ty
 import desktop_agent
 from desktop_agent.cli import COMMANDS, WITH_VALUE
 from desktop_agent.commands.parser import build_parser
-from desktop_agent.core import events as ev
-from desktop_agent.core import ops
 from desktop_agent.core.base.errors import AgentError
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
 from desktop_agent.core.providers.catalog import PROVIDER_IDS
 from desktop_agent.core.settings import declared_settings
 from desktop_agent.core.slash.declarations import BUILT_IN

@@ -2,8 +2,8 @@
 
 from datetime import UTC, datetime
 
-from desktop_agent.core import events as ev
-from desktop_agent.core.model import (
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.model import (
     Allowed,
     ApprovalRequest,
     BlobRef,

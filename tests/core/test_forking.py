@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core import events as ev
-from desktop_agent.core import ops
 from desktop_agent.core.base.errors import SessionNotFoundError, StorageError, UsageError
 from desktop_agent.core.base.ids import SessionId
-from desktop_agent.core.model import Allowed, ChangeSelection, Denied, ModelRef
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import Allowed, ChangeSelection, Denied, ModelRef
 from desktop_agent.core.providers.scripted import Call, Hang, Reply, Say, ScriptedProvider, Think, in_order
 from desktop_agent.core.store.collect import collect
 from desktop_agent.core.store.journal import read_journal

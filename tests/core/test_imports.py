@@ -113,4 +113,9 @@ assert not meanwhile, len(meanwhile)
 def test_the_window_is_painted_before_the_core_is_imported() -> None:
     later = ("pydantic", "anthropic", "pygit2", "markdown_it", "pygments", "qasync", "desktop_agent.workbench")
     program = "import desktop_agent.app.window"
-    assert loaded_after(program, *later, "desktop_agent.core.events", "desktop_agent.core.model", "asyncio") == []
+    assert (
+        loaded_after(
+            program, *later, "desktop_agent.core.protocol.events", "desktop_agent.core.protocol.model", "asyncio"
+        )
+        == []
+    )

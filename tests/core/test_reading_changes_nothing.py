@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core import events as ev
-from desktop_agent.core import ops
 from desktop_agent.core.context.history import History
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
 from desktop_agent.core.providers.scripted import Call, Say, ScriptedProvider, in_order
 from desktop_agent.core.store.collect import report_storage
 from desktop_agent.core.store.journal import read_journal

@@ -5,8 +5,8 @@ from typing import get_args
 
 import pytest
 
-from desktop_agent.core import events as ev
 from desktop_agent.core.base.clock import SystemClock
+from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.recorder import Recorder
 from desktop_agent.core.store import journal as module
 from desktop_agent.core.store.blobs import Blobs

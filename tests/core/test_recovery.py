@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core import events as ev
-from desktop_agent.core import ops
 from desktop_agent.core.base.errors import StorageError
-from desktop_agent.core.model import ChangeSelection, UserMessage
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import ChangeSelection, UserMessage
 from desktop_agent.core.providers.scripted import Call, Reply, Say
 from tests.harness import Ground, check_conversation
 

@@ -5,12 +5,12 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from desktop_agent.core import events as ev
-from desktop_agent.core import ops
 from desktop_agent.core.changes.diff import diff_change
 from desktop_agent.core.changes.hunk_keys import review_hunks
 from desktop_agent.core.changes.net import NetChange, net_changes
-from desktop_agent.core.model import ChangeSelection, FileOutcome
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import ChangeSelection, FileOutcome
 from desktop_agent.core.providers.scripted import Call, Say
 from desktop_agent.core.transcript import undone_of
 from tests.harness import Ground, Open

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core import events as ev
-from desktop_agent.core import ops
-from desktop_agent.core.model import ChangeSelection, Denied, ModelRef
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import ChangeSelection, Denied, ModelRef
 from desktop_agent.core.providers.anthropic import AnthropicProvider
 from desktop_agent.core.providers.anthropic.request import encode_request
 from desktop_agent.core.providers.base import Provider

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core import events as ev
-from desktop_agent.core.model import Rule
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.model import Rule
 from desktop_agent.core.rulebook import LiveRules, RuleBook
 from desktop_agent.core.store.rules_file import RulesFile
 from tests.file_dates import TO_COME_NS, put_date

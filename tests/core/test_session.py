@@ -7,13 +7,13 @@ from itertools import pairwise
 
 import pytest
 
-from desktop_agent.core import events as ev
-from desktop_agent.core import ops
 from desktop_agent.core.base.errors import CredentialsError, ProviderError
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.changes.stat_capture import StatCapture
 from desktop_agent.core.context.history import STOPPED, UNANSWERED
-from desktop_agent.core.model import (
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import (
     Aborted,
     Allowed,
     ChangeSelection,

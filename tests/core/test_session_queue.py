@@ -3,8 +3,8 @@
 import asyncio
 from pathlib import Path
 
-from desktop_agent.core import events as ev
-from desktop_agent.core import ops
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
 from desktop_agent.core.providers.scripted import Hang, Say
 from tests.harness import Ground
 

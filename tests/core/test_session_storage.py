@@ -8,10 +8,10 @@ from contextlib import contextmanager
 
 import pytest
 
-from desktop_agent.core import events as ev
-from desktop_agent.core import ops
 from desktop_agent.core.base.errors import StorageError
-from desktop_agent.core.model import ChangeSelection
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import ChangeSelection
 from desktop_agent.core.providers.scripted import Call, Say
 from tests.harness import Ground, Open, check_conversation
 

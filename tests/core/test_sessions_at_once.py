@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core import events as ev
-from desktop_agent.core import ops
-from desktop_agent.core.model import ToolResult
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import ToolResult
 from desktop_agent.core.providers.scripted import Call, Hang, Say, ScriptedProvider, in_order
 from desktop_agent.core.session import Session
 from desktop_agent.core.tools.spec import ReadTool, ToolArguments, ToolContext

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core import events as ev
-from desktop_agent.core import ops
 from desktop_agent.core.base.errors import ProviderError
-from desktop_agent.core.model import ModelRef, ModelRequest, TextBlock
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import ModelRef, ModelRequest, TextBlock
 from desktop_agent.core.providers.base import Provider, StreamPiece, TextChunk
 from desktop_agent.core.providers.scripted import Crash, Fail, Hang, Reply, Say, ScriptedProvider, in_order
 from desktop_agent.core.titling import MAX_TITLE_CHARS, clean_title

@@ -7,9 +7,9 @@ import json
 
 import pytest
 
-from desktop_agent.core import events as ev
-from desktop_agent.core import ops
-from desktop_agent.core.model import JsonObject, ModelRequest, ToolResultBlock, UserMessage
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import JsonObject, ModelRequest, ToolResultBlock, UserMessage
 from desktop_agent.core.providers.scripted import Call, Reply, Say
 from desktop_agent.core.tools.access import CAPABILITIES, CallRules
 from desktop_agent.core.tools.output import RESULT_LIMIT

@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core import events as ev
-from desktop_agent.core.model import ModelRef, TextBlock, ThinkingBlock, ToolCall, ToolUseBlock
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.model import ModelRef, TextBlock, ThinkingBlock, ToolCall, ToolUseBlock
 from desktop_agent.core.transcript import NoticeEntry, Patch, TextEntry, ToolEntry, Transcript, replay
 from tests.core.samples import CHANGE, SAMPLE_EVENTS
 

@@ -4,9 +4,9 @@ import sys
 
 import pytest
 
-from desktop_agent.core import events as ev
-from desktop_agent.core import ops
-from desktop_agent.core.model import ChangeSelection
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import ChangeSelection
 from desktop_agent.core.providers.scripted import Call, Reply, Say
 from tests.harness import Ground
 

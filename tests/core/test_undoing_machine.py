@@ -27,8 +27,6 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
-from desktop_agent.core import events as ev
-from desktop_agent.core import ops
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.changes.baseline import Baseline
@@ -40,7 +38,9 @@ from desktop_agent.core.changes.revert import Direction, with_partners
 from desktop_agent.core.changes.safety import SafetyCopies, SafetyLimits
 from desktop_agent.core.changes.stat_capture import StatCapture
 from desktop_agent.core.files import FileState, FileTransition
-from desktop_agent.core.model import ChangeSelection, FileChange, FileImage, ModelRef
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import ChangeSelection, FileChange, FileImage, ModelRef
 from desktop_agent.core.recorder import Recorder
 from desktop_agent.core.session_state import SessionState
 from desktop_agent.core.store.blobs import Blobs

@@ -6,8 +6,8 @@ from typing import get_args
 
 import pytest
 
-from desktop_agent.core import events as ev
-from desktop_agent.core import model
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import model
 from desktop_agent.core.store.payloads import MAX_INLINE_BYTES, MISSING
 
 DOCUMENT = (Path(__file__).parents[2] / "docs" / "session-format.md").read_text(encoding="utf-8")

@@ -22,10 +22,10 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from pathlib import Path
 
-from desktop_agent.core import events as ev
-from desktop_agent.core import ops
 from desktop_agent.core.base.ids import SessionId, new_session_id
-from desktop_agent.core.model import JsonObject, TextBlock
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import JsonObject, TextBlock
 from desktop_agent.core.providers.scripted import Call, Reply, Say, ScriptedProvider, Step, Think, in_order
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal import JOURNAL_NAME, Journal

@@ -16,14 +16,14 @@ import sys
 import time
 from pathlib import Path
 
-from desktop_agent.core import events as ev
-from desktop_agent.core import ops
 from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.changes.diff import diff_change
 from desktop_agent.core.changes.hunk_keys import review_hunks
 from desktop_agent.core.changes.net import net_change
 from desktop_agent.core.files import digest_of
-from desktop_agent.core.model import Allowed, ChangeSelection, SandboxMode
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import Allowed, ChangeSelection, SandboxMode
 from desktop_agent.core.providers.scripted import Call, Reply, Say, Think
 from tests.harness import Ground, Open
 

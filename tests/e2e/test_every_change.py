@@ -16,10 +16,10 @@ from typing import Literal, NamedTuple
 import pytest
 
 from desktop_agent.cli import main
-from desktop_agent.core import events as ev
-from desktop_agent.core import ops
 from desktop_agent.core.changes.net import net_changes
-from desktop_agent.core.model import Allowed, ChangeSelection, FileImage, FileOutcome
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import Allowed, ChangeSelection, FileImage, FileOutcome
 from desktop_agent.core.providers.scripted import Call, Say
 from desktop_agent.core.transcript import ChangeRecord
 from desktop_agent.ui.review.changed_files import group_by_file

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core import events as ev
-from desktop_agent.core import ops
-from desktop_agent.core.model import ChangeSelection
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import ChangeSelection
 from desktop_agent.core.providers.scripted import Say, ScriptedProvider, in_order
 from desktop_agent.core.store.journal import read_journal
 from desktop_agent.core.transcript import Transcript

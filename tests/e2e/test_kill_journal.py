@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core import events as ev
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.paths import AppPaths
-from desktop_agent.core.model import ModelRef
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.anthropic import AnthropicProvider
 from desktop_agent.core.providers.base import Provider
 from desktop_agent.core.settings import with_setting

@@ -5,9 +5,9 @@ import shutil
 import sys
 from pathlib import Path
 
-from desktop_agent.core import events as ev
-from desktop_agent.core import ops
-from desktop_agent.core.model import Allowed, ModelRef
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import Allowed, ModelRef
 from desktop_agent.core.providers.anthropic import AnthropicProvider
 from desktop_agent.core.providers.base import Provider
 from tests.harness import FrozenClock, Ground

@@ -15,11 +15,19 @@ from typing import cast
 import pytest
 
 from desktop_agent.cli import main
-from desktop_agent.core import events as ev
-from desktop_agent.core import ops
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.base.paths import AppPaths
-from desktop_agent.core.model import Allowed, ChangeSelection, JsonObject, ModelRequest, Rule, RuleKind, ToolResult
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import (
+    Allowed,
+    ChangeSelection,
+    JsonObject,
+    ModelRequest,
+    Rule,
+    RuleKind,
+    ToolResult,
+)
 from desktop_agent.core.providers.scripted import Call, Reply, Say, ScriptedProvider, in_order
 from desktop_agent.core.sandbox.find import SandboxSearch
 from desktop_agent.core.store.rules_file import RULES_NAME, RulesFile

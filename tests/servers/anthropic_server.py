@@ -21,7 +21,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal, Self, cast
 
-from desktop_agent.core.model import JsonObject
+from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.providers.sdk_import import ANTHROPIC, import_sdk
 from tests.servers import fault
 from tests.servers.http1 import HttpRequest, Responder, read_request

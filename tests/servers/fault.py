@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from tests.servers.script import Event, Fault, Refusal
 
 if TYPE_CHECKING:
-    from desktop_agent.core.model import JsonObject
+    from desktop_agent.core.protocol.model import JsonObject
 
 # --- within a reply -----------------------------------------------------------------------------------------------
 

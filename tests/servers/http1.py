@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from typing import NamedTuple
 
-from desktop_agent.core.model import JsonObject
+from desktop_agent.core.protocol.model import JsonObject
 
 
 class HttpRequest(NamedTuple):

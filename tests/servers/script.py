@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal, cast
 
-from desktop_agent.core.model import JsonObject, StopReason
+from desktop_agent.core.protocol.model import JsonObject, StopReason
 
 # --- the parts of a reply -----------------------------------------------------------------------------------------
 

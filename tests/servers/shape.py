@@ -11,7 +11,7 @@ from typing import Annotated, Any, Literal, NamedTuple, Required, TypeGuard, Uni
 
 from typing_extensions import get_type_hints, is_typeddict
 
-from desktop_agent.core.model import JsonObject
+from desktop_agent.core.protocol.model import JsonObject
 
 _UNIONS: tuple[object, ...] = (Union, types.UnionType)
 _LISTS: tuple[object, ...] = (list, Iterable, Sequence)

@@ -10,7 +10,7 @@ from pathlib import Path
 import anthropic
 import pytest
 
-from desktop_agent.core.model import JsonObject
+from desktop_agent.core.protocol.model import JsonObject
 from tests.servers import fault, threaded
 from tests.servers.anthropic_server import AnthropicServer
 from tests.servers.script import answers_from_json, reply, text, thinking, tool_use

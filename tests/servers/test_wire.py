@@ -5,7 +5,7 @@ from typing import Any, cast
 
 import pytest
 
-from desktop_agent.core.model import JsonObject
+from desktop_agent.core.protocol.model import JsonObject
 from tests.servers.wire import check_count_request, check_request
 
 GOOD: JsonObject = {

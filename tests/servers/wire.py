@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import cast
 
-from desktop_agent.core.model import JsonObject
+from desktop_agent.core.protocol.model import JsonObject
 from tests.servers.shape import mismatches
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")

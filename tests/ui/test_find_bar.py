@@ -6,8 +6,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.core import events as ev
-from desktop_agent.core.model import TextBlock
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.model import TextBlock
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.chat.view import TranscriptView
 from desktop_agent.ui.find_bar import FindBar

@@ -8,7 +8,7 @@ from PySide6.QtTest import QSignalSpy
 from PySide6.QtWidgets import QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.core.model import ApprovalPolicy, ModelRef, SandboxMode
+from desktop_agent.core.protocol.model import ApprovalPolicy, ModelRef, SandboxMode
 from desktop_agent.ui.mode_pickers import ANTHROPIC_MODELS, ModePickers
 
 SONNET = ModelRef(provider="anthropic", model="claude-sonnet-5-5")

@@ -13,9 +13,9 @@ from PySide6.QtWidgets import QApplication, QComboBox, QDialog, QListWidget, QPu
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.app import Window, build
-from desktop_agent.core import events as ev
-from desktop_agent.core import ops
-from desktop_agent.core.model import (
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import (
     Allowed,
     ChangeSelection,
     Denied,

@@ -12,7 +12,7 @@ from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.changes.diff import find_edits
 from desktop_agent.core.changes.hunk_keys import ENDINGS, converted_edits, review_hunks
 from desktop_agent.core.changes.text import as_utf8
-from desktop_agent.core.model import Author, Edit, FileChange, FileDiff, FileImage
+from desktop_agent.core.protocol.model import Author, Edit, FileChange, FileDiff, FileImage
 
 Contents = Callable[[FileImage | None], bytes | None]
 """Reads what an image holds; `None` for an absent file."""

@@ -10,7 +10,7 @@ from threading import Event
 from typing import Protocol
 
 from desktop_agent.core.files import FileTransition
-from desktop_agent.core.model import FileImage, Uncaptured
+from desktop_agent.core.protocol.model import FileImage, Uncaptured
 
 OnChange = Callable[[FileTransition], None]
 

@@ -13,7 +13,6 @@ from typing import IO, Final, NamedTuple, cast
 from desktop_agent.core.changes.diff import count_lines, diff_change, find_middle
 from desktop_agent.core.changes.notes import TOO_DIFFERENT_NOTE
 from desktop_agent.core.changes.outline import Outline, outline_of
-from desktop_agent.core.model import FileChange
 from desktop_agent.core.processes.worker_process import (
     WorkerDiedError,
     WorkerProcess,
@@ -22,6 +21,7 @@ from desktop_agent.core.processes.worker_process import (
     serve,
     write_message,
 )
+from desktop_agent.core.protocol.model import FileChange
 
 _MODULE: Final = "desktop_agent.core.changes.comparison_process"
 

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from desktop_agent.core.changes.notes import describe, too_large_note
 from desktop_agent.core.changes.text import Text, as_utf8, endings_of, line_count, without_ending
 from desktop_agent.core.changes.version import Version
-from desktop_agent.core.model import Edit, FileChange, FileDiff
+from desktop_agent.core.protocol.model import Edit, FileChange, FileDiff
 
 MAX_COMPARED_BYTES = 50 * 1024 * 1024
 """Both versions together. Beyond this, a comparison line by line would cost seconds and hundreds of megabytes."""

@@ -6,7 +6,7 @@ from typing import Literal
 
 from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.changes.scan import Signature
-from desktop_agent.core.model import FileExtras, FileImage, FileKind
+from desktop_agent.core.protocol.model import FileExtras, FileImage, FileKind
 
 EntryKind = FileKind | Literal["device"]
 """A device is known to be there, and is neither read nor made again."""

@@ -8,7 +8,7 @@ from desktop_agent.core.changes.diff import find_edits
 from desktop_agent.core.changes.hunk_keys import ENDINGS, converted_edits, review_hunks
 from desktop_agent.core.changes.merge import chunks
 from desktop_agent.core.changes.text import BOM, encode_lines, read_text
-from desktop_agent.core.model import Edit, FileDiff
+from desktop_agent.core.protocol.model import Edit, FileDiff
 
 
 def without_hunks(diff: FileDiff, keys: Collection[HunkKey]) -> bytes:

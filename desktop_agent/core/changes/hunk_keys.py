@@ -14,7 +14,7 @@ from itertools import accumulate
 from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.changes.diff import is_only_endings
 from desktop_agent.core.changes.hunks import group
-from desktop_agent.core.model import Edit, FileDiff, Hunk, ReviewHunk, Surplus
+from desktop_agent.core.protocol.model import Edit, FileDiff, Hunk, ReviewHunk, Surplus
 
 CONTEXT_LINES = 3
 MIN_FOLDED_LINES = 4

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from desktop_agent.core.model import Edit, Hunk
+from desktop_agent.core.protocol.model import Edit, Hunk
 
 
 def group(edits: Sequence[Edit], *, old_count: int, context: int, keep: int = 0) -> list[Hunk]:

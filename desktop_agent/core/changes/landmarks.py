@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from desktop_agent.core.changes.hunk_keys import converted_edits, review_hunks, surplus_of
 from desktop_agent.core.changes.moved import moved_blocks
-from desktop_agent.core.model import FileDiff, Landmarks
+from desktop_agent.core.protocol.model import FileDiff, Landmarks
 
 
 def landmarks_of(diff: FileDiff) -> Landmarks:

@@ -31,7 +31,7 @@ from desktop_agent.core.files import (
     read_state,
     write_state,
 )
-from desktop_agent.core.model import Author, FileChange, FileImage, OutsideFile, Reverted
+from desktop_agent.core.protocol.model import Author, FileChange, FileImage, OutsideFile, Reverted
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.workspace import HeldWorkspace
 

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from desktop_agent.core.changes.diff import find_edits
 from desktop_agent.core.changes.text import read_text
-from desktop_agent.core.model import Edit
+from desktop_agent.core.protocol.model import Edit
 
 Lines = tuple[bytes, ...]
 

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 from desktop_agent.core.changes.diff import is_only_endings
-from desktop_agent.core.model import FileDiff, MovedBlock
+from desktop_agent.core.protocol.model import FileDiff, MovedBlock
 
 MIN_MOVED_LINES = 3
 """Lines with a word in them. Fewer, and the closing brackets and blank lines of the world would all have moved."""

@@ -25,7 +25,7 @@ from typing import Literal
 
 from desktop_agent.core.base.ids import ChangeId, Digest
 from desktop_agent.core.changes.renames import Life, follow
-from desktop_agent.core.model import Author, ChangeKind, FileChange, FileImage
+from desktop_agent.core.protocol.model import Author, ChangeKind, FileChange, FileImage
 from desktop_agent.core.transcript import ChangeRecord
 
 NetState = Literal["standing", "partly", "undone"]

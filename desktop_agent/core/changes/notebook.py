@@ -12,7 +12,7 @@ from hashlib import blake2b
 from typing import Literal, cast
 
 from desktop_agent.core.changes.diff import find_edits
-from desktop_agent.core.model import FileDiff
+from desktop_agent.core.protocol.model import FileDiff
 
 MAX_NOTEBOOK_BYTES = 4 * 1024 * 1024
 """Of one version. More is shown as JSON: reading it would hold the interpreter for too long."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from desktop_agent.core.base.ids import ChangeId
 from desktop_agent.core.base.plain_text import on_one_line
-from desktop_agent.core.model import FileImage, FileOutcome, OutcomeState
+from desktop_agent.core.protocol.model import FileImage, FileOutcome, OutcomeState
 from desktop_agent.core.transcript import ChangeRecord, UndoStep
 
 _NAMED_FILES = 3

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from desktop_agent.core.changes.diff import MAX_COMPARED_BYTES, find_edits
 from desktop_agent.core.changes.git_blobs import binary_section, blob_id
 from desktop_agent.core.changes.hunks import Hunk, group
-from desktop_agent.core.model import Edit, FileChange, FileImage
+from desktop_agent.core.protocol.model import Edit, FileChange, FileImage
 
 CONTEXT_LINES = 3
 _NO_NEWLINE = b"\n\\ No newline at end of file\n"

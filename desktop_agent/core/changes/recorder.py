@@ -8,7 +8,7 @@ from desktop_agent.core.base.ids import ChangeId
 from desktop_agent.core.changes.line_counts import LineCounter
 from desktop_agent.core.changes.text import is_binary
 from desktop_agent.core.files import FileState, FileTransition
-from desktop_agent.core.model import Author, ChangeKind, FileChange, Reverted
+from desktop_agent.core.protocol.model import Author, ChangeKind, FileChange, Reverted
 from desktop_agent.core.store.blobs import Blobs
 
 _BATCH_BYTES = 64 * 1024 * 1024

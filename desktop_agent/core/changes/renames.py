@@ -6,7 +6,7 @@ Two files never end at one path, and the records of all of them make the later f
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
-from desktop_agent.core.model import FileChange, FileImage
+from desktop_agent.core.protocol.model import FileChange, FileImage
 
 
 @dataclass(slots=True)

@@ -11,7 +11,7 @@ from typing import Literal
 
 from desktop_agent.core.base.ids import ChangeId, HunkKey
 from desktop_agent.core.changes.whereabouts import as_edit, path_now
-from desktop_agent.core.model import FileChange, FileImage, Reverted
+from desktop_agent.core.protocol.model import FileChange, FileImage, Reverted
 
 Direction = Literal["undo", "redo"]
 

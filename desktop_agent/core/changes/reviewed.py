@@ -10,7 +10,7 @@ from desktop_agent.core.changes.diff import diff_change
 from desktop_agent.core.changes.hunk_edit import undone_keys
 from desktop_agent.core.changes.hunk_keys import all_keys
 from desktop_agent.core.changes.net import net_change
-from desktop_agent.core.model import Author, FileChange, FileDiff, FileImage
+from desktop_agent.core.protocol.model import Author, FileChange, FileDiff, FileImage
 
 
 def reviewed_diff(selected: Sequence[FileChange], recorded: Sequence[FileChange], contents: Contents) -> FileDiff:

@@ -25,7 +25,7 @@ from desktop_agent.core.changes.hunk_keys import (
 )
 from desktop_agent.core.changes.hunks import Hunk
 from desktop_agent.core.changes.pairing import Pairs
-from desktop_agent.core.model import Edit, FileDiff, ReviewHunk
+from desktop_agent.core.protocol.model import Edit, FileDiff, ReviewHunk
 
 RowMode = Literal["side_by_side", "unified"]
 RowKind = Literal["hunk", "gap", "context", "changed", "removed", "added"]

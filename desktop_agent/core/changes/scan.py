@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from desktop_agent.core.base.stand_ins import bears_stamp
 from desktop_agent.core.changes.capture import CaptureStoppedError
-from desktop_agent.core.model import Uncaptured
+from desktop_agent.core.protocol.model import Uncaptured
 from desktop_agent.core.settings import CaptureSettings
 
 Signature = tuple[int, int, int, int, int]

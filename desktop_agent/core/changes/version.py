@@ -4,7 +4,7 @@ import stat
 from dataclasses import dataclass
 
 from desktop_agent.core.changes.text import Text, read_text
-from desktop_agent.core.model import FileImage, FileKind
+from desktop_agent.core.protocol.model import FileImage, FileKind
 
 _TYPES = {
     "symlink": stat.S_IFLNK,

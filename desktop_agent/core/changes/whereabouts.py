@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from desktop_agent.core.base.ids import ChangeId, HunkKey
 from desktop_agent.core.changes.hunk_keys import RENAMING, WHOLE_FILE, all_keys
-from desktop_agent.core.model import FileChange, FileDiff
+from desktop_agent.core.protocol.model import FileChange, FileDiff
 from desktop_agent.core.transcript import ChangeRecord
 
 

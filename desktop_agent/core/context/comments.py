@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from desktop_agent.core.model import LineComment
+from desktop_agent.core.protocol.model import LineComment
 
 _QUOTED_LINES = 20
 

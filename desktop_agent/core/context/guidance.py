@@ -14,7 +14,7 @@ from pathlib import Path, PurePosixPath
 
 from desktop_agent.core.base.file_stamp import FileStamp, is_unchanged
 from desktop_agent.core.context.project_text import HoldsSecretsError, SecretAt, read_start
-from desktop_agent.core.model import GuidanceFile, GuidanceScope
+from desktop_agent.core.protocol.model import GuidanceFile, GuidanceScope
 
 GUIDANCE_NAME = "AGENTS.md"
 MAX_BYTES = 32 * 1024

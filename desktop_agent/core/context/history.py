@@ -13,12 +13,12 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import NamedTuple
 
-from desktop_agent.core import events as ev
 from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.context.shortening import is_worth_it, shortened
 from desktop_agent.core.context.summaries import rendered
 from desktop_agent.core.context.tokens import block_tokens, message_tokens
-from desktop_agent.core.model import (
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.model import (
     AssistantBlock,
     AssistantMessage,
     FileOutcome,

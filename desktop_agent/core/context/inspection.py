@@ -8,7 +8,7 @@ from desktop_agent.core.context.packing import guidance_text
 from desktop_agent.core.context.readable import conversation_text
 from desktop_agent.core.context.summaries import rendered
 from desktop_agent.core.context.tokens import definition_text, message_tokens, picture_tokens, text_tokens, tool_tokens
-from desktop_agent.core.model import ContextSection, GuidanceFile, Message, ModelRequest
+from desktop_agent.core.protocol.model import ContextSection, GuidanceFile, Message, ModelRequest
 
 
 def sections(

@@ -14,7 +14,7 @@ from pathlib import Path
 from desktop_agent.core.base.paths import resource_path
 from desktop_agent.core.context.history import History
 from desktop_agent.core.context.pictures import with_newest_pictures
-from desktop_agent.core.model import GuidanceFile, ModelRequest, Pin, ToolDefinition
+from desktop_agent.core.protocol.model import GuidanceFile, ModelRequest, Pin, ToolDefinition
 
 _WHOSE = {
     "person": "The user's own guidance, from {path}. It holds in all of their folders:",

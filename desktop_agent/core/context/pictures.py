@@ -12,7 +12,7 @@ from dataclasses import replace
 
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import Digest
-from desktop_agent.core.model import BlobRef, Message, ModelRequest, ToolResultBlock, UserMessage
+from desktop_agent.core.protocol.model import BlobRef, Message, ModelRequest, ToolResultBlock, UserMessage
 from desktop_agent.core.store.blobs import Blobs
 
 MOST_PICTURES = 8

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable, Sequence
 
-from desktop_agent.core.model import (
+from desktop_agent.core.protocol.model import (
     AssistantBlock,
     Message,
     OpaqueBlock,

@@ -1,6 +1,6 @@
 """Results of calls made short, for a turn that is itself too long: their beginning and end, and what is missing."""
 
-from desktop_agent.core.model import ToolResult
+from desktop_agent.core.protocol.model import ToolResult
 
 KEPT_CHARS = 400
 """At each end."""

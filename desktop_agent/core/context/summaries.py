@@ -7,7 +7,7 @@ from dataclasses import fields
 from itertools import islice
 from typing import cast
 
-from desktop_agent.core.model import Message, Summary, TextBlock, ToolUseBlock, UserMessage
+from desktop_agent.core.protocol.model import Message, Summary, TextBlock, ToolUseBlock, UserMessage
 
 SUMMARISED = (
     "[The conversation up to here was summarised to make room. This is what it came to; read a file again before "

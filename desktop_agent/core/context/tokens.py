@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable
 from typing import cast
 
-from desktop_agent.core.model import (
+from desktop_agent.core.protocol.model import (
     AssistantBlock,
     Message,
     ModelRef,

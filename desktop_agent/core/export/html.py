@@ -27,7 +27,7 @@ from desktop_agent.core.export.words import (
     summary_lines,
     when,
 )
-from desktop_agent.core.model import BlobRef
+from desktop_agent.core.protocol.model import BlobRef
 from desktop_agent.core.transcript import (
     CommandEntry,
     CompactionEntry,

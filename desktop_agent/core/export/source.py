@@ -6,9 +6,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from desktop_agent.core.base.errors import StorageError
-from desktop_agent.core.codec import MalformedLineError
-from desktop_agent.core.events import PromptSubmitted
-from desktop_agent.core.model import FileImage
+from desktop_agent.core.protocol.codec import MalformedLineError
+from desktop_agent.core.protocol.events import PromptSubmitted
+from desktop_agent.core.protocol.model import FileImage
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal import Damage, Readable, read_each_line, read_line
 from desktop_agent.core.store.lines import open_regular, read_lines

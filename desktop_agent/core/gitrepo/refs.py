@@ -17,7 +17,7 @@ from typing import Final
 
 from desktop_agent.core.gitrepo.child import NoStatus, PinnedGit, pinned
 from desktop_agent.core.gitrepo.finding import find_repository
-from desktop_agent.core.model import RefChange
+from desktop_agent.core.protocol.model import RefChange
 
 REFS_LIMIT_BYTES: Final = 16 * 1024 * 1024
 MOST_KEPT: Final = 200

@@ -14,7 +14,6 @@ from datetime import datetime
 from hashlib import blake2b
 from pathlib import Path
 
-from desktop_agent.core import events as ev
 from desktop_agent.core.base.errors import StorageError, UsageError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.plain_text import number_of
@@ -25,7 +24,8 @@ from desktop_agent.core.importing.detect import detect
 from desktop_agent.core.importing.facts import SOURCE_NAMES, FileFacts, SourceKind
 from desktop_agent.core.importing.log import LOG_NAME, ImportMark, earlier_import, remember_import
 from desktop_agent.core.importing.own import import_own, read_own
-from desktop_agent.core.model import ApprovalPolicy, ModelRef, SandboxMode
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.model import ApprovalPolicy, ModelRef, SandboxMode
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal import JOURNAL_NAME, Journal
 from desktop_agent.core.store.new_session import new_session_folder

@@ -17,7 +17,7 @@ from pathlib import Path
 from desktop_agent.core.importing.conversation import Conversation, Picture
 from desktop_agent.core.importing.facts import FileFacts
 from desktop_agent.core.importing.fields import object_in, objects_in, read_objects, text_in, time_in, whole_in
-from desktop_agent.core.model import AssistantBlock, JsonObject, TextBlock, ThinkingBlock, ToolUseBlock, Usage
+from desktop_agent.core.protocol.model import AssistantBlock, JsonObject, TextBlock, ThinkingBlock, ToolUseBlock, Usage
 
 _OWN_WORDS = (
     "<command-name>", "<command-message>", "<command-args>", "<local-command-stdout>", "<local-command-stderr>",

@@ -18,7 +18,7 @@ from typing import cast
 from desktop_agent.core.importing.conversation import Conversation, Picture
 from desktop_agent.core.importing.facts import FileFacts
 from desktop_agent.core.importing.fields import object_in, objects_in, read_objects, text_in, time_in, whole_in
-from desktop_agent.core.model import AssistantBlock, JsonObject, TextBlock, ThinkingBlock, ToolUseBlock, Usage
+from desktop_agent.core.protocol.model import AssistantBlock, JsonObject, TextBlock, ThinkingBlock, ToolUseBlock, Usage
 from desktop_agent.core.providers.arguments import parse_arguments
 
 _ENVELOPES = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})

@@ -11,10 +11,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 
-from desktop_agent.core import events as ev
 from desktop_agent.core.base.ids import CallId, new_prompt_id
 from desktop_agent.core.base.images import PictureError, inspect_picture
-from desktop_agent.core.model import (
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.model import (
     AssistantBlock,
     BlobRef,
     JsonObject,

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import cast
 
 from desktop_agent.core.base.errors import StorageError
-from desktop_agent.core.codec import MalformedLineError
-from desktop_agent.core.model import JsonObject
+from desktop_agent.core.protocol.codec import MalformedLineError
+from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.store.lines import Line, decode_line, open_regular, read_lines
 
 

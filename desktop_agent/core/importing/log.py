@@ -9,7 +9,7 @@ from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import SessionId, is_session_id
 from desktop_agent.core.base.private_files import make_private_file
 from desktop_agent.core.importing.fields import read_objects, text_in
-from desktop_agent.core.model import JsonObject
+from desktop_agent.core.protocol.model import JsonObject
 
 LOG_NAME = "imports.jsonl"
 

@@ -10,13 +10,13 @@ from binascii import Error as Base64Error
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from desktop_agent.core import events as ev
-from desktop_agent.core.codec import MalformedLineError, decode_event
 from desktop_agent.core.export.jsonl import BLOB_TYPE, END_TYPE, HEADER_TYPE, MAX_BLOB_BYTES
 from desktop_agent.core.importing.conversation import Conversation
 from desktop_agent.core.importing.facts import FileFacts
 from desktop_agent.core.importing.fields import read_objects, text_in
-from desktop_agent.core.model import BlobRef, JsonObject, ToolResult
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.codec import MalformedLineError, decode_event
+from desktop_agent.core.protocol.model import BlobRef, JsonObject, ToolResult
 from desktop_agent.core.store.migrations import migrated
 
 _SILENT = frozenset(

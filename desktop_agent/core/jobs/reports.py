@@ -2,10 +2,10 @@
 
 import asyncio
 
-from desktop_agent.core import events as ev
 from desktop_agent.core.base.clock import Clock
-from desktop_agent.core.event_log import EventLog
 from desktop_agent.core.jobs.background import Jobs
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.event_log import EventLog
 
 EVERY_S = 2.0
 """How often a running job's memory and last line are looked at."""

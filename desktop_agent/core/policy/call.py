@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
-from desktop_agent.core.model import ApprovalPolicy, Capability, Rule, SandboxMode, ToolSource
+from desktop_agent.core.protocol.model import ApprovalPolicy, Capability, Rule, SandboxMode, ToolSource
 
 Confinement = Literal["strict", "restricted", "none"]
 """How a command runs: it may write nothing; only the workspace; or whatever the user's account may."""

@@ -14,7 +14,6 @@ Under `never` the user is not asked, so what would ask is forbidden. Nothing her
 import posixpath
 from dataclasses import dataclass, replace
 
-from desktop_agent.core.model import Rule, RuleKind
 from desktop_agent.core.policy.call import CallFacts, Confinement, PolicyContext
 from desktop_agent.core.policy.paths import inside, normalized, sensitivity
 from desktop_agent.core.policy.reading import only_reads
@@ -28,6 +27,7 @@ from desktop_agent.core.policy.rules import (
     patterns_for,
 )
 from desktop_agent.core.policy.shell import ParsedCommand, parse
+from desktop_agent.core.protocol.model import Rule, RuleKind
 
 CONFINEMENT_WORDS: dict[Confinement, str] = {
     "strict": "In the sandbox: may write nothing, no network",

@@ -6,13 +6,13 @@ Both come from the same patterns, so that a label says exactly what its rule doe
 from collections.abc import Sequence
 from datetime import datetime
 
-from desktop_agent.core.model import Allowed, ApprovalRequest, ApprovalScope, Rule, RuleKind, ScopeOffer
 from desktop_agent.core.policy.call import CallFacts
 from desktop_agent.core.policy.destructive import losses_of
 from desktop_agent.core.policy.engine import CONFINEMENT_WORDS, Ask
 from desktop_agent.core.policy.risks import PROJECT_SCRIPTS, acts_outward, writes_git
 from desktop_agent.core.policy.rules import patterns_for
 from desktop_agent.core.policy.shell import parse
+from desktop_agent.core.protocol.model import Allowed, ApprovalRequest, ApprovalScope, Rule, RuleKind, ScopeOffer
 
 EDITS = "**"
 """The pattern of a rule for all edits."""

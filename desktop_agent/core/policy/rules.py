@@ -15,7 +15,6 @@ from itertools import chain
 from typing import Literal
 
 from desktop_agent.core.base.clock import is_over
-from desktop_agent.core.model import Rule, RuleEffect, RuleKind
 from desktop_agent.core.policy.call import CallFacts
 from desktop_agent.core.policy.mentions import mention
 from desktop_agent.core.policy.paths import inside, normalized, plain_name, sensitivity
@@ -32,6 +31,7 @@ from desktop_agent.core.policy.wrappers import (
     WRAPPERS,
     bare_name,
 )
+from desktop_agent.core.protocol.model import Rule, RuleEffect, RuleKind
 
 Match = Literal["yes", "no", "maybe"]
 

@@ -4,7 +4,7 @@ import json
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, NoReturn, cast
 
-from desktop_agent.core.model import JsonObject
+from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.providers.surrogates import is_encodable
 
 MAX_DEPTH = 100

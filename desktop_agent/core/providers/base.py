@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
 
 from desktop_agent.core.base.ids import CallId
-from desktop_agent.core.model import AssistantBlock, ModelRef, ModelRequest, StopReason, Usage
+from desktop_agent.core.protocol.model import AssistantBlock, ModelRef, ModelRequest, StopReason, Usage
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

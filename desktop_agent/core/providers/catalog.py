@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from desktop_agent.core.base.errors import CredentialsError, UsageError
-from desktop_agent.core.model import ModelRef
+from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.anthropic import AnthropicProvider
 from desktop_agent.core.providers.auth.keys import KeyStore, resolve_key
 from desktop_agent.core.providers.auth.patience import beside

@@ -10,7 +10,7 @@ import sys
 from dataclasses import dataclass
 
 from desktop_agent.core.context.history import GUIDANCE_NOTE
-from desktop_agent.core.model import (
+from desktop_agent.core.protocol.model import (
     AssistantMessage,
     ModelRequest,
     TextBlock,

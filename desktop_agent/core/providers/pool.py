@@ -2,7 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 
-from desktop_agent.core.model import ModelRef
+from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.base import Provider, ProviderSource
 
 

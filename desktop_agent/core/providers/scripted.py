@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from desktop_agent.core.base.clock import Clock, SystemClock
 from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.context.tokens import definition_text
-from desktop_agent.core.model import (
+from desktop_agent.core.protocol.model import (
     AssistantBlock,
     JsonObject,
     ModelRequest,

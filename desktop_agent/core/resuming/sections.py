@@ -12,11 +12,11 @@ from typing import Final, Generic, TypeVar, cast
 
 from pydantic import TypeAdapter
 
-from desktop_agent.core import events as ev
 from desktop_agent.core.base.ids import CallId
-from desktop_agent.core.codec import decode_event, encode_event
 from desktop_agent.core.context.history import Beginning
-from desktop_agent.core.model import (
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.codec import decode_event, encode_event
+from desktop_agent.core.protocol.model import (
     ApprovalRequest,
     JsonObject,
     ModelRef,

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from pathlib import Path
 
-from desktop_agent.core.model import JsonObject, SearchHit, SearchQuery
+from desktop_agent.core.protocol.model import JsonObject, SearchHit, SearchQuery
 from desktop_agent.core.session_search.database import (
     Found,
     SearchDatabase,

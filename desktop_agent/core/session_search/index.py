@@ -12,7 +12,7 @@ from pathlib import Path
 
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import SessionId
-from desktop_agent.core.model import SearchHit, SearchQuery
+from desktop_agent.core.protocol.model import SearchHit, SearchQuery
 from desktop_agent.core.session_search.answer import Answerer
 from desktop_agent.core.session_search.database import SearchDatabase, index_file
 from desktop_agent.core.session_search.intake import SLICE_BYTES, take_in

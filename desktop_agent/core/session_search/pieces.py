@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import NamedTuple, cast
 
 from desktop_agent.core.base.errors import StorageError
-from desktop_agent.core.model import HitKind, JsonObject
+from desktop_agent.core.protocol.model import HitKind, JsonObject
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal_mark import fields_of
 from desktop_agent.core.store.payloads import internalise

@@ -7,14 +7,14 @@ import logging
 from dataclasses import dataclass
 from typing import Literal
 
-from desktop_agent.core import events as ev
 from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.base.ids import new_compaction_id
 from desktop_agent.core.context.history import Compaction, History
 from desktop_agent.core.context.summaries import extracted, rendered
 from desktop_agent.core.context.tokens import message_tokens, text_tokens
-from desktop_agent.core.event_log import EventLog
-from desktop_agent.core.model import ModelRef, Summary
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.event_log import EventLog
+from desktop_agent.core.protocol.model import ModelRef, Summary
 from desktop_agent.core.providers.base import Provider
 from desktop_agent.core.sight.plan import CompactionPlan
 from desktop_agent.core.sight.summariser import Summariser, SummaryJob

@@ -2,11 +2,11 @@
 
 import asyncio
 
-from desktop_agent.core import events as ev
 from desktop_agent.core.context.guidance import GuidanceProblem, GuidanceReader
 from desktop_agent.core.context.history import History
-from desktop_agent.core.event_log import EventLog
-from desktop_agent.core.model import GuidanceFile
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.event_log import EventLog
+from desktop_agent.core.protocol.model import GuidanceFile
 from desktop_agent.core.transcript import Transcript
 
 _PATH_ARGUMENTS = ("path", "file_path", "target_directory", "cwd", "source_path", "dest_path")

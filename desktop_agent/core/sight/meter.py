@@ -4,11 +4,11 @@ import asyncio
 import logging
 from collections.abc import Coroutine
 
-from desktop_agent.core import events as ev
 from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.context.tokens import Calibration, request_tokens
-from desktop_agent.core.event_log import EventLog
-from desktop_agent.core.model import ContextUse, ModelRef, ModelRequest, Usage
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.event_log import EventLog
+from desktop_agent.core.protocol.model import ContextUse, ModelRef, ModelRequest, Usage
 from desktop_agent.core.providers.base import Counting, Provider
 
 logger = logging.getLogger(__name__)

@@ -2,15 +2,15 @@
 
 from datetime import timedelta
 
-from desktop_agent.core import events as ev
-from desktop_agent.core import ops
 from desktop_agent.core.base.clock import Clock, is_over
 from desktop_agent.core.base.ids import new_pin_id
 from desktop_agent.core.context.history import History
 from desktop_agent.core.context.packing import pinned_text
 from desktop_agent.core.context.tokens import text_tokens
-from desktop_agent.core.event_log import EventLog
-from desktop_agent.core.model import Pin
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.event_log import EventLog
+from desktop_agent.core.protocol.model import Pin
 
 _LONGEST_S = 10 * 365 * 86_400.0
 

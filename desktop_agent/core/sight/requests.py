@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from desktop_agent.core.base.errors import AgentError
-from desktop_agent.core.model import ModelRef, ModelRequest, Usage
+from desktop_agent.core.protocol.model import ModelRef, ModelRequest, Usage
 from desktop_agent.core.providers.base import Provider
 from desktop_agent.core.sight.plan import automatic
 

@@ -6,8 +6,6 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import assert_never
 
-from desktop_agent.core import events as ev
-from desktop_agent.core import ops
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import AgentError, StorageError
 from desktop_agent.core.context.guidance import GuidanceReader
@@ -15,8 +13,10 @@ from desktop_agent.core.context.history import History
 from desktop_agent.core.context.inspection import sections
 from desktop_agent.core.context.packing import pack
 from desktop_agent.core.context.tokens import Calibration, message_tokens, request_tokens
-from desktop_agent.core.event_log import EventLog
-from desktop_agent.core.model import ContextReport, ContextUse, ModelRef, ModelRequest, ToolDefinition
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.event_log import EventLog
+from desktop_agent.core.protocol.model import ContextReport, ContextUse, ModelRef, ModelRequest, ToolDefinition
 from desktop_agent.core.providers.base import Provider
 from desktop_agent.core.settings import CompactionSettings, Settings
 from desktop_agent.core.sight.compacting import Compacting, Room

@@ -4,13 +4,13 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass
 
-from desktop_agent.core import events as ev
 from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.base.paths import resource_path
 from desktop_agent.core.context.readable import conversation_text, fitted
 from desktop_agent.core.context.summaries import parsed, summary_text
-from desktop_agent.core.event_log import EventLog
-from desktop_agent.core.model import Message, ModelRef, ModelRequest, Summary, TextBlock, UserMessage
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.event_log import EventLog
+from desktop_agent.core.protocol.model import Message, ModelRef, ModelRequest, Summary, TextBlock, UserMessage
 from desktop_agent.core.providers.base import Completion, Provider
 
 MAX_TOKENS = 6_000

@@ -4,14 +4,14 @@ import asyncio
 from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
-from desktop_agent.core import events as ev
-from desktop_agent.core import ops
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.changes.net import net_changes
 from desktop_agent.core.changes.outcome_words import describe_outcome, describe_step
 from desktop_agent.core.changes.patch import PatchFile, make_patch
 from desktop_agent.core.changes.revert import Direction
-from desktop_agent.core.model import ChangeSelection, FileOutcome
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import ChangeSelection, FileOutcome
 from desktop_agent.core.slash.parse import Invocation
 from desktop_agent.core.slash.parts import CommandParts, Reply, SessionHands, no_more, refusal, reported
 from desktop_agent.core.slash.wording import bullets, code, counted, fenced

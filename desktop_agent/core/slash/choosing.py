@@ -1,8 +1,8 @@
 """`/model` and `/config`: what the session works with from the next step on."""
 
-from desktop_agent.core import ops
 from desktop_agent.core.base.errors import UsageError
-from desktop_agent.core.model import ModelRef
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.slash.parse import Invocation, first_word, plain_text
 from desktop_agent.core.slash.parts import CommandParts, Reply, SessionHands, no_more, refusal, reported
 from desktop_agent.core.slash.wording import code, fenced

@@ -8,8 +8,8 @@ import logging
 from collections.abc import Awaitable, Callable
 from typing import cast
 
-from desktop_agent.core import events as ev
 from desktop_agent.core.base.errors import AgentError, StorageError, UsageError
+from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.slash import changing, choosing, compacting, exporting, pinning, status, travelling
 from desktop_agent.core.slash.declarations import Declaration
 from desktop_agent.core.slash.helping import help_text

@@ -2,8 +2,8 @@
 
 import asyncio
 
-from desktop_agent.core import events as ev
-from desktop_agent.core import ops
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
 from desktop_agent.core.slash.parse import Invocation, plain_text
 from desktop_agent.core.slash.parts import Answer, CommandParts, Performed, Reply, SessionHands
 from desktop_agent.core.slash.wording import bullets, code, counted

@@ -2,10 +2,10 @@
 
 from datetime import datetime
 
-from desktop_agent.core import events as ev
-from desktop_agent.core import ops
 from desktop_agent.core.base.errors import UsageError
-from desktop_agent.core.model import Pin
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import Pin
 from desktop_agent.core.slash.parse import Invocation, first_word, plain_text
 from desktop_agent.core.slash.parts import CommandParts, Reply, SessionHands, refusal
 from desktop_agent.core.slash.wording import bullets, code, shortened

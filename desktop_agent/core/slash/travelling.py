@@ -1,9 +1,9 @@
 """`/rewind`, `/fork` and `/clear`: another place to go on from."""
 
-from desktop_agent.core import events as ev
-from desktop_agent.core import ops
 from desktop_agent.core.base.errors import UsageError
-from desktop_agent.core.model import RewindScope
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import RewindScope
 from desktop_agent.core.slash.parse import Invocation
 from desktop_agent.core.slash.parts import CommandParts, Reply, SessionHands, no_more, refusal, reported
 from desktop_agent.core.slash.wording import bullets, code, shortened

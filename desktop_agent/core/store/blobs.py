@@ -25,7 +25,7 @@ from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import Digest, is_digest
 from desktop_agent.core.base.private_files import make_private_folder
 from desktop_agent.core.files import Draft, digest_of, intended_name, new_hasher, sync_folders
-from desktop_agent.core.model import BlobRef
+from desktop_agent.core.protocol.model import BlobRef
 from desktop_agent.core.store.gzipped import (
     BLOCK_BYTES,
     DamagedError,

@@ -4,7 +4,7 @@ import os
 from pathlib import Path
 
 from desktop_agent.core.base.errors import StorageError
-from desktop_agent.core.events import JournalEvent
+from desktop_agent.core.protocol.events import JournalEvent
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal import Readable, placed, read_line, refuse_links
 from desktop_agent.core.store.lines import open_regular, read_lines

@@ -14,11 +14,11 @@ from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO
 
-from desktop_agent.core import events as ev
 from desktop_agent.core.base.errors import StorageError, UsageError
 from desktop_agent.core.base.ids import SessionId
-from desktop_agent.core.codec import MalformedLineError, decode_event, encode_event
-from desktop_agent.core.model import JsonObject
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.codec import MalformedLineError, decode_event, encode_event
+from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal import JOURNAL_NAME, refuse_links
 from desktop_agent.core.store.lines import decode_line, encode_line, open_regular, read_lines

@@ -13,8 +13,8 @@ from typing import NamedTuple
 
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import SessionId
-from desktop_agent.core.codec import MalformedLineError, decode_event
-from desktop_agent.core.model import SessionSummary, Usage
+from desktop_agent.core.protocol.codec import MalformedLineError, decode_event
+from desktop_agent.core.protocol.model import SessionSummary, Usage
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal_mark import (
     JournalMark,

@@ -21,9 +21,9 @@ from typing import NamedTuple
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import is_session_id
 from desktop_agent.core.base.private_files import make_private_folder
-from desktop_agent.core.codec import MalformedLineError, decode_event, encode_event
-from desktop_agent.core.events import JournalEvent, SessionOpened
 from desktop_agent.core.files import Draft, sync_folders
+from desktop_agent.core.protocol.codec import MalformedLineError, decode_event, encode_event
+from desktop_agent.core.protocol.events import JournalEvent, SessionOpened
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal_mark import JOURNAL_NAME as JOURNAL_NAME
 from desktop_agent.core.store.lines import (

@@ -15,7 +15,7 @@ from typing import BinaryIO, NamedTuple, cast
 
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import SessionId, is_session_id
-from desktop_agent.core.model import JsonObject
+from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.store.lines import MAX_LINE_BYTES
 
 JOURNAL_NAME = "journal.jsonl"

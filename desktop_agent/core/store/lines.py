@@ -16,8 +16,8 @@ from typing import BinaryIO, NoReturn, cast
 
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
-from desktop_agent.core.codec import MalformedLineError
-from desktop_agent.core.model import JsonObject
+from desktop_agent.core.protocol.codec import MalformedLineError
+from desktop_agent.core.protocol.model import JsonObject
 
 MAX_LINE_BYTES = 64 * 2**20
 """Longer lines are neither written nor read. Long texts are in blobs, so an honest line has a few kilobytes."""

@@ -8,9 +8,9 @@ back.
 
 from collections.abc import Callable, Mapping
 
-from desktop_agent.core.codec import MalformedLineError
-from desktop_agent.core.events import FORMAT_VERSION
-from desktop_agent.core.model import JsonObject
+from desktop_agent.core.protocol.codec import MalformedLineError
+from desktop_agent.core.protocol.events import FORMAT_VERSION
+from desktop_agent.core.protocol.model import JsonObject
 
 Step = Callable[[JsonObject], JsonObject]
 """Makes a line of one version a line of the next, but for its `v`. Raises `MalformedLineError` when it cannot."""

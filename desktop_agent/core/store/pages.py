@@ -11,7 +11,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from desktop_agent.core import events as ev
+from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal import cannot_read
 from desktop_agent.core.store.records import (

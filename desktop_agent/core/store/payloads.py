@@ -8,7 +8,7 @@ import json
 from typing import cast
 
 from desktop_agent.core.base.errors import StorageError
-from desktop_agent.core.model import JsonObject
+from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.store.blobs import Blobs
 
 MAX_INLINE_BYTES = 16_384

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import BinaryIO
 
 from desktop_agent.core.base.ids import Digest
-from desktop_agent.core.events import JournalEvent
+from desktop_agent.core.protocol.events import JournalEvent
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal import Damage, Readable, cannot_read, read_each_line
 from desktop_agent.core.store.lines import Line

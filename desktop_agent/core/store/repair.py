@@ -11,12 +11,12 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
-from desktop_agent.core import events as ev
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import SessionId
-from desktop_agent.core.codec import encode_event
 from desktop_agent.core.files import Draft, read_state, sync_folders
-from desktop_agent.core.model import Aborted, FileImage, JsonObject, ToolCall, ToolResult
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.codec import encode_event
+from desktop_agent.core.protocol.model import Aborted, FileImage, JsonObject, ToolCall, ToolResult
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.journal import Damage, read_each_line

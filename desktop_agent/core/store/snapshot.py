@@ -15,7 +15,7 @@ from typing import Final, cast
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
 from desktop_agent.core.files import new_hasher, write_atomically
-from desktop_agent.core.model import JsonObject
+from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.store.lines import open_regular
 
 SNAPSHOT_NAME: Final = "snapshot.jsonl"

@@ -9,11 +9,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, cast
 
-from desktop_agent.core import events as ev
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import CallId, ChangeId, Digest, SessionId, is_digest
-from desktop_agent.core.codec import encode_event
-from desktop_agent.core.model import FileImage, JsonObject, ToolUseBlock
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.codec import encode_event
+from desktop_agent.core.protocol.model import FileImage, JsonObject, ToolUseBlock
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.journal import Damage, Readable, read_each_line

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Literal, get_args
 
 from desktop_agent.core.base.errors import ToolError
-from desktop_agent.core.model import Capability, SandboxMode, ToolDefinition
+from desktop_agent.core.protocol.model import Capability, SandboxMode, ToolDefinition
 from desktop_agent.core.tools.registry import ToolRegistry
 from desktop_agent.core.tools.spec import AnyTool
 

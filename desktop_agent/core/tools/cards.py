@@ -8,7 +8,7 @@ metadata is journalled with every result.
 from collections.abc import Sequence
 from pathlib import Path
 
-from desktop_agent.core.model import JsonObject
+from desktop_agent.core.protocol.model import JsonObject
 
 MOST_CARDS = 200
 

@@ -9,16 +9,16 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import assert_never
 
-from desktop_agent.core import events as ev
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import StorageError, ToolError, WorkspaceError
 from desktop_agent.core.base.ids import CallId
-from desktop_agent.core.event_log import EventLog
 from desktop_agent.core.jobs.background import Jobs
-from desktop_agent.core.model import FileChange, TodoItem, ToolCall, ToolResult, ToolUseBlock
 from desktop_agent.core.policy.boundary import Boundary
 from desktop_agent.core.policy.call import CallFacts
 from desktop_agent.core.processes.runner import ProcessRunner
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.event_log import EventLog
+from desktop_agent.core.protocol.model import FileChange, TodoItem, ToolCall, ToolResult, ToolUseBlock
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.tools.access import Access
 from desktop_agent.core.tools.confiner import Confiner, Walls

@@ -17,7 +17,7 @@ from pydantic import BaseModel, create_model
 from pydantic_core import PydanticSerializationError, to_json
 
 from desktop_agent.core.base.errors import ToolError
-from desktop_agent.core.model import ToolResult
+from desktop_agent.core.protocol.model import ToolResult
 from desktop_agent.core.tools.spec import ReadTool, ToolArguments, ToolContext
 
 logger = logging.getLogger(__name__)

@@ -2,12 +2,15 @@
 
 from dataclasses import dataclass, replace
 
-from desktop_agent.core import events as ev
 from desktop_agent.core.approvals import Approvals, HeldQuestion
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.base.ids import CallId
-from desktop_agent.core.event_log import EventLog
-from desktop_agent.core.model import (
+from desktop_agent.core.policy.call import CallFacts, Confinement
+from desktop_agent.core.policy.engine import Allow, Forbid
+from desktop_agent.core.policy.offers import rules_of
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.event_log import EventLog
+from desktop_agent.core.protocol.model import (
     Aborted,
     Allowed,
     ApprovalRequest,
@@ -16,9 +19,6 @@ from desktop_agent.core.model import (
     FileChange,
     ToolCall,
 )
-from desktop_agent.core.policy.call import CallFacts, Confinement
-from desktop_agent.core.policy.engine import Allow, Forbid
-from desktop_agent.core.policy.offers import rules_of
 from desktop_agent.core.tools.judging import (
     Case,
     Judge,

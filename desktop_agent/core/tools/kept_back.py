@@ -6,7 +6,7 @@ A guess from what the command line and its output say. It gives a name, never a 
 import re
 from collections.abc import Collection, Mapping
 
-from desktop_agent.core.model import ToolResult
+from desktop_agent.core.protocol.model import ToolResult
 from desktop_agent.core.tools.terminal_text import printed_in
 
 KEPT_BACK_KEY = "kept_back"

@@ -3,13 +3,13 @@
 import asyncio
 from contextlib import suppress
 
-from desktop_agent.core import events as ev
 from desktop_agent.core.approvals import Approvals
 from desktop_agent.core.base.ids import CallId
-from desktop_agent.core.event_log import EventLog
-from desktop_agent.core.model import ApprovalRequest, ToolCall
 from desktop_agent.core.policy.call import CallFacts
 from desktop_agent.core.policy.engine import Forbid
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.event_log import EventLog
+from desktop_agent.core.protocol.model import ApprovalRequest, ToolCall
 from desktop_agent.core.tools.gate import ApprovalGate
 from desktop_agent.core.tools.judging import Case, Judge, draft, judgement_digest
 

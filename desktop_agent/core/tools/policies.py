@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from desktop_agent.core.base.clock import Clock
-from desktop_agent.core.model import ApprovalPolicy, SandboxMode
 from desktop_agent.core.policy.call import CallFacts, PolicyContext
+from desktop_agent.core.protocol.model import ApprovalPolicy, SandboxMode
 from desktop_agent.core.rulebook import RuleBook
 from desktop_agent.core.tools.confiner import Confiner
 from desktop_agent.core.workspace_settings import WorkspaceSettings

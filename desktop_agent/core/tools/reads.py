@@ -7,9 +7,9 @@ refuses what it would have refused before.
 
 from dataclasses import dataclass, field
 
-from desktop_agent.core import events as ev
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.base.ids import Digest
+from desktop_agent.core.protocol import events as ev
 
 DIGEST_KEY = "digest"
 """In the metadata of a result with a `path`: what the file was that the model was shown."""

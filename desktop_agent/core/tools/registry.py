@@ -4,7 +4,7 @@ import re
 from collections.abc import Iterable, Iterator
 
 from desktop_agent.core.base.errors import ToolError
-from desktop_agent.core.model import ToolDefinition
+from desktop_agent.core.protocol.model import ToolDefinition
 from desktop_agent.core.tools.spec import AnyTool
 from desktop_agent.core.tools.suggest import closest_names
 

@@ -33,9 +33,9 @@ from desktop_agent.core.gitrepo import (
     read_refs,
     restore_refs,
 )
-from desktop_agent.core.model import FileOutcome, OutsideFile, RefChange, Uncaptured
 from desktop_agent.core.policy.destructive import Loss, losses_of
 from desktop_agent.core.policy.shell import parse
+from desktop_agent.core.protocol.model import FileOutcome, OutsideFile, RefChange, Uncaptured
 
 _BEFORE = "before.json"
 _MOST_MATCHES = 5_000

@@ -23,7 +23,9 @@ from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.files import FileTransition
 from desktop_agent.core.jobs.background import Jobs
-from desktop_agent.core.model import (
+from desktop_agent.core.policy.boundary import Boundary
+from desktop_agent.core.processes.runner import Command, ProcessRunner
+from desktop_agent.core.protocol.model import (
     BlobRef,
     Capability,
     JsonObject,
@@ -32,8 +34,6 @@ from desktop_agent.core.model import (
     ToolResult,
     ToolSource,
 )
-from desktop_agent.core.policy.boundary import Boundary
-from desktop_agent.core.processes.runner import Command, ProcessRunner
 from desktop_agent.core.tools.output import ContextLimits
 from desktop_agent.core.tools.reads import ReadLog
 from desktop_agent.core.tools.secret_names import SecretNames

@@ -4,9 +4,9 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-from desktop_agent.core import events as ev
 from desktop_agent.core.base.ids import CallId, ChangeId, HunkKey, PromptId, SessionId
-from desktop_agent.core.model import (
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.model import (
     Allowed,
     ApprovalRequest,
     Decision,

@@ -7,8 +7,8 @@ it is loaded.
 
 from dataclasses import dataclass, field, replace
 
-from desktop_agent.core import events as ev
 from desktop_agent.core.base.ids import CallId
+from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.transcript.entries import (
     CompactionEntry,
     Entry,

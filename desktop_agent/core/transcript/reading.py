@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Literal, cast, get_args
 
-from desktop_agent.core.model import (
+from desktop_agent.core.protocol.model import (
     AssistantBlock,
     JsonObject,
     OutsideFile,

@@ -8,9 +8,9 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from desktop_agent.core import events as ev
 from desktop_agent.core.base.ids import ChangeId, HunkKey
-from desktop_agent.core.model import FileOutcome
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.model import FileOutcome
 from desktop_agent.core.transcript.entries import ChangeRecord
 
 Undone = frozenset[HunkKey] | None

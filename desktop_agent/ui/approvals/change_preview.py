@@ -7,8 +7,8 @@ from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 from shiboken6 import isValid
 
 from desktop_agent.core.base.errors import AgentError
-from desktop_agent.core.events import UNSTAMPED
-from desktop_agent.core.model import ApprovalRequest, FileDiff
+from desktop_agent.core.protocol.events import UNSTAMPED
+from desktop_agent.core.protocol.model import ApprovalRequest, FileDiff
 from desktop_agent.core.transcript import ChangeRecord
 from desktop_agent.ui.review.changed_files import ChangedFile
 from desktop_agent.ui.review.diff_view import DiffView

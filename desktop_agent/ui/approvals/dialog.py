@@ -16,7 +16,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from desktop_agent.core.model import Allowed, ApprovalRequest, ApprovalScope, Decision, Denied
+from desktop_agent.core.protocol.model import Allowed, ApprovalRequest, ApprovalScope, Decision, Denied
 from desktop_agent.ui.approvals.change_preview import ChangePreview
 from desktop_agent.ui.approvals.question_head import QuestionHead
 from desktop_agent.ui.approvals.request_words import quoted
@@ -32,7 +32,7 @@ from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.tooltips import plain_tooltip
 
 if TYPE_CHECKING:
-    from desktop_agent.core.events import CommandJudged
+    from desktop_agent.core.protocol.events import CommandJudged
     from desktop_agent.ui.approvals.rule_maths import RuleContext
     from desktop_agent.ui.review.source import DiffSource, Spawn
 

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass
 
-from desktop_agent.core.model import ApprovalRequest
+from desktop_agent.core.protocol.model import ApprovalRequest
 from desktop_agent.core.transcript import ToolEntry, Transcript
 
 MAX_SUBJECTS = 200

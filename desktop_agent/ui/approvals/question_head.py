@@ -4,7 +4,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QTextOption
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
-from desktop_agent.core.model import ApprovalRequest
+from desktop_agent.core.protocol.model import ApprovalRequest
 from desktop_agent.ui.approvals import request_words
 from desktop_agent.ui.approvals.command_edit import CommandEdit
 from desktop_agent.ui.approvals.confinement_note import ConfinementNote

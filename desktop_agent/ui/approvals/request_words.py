@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import QCoreApplication
 
-from desktop_agent.core.model import ApprovalRequest
+from desktop_agent.core.protocol.model import ApprovalRequest
 from desktop_agent.ui.short_path import short_path
 
 

@@ -8,7 +8,7 @@ from typing import Literal
 from PySide6.QtCore import QCoreApplication
 
 from desktop_agent.core.base.ids import new_rule_id
-from desktop_agent.core.model import ApprovalRequest, Rule, RuleKind, RuleScope
+from desktop_agent.core.protocol.model import ApprovalRequest, Rule, RuleKind, RuleScope
 from desktop_agent.ui.approvals.rule_maths import RuleContext, RuleMaths
 
 Expiry = Literal["never", "hour", "today", "week", "month"]

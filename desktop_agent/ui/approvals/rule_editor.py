@@ -7,7 +7,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QFormLayout, QLabel, QVBoxLayout, QWidget
 
-from desktop_agent.core.model import ApprovalRequest, Rule, RuleKind, RuleScope
+from desktop_agent.core.protocol.model import ApprovalRequest, Rule, RuleKind, RuleScope
 from desktop_agent.ui.approvals.past_calls import subjects_of
 from desktop_agent.ui.approvals.pattern_row import PATTERN_HEIGHT, PatternRow
 from desktop_agent.ui.approvals.rule_draft import EXPIRIES, RuleDraft, expiry_words

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
 
-from desktop_agent.core.model import ApprovalRequest, Rule, RuleKind
+from desktop_agent.core.protocol.model import ApprovalRequest, Rule, RuleKind
 from desktop_agent.ui.approvals.past_calls import PastCalls
 
 

@@ -16,7 +16,7 @@ from desktop_agent.ui.picker_button import PickerButton
 from desktop_agent.ui.theme import Radius, Space, Theme
 
 if TYPE_CHECKING:
-    from desktop_agent.core.model import ContextUse
+    from desktop_agent.core.protocol.model import ContextUse
     from desktop_agent.core.slash.declarations import Declaration
     from desktop_agent.ui.chat.command_popup import CommandPopup
 

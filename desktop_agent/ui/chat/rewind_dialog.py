@@ -11,7 +11,7 @@ from desktop_agent.ui.picker import Picker
 from desktop_agent.ui.theme import Space, Theme
 
 if TYPE_CHECKING:
-    from desktop_agent.core.model import RewindScope
+    from desktop_agent.core.protocol.model import RewindScope
     from desktop_agent.ui.chat.rewind import RewindChoice
 
 _WIDTH = 520

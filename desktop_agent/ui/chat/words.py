@@ -4,12 +4,12 @@ from typing import TYPE_CHECKING, cast
 
 from PySide6.QtCore import QCoreApplication
 
-from desktop_agent.core.model import Aborted, Allowed, Denied
+from desktop_agent.core.protocol.model import Aborted, Allowed, Denied
 from desktop_agent.ui.model_words import visible
 
 if TYPE_CHECKING:
-    from desktop_agent.core.events import TurnEndReason
-    from desktop_agent.core.model import JsonObject, TodoItem
+    from desktop_agent.core.protocol.events import TurnEndReason
+    from desktop_agent.core.protocol.model import JsonObject, TodoItem
     from desktop_agent.core.transcript import (
         CompactionEntry,
         ForkEntry,

@@ -10,7 +10,7 @@ from desktop_agent.ui.context.words import COLOURS
 from desktop_agent.ui.theme import Theme
 
 if TYPE_CHECKING:
-    from desktop_agent.core.model import ContextReport
+    from desktop_agent.core.protocol.model import ContextReport
 
 _HEIGHT = 10
 _TARGET_TICK = 2

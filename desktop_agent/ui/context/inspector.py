@@ -18,7 +18,7 @@ from desktop_agent.ui.theme import Space, Theme
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from desktop_agent.core.model import ContextReport, ContextSection, Pin
+    from desktop_agent.core.protocol.model import ContextReport, ContextSection, Pin
 
 
 _LEAST_TEXT_HEIGHT = 40
@@ -136,7 +136,7 @@ class ContextInspector(QDialog):
 
     def _save_summary(self) -> None:
         from desktop_agent.core.context.summaries import from_headings
-        from desktop_agent.core.ops import EditSummary
+        from desktop_agent.core.protocol.ops import EditSummary
 
         summary = from_headings(self._text.toPlainText())
         if summary is None:
@@ -149,25 +149,25 @@ class ContextInspector(QDialog):
         self.op_requested.emit(EditSummary(summary=summary))
 
     def _undo_summary(self) -> None:
-        from desktop_agent.core.ops import UndoCompaction
+        from desktop_agent.core.protocol.ops import UndoCompaction
 
         self._text.document().setModified(False)
         self.op_requested.emit(UndoCompaction())
 
     def _compact(self) -> None:
-        from desktop_agent.core.ops import Compact
+        from desktop_agent.core.protocol.ops import Compact
 
         if self._compact_button.isEnabled():
             self.op_requested.emit(Compact(focus=self._focus.text().strip()))
             self._focus.clear()
 
     def _add_pin(self, text: str, ttl_s: float | None) -> None:
-        from desktop_agent.core.ops import AddPin
+        from desktop_agent.core.protocol.ops import AddPin
 
         self.op_requested.emit(AddPin(text=text, ttl_s=ttl_s))
 
     def _remove_pin(self, pin_id: str) -> None:
-        from desktop_agent.core.ops import RemovePin
+        from desktop_agent.core.protocol.ops import RemovePin
 
         self.op_requested.emit(RemovePin(pin_id=pin_id))
 

@@ -22,7 +22,7 @@ from desktop_agent.ui.theme import Height, Space
 from desktop_agent.ui.tooltips import plain_tooltip
 
 if TYPE_CHECKING:
-    from desktop_agent.core.model import Pin
+    from desktop_agent.core.protocol.model import Pin
 
 _SHOWN_ROWS = 4
 """More of them are scrolled, so that the list leaves room for what it stands below."""

@@ -19,7 +19,7 @@ from desktop_agent.ui.rows import FocusRing, draw_ground
 from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
 
 if TYPE_CHECKING:
-    from desktop_agent.core.model import ContextSection
+    from desktop_agent.core.protocol.model import ContextSection
 
 _ROW = Height.LIST_ROW
 _DOT = 8

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QCoreApplication
 
 if TYPE_CHECKING:
-    from desktop_agent.core.model import ContextSection, SectionKind
+    from desktop_agent.core.protocol.model import ContextSection, SectionKind
 
 COLOURS: "dict[SectionKind, str]" = {
     "tools": "faint",

@@ -13,7 +13,7 @@ from desktop_agent.ui.jobs.row import ROW_HEIGHT, JobRow
 from desktop_agent.ui.theme import Space, Theme
 
 if TYPE_CHECKING:
-    from desktop_agent.core.model import Job
+    from desktop_agent.core.protocol.model import Job
 
 TICK_MS = 1_000
 _MAX_ROWS = 4

@@ -14,7 +14,7 @@ from desktop_agent.ui.theme import Space, Theme, TypeSize
 from desktop_agent.ui.tooltips import plain_tooltip
 
 if TYPE_CHECKING:
-    from desktop_agent.core.model import Job
+    from desktop_agent.core.protocol.model import Job
 
 ROW_HEIGHT = 46
 

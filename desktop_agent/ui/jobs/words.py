@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QCoreApplication, QLocale
 
 if TYPE_CHECKING:
-    from desktop_agent.core.model import Job
+    from desktop_agent.core.protocol.model import Job
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
 

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
-    from desktop_agent.core.model import ChangeKind, ChangeSelection
+    from desktop_agent.core.protocol.model import ChangeKind, ChangeSelection
     from desktop_agent.core.transcript import ChangeRecord, Transcript
 
 BaselineKind = Literal["last_turn", "session", "turn", "since", "uncommitted", "branch"]
@@ -187,7 +187,7 @@ def turns_with_changes(transcript: "Transcript") -> list[int]:
 
 def selection_of(baseline: Baseline, turns: Sequence[int]) -> "ChangeSelection":
     """Return what `baseline` means in the ledger, given the turns with changes, newest first."""
-    from desktop_agent.core.model import ChangeSelection
+    from desktop_agent.core.protocol.model import ChangeSelection
 
     match baseline.kind:
         case "last_turn" if turns:

@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 from desktop_agent.core.changes.rows import LineSide, Rows
 from desktop_agent.core.changes.text import split_lines
-from desktop_agent.core.model import LineComment
+from desktop_agent.core.protocol.model import LineComment
 
 _MAX_QUOTED_LINES = 200
 _SEARCHED_LINES = 2_000

@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, QRect, Signal
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.changes.rows import Rows
-from desktop_agent.core.model import LineComment
+from desktop_agent.core.protocol.model import LineComment
 from desktop_agent.ui.review.comment_anchor import Spot, quote_of, row_of
 from desktop_agent.ui.review.comment_card import CommentCard, card_height
 from desktop_agent.ui.review.comment_editor import CommentEditor

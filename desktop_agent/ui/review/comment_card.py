@@ -4,7 +4,7 @@ from PySide6.QtCore import QPointF, QRect, QRectF, Qt, Signal
 from PySide6.QtGui import QFont, QPainter, QPaintEvent, QPen, QResizeEvent, QTextLayout, QTextOption
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 
-from desktop_agent.core.model import LineComment
+from desktop_agent.core.protocol.model import LineComment
 from desktop_agent.ui.review.diff_words import comment_label
 from desktop_agent.ui.theme import Radius, Space, Theme, TypeSize
 

@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 from desktop_agent.ui.theme import Space, Theme, TypeSize
 
 if TYPE_CHECKING:
-    from desktop_agent.core.model import LineComment
+    from desktop_agent.core.protocol.model import LineComment
 
 _WIDTH = 520
 _LIST_HEIGHT = 320

@@ -152,7 +152,7 @@ class ReviewContent(QWidget):
     def _look_at_jobs(self) -> None:
         """Have it recorded what background commands have changed; otherwise it shows when they end."""
         if self._reviewed.has_running_jobs:
-            from desktop_agent.core.ops import LookAtChanges
+            from desktop_agent.core.protocol.ops import LookAtChanges
 
             self.op_requested.emit(LookAtChanges())
 

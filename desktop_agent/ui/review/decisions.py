@@ -11,8 +11,8 @@ from desktop_agent.core.base.errors import AgentError
 
 if TYPE_CHECKING:
     from desktop_agent.core.base.ids import HunkKey
-    from desktop_agent.core.model import ChangeSelection, FileOutcome, LineComment, Reverted, ReviewState
-    from desktop_agent.core.ops import WriteFile
+    from desktop_agent.core.protocol.model import ChangeSelection, FileOutcome, LineComment, Reverted, ReviewState
+    from desktop_agent.core.protocol.ops import WriteFile
     from desktop_agent.core.transcript import Transcript, UndoStep
     from desktop_agent.ui.review.changed_files import ChangedFile
     from desktop_agent.ui.review.conflict.resolution import Purpose, Resolution
@@ -49,7 +49,7 @@ class Decisions(QObject):
 
     def mark(self, file: "ChangedFile", keys: "Sequence[HunkKey]", state: "ReviewState") -> None:
         """Keep these hunks of the file, or make them undecided again."""
-        from desktop_agent.core.ops import MarkReviewed
+        from desktop_agent.core.protocol.ops import MarkReviewed
 
         if keys:
             self.op_requested.emit(MarkReviewed(path=file.path, hunks=tuple(keys), state=state))
@@ -74,7 +74,7 @@ class Decisions(QObject):
 
     def undo(self, selection: "ChangeSelection", reason: str = "") -> None:
         """Take the selected changes back."""
-        from desktop_agent.core.ops import UndoChanges
+        from desktop_agent.core.protocol.ops import UndoChanges
 
         self.op_requested.emit(UndoChanges(selection=selection, reason=reason))
 
@@ -90,13 +90,13 @@ class Decisions(QObject):
 
     def redo(self, selection: "ChangeSelection") -> None:
         """Apply the selected undone changes again."""
-        from desktop_agent.core.ops import RedoChanges
+        from desktop_agent.core.protocol.ops import RedoChanges
 
         self.op_requested.emit(RedoChanges(selection=selection))
 
     def redo_step(self, step: "UndoStep") -> None:
         """Take this undo back."""
-        from desktop_agent.core.ops import RedoSteps
+        from desktop_agent.core.protocol.ops import RedoSteps
 
         self.op_requested.emit(RedoSteps(steps=(step.seq,)))
 
@@ -143,7 +143,7 @@ class Decisions(QObject):
 
     def settle(self, transcript: "Transcript", resolution: "Resolution") -> None:
         """Write what the user made of a clash. With that the undo or redo it comes from is done."""
-        from desktop_agent.core.ops import WriteFile
+        from desktop_agent.core.protocol.ops import WriteFile
 
         self.op_requested.emit(
             WriteFile(
@@ -158,32 +158,32 @@ class Decisions(QObject):
 
     def save_edit(self, transcript: "Transcript", file: "ChangedFile", content: bytes) -> None:
         """Write the file as the user edited it in the diff, if it was not changed since."""
-        from desktop_agent.core.ops import WriteFile
+        from desktop_agent.core.protocol.ops import WriteFile
 
         self.op_requested.emit(WriteFile(path=file.path, expected=newest_digest(transcript, file), content=content))
 
     def add_comment(self, comment: "LineComment") -> None:
         """Collect a remark."""
-        from desktop_agent.core.ops import AddComment
+        from desktop_agent.core.protocol.ops import AddComment
 
         self.op_requested.emit(AddComment(comment=comment))
 
     def remove_comment(self, comment_id: str) -> None:
         """Take a remark back."""
-        from desktop_agent.core.ops import RemoveComment
+        from desktop_agent.core.protocol.ops import RemoveComment
 
         self.op_requested.emit(RemoveComment(comment_id=comment_id))
 
     def send_comments(self, text: str) -> None:
         """Send all remarks to the agent."""
-        from desktop_agent.core.ops import SendComments
+        from desktop_agent.core.protocol.ops import SendComments
 
         self.op_requested.emit(SendComments(text=text))
 
 
 def _settled(transcript: "Transcript", outcome: "FileOutcome", purpose: "Purpose") -> "tuple[Reverted, ...]":
     """Return what is undone of the changes that `outcome` is about, once it has come about after all."""
-    from desktop_agent.core.model import Reverted
+    from desktop_agent.core.protocol.model import Reverted
 
     if outcome.reverts:
         return outcome.reverts

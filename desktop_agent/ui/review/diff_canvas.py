@@ -5,7 +5,7 @@ from PySide6.QtGui import QFontMetrics, QHideEvent, QPainter, QPaintEvent, QResi
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 
 from desktop_agent.core.changes.rows import LineSide, RowMode, Rows
-from desktop_agent.core.model import FileDiff
+from desktop_agent.core.protocol.model import FileDiff
 from desktop_agent.ui.review.diff_bars import PAD
 from desktop_agent.ui.review.diff_geometry import ROW_HEIGHT, Geometry, Pane, panes
 from desktop_agent.ui.review.diff_painter import DiffPainter, Scene

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
     from desktop_agent.core.base.ids import HunkKey
     from desktop_agent.core.changes.rows import RowMode
-    from desktop_agent.core.model import FileDiff, LineComment
+    from desktop_agent.core.protocol.model import FileDiff, LineComment
     from desktop_agent.ui.review.changed_files import ChangedFile
     from desktop_agent.ui.review.diff_find_bar import DiffFindBar
     from desktop_agent.ui.review.media.stack import MediaStack

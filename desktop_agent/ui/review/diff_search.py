@@ -6,7 +6,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from desktop_agent.core.changes.rows import LineSide, Rows
-from desktop_agent.core.model import FileDiff
+from desktop_agent.core.protocol.model import FileDiff
 
 _ORDER: dict[LineSide, int] = {"old": 0, "new": 1}
 

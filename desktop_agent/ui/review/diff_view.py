@@ -18,7 +18,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QMenu, QToolTip, QWidget
 
 from desktop_agent.core.changes.rows import LineSide
-from desktop_agent.core.model import FileDiff
+from desktop_agent.core.protocol.model import FileDiff
 from desktop_agent.ui.review.diff_canvas import DiffCanvas
 from desktop_agent.ui.review.diff_search import DiffSearch, Match
 from desktop_agent.ui.review.diff_selection import Place, Selection, everything, line_of, text_of

@@ -13,7 +13,7 @@ from desktop_agent.ui.review.reviewed import Reviewed
 
 if TYPE_CHECKING:
     from desktop_agent.core.base.ids import HunkKey
-    from desktop_agent.core.model import ReviewState
+    from desktop_agent.core.protocol.model import ReviewState
     from desktop_agent.core.transcript import NoticeEntry, Transcript
     from desktop_agent.ui.review.changed_files import ChangedFile
 

@@ -11,7 +11,7 @@ from desktop_agent.ui.theme import Theme
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from desktop_agent.core.model import FileDiff
+    from desktop_agent.core.protocol.model import FileDiff
     from desktop_agent.ui.review.file_editor import FileEditor
     from desktop_agent.ui.review.review_view import ReviewView
 

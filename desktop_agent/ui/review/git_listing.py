@@ -11,7 +11,7 @@ from desktop_agent.ui.review.changed_files import Baseline, ChangedFile, git_fil
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from desktop_agent.core.model import FileChange
+    from desktop_agent.core.protocol.model import FileChange
     from desktop_agent.core.transcript import ChangeRecord
     from desktop_agent.ui.review.source import GitSource, GitState, Spawn
 
@@ -92,7 +92,7 @@ class GitListing(QObject):
 
 
 def _records(changes: "Sequence[FileChange]") -> "list[ChangeRecord]":
-    from desktop_agent.core.events import UNSTAMPED
+    from desktop_agent.core.protocol.events import UNSTAMPED
     from desktop_agent.core.transcript import ChangeRecord
 
     return [ChangeRecord(change, turn=0, call_id="", at=UNSTAMPED) for change in changes]

@@ -8,7 +8,7 @@ from PySide6.QtGui import QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.core.base.ids import HunkKey
-from desktop_agent.core.model import FileDiff
+from desktop_agent.core.protocol.model import FileDiff
 from desktop_agent.ui.review.diff_bars import PAD, Bars, button_rect
 from desktop_agent.ui.review.diff_painter import Scene
 from desktop_agent.ui.review.diff_view import DiffView

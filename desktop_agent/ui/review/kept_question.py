@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QMessageBox, QWidget
 from desktop_agent.ui.model_words import visible
 
 if TYPE_CHECKING:
-    from desktop_agent.core.model import ChangeSelection
+    from desktop_agent.core.protocol.model import ChangeSelection
     from desktop_agent.core.transcript import ChangeRecord, Transcript
 
 _NAMED_FILES = 3
@@ -68,7 +68,7 @@ def _kept_paths(transcript: "Transcript", records: "list[ChangeRecord]") -> set[
 
 
 def _of(change_ids: list[str]) -> "ChangeSelection":
-    from desktop_agent.core.model import ChangeSelection
+    from desktop_agent.core.protocol.model import ChangeSelection
 
     return ChangeSelection(change_ids=tuple(change_ids))
 

@@ -10,7 +10,7 @@ from desktop_agent.ui.theme import Space
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from desktop_agent.core.model import FileOutcome
+    from desktop_agent.core.protocol.model import FileOutcome
 
 _WIDTH = 520
 _LIST_HEIGHT = 240

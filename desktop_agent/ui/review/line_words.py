@@ -6,7 +6,7 @@ from typing import Final
 from desktop_agent.core.changes.intraline import ChangedWords, Spans, changed_words
 from desktop_agent.core.changes.rows import LineSide, Row
 from desktop_agent.core.changes.text import without_ending
-from desktop_agent.core.model import FileDiff
+from desktop_agent.core.protocol.model import FileDiff
 from desktop_agent.ui.visible_text import MAX_DRAWN_CHARS
 
 _MAX_KEPT: Final = 5_000

@@ -12,7 +12,7 @@ from desktop_agent.ui.review.verdicts import Compared
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from desktop_agent.core.model import FileDiff
+    from desktop_agent.core.protocol.model import FileDiff
     from desktop_agent.ui.review.changed_files import ChangedFile
     from desktop_agent.ui.review.source import DiffSource, Spawn
 

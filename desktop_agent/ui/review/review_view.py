@@ -7,7 +7,7 @@ from PySide6.QtGui import QContextMenuEvent, QHideEvent, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QToolTip, QWidget
 
 from desktop_agent.core.changes.rows import LineSide
-from desktop_agent.core.model import FileDiff, LineComment
+from desktop_agent.core.protocol.model import FileDiff, LineComment
 from desktop_agent.ui.review.comment_anchor import Spot, spot_of_change
 from desktop_agent.ui.review.comment_blocks import CommentBlocks
 from desktop_agent.ui.review.diff_geometry import Pane
@@ -19,7 +19,7 @@ from desktop_agent.ui.review.moved_search import MovedSearch
 from desktop_agent.ui.theme import Theme
 
 if TYPE_CHECKING:
-    from desktop_agent.core.model import MovedBlock
+    from desktop_agent.core.protocol.model import MovedBlock
 
 
 class ReviewView(HunkView):

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from desktop_agent.core.base.ids import HunkKey
-    from desktop_agent.core.model import ChangeSelection, LineComment, Uncaptured
+    from desktop_agent.core.protocol.model import ChangeSelection, LineComment, Uncaptured
     from desktop_agent.core.transcript import ChangeRecord, Transcript, UndoEntry
     from desktop_agent.ui.review.git_listing import GitListing
     from desktop_agent.ui.review.net_counts import NetCounts

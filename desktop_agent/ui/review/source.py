@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from desktop_agent.core.base.ids import HunkKey
-    from desktop_agent.core.model import ApprovalRequest, FileChange, FileDiff, FileImage
-    from desktop_agent.core.ops import WriteFile
+    from desktop_agent.core.protocol.model import ApprovalRequest, FileChange, FileDiff, FileImage
+    from desktop_agent.core.protocol.ops import WriteFile
     from desktop_agent.core.transcript import ChangeRecord, Transcript
 
 Spawn = Callable[[Coroutine[object, object, None]], None]

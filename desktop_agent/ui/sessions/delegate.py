@@ -11,7 +11,7 @@ from desktop_agent.ui.sessions.model import SessionModel
 from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
 
 if TYPE_CHECKING:
-    from desktop_agent.core.model import SessionSummary
+    from desktop_agent.core.protocol.model import SessionSummary
 
 AnyIndex = QModelIndex | QPersistentModelIndex
 

@@ -7,7 +7,7 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QWidget
 
 if TYPE_CHECKING:
-    from desktop_agent.core.model import SessionSummary
+    from desktop_agent.core.protocol.model import SessionSummary
 
 SessionWish = Literal["pin", "unpin", "archive", "unarchive", "copy", "export", "folder", "delete"]
 """What a user may want of a session besides to open and rename it."""

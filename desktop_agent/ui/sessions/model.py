@@ -12,7 +12,7 @@ from desktop_agent.ui.moments import long_moment, short_moment
 from desktop_agent.ui.tooltips import plain_tooltip
 
 if TYPE_CHECKING:
-    from desktop_agent.core.model import SessionSummary
+    from desktop_agent.core.protocol.model import SessionSummary
 
 AnyIndex = QModelIndex | QPersistentModelIndex
 _NOWHERE = QModelIndex()

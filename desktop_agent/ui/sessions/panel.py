@@ -26,7 +26,7 @@ from desktop_agent.ui.sessions.model import SessionModel
 from desktop_agent.ui.theme import Space, Theme
 
 if TYPE_CHECKING:
-    from desktop_agent.core.model import SessionSummary
+    from desktop_agent.core.protocol.model import SessionSummary
 
 
 def _now() -> datetime:

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QAbstractButton, QMessageBox, QWidget
 from desktop_agent.core.base.hidden_text import named
 
 if TYPE_CHECKING:
-    from desktop_agent.core.model import SessionSummary
+    from desktop_agent.core.protocol.model import SessionSummary
 
 _MAX_TITLE = 80
 

@@ -11,7 +11,7 @@ from desktop_agent.ui.picker import Picker
 from desktop_agent.ui.theme import Space
 
 if TYPE_CHECKING:
-    from desktop_agent.core.model import HitKind, SearchQuery
+    from desktop_agent.core.protocol.model import HitKind, SearchQuery
 
 _KINDS: tuple["HitKind", ...] = ("prompt", "reply", "command", "output", "change", "title")
 _DAYS = (1, 7, 30, 365)
@@ -65,7 +65,7 @@ class SearchFilters(QWidget):
 
     def query(self, text: str, now: datetime) -> "SearchQuery":
         """Return the search for `text`, as narrow as it is now."""
-        from desktop_agent.core.model import SearchQuery
+        from desktop_agent.core.protocol.model import SearchQuery
 
         days = self._when.currentData()
         return SearchQuery(

@@ -26,7 +26,7 @@ from desktop_agent.ui.sessions.search_filters import SearchFilters
 from desktop_agent.ui.theme import Height, Space, Theme
 
 if TYPE_CHECKING:
-    from desktop_agent.core.model import SearchHit, SearchQuery, SessionSummary
+    from desktop_agent.core.protocol.model import SearchHit, SearchQuery, SessionSummary
 
 _PAUSE_MS = 120
 """How long the user rests before what was typed so far is searched for."""

@@ -13,7 +13,7 @@ from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.tooltips import plain_tooltip
 
 if TYPE_CHECKING:
-    from desktop_agent.core.model import Rule
+    from desktop_agent.core.protocol.model import Rule
 
 
 class RuleRow(QFrame):

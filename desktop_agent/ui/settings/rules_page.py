@@ -12,7 +12,7 @@ from desktop_agent.ui.settings.rule_row import RuleRow
 from desktop_agent.ui.theme import Theme
 
 if TYPE_CHECKING:
-    from desktop_agent.core.model import Rule
+    from desktop_agent.core.protocol.model import Rule
 
 
 class RulesPage(Page):

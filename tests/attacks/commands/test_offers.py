@@ -2,11 +2,11 @@
 
 import pytest
 
-from desktop_agent.core.model import Allowed, ApprovalRequest
 from desktop_agent.core.policy.destructive import losses_of
 from desktop_agent.core.policy.engine import Ask
 from desktop_agent.core.policy.offers import LONGEST_QUICK, rules_of, scope_offers
 from desktop_agent.core.policy.shell import parse
+from desktop_agent.core.protocol.model import Allowed, ApprovalRequest
 from tests.attacks.commands.lines import lines_of
 from tests.core.policy.lines import NOW, WORK, bare, run, sandboxed, verdict
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core import events as ev
-from desktop_agent.core import ops
 from desktop_agent.core.files import digest_of
-from desktop_agent.core.model import ChangeSelection, Denied, JsonObject
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import ChangeSelection, Denied, JsonObject
 from desktop_agent.core.providers.scripted import Call, Reply, Say
 from tests.attacks.corpus import cases
 from tests.harness import Ground

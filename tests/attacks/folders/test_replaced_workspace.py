@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core import events as ev
-from desktop_agent.core import ops
 from desktop_agent.core.files import digest_of
-from desktop_agent.core.model import Allowed, ChangeSelection, JsonObject, ModelRequest
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import Allowed, ChangeSelection, JsonObject, ModelRequest
 from desktop_agent.core.providers.scripted import Call, Reply, Say
 from tests.attacks.corpus import cases
 from tests.harness import Ground

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core import events as ev
-from desktop_agent.core import ops
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
 from desktop_agent.core.providers.scripted import Call, Say
 from tests.attacks.git.conftest import DEEP, EMPTY, OWN
 from tests.harness import Ground

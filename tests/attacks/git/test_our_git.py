@@ -18,7 +18,7 @@ from desktop_agent.core.gitrepo import (
     read_refs,
     restore_refs,
 )
-from desktop_agent.core.model import RefChange
+from desktop_agent.core.protocol.model import RefChange
 from desktop_agent.core.tools.safeguard import CommandRun, Safeguard
 from tests.attacks.corpus import cases
 from tests.attacks.git.hostile import LAYOUTS, VECTORS, Armed, Layout, Vector, bare_plain, plain

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import cast
 
 from desktop_agent.core.base.errors import ProviderError
-from desktop_agent.core.model import ModelRequest, TextBlock, ToolUseBlock, UserMessage
+from desktop_agent.core.protocol.model import ModelRequest, TextBlock, ToolUseBlock, UserMessage
 from desktop_agent.core.providers.anthropic import AnthropicProvider
 from desktop_agent.core.providers.base import Completion
 from desktop_agent.core.providers.retry import RetryPolicy

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from functools import reduce
 from itertools import repeat
 
-from desktop_agent.core.model import JsonObject
+from desktop_agent.core.protocol.model import JsonObject
 
 BATCH = 64 * 1024
 _GZIP_HEAD = b"\x1f\x8b\x08" + bytes(6) + b"\xff"  # deflate, no name, no date, an unknown system

@@ -7,8 +7,8 @@ import pytest
 
 from desktop_agent.cli import main
 from desktop_agent.core.base.errors import ProviderError
-from desktop_agent.core.model import ModelRequest, TextBlock, UserMessage
 from desktop_agent.core.network.proxies import proxy_for
+from desktop_agent.core.protocol.model import ModelRequest, TextBlock, UserMessage
 from desktop_agent.core.providers.anthropic import AnthropicProvider
 from desktop_agent.core.providers.base import Completion
 from tests.attacks.corpus import cases

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Literal, cast
 
 from desktop_agent.core.base.stand_ins import holding
-from desktop_agent.core.model import SandboxMode
 from desktop_agent.core.processes.runner import Command
+from desktop_agent.core.protocol.model import SandboxMode
 from desktop_agent.core.sandbox.base import Sandbox
 from desktop_agent.core.sandbox.confinement import confinement_for
 from desktop_agent.core.sandbox.find import every_sandbox

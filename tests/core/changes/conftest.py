@@ -9,7 +9,7 @@ from typing import Protocol
 import pytest
 
 from desktop_agent.core.changes.diff import diff_change
-from desktop_agent.core.model import ChangeKind, FileChange, FileDiff, FileImage, FileKind
+from desktop_agent.core.protocol.model import ChangeKind, FileChange, FileDiff, FileImage, FileKind
 
 
 class MakeDiff(Protocol):

@@ -20,7 +20,7 @@ from desktop_agent.core.changes.diff import diff_change
 from desktop_agent.core.changes.landmarks import landmarks_of
 from desktop_agent.core.changes.notes import TOO_DIFFERENT_NOTE
 from desktop_agent.core.changes.outline import assemble, outline_of
-from desktop_agent.core.model import FileChange, FileImage, FileKind
+from desktop_agent.core.protocol.model import FileChange, FileImage, FileKind
 from tests.core.changes.test_diff import content
 
 if TYPE_CHECKING:

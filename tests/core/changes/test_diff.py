@@ -15,7 +15,7 @@ from desktop_agent.core.changes.diff import (
     is_only_endings,
 )
 from desktop_agent.core.changes.text import encode_lines
-from desktop_agent.core.model import Edit, FileDiff
+from desktop_agent.core.protocol.model import Edit, FileDiff
 
 if TYPE_CHECKING:
     from tests.core.changes.conftest import MakeDiff

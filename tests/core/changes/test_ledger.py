@@ -16,7 +16,7 @@ from desktop_agent.core.changes.revert import Direction, plan_revert
 from desktop_agent.core.changes.undo import Drafter
 from desktop_agent.core.changes.untouched import MEANWHILE
 from desktop_agent.core.files import FileState, FileTransition, read_state
-from desktop_agent.core.model import FileChange, FileOutcome
+from desktop_agent.core.protocol.model import FileChange, FileOutcome
 from desktop_agent.core.store.blobs import Blobs
 
 

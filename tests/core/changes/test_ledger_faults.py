@@ -11,7 +11,7 @@ import pytest
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.changes.ledger import Ledger, LedgerWrite
 from desktop_agent.core.files import FileState, FileTransition, read_state
-from desktop_agent.core.model import FileChange
+from desktop_agent.core.protocol.model import FileChange
 from desktop_agent.core.store.blobs import Blobs
 from tests.faulty_os import in_place_of_os, rounds
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from desktop_agent.core.changes.moved import MAX_CHANGED_LINES, MIN_MOVED_LINES, Moves, moved_blocks
-from desktop_agent.core.model import MovedBlock
+from desktop_agent.core.protocol.model import MovedBlock
 
 if TYPE_CHECKING:
     from tests.core.changes.conftest import MakeDiff

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from desktop_agent.core.changes.net import NetChange, net_change, net_changes, net_of_call
-from desktop_agent.core.model import Author, ChangeKind, FileChange, FileImage
+from desktop_agent.core.protocol.model import Author, ChangeKind, FileChange, FileImage
 from desktop_agent.core.transcript import ChangeRecord
 
 AT = datetime(2026, 11, 22, tzinfo=UTC)

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from desktop_agent.core.changes.notebook import MAX_NOTEBOOK_BYTES, MAX_VALUES, notebook_diff, read_notebook
-from desktop_agent.core.model import FileDiff
+from desktop_agent.core.protocol.model import FileDiff
 
 
 def code(source: str, *outputs: object, count: int | None = 1, cell_id: str = "") -> dict[str, object]:

@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from desktop_agent.core.changes import patch as patch_module
 from desktop_agent.core.changes.net import net_changes
 from desktop_agent.core.changes.patch import PatchFile, make_patch
-from desktop_agent.core.model import ChangeKind, FileChange, FileImage, FileKind
+from desktop_agent.core.protocol.model import ChangeKind, FileChange, FileImage, FileKind
 from desktop_agent.core.transcript import ChangeRecord
 
 GIT = shutil.which("git") or ""

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from desktop_agent.core.changes.revert import Delta, plan_revert
 from desktop_agent.core.files import digest_of
-from desktop_agent.core.model import FileChange, FileImage, Reverted
+from desktop_agent.core.protocol.model import FileChange, FileImage, Reverted
 
 
 def image(text: str | None) -> FileImage | None:

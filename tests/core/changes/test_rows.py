@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from desktop_agent.core.changes.hunk_keys import CONTEXT_LINES, MIN_FOLDED_LINES, all_keys, review_hunks
 from desktop_agent.core.changes.landmarks import with_landmarks
 from desktop_agent.core.changes.rows import RowMode, Rows
-from desktop_agent.core.model import Edit, FileDiff
+from desktop_agent.core.protocol.model import Edit, FileDiff
 
 if TYPE_CHECKING:
     from tests.core.changes.conftest import MakeDiff

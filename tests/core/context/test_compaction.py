@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from desktop_agent.core import events as ev
 from desktop_agent.core.context.history import History
 from desktop_agent.core.context.packing import pack
 from desktop_agent.core.context.shortening import shortened
 from desktop_agent.core.context.summaries import rendered
-from desktop_agent.core.model import (
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.model import (
     GuidanceFile,
     Message,
     ModelRef,

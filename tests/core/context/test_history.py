@@ -6,9 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core import events as ev
 from desktop_agent.core.context.history import STOPPED, UNANSWERED, History
-from desktop_agent.core.model import (
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.model import (
     AssistantBlock,
     AssistantMessage,
     ChangeSelection,

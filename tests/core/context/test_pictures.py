@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core import events as ev
 from desktop_agent.core.context.history import History
 from desktop_agent.core.context.packing import pack
 from desktop_agent.core.context.pictures import (
@@ -16,7 +15,8 @@ from desktop_agent.core.context.pictures import (
     image_digests,
     load_pictures,
 )
-from desktop_agent.core.model import (
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.model import (
     BlobRef,
     Message,
     ModelRef,

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from desktop_agent.core.context.summaries import extracted, from_headings, parsed, summary_text
-from desktop_agent.core.model import Summary, TextBlock, UserMessage
+from desktop_agent.core.protocol.model import Summary, TextBlock, UserMessage
 
 WORDS = st.text(alphabet="abc ł`/.", min_size=1, max_size=20).map(lambda text: " ".join(text.split())).filter(bool)
 ITEMS = st.lists(WORDS, max_size=4, unique=True).map(tuple)

@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core import events as ev
 from desktop_agent.core.base.ids import new_session_id
 from desktop_agent.core.export.source import Source
-from desktop_agent.core.model import (
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.model import (
     AssistantBlock,
     FileChange,
     FileImage,

@@ -5,9 +5,9 @@ from hashlib import sha256
 from html.parser import HTMLParser
 from pathlib import Path
 
-from desktop_agent.core import events as ev
 from desktop_agent.core.export import export_text
-from desktop_agent.core.model import TextBlock
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.model import TextBlock
 from tests.core.export.conftest import KEY, Written
 
 ALLOWED_TAGS = {
@@ -129,7 +129,7 @@ def test_a_changed_file_whose_content_is_gone_is_named(written: Written) -> None
     hostile_blob = next(Path(written.blobs.folder).glob(f"{change.before.digest}*")) if change.before else None
     assert hostile_blob is not None
     hostile_blob.unlink()
-    from desktop_agent.core.model import ToolUseBlock
+    from desktop_agent.core.protocol.model import ToolUseBlock
 
     written.turn(3, "go", ToolUseBlock(id="c9", name="edit_file", arguments={}))
     written.add(ev.ChangesRecorded(turn=3, call_id="c9", changes=(change,)))

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from desktop_agent.core.export import ExportForm, export_text
-from desktop_agent.core.model import TextBlock, ToolResult, ToolUseBlock
+from desktop_agent.core.protocol.model import TextBlock, ToolResult, ToolUseBlock
 from tests.core.export.conftest import KEY, Written
 
 

@@ -7,7 +7,7 @@ from markdown_it import MarkdownIt
 
 from desktop_agent.core.export import export_text
 from desktop_agent.core.export.markdown import harmless
-from desktop_agent.core.model import TextBlock
+from desktop_agent.core.protocol.model import TextBlock
 from tests.core.export.conftest import KEY, Written
 
 

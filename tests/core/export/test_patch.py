@@ -3,9 +3,9 @@
 import subprocess
 from pathlib import Path
 
-from desktop_agent.core import events as ev
 from desktop_agent.core.export import export_text
-from desktop_agent.core.model import ChangeSelection, TextBlock
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.model import ChangeSelection, TextBlock
 from tests.core.export.conftest import Written
 
 

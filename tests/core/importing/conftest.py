@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core import events as ev
 from desktop_agent.core.importing import Imported, ImportPlan, import_conversation
-from desktop_agent.core.model import ModelRef
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal import JOURNAL_NAME, read_journal
 

@@ -5,7 +5,7 @@ import json
 import pytest
 
 from desktop_agent.core.context.history import History
-from desktop_agent.core.model import ModelRequest, TextBlock, ToolDefinition, UserMessage
+from desktop_agent.core.protocol.model import ModelRequest, TextBlock, ToolDefinition, UserMessage
 from desktop_agent.core.providers.anthropic.request import encode_request
 from tests.core.importing.conftest import Importing
 from tests.servers.wire import check_request

@@ -7,10 +7,10 @@ from typing import cast
 
 import pytest
 
-from desktop_agent.core import events as ev
 from desktop_agent.core.base.errors import AgentError, UsageError
 from desktop_agent.core.importing import AlreadyImportedError
-from desktop_agent.core.model import JsonObject
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.transcript import replay
 from tests.core.importing.conftest import SAMPLES, Importing
 from tests.core.importing.test_samples import check_request

@@ -2,9 +2,9 @@
 
 import json
 
-from desktop_agent.core import events as ev
 from desktop_agent.core.export import export_text
-from desktop_agent.core.model import OpaqueBlock, RedactedThinkingBlock, TextBlock, ToolResult, ToolUseBlock
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.model import OpaqueBlock, RedactedThinkingBlock, TextBlock, ToolResult, ToolUseBlock
 from desktop_agent.core.transcript import PromptEntry, TextEntry, ToolEntry, replay
 from tests.core.export.conftest import MODEL, Written
 from tests.core.importing.conftest import Importing

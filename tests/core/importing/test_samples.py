@@ -1,8 +1,8 @@
 """The sample files become the conversations that they are."""
 
-from desktop_agent.core import events as ev
 from desktop_agent.core.context.history import History
-from desktop_agent.core.model import ModelRequest, TextBlock, ThinkingBlock, ToolUseBlock
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.model import ModelRequest, TextBlock, ThinkingBlock, ToolUseBlock
 from desktop_agent.core.transcript import PromptEntry, TextEntry, ToolEntry, Transcript, replay
 from tests.core.importing.conftest import Importing
 from tests.harness import check_conversation

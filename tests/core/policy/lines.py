@@ -3,9 +3,9 @@
 from datetime import UTC, datetime
 from typing import Any
 
-from desktop_agent.core.model import Rule
 from desktop_agent.core.policy.call import CallFacts, PolicyContext
 from desktop_agent.core.policy.engine import Verdict, decide
+from desktop_agent.core.protocol.model import Rule
 
 NOW = datetime(2026, 11, 22, 4, 0, tzinfo=UTC)
 WORK = "/home/me/work"

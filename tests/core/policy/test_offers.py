@@ -4,10 +4,10 @@ from dataclasses import replace
 
 import pytest
 
-from desktop_agent.core.model import Allowed, ApprovalRequest, ApprovalScope, FileChange
 from desktop_agent.core.policy.call import CallFacts
 from desktop_agent.core.policy.engine import Allow, Ask, decide
 from desktop_agent.core.policy.offers import EDITS, rules_of, scope_offers
+from desktop_agent.core.protocol.model import Allowed, ApprovalRequest, ApprovalScope, FileChange
 from tests.core.policy.lines import NOW, WORK, bare, rule, run, sandboxed
 
 EDIT = CallFacts(tool="edit_file", capabilities=("write_fs",), paths=("a.py",))

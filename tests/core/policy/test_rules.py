@@ -4,10 +4,10 @@ from datetime import timedelta
 
 import pytest
 
-from desktop_agent.core.model import Rule
 from desktop_agent.core.policy.call import CallFacts
 from desktop_agent.core.policy.engine import Allow, Ask, Forbid, decide
 from desktop_agent.core.policy.rules import in_force, matching_rule, patterns_for, validate_pattern
+from desktop_agent.core.protocol.model import Rule
 from tests.core.policy.lines import NOW, WORK, bare, rule, run, sandboxed, verdict
 
 

@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from desktop_agent.core import events as ev
-from desktop_agent.core import ops
 from desktop_agent.core.base.paths import resource_path
-from desktop_agent.core.model import (
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import (
     Allowed,
     AssistantBlock,
     Decision,

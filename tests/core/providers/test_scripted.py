@@ -4,10 +4,10 @@ import asyncio
 
 import pytest
 
-from desktop_agent.core import events as ev
-from desktop_agent.core import ops
 from desktop_agent.core.base.errors import ProviderError
-from desktop_agent.core.model import AssistantBlock, ModelRequest, TextBlock, ToolUseBlock
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import AssistantBlock, ModelRequest, TextBlock, ToolUseBlock
 from desktop_agent.core.providers.base import Completion, TextChunk
 from desktop_agent.core.providers.scripted import Call, Crash, Fail, Hang, Reply, Say, ScriptedProvider, Stop, Think
 from desktop_agent.core.settings import CompactionSettings, ModelSettings, Settings

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from desktop_agent.core import events as ev
+from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.resuming import opening
 from desktop_agent.core.resuming.known import Known
 from desktop_agent.core.resuming.opening import load, resume

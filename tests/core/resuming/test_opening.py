@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core import events as ev
-from desktop_agent.core import ops
-from desktop_agent.core.codec import encode_op
-from desktop_agent.core.model import GuidanceFile, ModelRequest
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.codec import encode_op
+from desktop_agent.core.protocol.model import GuidanceFile, ModelRequest
 from desktop_agent.core.providers.scripted import Say
 from desktop_agent.core.resuming import opening
 from desktop_agent.core.resuming.opening import close_with_snapshot, renew_snapshot, resume

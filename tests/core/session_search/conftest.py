@@ -5,10 +5,10 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core import events as ev
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.files import digest_of
-from desktop_agent.core.model import (
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.model import (
     FileChange,
     FileImage,
     ModelRef,

@@ -11,9 +11,9 @@ from itertools import count
 
 import pytest
 
-from desktop_agent.core import events as ev
 from desktop_agent.core.base.errors import StorageError
-from desktop_agent.core.model import Allowed, BlobRef, ChangeSelection, SearchQuery, ToolResult
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.model import Allowed, BlobRef, ChangeSelection, SearchQuery, ToolResult
 from desktop_agent.core.session_search import intake
 from desktop_agent.core.session_search.index import SessionSearch
 from desktop_agent.core.session_search.process import update_beside

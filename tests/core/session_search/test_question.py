@@ -8,7 +8,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from desktop_agent.core.model import SearchQuery
+from desktop_agent.core.protocol.model import SearchQuery
 from desktop_agent.core.session_search.answer import Answerer
 from desktop_agent.core.session_search.database import SearchDatabase
 from desktop_agent.core.session_search.question import parse_question

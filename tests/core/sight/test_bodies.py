@@ -3,9 +3,9 @@
 import json
 from typing import cast
 
-from desktop_agent.core import events as ev
-from desktop_agent.core import ops
-from desktop_agent.core.model import JsonObject, ModelRef
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import JsonObject, ModelRef
 from desktop_agent.core.providers.anthropic import AnthropicProvider
 from desktop_agent.core.providers.base import Provider
 from desktop_agent.core.session import ProviderSource

@@ -4,11 +4,11 @@ import asyncio
 import json
 from collections.abc import AsyncGenerator, Callable, Iterator
 
-from desktop_agent.core import events as ev
-from desktop_agent.core import ops
 from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.context.summaries import SUMMARISED
-from desktop_agent.core.model import ModelRef, ModelRequest, Summary, TextBlock, ToolResultBlock
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import ModelRef, ModelRequest, Summary, TextBlock, ToolResultBlock
 from desktop_agent.core.providers.base import Provider, StreamPiece
 from desktop_agent.core.providers.demo import demo_reply
 from desktop_agent.core.providers.scripted import Call, Fail, Hang, Reply, Say, Script, ScriptedProvider, Stop

@@ -4,10 +4,10 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from desktop_agent.core import events as ev
-from desktop_agent.core import ops
-from desktop_agent.core.codec import encode_event
-from desktop_agent.core.model import Pin, TextBlock, UserMessage
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.codec import encode_event
+from desktop_agent.core.protocol.model import Pin, TextBlock, UserMessage
 from desktop_agent.core.providers.scripted import Call, Reply, Say
 from desktop_agent.core.settings import CompactionSettings, Settings
 from desktop_agent.core.store.lines import encode_line

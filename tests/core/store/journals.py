@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from pathlib import Path
 
-from desktop_agent.core import events as ev
+from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal import Damage, Journal, read_journal
 

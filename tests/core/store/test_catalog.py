@@ -12,11 +12,11 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core import events as ev
-from desktop_agent.core import ops
 from desktop_agent.core.base.errors import SessionNotFoundError, UsageError
 from desktop_agent.core.base.ids import SessionId
-from desktop_agent.core.model import ApprovalRequest, Denied, ModelRef, Usage
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import ApprovalRequest, Denied, ModelRef, Usage
 from desktop_agent.core.providers.scripted import Hang, Say
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core import events as ev
 from desktop_agent.core.base.errors import SessionBusyError
-from desktop_agent.core.model import TextBlock
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.model import TextBlock
 from desktop_agent.core.store.filing import file_session
 from desktop_agent.core.store.journal import read_journal
 from desktop_agent.core.store.lock import SessionLock

@@ -10,9 +10,9 @@ from typing import cast, get_args
 
 import pytest
 
-from desktop_agent.core import events as ev
-from desktop_agent.core.codec import encode_event
-from desktop_agent.core.model import JsonObject
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.codec import encode_event
+from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal import read_journal
 from desktop_agent.core.transcript import replay

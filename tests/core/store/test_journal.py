@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core import events as ev
 from desktop_agent.core.base.errors import StorageError
-from desktop_agent.core.model import ModelRef, TextBlock, ToolUseBlock
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.model import ModelRef, TextBlock, ToolUseBlock
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal import Journal, read_journal
 

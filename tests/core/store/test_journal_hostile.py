@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core import events as ev
 from desktop_agent.core.base.errors import StorageError
-from desktop_agent.core.codec import encode_event
-from desktop_agent.core.model import JsonObject
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.codec import encode_event
+from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.session import SessionState
 from desktop_agent.core.store import lines
 from desktop_agent.core.store.blobs import Blobs

@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core import events as ev
 from desktop_agent.core.base.errors import StorageError
+from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal import Journal, read_journal
 from desktop_agent.core.store.lines import MAX_LINE_BYTES, read_lines

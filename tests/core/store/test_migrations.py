@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core import events as ev
-from desktop_agent.core.codec import MalformedLineError, encode_event
-from desktop_agent.core.model import JsonObject
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.codec import MalformedLineError, encode_event
+from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.store import journal
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal import read_journal

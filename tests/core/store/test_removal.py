@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.core.base.errors import SessionBusyError, StorageError
-from desktop_agent.core.model import TextBlock
+from desktop_agent.core.protocol.model import TextBlock
 from desktop_agent.core.store.lock import SessionLock, is_locked
 from desktop_agent.core.store.removal import empty_trash, remove_session, session_size
 from tests.core.export.conftest import Written

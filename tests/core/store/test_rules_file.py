@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.core.base.errors import StorageError, UsageError
-from desktop_agent.core.model import Rule
+from desktop_agent.core.protocol.model import Rule
 from desktop_agent.core.store import rules_file
 from desktop_agent.core.store.rules_file import RulesFile
 

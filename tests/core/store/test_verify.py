@@ -9,12 +9,12 @@ from contextlib import closing
 
 import pytest
 
-from desktop_agent.core import events as ev
 from desktop_agent.core import files
 from desktop_agent.core.base.errors import SessionBusyError, StorageError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.files import digest_of
-from desktop_agent.core.model import JsonObject
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.providers.scripted import Call, Reply, Say
 from desktop_agent.core.store import repair as module
 from desktop_agent.core.store.blobs import Blobs

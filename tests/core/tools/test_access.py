@@ -2,10 +2,10 @@
 
 import pytest
 
-from desktop_agent.core import events as ev
-from desktop_agent.core import ops
 from desktop_agent.core.base.errors import ToolError
-from desktop_agent.core.model import SandboxMode
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import SandboxMode
 from desktop_agent.core.providers.scripted import Call, Say
 from desktop_agent.core.tools.access import CAPABILITIES, Access, CallRules
 from desktop_agent.core.tools.registry import ToolRegistry

@@ -4,9 +4,9 @@ import os
 
 import pytest
 
-from desktop_agent.core import events as ev
-from desktop_agent.core import ops
-from desktop_agent.core.model import Denied
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import Denied
 from desktop_agent.core.providers.scripted import Call, Say
 from desktop_agent.core.sandbox.find import find_sandbox
 from tests.harness import Ground

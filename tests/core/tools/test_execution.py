@@ -8,10 +8,10 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
-from desktop_agent.core import events as ev
-from desktop_agent.core import ops
-from desktop_agent.core.model import Allowed, ApprovalPolicy, Denied, Rule
 from desktop_agent.core.policy.offers import EDITS
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import Allowed, ApprovalPolicy, Denied, Rule
 from desktop_agent.core.providers.scripted import Call, Say
 from desktop_agent.core.sandbox.find import SandboxReport, SandboxSearch
 from desktop_agent.core.settings import ExecutionSettings

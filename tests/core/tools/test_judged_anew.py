@@ -5,9 +5,9 @@ from dataclasses import replace
 
 import pytest
 
-from desktop_agent.core import events as ev
-from desktop_agent.core import ops
-from desktop_agent.core.model import Aborted, Allowed, ApprovalRequest
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import Aborted, Allowed, ApprovalRequest
 from desktop_agent.core.providers.scripted import Call, Say
 from desktop_agent.core.tools.judging import is_worse
 from desktop_agent.core.transcript import ToolEntry, Transcript

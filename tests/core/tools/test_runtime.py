@@ -4,10 +4,10 @@ import asyncio
 
 import pytest
 
-from desktop_agent.core import events as ev
-from desktop_agent.core import ops
 from desktop_agent.core.base.errors import ToolError, ToolErrorType
-from desktop_agent.core.model import ChangeSelection, ToolResult
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import ChangeSelection, ToolResult
 from desktop_agent.core.providers.scripted import Call, Hang, Say
 from desktop_agent.core.tools.spec import ToolContext
 from tests.barrier import BrokenTool, Meeting, MeetingTool, NamedArguments, WritingTool

@@ -9,11 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core import events as ev
-from desktop_agent.core import ops
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.changes.safety import SafetyCopies, SafetyLimits
-from desktop_agent.core.model import ChangeSelection
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import ChangeSelection
 from desktop_agent.core.providers.scripted import Call, Say
 from desktop_agent.core.sandbox.find import SandboxReport, SandboxSearch
 from desktop_agent.core.settings import SafetyCopySettings, Settings

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from desktop_agent.core.base.errors import ToolErrorType
-from desktop_agent.core.model import JsonObject
+from desktop_agent.core.protocol.model import JsonObject
 from tests.pictures import png
 
 WORKSPACE: Mapping[str, bytes] = {

@@ -1,6 +1,6 @@
 """Rows of the tools that ask the user or whose calls depend on each other."""
 
-from desktop_agent.core.model import JsonObject
+from desktop_agent.core.protocol.model import JsonObject
 from tests.e2e.matrix.row import Row, fails, ok
 
 

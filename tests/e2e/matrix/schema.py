@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping
 from typing import Any, cast
 
-from desktop_agent.core.model import JsonObject
+from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.tools.spec import AnyTool
 
 

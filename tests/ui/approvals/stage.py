@@ -6,8 +6,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
 
-from desktop_agent.core.events import CommandJudged
-from desktop_agent.core.model import ApprovalRequest, Rule, RuleKind, ScopeOffer
+from desktop_agent.core.protocol.events import CommandJudged
+from desktop_agent.core.protocol.model import ApprovalRequest, Rule, RuleKind, ScopeOffer
 from desktop_agent.ui.approvals.dialog import ApprovalDialog
 from desktop_agent.ui.approvals.past_calls import PastCalls
 from desktop_agent.ui.approvals.rule_maths import RuleContext

@@ -22,7 +22,7 @@ from PySide6.QtWidgets import (
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.base.errors import StorageError
-from desktop_agent.core.model import Allowed, ApprovalRequest, Denied, ScopeOffer
+from desktop_agent.core.protocol.model import Allowed, ApprovalRequest, Denied, ScopeOffer
 from desktop_agent.ui.approvals.command_edit import CommandEdit
 from desktop_agent.ui.approvals.confinement_note import ConfinementNote
 from desktop_agent.ui.approvals.dialog import ApprovalDialog

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from desktop_agent.core.model import ApprovalRequest, Denied
+from desktop_agent.core.protocol.model import ApprovalRequest, Denied
 from desktop_agent.core.transcript import ToolEntry, Transcript
 from desktop_agent.ui.approvals.past_calls import MAX_SUBJECTS, PastCalls, past_calls, subjects_of
 from tests.ui.approvals.stage import push

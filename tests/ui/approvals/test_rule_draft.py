@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import pytest
 
-from desktop_agent.core.model import ApprovalRequest, RuleScope
+from desktop_agent.core.protocol.model import ApprovalRequest, RuleScope
 from desktop_agent.ui.approvals.rule_draft import Expiry, RuleDraft, allow_words, expiry_moment
 from tests.ui.approvals.stage import NOT_CONFINED, NOW, WordRules, context, push
 

@@ -9,7 +9,7 @@ from PySide6.QtTest import QSignalSpy
 from PySide6.QtWidgets import QComboBox, QLabel, QListWidget, QPlainTextEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.core.model import Allowed, ApprovalRequest, Rule, RuleKind
+from desktop_agent.core.protocol.model import Allowed, ApprovalRequest, Rule, RuleKind
 from desktop_agent.ui.approvals.confinement_note import ConfinementNote
 from desktop_agent.ui.approvals.dialog import ApprovalDialog
 from desktop_agent.ui.approvals.past_calls import PastCalls

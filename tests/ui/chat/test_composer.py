@@ -7,7 +7,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.core.model import ContextUse, ModelRef
+from desktop_agent.core.protocol.model import ContextUse, ModelRef
 from desktop_agent.ui.chat.composer import Composer
 from desktop_agent.ui.chat.queue_card import QueueCard
 from desktop_agent.ui.context_meter import ContextMeter

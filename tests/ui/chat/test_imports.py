@@ -3,7 +3,14 @@
 import subprocess
 import sys
 
-HEAVY = ("markdown_it", "pygments", "pydantic", "asyncio", "desktop_agent.core.transcript", "desktop_agent.core.model")
+HEAVY = (
+    "markdown_it",
+    "pygments",
+    "pydantic",
+    "asyncio",
+    "desktop_agent.core.transcript",
+    "desktop_agent.core.protocol.model",
+)
 
 
 def run(script: str) -> str:

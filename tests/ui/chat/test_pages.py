@@ -5,8 +5,8 @@ from collections.abc import Callable
 import pytest
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.core import events as ev
-from desktop_agent.core.model import ModelRef
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.transcript import Page, PromptEntry, TextEntry, Transcript, replay
 from desktop_agent.ui.chat.entries.base import EntryWidget
 from tests.journals import finished, said_text, started

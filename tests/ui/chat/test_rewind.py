@@ -6,7 +6,7 @@ from PySide6.QtTest import QSignalSpy
 from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QMenu, QPushButton
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.core import events as ev
+from desktop_agent.core.protocol import events as ev
 from desktop_agent.ui.chat.rewind import RewindChoice, rewind_choices
 from desktop_agent.ui.chat.rewind_dialog import RewindDialog
 from desktop_agent.ui.chat.view import TranscriptView

@@ -8,8 +8,8 @@ from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QGuiApplication, QKeySequence
 from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 
-from desktop_agent.core import events as ev
-from desktop_agent.core.model import ToolResult
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.model import ToolResult
 from desktop_agent.core.transcript import RETRYING, Entry, TextEntry, Transcript
 from desktop_agent.ui.theme import TextSizes, Theme
 from tests.ui.chat.stage import (

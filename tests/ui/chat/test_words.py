@@ -4,7 +4,7 @@ from typing import get_args
 
 import pytest
 
-from desktop_agent.core.events import TurnEndReason
+from desktop_agent.core.protocol.events import TurnEndReason
 from desktop_agent.core.transcript import TurnEndEntry
 from desktop_agent.ui.chat import words
 

@@ -9,8 +9,8 @@ from PySide6.QtTest import QSignalSpy
 from PySide6.QtWidgets import QLabel, QLineEdit, QPlainTextEdit, QPushButton
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.core import ops
-from desktop_agent.core.model import ContextReport, ContextSection, ContextUse, Pin, Summary
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import ContextReport, ContextSection, ContextUse, Pin, Summary
 from desktop_agent.ui.context.inspector import ContextInspector
 from desktop_agent.ui.context.section_list import SectionList
 from desktop_agent.ui.theme import Theme

@@ -7,9 +7,9 @@ from PySide6.QtWidgets import QDialog
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.app import Window, build
-from desktop_agent.core import events as ev
-from desktop_agent.core import ops
-from desktop_agent.core.model import ContextUse, Pin
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import ContextUse, Pin
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.bridge import SessionBridge
 from desktop_agent.ui.context_meter import ContextMeter

@@ -10,7 +10,7 @@ from PySide6.QtTest import QSignalSpy, QTest
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.core.model import Job
+from desktop_agent.core.protocol.model import Job
 from desktop_agent.ui.jobs.panel import JobsPanel
 from desktop_agent.ui.jobs.row import JobRow
 from desktop_agent.ui.theme import Theme

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core.model import Job, JobState
+from desktop_agent.core.protocol.model import Job, JobState
 from desktop_agent.ui.jobs import words
 
 NOW = datetime(2026, 11, 22, 12, 0, tzinfo=UTC)

@@ -4,12 +4,12 @@ from collections.abc import Coroutine, Sequence
 from dataclasses import replace
 from hashlib import blake2b
 
-from desktop_agent.core import events as ev
 from desktop_agent.core.changes.diff import count_lines, diff_change
 from desktop_agent.core.changes.net import net_change
 from desktop_agent.core.changes.reviewed import reviewed_diff
 from desktop_agent.core.changes.text import is_binary
-from desktop_agent.core.model import (
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.model import (
     ApprovalRequest,
     Author,
     ChangeKind,

@@ -1,6 +1,6 @@
 """Changes are listed file by file, as they stand now."""
 
-from desktop_agent.core.model import ChangeSelection
+from desktop_agent.core.protocol.model import ChangeSelection
 from desktop_agent.ui.review.changed_files import (
     LAST_TURN,
     SESSION,

@@ -4,7 +4,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLabel, QMessageBox, QWidget
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.core.model import ChangeSelection
+from desktop_agent.core.protocol.model import ChangeSelection
 from desktop_agent.ui.review.kept_question import undo_with_care
 from tests.ui.review.stage import Session
 

@@ -24,11 +24,11 @@ from PySide6.QtWidgets import (
 )
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.core import events as ev
 from desktop_agent.core.base.errors import AgentError, StorageError
 from desktop_agent.core.changes.diff import diff_change
 from desktop_agent.core.files import digest_of
-from desktop_agent.core.model import (
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.model import (
     ChangeSelection,
     Clash,
     FileChange,
@@ -39,7 +39,7 @@ from desktop_agent.core.model import (
     Reverted,
     Uncaptured,
 )
-from desktop_agent.core.ops import (
+from desktop_agent.core.protocol.ops import (
     LookAtChanges,
     MarkReviewed,
     RedoChanges,

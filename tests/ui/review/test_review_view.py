@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QPlainTextEdit, QPushButton
 from pytestqt.qtbot import QtBot
 from pytestqt.wait_signal import SignalBlocker
 
-from desktop_agent.core.model import FileDiff, LineComment
+from desktop_agent.core.protocol.model import FileDiff, LineComment
 from desktop_agent.ui.review.comment_card import CommentCard
 from desktop_agent.ui.review.comment_editor import CommentEditor
 from desktop_agent.ui.review.review_view import ReviewView

@@ -2,8 +2,8 @@
 
 from datetime import timedelta
 
-from desktop_agent.core import events as ev
-from desktop_agent.core.model import FileOutcome
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.model import FileOutcome
 from desktop_agent.ui.review.changed_files import ChangedFile, group_by_file
 from desktop_agent.ui.review.verdicts import Compared, judged, needs_comparison, paths_in_conflict, progress
 from tests.ui.review.stage import Session

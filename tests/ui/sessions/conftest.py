@@ -5,7 +5,7 @@ from typing import Protocol
 
 import pytest
 
-from desktop_agent.core.model import SessionState, SessionSummary
+from desktop_agent.core.protocol.model import SessionState, SessionSummary
 
 NOW = datetime(2026, 11, 20, 15, 0, tzinfo=UTC)
 HERE = "/home/ada/pagination"

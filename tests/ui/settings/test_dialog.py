@@ -15,7 +15,7 @@ from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.live_settings import SettingChange
-from desktop_agent.core.model import Rule
+from desktop_agent.core.protocol.model import Rule
 from desktop_agent.core.settings import (
     ExecutionSettings,
     LoadedSettings,

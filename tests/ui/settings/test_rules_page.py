@@ -8,7 +8,7 @@ from PySide6.QtTest import QSignalSpy
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.core.model import Rule
+from desktop_agent.core.protocol.model import Rule
 from desktop_agent.ui.settings.rules_page import RulesPage
 from desktop_agent.ui.theme import Theme
 

@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 from typing import Protocol, cast
 
-from desktop_agent.core.model import (
+from desktop_agent.core.protocol.model import (
     AssistantBlock,
     JsonObject,
     OpaqueBlock,

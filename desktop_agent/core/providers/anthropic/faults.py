@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, assert_never, cast
 
 from desktop_agent.core.base.errors import ProviderError, ProviderFault
 from desktop_agent.core.base.secrets import mask
-from desktop_agent.core.model import JsonObject
 from desktop_agent.core.network.proxies import Proxy
+from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.providers.http_faults import (
     fault_of_status,
     network_error,

@@ -3,7 +3,7 @@
 import json
 from typing import cast
 
-from desktop_agent.core.model import JsonObject
+from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.providers.anthropic.faults import Call, not_the_api
 from desktop_agent.core.providers.base import ModelInfo
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from desktop_agent.core.base.clock import Clock, SystemClock
 from desktop_agent.core.base.web_address import address_of, has_userinfo, is_readable_on_the_way
-from desktop_agent.core.model import ModelRequest
 from desktop_agent.core.network.proxies import proxy_for
+from desktop_agent.core.protocol.model import ModelRequest
 from desktop_agent.core.providers.anthropic.faults import (
     Call,
     bad_key,

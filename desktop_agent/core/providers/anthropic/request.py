@@ -16,7 +16,7 @@ from typing import Literal, NamedTuple, assert_never, cast
 
 from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.base.ids import CallId, Digest
-from desktop_agent.core.model import (
+from desktop_agent.core.protocol.model import (
     AssistantBlock,
     BlobRef,
     JsonObject,

@@ -8,8 +8,8 @@ import json
 from dataclasses import replace
 from typing import cast, get_args
 
-from desktop_agent.core.model import AssistantBlock, JsonObject, StopReason, ToolUseBlock, Usage
 from desktop_agent.core.network.bounds import MAX_BLOCKS, MAX_CALLS, MAX_CHARS, oversized
+from desktop_agent.core.protocol.model import AssistantBlock, JsonObject, StopReason, ToolUseBlock, Usage
 from desktop_agent.core.providers.anthropic.blocks import GrowingBlock, start_block
 from desktop_agent.core.providers.anthropic.faults import broken_off
 from desktop_agent.core.providers.anthropic.wire import count_in, index_in, object_in, optional_text_in, text_in

@@ -6,8 +6,8 @@ unknown block could not go back as it came.
 
 from typing import cast
 
-from desktop_agent.core.model import JsonObject
 from desktop_agent.core.network.bounds import MAX_NAME_CHARS, oversized
+from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.providers.anthropic.faults import broken_off
 from desktop_agent.core.providers.surrogates import is_encodable
 

@@ -6,7 +6,7 @@ from typing import Annotated
 from pydantic import AfterValidator, Field
 
 from desktop_agent.core.base.errors import ToolError
-from desktop_agent.core.model import JsonObject
+from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.tools.builtin.arguments import PathText
 from desktop_agent.core.tools.builtin.patch_draft import PatchDraft
 from desktop_agent.core.tools.patches.model import PatchError

@@ -16,8 +16,8 @@ from pathlib import Path
 from pydantic import Field
 
 from desktop_agent.core.base.errors import ToolError
-from desktop_agent.core.model import JsonObject, ToolResult
 from desktop_agent.core.policy.boundary import ResolvedPath
+from desktop_agent.core.protocol.model import JsonObject, ToolResult
 from desktop_agent.core.search_index.database import Hit
 from desktop_agent.core.search_index.index import CodeIndex, Found, Progress
 from desktop_agent.core.search_index.snippet import best_lines

@@ -6,8 +6,8 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from desktop_agent.core.model import ToolResult
 from desktop_agent.core.policy.boundary import ResolvedPath
+from desktop_agent.core.protocol.model import ToolResult
 from desktop_agent.core.tools.builtin.arguments import GlobText, PathText
 from desktop_agent.core.tools.builtin.target import folder_to_list
 from desktop_agent.core.tools.cards import file_cards

@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.jobs.background import Jobs
-from desktop_agent.core.model import Job, JsonObject, ToolResult
+from desktop_agent.core.protocol.model import Job, JsonObject, ToolResult
 from desktop_agent.core.tools.output import MODEL_FORMAT
 from desktop_agent.core.tools.spec import ReadTool, ToolArguments, ToolContext
 from desktop_agent.core.tools.terminal_text import plain_text

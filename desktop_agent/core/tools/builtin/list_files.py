@@ -8,8 +8,8 @@ from typing import Literal
 
 from pydantic import Field
 
-from desktop_agent.core.model import JsonObject, ToolResult
 from desktop_agent.core.policy.boundary import ResolvedPath
+from desktop_agent.core.protocol.model import JsonObject, ToolResult
 from desktop_agent.core.tools.builtin.arguments import GlobText, PathText
 from desktop_agent.core.tools.builtin.target import folder_to_list
 from desktop_agent.core.tools.cards import file_cards

@@ -9,7 +9,7 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from desktop_agent.core.model import ToolResult
+from desktop_agent.core.protocol.model import ToolResult
 from desktop_agent.core.tools.spec import ReadTool, ToolArguments, ToolContext
 
 

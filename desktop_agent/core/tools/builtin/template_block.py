@@ -5,7 +5,7 @@ from typing import Literal
 from pydantic import Field, model_validator
 
 from desktop_agent.core.base.errors import ToolError
-from desktop_agent.core.model import JsonObject
+from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.tools.builtin.arguments import PathText
 from desktop_agent.core.tools.builtin.line_plan import chosen, existing_text, splice_plan
 from desktop_agent.core.tools.spec import EditPlan, EditTool, ToolArguments, ToolContext

@@ -13,7 +13,7 @@ from typing import Annotated, cast, get_args
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from desktop_agent.core.base.errors import ToolError
-from desktop_agent.core.model import TodoItem, TodoStatus, ToolResult
+from desktop_agent.core.protocol.model import TodoItem, TodoStatus, ToolResult
 from desktop_agent.core.tools.spec import ReadTool, ToolArguments, ToolContext
 
 STATUSES: tuple[str, ...] = get_args(TodoStatus)

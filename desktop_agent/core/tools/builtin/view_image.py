@@ -12,7 +12,7 @@ from pydantic import Field
 
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.base.images import PictureError, PictureInfo, inspect_picture
-from desktop_agent.core.model import ToolResult
+from desktop_agent.core.protocol.model import ToolResult
 from desktop_agent.core.tools.builtin.arguments import PathText
 from desktop_agent.core.tools.builtin.target import failed, path_read, require_regular
 from desktop_agent.core.tools.spec import ReadTool, ToolArguments, ToolContext

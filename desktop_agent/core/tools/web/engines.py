@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import cast
 from urllib.parse import parse_qs, quote, urljoin, urlsplit
 
-from desktop_agent.core.model import JsonObject
+from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.tools.web.html import HtmlReader
 
 LONGEST_TITLE = 200

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QWidget
 from shiboken6 import isValid
 
 from desktop_agent.core.base.errors import AgentError
-from desktop_agent.core.model import FileChange
+from desktop_agent.core.protocol.model import FileChange
 from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.ui.chat import words
 from desktop_agent.ui.chat.cards.body import ToolBody, entry_of

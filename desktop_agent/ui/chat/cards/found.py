@@ -9,7 +9,7 @@ from desktop_agent.ui.chat.cards.content import one_line
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from desktop_agent.core.model import JsonObject, ToolResult
+    from desktop_agent.core.protocol.model import JsonObject, ToolResult
 
 MOST = 1_000
 """So many places at most are listed; the model reads no more either."""

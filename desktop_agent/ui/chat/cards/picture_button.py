@@ -10,7 +10,7 @@ from desktop_agent.ui.chat import words
 from desktop_agent.ui.theme import Radius, Space
 
 if TYPE_CHECKING:
-    from desktop_agent.core.model import BlobRef
+    from desktop_agent.core.protocol.model import BlobRef
     from desktop_agent.ui.chat.cards.picture_reader import Picture
     from desktop_agent.ui.chat.text.styles import TextStyles
 

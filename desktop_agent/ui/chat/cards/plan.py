@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, ClassVar
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QPainter, QPen
 
-from desktop_agent.core.model import TodoItem, TodoStatus
+from desktop_agent.core.protocol.model import TodoItem, TodoStatus
 from desktop_agent.core.transcript import ToolEntry, todos_of
 from desktop_agent.ui.chat.cards.body import ToolBody, entry_of
 from desktop_agent.ui.chat.cards.content import Content, ContentWriter, one_line

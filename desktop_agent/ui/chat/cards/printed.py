@@ -1,6 +1,6 @@
 """The body for every result without a family of its own: the first lines of what the tool answered."""
 
-from desktop_agent.core.model import Aborted, Denied
+from desktop_agent.core.protocol.model import Aborted, Denied
 from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.ui.chat import words
 from desktop_agent.ui.chat.cards.body import Bar, ToolBody, entry_of

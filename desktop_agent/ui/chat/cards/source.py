@@ -4,7 +4,7 @@ from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from desktop_agent.core.model import BlobRef, FileChange, FileDiff
+    from desktop_agent.core.protocol.model import BlobRef, FileChange, FileDiff
 
 
 class CardSource(Protocol):

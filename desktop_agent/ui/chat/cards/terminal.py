@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from desktop_agent.core.model import Aborted, Denied, ToolResult
+from desktop_agent.core.protocol.model import Aborted, Denied, ToolResult
 from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.ui.chat import words
 from desktop_agent.ui.chat.cards.body import Bar, ToolBody, entry_of

@@ -3,7 +3,7 @@
 from typing import ClassVar, NamedTuple, cast
 from urllib.parse import urlsplit
 
-from desktop_agent.core.model import JsonObject, ToolResult
+from desktop_agent.core.protocol.model import JsonObject, ToolResult
 from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.ui.chat import words
 from desktop_agent.ui.chat.cards.body import Bar, ToolBody, entry_of

@@ -10,7 +10,7 @@ from PySide6.QtCore import QRect, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import QFont, QHideEvent, QKeySequence, QPainter, QPaintEvent, QPen, QShortcut, QShowEvent
 from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QWidget
 
-from desktop_agent.core.model import Allowed, ApprovalRequest, ApprovalScope, Denied, ScopeOffer
+from desktop_agent.core.protocol.model import Allowed, ApprovalRequest, ApprovalScope, Denied, ScopeOffer
 from desktop_agent.ui.arming import ARMING_DELAY_MS
 from desktop_agent.ui.chat.entries.card_command import CardCommand
 from desktop_agent.ui.chat.entries.card_notes import CardNotes, shown_lines
@@ -25,7 +25,7 @@ from desktop_agent.ui.theme import Radius, Space
 from desktop_agent.ui.tooltips import plain_tooltip
 
 if TYPE_CHECKING:
-    from desktop_agent.core.events import CommandJudged
+    from desktop_agent.core.protocol.events import CommandJudged
 
 COMMAND, DENIAL = "command", "denial"
 """The fields whose text is kept when the card goes out of sight."""

@@ -2,7 +2,7 @@
 
 from PySide6.QtWidgets import QWidget
 
-from desktop_agent.core.model import ApprovalRequest
+from desktop_agent.core.protocol.model import ApprovalRequest
 from desktop_agent.ui.chat import words
 from desktop_agent.ui.chat.entries.paragraph import Paragraph
 from desktop_agent.ui.chat.markdown.inline import LINE_BREAK

@@ -19,7 +19,7 @@ from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.theme import Radius, Space
 
 if TYPE_CHECKING:
-    from desktop_agent.core.events import Notice
+    from desktop_agent.core.protocol.events import Notice
 
 _PADDING = 12
 _SIGN_WIDTH = 22

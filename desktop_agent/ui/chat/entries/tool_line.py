@@ -6,7 +6,7 @@ from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QFont, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QWidget
 
-from desktop_agent.core.model import Aborted, Denied
+from desktop_agent.core.protocol.model import Aborted, Denied
 from desktop_agent.ui.chat import words
 from desktop_agent.ui.chat.entries.fold import FOLDED, UNFOLDED, FoldLine
 from desktop_agent.ui.chat.text.styles import TextStyles

@@ -28,7 +28,7 @@ from desktop_agent.ui.tooltips import plain_tooltip
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from desktop_agent.core.model import FileOutcome
+    from desktop_agent.core.protocol.model import FileOutcome
     from desktop_agent.ui.review.conflict.versions import Versions
     from desktop_agent.ui.review.source import DiffSource, Spawn
     from desktop_agent.ui.theme import Theme

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 if TYPE_CHECKING:
     from desktop_agent.core.base.ids import Digest
-    from desktop_agent.core.model import FileImage, FileOutcome
+    from desktop_agent.core.protocol.model import FileImage, FileOutcome
 
 Purpose = Literal["undo", "redo"]
 

@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from desktop_agent.core.changes.three_way import Source, ThreeWay, compare_three
-from desktop_agent.core.model import FileChange
+from desktop_agent.core.protocol.model import FileChange
 from desktop_agent.ui.review.media.binary_facts import VersionFacts, version_facts
 
 if TYPE_CHECKING:
-    from desktop_agent.core.model import Clash, FileDiff, FileImage
+    from desktop_agent.core.protocol.model import Clash, FileDiff, FileImage
     from desktop_agent.ui.review.source import DiffSource
 
 

@@ -6,7 +6,7 @@ from desktop_agent.core.changes.file_types import FileType, file_type
 from desktop_agent.core.changes.text import is_binary
 
 if TYPE_CHECKING:
-    from desktop_agent.core.model import FileDiff
+    from desktop_agent.core.protocol.model import FileDiff
 
 MediaKind = Literal["image", "notebook", "binary"]
 

@@ -10,7 +10,7 @@ from desktop_agent.ui.hairline import hairline
 from desktop_agent.ui.theme import Space
 
 if TYPE_CHECKING:
-    from desktop_agent.core.model import FileDiff
+    from desktop_agent.core.protocol.model import FileDiff
     from desktop_agent.ui.review.media.kinds import MediaKind
     from desktop_agent.ui.review.media.view import MediaView
     from desktop_agent.ui.theme import Theme

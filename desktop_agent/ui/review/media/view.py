@@ -10,7 +10,7 @@ from desktop_agent.core.changes.file_types import HEAD_BYTES
 from desktop_agent.ui.review.media.kinds import MediaKind, media_kind
 
 if TYPE_CHECKING:
-    from desktop_agent.core.model import FileDiff
+    from desktop_agent.core.protocol.model import FileDiff
     from desktop_agent.ui.review.diff_view import DiffView
     from desktop_agent.ui.review.media.binary_view import BinaryView
     from desktop_agent.ui.review.media.image_view import ImageView

@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
-from desktop_agent.core.model import ModelRequest, TextBlock, ToolDefinition, UserMessage
+from desktop_agent.core.protocol.model import ModelRequest, TextBlock, ToolDefinition, UserMessage
 from desktop_agent.core.providers.anthropic import AnthropicProvider
 from tests.servers.anthropic_server import AnthropicServer
 

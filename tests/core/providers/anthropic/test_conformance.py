@@ -4,7 +4,7 @@ from collections.abc import AsyncGenerator
 
 import pytest
 
-from desktop_agent.core.model import ModelRequest
+from desktop_agent.core.protocol.model import ModelRequest
 from desktop_agent.core.providers.anthropic import AnthropicProvider
 from tests.contracts.provider_conformance import ProviderConformance
 from tests.servers import fault

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 import pytest
 
 from desktop_agent.core.base.errors import ProviderError, ProviderFault
-from desktop_agent.core.model import ModelRequest
+from desktop_agent.core.protocol.model import ModelRequest
 from desktop_agent.core.providers.anthropic import AnthropicProvider
 from desktop_agent.core.providers.base import Completion, StreamPiece
 from tests.core.providers.anthropic.conftest import KEY

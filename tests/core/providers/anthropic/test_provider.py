@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.files import digest_of
-from desktop_agent.core.model import (
+from desktop_agent.core.protocol.model import (
     AssistantMessage,
     BlobRef,
     ModelRequest,

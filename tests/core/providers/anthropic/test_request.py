@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from desktop_agent.core.base.errors import ProviderError
-from desktop_agent.core.model import (
+from desktop_agent.core.protocol.model import (
     AssistantBlock,
     AssistantMessage,
     BlobRef,

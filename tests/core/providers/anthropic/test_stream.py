@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from desktop_agent.core.base.errors import ProviderError, ProviderFault
-from desktop_agent.core.model import (
+from desktop_agent.core.protocol.model import (
     JsonObject,
     OpaqueBlock,
     RedactedThinkingBlock,

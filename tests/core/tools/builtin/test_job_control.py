@@ -11,9 +11,9 @@ import psutil
 import pytest
 
 from desktop_agent.core.base.errors import ToolError
-from desktop_agent.core.model import ApprovalPolicy
 from desktop_agent.core.policy.call import CallFacts, PolicyContext
 from desktop_agent.core.policy.engine import Allow, decide
+from desktop_agent.core.protocol.model import ApprovalPolicy
 from desktop_agent.core.tools.builtin import job_control as module
 from desktop_agent.core.tools.builtin.job_control import JobControl
 from desktop_agent.core.tools.builtin.run_terminal_cmd import RunTerminalCmd

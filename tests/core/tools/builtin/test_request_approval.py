@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from desktop_agent.core.base.errors import ToolError
-from desktop_agent.core.model import Denied
+from desktop_agent.core.protocol.model import Denied
 from desktop_agent.core.providers.scripted import Call, Say
 from desktop_agent.core.tools.builtin.request_approval import RequestApproval
 from tests.harness import Ground
@@ -80,12 +80,12 @@ def test_wrong_arguments_are_named(arguments: dict[str, object], named: str) -> 
 
 
 def _prompt() -> Any:
-    from desktop_agent.core import ops
+    from desktop_agent.core.protocol import ops
 
     return ops.SubmitPrompt(text="go")
 
 
 async def _end(session: Any) -> Any:
-    from desktop_agent.core import events as ev
+    from desktop_agent.core.protocol import events as ev
 
     return await session.rx.expect(ev.TurnEnded)

@@ -5,9 +5,9 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from desktop_agent.core import events as ev
 from desktop_agent.core.base.errors import ToolError
-from desktop_agent.core.model import TodoItem, ToolResult
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.model import TodoItem, ToolResult
 from desktop_agent.core.providers.scripted import Call, Say
 from desktop_agent.core.tools.builtin.todo_write import LONGEST_CONTENT, MOST_ITEMS, TodoWrite
 from desktop_agent.core.transcript import todos_of

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from desktop_agent.core.base.errors import ToolError
-from desktop_agent.core.model import BlobRef
+from desktop_agent.core.protocol.model import BlobRef
 from desktop_agent.core.tools.builtin.view_image import LARGEST_BYTES, LONGEST_SIDE, ViewImage
 from tests.pictures import gif, jpeg, png, webp
 

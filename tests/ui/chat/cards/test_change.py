@@ -3,7 +3,7 @@
 from PySide6.QtCore import Qt
 
 from desktop_agent.core.base.errors import StorageError
-from desktop_agent.core.model import FileChange, ToolResult
+from desktop_agent.core.protocol.model import FileChange, ToolResult
 from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.ui.theme import Theme
 from tests.ui.chat.cards.loads import Loads

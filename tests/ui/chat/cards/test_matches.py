@@ -5,7 +5,7 @@ import json
 import pytest
 from PySide6.QtCore import Qt
 
-from desktop_agent.core.model import ToolResult
+from desktop_agent.core.protocol.model import ToolResult
 from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.ui.chat.cards.found import MOST, Found, found_in
 from tests.ui.chat.stage import Stage, call, click, record

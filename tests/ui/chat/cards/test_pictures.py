@@ -4,7 +4,7 @@ from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QImage
 
 from desktop_agent.core.base.errors import StorageError
-from desktop_agent.core.model import BlobRef, ToolResult
+from desktop_agent.core.protocol.model import BlobRef, ToolResult
 from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.ui.chat.cards import picture_reader
 from desktop_agent.ui.chat.cards.picture_button import PictureButton

@@ -1,7 +1,7 @@
 """A plan is a checklist; only its newest version is unfolded."""
 
-from desktop_agent.core import events as ev
-from desktop_agent.core.model import ToolResult
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.model import ToolResult
 from desktop_agent.core.transcript import ToolEntry
 from tests.ui.chat.stage import Conversation, Stage, call, click
 

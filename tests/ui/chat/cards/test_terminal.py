@@ -6,8 +6,8 @@ import pytest
 from PySide6.QtGui import QImage
 
 from desktop_agent.core.base.ids import Digest
-from desktop_agent.core.events import ToolOutputDelta
-from desktop_agent.core.model import BlobRef, Denied, ToolResult
+from desktop_agent.core.protocol.events import ToolOutputDelta
+from desktop_agent.core.protocol.model import BlobRef, Denied, ToolResult
 from desktop_agent.ui.chat.entries.tool import ToolWidget
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.theme.ansi import ansi_colours

@@ -2,7 +2,7 @@
 
 import pytest
 
-from desktop_agent.core.model import ToolResult
+from desktop_agent.core.protocol.model import ToolResult
 from desktop_agent.core.transcript import ToolEntry
 from tests.ui.chat.stage import Stage, call, click, record
 

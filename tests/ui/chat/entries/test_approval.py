@@ -6,7 +6,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPlainTextEdit, QPushButton, QWidget
 
-from desktop_agent.core.model import Allowed, ApprovalRequest, Denied, FileImage, ScopeOffer
+from desktop_agent.core.protocol.model import Allowed, ApprovalRequest, Denied, FileImage, ScopeOffer
 from desktop_agent.ui.approvals.request_words import summary
 from desktop_agent.ui.chat.entries.approval import ApprovalCard
 from desktop_agent.ui.chat.words import MINUS
@@ -255,7 +255,7 @@ class TestWhatItShows:
     def test_the_answered_question_becomes_a_card(self, stage: Stage) -> None:
         entry = call("run_terminal_cmd", "git push", approval=question())
         transcript = stage.show(entry, is_running=True)
-        from desktop_agent.core.events import ApprovalResolved
+        from desktop_agent.core.protocol.events import ApprovalResolved
 
         stage.view.apply(transcript.apply(ApprovalResolved(turn=1, call_id="c1", decision=Denied(message="no"))))
         stage.view.flush()

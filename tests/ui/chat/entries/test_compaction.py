@@ -3,8 +3,8 @@
 from PySide6.QtTest import QSignalSpy
 from PySide6.QtWidgets import QAbstractButton
 
-from desktop_agent.core import events as ev
-from desktop_agent.core.model import Summary
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.model import Summary
 from tests.ui.chat.stage import Conversation, Stage, click
 
 SUMMARY = Summary(goals=("ship it",), files=("a.py: written",))

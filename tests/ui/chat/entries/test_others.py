@@ -8,9 +8,9 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QAccessible, QGuiApplication
 from PySide6.QtWidgets import QWidget
 
-from desktop_agent.core import events as ev
-from desktop_agent.core.events import Notice, NoticeLevel, TurnEndReason
-from desktop_agent.core.model import FileOutcome
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.events import Notice, NoticeLevel, TurnEndReason
+from desktop_agent.core.protocol.model import FileOutcome
 from desktop_agent.core.transcript import RETRYING, NoticeEntry, TurnEndEntry, UndoEntry
 from tests.ui.chat.stage import Conversation, Stage, answer, click, prompt, record, thought
 
@@ -100,7 +100,7 @@ class TestThinking:
         assert stage.widget(0).height() == height
 
     def test_unfolded_thinking_goes_on(self, stage: Stage) -> None:
-        from desktop_agent.core.events import ThinkingDelta
+        from desktop_agent.core.protocol.events import ThinkingDelta
 
         conversation = Conversation(stage.view)
         conversation.ask("go")

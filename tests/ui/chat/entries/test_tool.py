@@ -7,7 +7,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QPushButton, QWidget
 
-from desktop_agent.core.model import (
+from desktop_agent.core.protocol.model import (
     Aborted,
     Allowed,
     BlobRef,
@@ -120,7 +120,7 @@ class TestTheOutput:
         conversation = Conversation(stage.view)
         conversation.ask("go")
         call_id = conversation.start_call("run_terminal_cmd", "make")
-        from desktop_agent.core.events import ToolOutputDelta
+        from desktop_agent.core.protocol.events import ToolOutputDelta
 
         conversation.happen(ToolOutputDelta(turn=1, call_id=call_id, text="\x1b[32mfirst\x1b[0m\n"))
         stage.view.flush()

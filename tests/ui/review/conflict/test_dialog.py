@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.changes.diff import diff_change
-from desktop_agent.core.model import Clash, FileChange, FileDiff, FileImage, FileOutcome
+from desktop_agent.core.protocol.model import Clash, FileChange, FileDiff, FileImage, FileOutcome
 from desktop_agent.ui.review.conflict.columns import ThreeColumns
 from desktop_agent.ui.review.conflict.dialog import ClashDialog
 from desktop_agent.ui.review.conflict.resolution import Purpose, Resolution

@@ -7,7 +7,7 @@ from typing import Literal
 
 from desktop_agent.core.base.errors import ToolErrorType
 from desktop_agent.core.base.ids import CallId
-from desktop_agent.core.model.payloads import BlobRef, JsonObject
+from desktop_agent.core.protocol.model.payloads import BlobRef, JsonObject
 
 Capability = Literal["read_fs", "write_fs", "exec_shell", "network"]
 """What a tool can do to the world. The approval policy speaks in these words."""

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import Literal, Self
 
 from desktop_agent.core.base.ids import CallId, ChangeId, Digest, HunkKey, PromptId, SessionId
-from desktop_agent.core.model import (
+from desktop_agent.core.protocol.model import (
     ApprovalPolicy,
     ApprovalRequest,
     AssistantBlock,

@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Literal
 
 from desktop_agent.core.base.ids import CallId, Digest
-from desktop_agent.core.model.changes import FileChange
+from desktop_agent.core.protocol.model.changes import FileChange
 
 ApprovalPolicy = Literal["always", "on_write", "on_request", "never"]
 SandboxMode = Literal["restricted", "strict", "none"]

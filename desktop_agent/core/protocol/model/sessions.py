@@ -5,7 +5,7 @@ from datetime import datetime
 from typing import Literal
 
 from desktop_agent.core.base.ids import SessionId
-from desktop_agent.core.model.messages import Usage
+from desktop_agent.core.protocol.model.messages import Usage
 
 SessionState = Literal["idle", "working", "waiting"]
 """What a session is doing: nothing, running a turn, or waiting for an answer of the user."""

@@ -6,7 +6,7 @@ from typing import Literal
 
 from desktop_agent.core.base.ids import CallId, Digest
 from desktop_agent.core.base.web_address import has_userinfo, without_userinfo
-from desktop_agent.core.model.payloads import BlobRef, JsonObject
+from desktop_agent.core.protocol.model.payloads import BlobRef, JsonObject
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

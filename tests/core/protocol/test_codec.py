@@ -5,11 +5,11 @@ from typing import get_args
 
 import pytest
 
-from desktop_agent.core import events as ev
-from desktop_agent.core import ops
 from desktop_agent.core.base.errors import UsageError
-from desktop_agent.core.codec import MalformedLineError, decode_event, decode_op, encode_event, encode_op
-from desktop_agent.core.model import Allowed, ChangeSelection, Denied, JsonObject, ModelRef
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.codec import MalformedLineError, decode_event, decode_op, encode_event, encode_op
+from desktop_agent.core.protocol.model import Allowed, ChangeSelection, Denied, JsonObject, ModelRef
 from tests.core.samples import SAMPLE_EVENTS, SUMMARY
 
 

@@ -10,7 +10,7 @@ from typing import Annotated, cast, get_args
 from pydantic import ConfigDict, Discriminator, TypeAdapter, ValidationError
 
 from desktop_agent.core.base.errors import UsageError
-from desktop_agent.core.events import (
+from desktop_agent.core.protocol.events import (
     FORMAT_VERSION,
     UNSTAMPED,
     Event,
@@ -19,8 +19,8 @@ from desktop_agent.core.events import (
     LiveEvent,
     UnknownEvent,
 )
-from desktop_agent.core.model import JsonObject
-from desktop_agent.core.ops import Op
+from desktop_agent.core.protocol.model import JsonObject
+from desktop_agent.core.protocol.ops import Op
 
 
 class MalformedLineError(ValueError):

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from desktop_agent.core.base.ids import HunkKey
-from desktop_agent.core.model.changes import Author, ChangeKind
+from desktop_agent.core.protocol.model.changes import Author, ChangeKind
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from desktop_agent.core.base.ids import CallId, Digest, HunkKey, PromptId
-from desktop_agent.core.model import (
+from desktop_agent.core.protocol.model import (
     ApprovalPolicy,
     ChangeSelection,
     Decision,

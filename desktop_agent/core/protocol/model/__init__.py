@@ -4,7 +4,7 @@ Plain slotted dataclasses with no behaviour beyond small derived properties. `co
 importing this module is cheap and pulls in nothing else.
 """
 
-from desktop_agent.core.model.approvals import (
+from desktop_agent.core.protocol.model.approvals import (
     Aborted,
     Allowed,
     ApprovalPolicy,
@@ -20,7 +20,7 @@ from desktop_agent.core.model.approvals import (
     ScopeOffer,
     ScriptMark,
 )
-from desktop_agent.core.model.calls import (
+from desktop_agent.core.protocol.model.calls import (
     Capability,
     Job,
     JobState,
@@ -31,7 +31,7 @@ from desktop_agent.core.model.calls import (
     ToolSource,
     ToolState,
 )
-from desktop_agent.core.model.changes import (
+from desktop_agent.core.protocol.model.changes import (
     Author,
     ChangeKind,
     ChangeSelection,
@@ -50,7 +50,7 @@ from desktop_agent.core.model.changes import (
     RewindScope,
     Uncaptured,
 )
-from desktop_agent.core.model.context import (
+from desktop_agent.core.protocol.model.context import (
     ContextReport,
     ContextSection,
     ContextUse,
@@ -60,8 +60,8 @@ from desktop_agent.core.model.context import (
     SectionKind,
     Summary,
 )
-from desktop_agent.core.model.diffs import Edit, FileDiff, Hunk, Landmarks, MovedBlock, ReviewHunk, Surplus
-from desktop_agent.core.model.messages import (
+from desktop_agent.core.protocol.model.diffs import Edit, FileDiff, Hunk, Landmarks, MovedBlock, ReviewHunk, Surplus
+from desktop_agent.core.protocol.model.messages import (
     AssistantBlock,
     AssistantMessage,
     Message,
@@ -78,9 +78,9 @@ from desktop_agent.core.model.messages import (
     Usage,
     UserMessage,
 )
-from desktop_agent.core.model.payloads import BlobRef, JsonObject
-from desktop_agent.core.model.search import HitKind, SearchHit, SearchQuery
-from desktop_agent.core.model.sessions import SessionPurpose, SessionState, SessionSummary
+from desktop_agent.core.protocol.model.payloads import BlobRef, JsonObject
+from desktop_agent.core.protocol.model.search import HitKind, SearchHit, SearchQuery
+from desktop_agent.core.protocol.model.sessions import SessionPurpose, SessionState, SessionSummary
 
 __all__ = [
     "Aborted",

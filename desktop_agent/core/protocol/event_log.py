@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from desktop_agent.core.events import KnownEvent, LiveEvent
+from desktop_agent.core.protocol.events import KnownEvent, LiveEvent
 
 
 class EventLog(Protocol):

@@ -1,0 +1,1 @@
+"""The vocabulary that everything shares: data, events, ops, and their form in JSON."""
