@@ -17,17 +17,13 @@ from desktop_agent.core.changes.baseline import Baseline
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.changes.safety import SafetyCopies, SafetyLimits
 from desktop_agent.core.changes.stat_capture import StatCapture
-from desktop_agent.core.child_environment import child_environment, kept_back_from
 from desktop_agent.core.context.guidance import GuidanceReader
 from desktop_agent.core.context.pictures import with_pictures
 from desktop_agent.core.context.tokens import Calibration
-from desktop_agent.core.files import digest_of
 from desktop_agent.core.jobs.background import Jobs
 from desktop_agent.core.jobs.reports import JobReports
 from desktop_agent.core.policy.boundary import Boundary
 from desktop_agent.core.policy.paths import sensitivity
-from desktop_agent.core.processes.limits import CommandLimits
-from desktop_agent.core.processes.runner import ProcessRunner
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import FileImage
 from desktop_agent.core.providers.catalog import PROVIDER_IDS
@@ -45,6 +41,11 @@ from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.journal import JOURNAL_NAME, Journal
 from desktop_agent.core.store.lock import SessionLock
 from desktop_agent.core.store.records import Breather
+from desktop_agent.core.system.child_environment import child_environment, kept_back_from
+from desktop_agent.core.system.files import digest_of
+from desktop_agent.core.system.processes.limits import CommandLimits
+from desktop_agent.core.system.processes.runner import ProcessRunner
+from desktop_agent.core.system.workspace import HeldWorkspace
 from desktop_agent.core.titling import Titling
 from desktop_agent.core.tools.access import Access, CallRules
 from desktop_agent.core.tools.confiner import Confiner, SandboxProbe
@@ -62,7 +63,6 @@ from desktop_agent.core.tools.secret_names import finder_of_secrets
 from desktop_agent.core.tools.spec import AnyTool
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.core.turn import TurnLimits
-from desktop_agent.core.workspace import HeldWorkspace
 from desktop_agent.core.workspace_settings import WorkspaceSettings
 
 

@@ -18,11 +18,12 @@ WITH_VALUE = ("--resume", "--provider", "--model", "--base-url")
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code.
 
-    Without `argv` this is the process's own entry point: keys leave the environment first (`core.own_environment`).
+    Without `argv` this is the process's own entry point: keys leave the environment first
+    (`core.system.own_environment`).
     """
     environ: Mapping[str, str] = os.environ
     if argv is None:
-        from desktop_agent.core.own_environment import take_environment
+        from desktop_agent.core.system.own_environment import take_environment
 
         environ = take_environment()
     arguments = list(sys.argv[1:] if argv is None else argv)

@@ -57,6 +57,7 @@ from desktop_agent.core.store.pages import find_pages, read_last_page, read_page
 from desktop_agent.core.store.records import Breather
 from desktop_agent.core.store.removal import SessionSize, remove_session, session_size
 from desktop_agent.core.store.rules_file import RULES_NAME, RulesFile
+from desktop_agent.core.system.workspace import usable_workspace
 from desktop_agent.core.tools.access import CallRules
 from desktop_agent.core.tools.builtin import builtin_tools
 from desktop_agent.core.tools.confiner import SandboxProbe
@@ -64,7 +65,6 @@ from desktop_agent.core.tools.secret_names import finder_of_secrets
 from desktop_agent.core.tools.spec import AnyTool
 from desktop_agent.core.transcript import Page, Transcript
 from desktop_agent.core.turn import TurnLimits
-from desktop_agent.core.workspace import usable_workspace
 from desktop_agent.core.workspace_settings import WorkspaceSettings
 from desktop_agent.viewing import ViewedSession
 

@@ -10,7 +10,7 @@ from typing import cast
 
 import pytest
 
-from desktop_agent.core import files
+from desktop_agent.core.system import files
 
 CONTENT_CALLS = ("open", "write", "read", "lseek", "ftruncate", "fsync", "close", "replace", "unlink", "symlink")
 CALLS = frozenset(
@@ -55,7 +55,7 @@ class FaultyOs:
 
 @contextmanager
 def in_place_of_os(faulty: FaultyOs, *modules: ModuleType) -> Generator[None]:
-    """Let `core.files`, or these modules, call `faulty` instead of the system."""
+    """Let `core.system.files`, or these modules, call `faulty` instead of the system."""
     with pytest.MonkeyPatch.context() as patch:
         for module in modules or (files,):
             patch.setattr(module, "os", faulty)

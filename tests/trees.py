@@ -5,8 +5,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from desktop_agent.core.files import digest_of
 from desktop_agent.core.protocol.model import FileImage, FileKind
+from desktop_agent.core.system.files import digest_of
 
 
 class Node(NamedTuple):

@@ -35,14 +35,14 @@ from desktop_agent.app.viewing import Viewing
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import AgentError, SessionBusyError, WorkspaceError
 from desktop_agent.core.base.ids import SessionId
-from desktop_agent.core.gitrepo import RepoStatus
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.events import CommandRun, SessionRenamed, TurnEnded
 from desktop_agent.core.protocol.model import ApprovalPolicy, ModelRef, SearchHit
 from desktop_agent.core.providers.demo import DEMO_FOLLOW_UP, DEMO_MODEL, DEMO_PROMPT
 from desktop_agent.core.slash.parse import parse
 from desktop_agent.core.store.drafts import DraftKey, Drafts, folder_draft, session_draft, viewing_draft
-from desktop_agent.core.workspace import current_folder, usable_workspace
+from desktop_agent.core.system.gitrepo import RepoStatus
+from desktop_agent.core.system.workspace import current_folder, usable_workspace
 from desktop_agent.ui.bridge import SessionBridge
 from desktop_agent.ui.eventloop import TaskSpawner
 from desktop_agent.ui.pasted_keys import PastedKeys

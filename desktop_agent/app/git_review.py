@@ -18,10 +18,10 @@ from desktop_agent.core.changes.comparing import Comparer
 from desktop_agent.core.changes.hunk_edit import without_hunks
 from desktop_agent.core.changes.hunk_keys import all_keys
 from desktop_agent.core.changes.text import is_binary, line_count
-from desktop_agent.core.files import digest_of, read_state
-from desktop_agent.core.gitrepo import NoStatus, Repository, find_repository, read_git
 from desktop_agent.core.protocol.model import ChangeKind, FileChange, FileDiff, FileImage, FileKind
 from desktop_agent.core.protocol.ops import WriteFile
+from desktop_agent.core.system.files import digest_of, read_state
+from desktop_agent.core.system.gitrepo import NoStatus, Repository, find_repository, read_git
 from desktop_agent.ui.review.changed_files import GIT_ID
 from desktop_agent.ui.review.source import GitRevert, GitState
 

@@ -24,7 +24,7 @@ from desktop_agent.core.settings import (
     shown_value,
 )
 from desktop_agent.core.settings.project import PROJECT_FILE, PROJECT_FOLDER, ProjectProposal
-from desktop_agent.core.workspace import current_folder, usable_workspace
+from desktop_agent.core.system.workspace import current_folder, usable_workspace
 from desktop_agent.core.workspace_settings import WorkspaceSettings
 
 

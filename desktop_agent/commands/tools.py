@@ -14,10 +14,10 @@ from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.live_settings import LiveSettings
 from desktop_agent.core.protocol.model import JsonObject, ToolDefinition
 from desktop_agent.core.providers.arguments import read_object
+from desktop_agent.core.system.workspace import current_folder
 from desktop_agent.core.tools.access import UNAVAILABLE, Access, CallRules
 from desktop_agent.core.tools.builtin import builtin_tools
 from desktop_agent.core.tools.registry import ToolRegistry
-from desktop_agent.core.workspace import current_folder
 from desktop_agent.headless.single_call import CallOptions, CallReport, SingleCall
 from desktop_agent.workbench import Workbench
 

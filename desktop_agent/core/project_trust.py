@@ -11,9 +11,9 @@ from typing import Literal, cast
 
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.private_files import PRIVATE_FILE, make_private_folder
-from desktop_agent.core.files import digest_of, write_atomically
 from desktop_agent.core.settings.plain_file import read_plain
 from desktop_agent.core.settings.project import digest_of_text
+from desktop_agent.core.system.files import digest_of, write_atomically
 
 Answer = Literal["trusted", "ignored"]
 

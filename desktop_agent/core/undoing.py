@@ -18,8 +18,6 @@ from desktop_agent.core.changes.net import NetChange, net_changes
 from desktop_agent.core.changes.revert import Direction, plan_revert
 from desktop_agent.core.changes.undo import Draft, DraftedWrite, Drafter
 from desktop_agent.core.changes.whereabouts import in_force
-from desktop_agent.core.files import FileState, FileTransition, new_file_mode
-from desktop_agent.core.processes.child import unhurried
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.event_log import EventLog
@@ -30,6 +28,8 @@ from desktop_agent.core.protocol.model import (
     Reverted,
 )
 from desktop_agent.core.redoing import draft_steps
+from desktop_agent.core.system.files import FileState, FileTransition, new_file_mode
+from desktop_agent.core.system.processes.child import unhurried
 from desktop_agent.core.tools.effects import Effects
 from desktop_agent.core.tools.safeguard import Recovered, recover
 from desktop_agent.core.transcript import ChangeRecord, Destroyed, Transcript, UndoStep

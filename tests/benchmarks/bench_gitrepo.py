@@ -12,7 +12,7 @@ from collections.abc import Awaitable, Callable
 from pathlib import Path
 from statistics import median
 
-from desktop_agent.core.gitrepo import RepoStatus, query_status
+from desktop_agent.core.system.gitrepo import RepoStatus, query_status
 
 RUNS = 15
 FILES = 50

@@ -17,10 +17,10 @@ from statistics import median
 
 import pytest
 
-from desktop_agent.core.processes.runner import Command
 from desktop_agent.core.sandbox.confinement import Confinement
 from desktop_agent.core.sandbox.find import every_sandbox
 from desktop_agent.core.sandbox.landlock import Landlock
+from desktop_agent.core.system.processes.runner import Command
 
 ROUNDS = 7
 CALLS = """

@@ -17,7 +17,7 @@ from statistics import median
 import pytest
 
 from desktop_agent.core.base.clock import SystemClock
-from desktop_agent.core.processes.runner import Command, ProcessRunner
+from desktop_agent.core.system.processes.runner import Command, ProcessRunner
 
 REPEATS = 7
 

@@ -37,7 +37,6 @@ from desktop_agent.core.changes.net import NetChange, net_changes
 from desktop_agent.core.changes.revert import Direction, with_partners
 from desktop_agent.core.changes.safety import SafetyCopies, SafetyLimits
 from desktop_agent.core.changes.stat_capture import StatCapture
-from desktop_agent.core.files import FileState, FileTransition
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ChangeSelection, FileChange, FileImage, ModelRef
@@ -45,6 +44,7 @@ from desktop_agent.core.recorder import Recorder
 from desktop_agent.core.session_state import SessionState
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal import Journal, read_journal
+from desktop_agent.core.system.files import FileState, FileTransition
 from desktop_agent.core.tools.effects import Effects
 from desktop_agent.core.tools.safeguard import CommandRun, Safeguard
 from desktop_agent.core.transcript import ChangeRecord, UndoStep, replay, undone_of

@@ -20,11 +20,11 @@ from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.changes.diff import diff_change
 from desktop_agent.core.changes.hunk_keys import review_hunks
 from desktop_agent.core.changes.net import net_change
-from desktop_agent.core.files import digest_of
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import Allowed, ChangeSelection, SandboxMode
 from desktop_agent.core.providers.scripted import Call, Reply, Say, Think
+from desktop_agent.core.system.files import digest_of
 from tests.harness import Ground, Open
 
 LINES = [b"line %d\n" % number for number in range(20_000)]

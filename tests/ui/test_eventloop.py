@@ -15,7 +15,7 @@ from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QApplication, QWidget
 
 from desktop_agent.core.base.clock import SystemClock
-from desktop_agent.core.processes.runner import Command, ProcessOutcome, ProcessRunner
+from desktop_agent.core.system.processes.runner import Command, ProcessOutcome, ProcessRunner
 from desktop_agent.ui import eventloop
 from desktop_agent.ui.eventloop import TaskSpawner, run
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from threading import Event
 from typing import Protocol
 
-from desktop_agent.core.files import FileTransition
 from desktop_agent.core.protocol.model import FileImage, Uncaptured
+from desktop_agent.core.system.files import FileTransition
 
 OnChange = Callable[[FileTransition], None]
 

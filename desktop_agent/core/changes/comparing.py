@@ -14,8 +14,8 @@ from desktop_agent.core.changes.diff import diff_change
 from desktop_agent.core.changes.intraline import get_ready
 from desktop_agent.core.changes.landmarks import with_landmarks
 from desktop_agent.core.changes.outline import Outline, assemble
-from desktop_agent.core.processes.worker_process import WorkerDiedError
 from desktop_agent.core.protocol.model import FileChange, FileDiff
+from desktop_agent.core.system.processes.worker_process import WorkerDiedError
 
 BIG_BYTES = 1_000_000
 """Both contents together."""

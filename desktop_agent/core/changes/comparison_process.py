@@ -13,7 +13,8 @@ from typing import IO, Final, NamedTuple, cast
 from desktop_agent.core.changes.diff import count_lines, diff_change, find_middle
 from desktop_agent.core.changes.notes import TOO_DIFFERENT_NOTE
 from desktop_agent.core.changes.outline import Outline, outline_of
-from desktop_agent.core.processes.worker_process import (
+from desktop_agent.core.protocol.model import FileChange
+from desktop_agent.core.system.processes.worker_process import (
     WorkerDiedError,
     WorkerProcess,
     read_content,
@@ -21,7 +22,6 @@ from desktop_agent.core.processes.worker_process import (
     serve,
     write_message,
 )
-from desktop_agent.core.protocol.model import FileChange
 
 _MODULE: Final = "desktop_agent.core.changes.comparison_process"
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from desktop_agent.core.changes.merge import merge_bytes
-from desktop_agent.core.files import FileState
+from desktop_agent.core.system.files import FileState
 
 
 class ClashError(Exception):

@@ -19,7 +19,9 @@ from desktop_agent.core.changes.anchored import anchored
 from desktop_agent.core.changes.other_names import IsSpecial, has_names_elsewhere, is_hidden, names_inside
 from desktop_agent.core.changes.recorder import ChangeRecorder
 from desktop_agent.core.changes.untouched import MEANWHILE, UNSEEN, Mark, mark_of, unless_touched
-from desktop_agent.core.files import (
+from desktop_agent.core.protocol.model import Author, FileChange, FileImage, OutsideFile, Reverted
+from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.system.files import (
     ANYTHING,
     ChangedError,
     Expected,
@@ -31,9 +33,7 @@ from desktop_agent.core.files import (
     read_state,
     write_state,
 )
-from desktop_agent.core.protocol.model import Author, FileChange, FileImage, OutsideFile, Reverted
-from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.workspace import HeldWorkspace
+from desktop_agent.core.system.workspace import HeldWorkspace
 
 _BROKEN_LINK = "Its other name (a hard link) is no ordinary file of this folder, and keeps the content that was there."
 

@@ -4,7 +4,7 @@ from desktop_agent.core.changes.comparing import TIME_LIMIT_S, is_big
 from desktop_agent.core.changes.comparison_process import ComparisonProcess
 from desktop_agent.core.changes.diff import count_lines, find_middle
 from desktop_agent.core.changes.text import is_binary
-from desktop_agent.core.processes.worker_process import WorkerDiedError
+from desktop_agent.core.system.processes.worker_process import WorkerDiedError
 
 
 class LineCounter:

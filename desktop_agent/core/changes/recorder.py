@@ -7,9 +7,9 @@ from typing import Self
 from desktop_agent.core.base.ids import ChangeId
 from desktop_agent.core.changes.line_counts import LineCounter
 from desktop_agent.core.changes.text import is_binary
-from desktop_agent.core.files import FileState, FileTransition
 from desktop_agent.core.protocol.model import Author, ChangeKind, FileChange, Reverted
 from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.system.files import FileState, FileTransition
 
 _BATCH_BYTES = 64 * 1024 * 1024
 """How much waits in memory to be stored together."""

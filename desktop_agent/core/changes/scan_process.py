@@ -14,14 +14,14 @@ from typing import IO, Final, NamedTuple, cast
 
 from desktop_agent.core.changes.scan import Known, KnownFolder, Part, Scan, learn, scan_folder
 from desktop_agent.core.changes.scan_parts import pieces_of_scan, pieces_of_table
-from desktop_agent.core.processes.worker_process import (
+from desktop_agent.core.settings import CaptureSettings
+from desktop_agent.core.system.processes.worker_process import (
     WorkerDiedError,
     WorkerProcess,
     read_message,
     serve,
     write_message,
 )
-from desktop_agent.core.settings import CaptureSettings
 
 _MODULE: Final = "desktop_agent.core.changes.scan_process"
 _SLACK_S: Final = 5.0

@@ -12,8 +12,8 @@ from desktop_agent.core.changes.capture import CaptureStoppedError
 from desktop_agent.core.changes.scan import Known, Part, Scan, learn, scan_folder
 from desktop_agent.core.changes.scan_parts import are_all_there, below, half_of
 from desktop_agent.core.changes.scan_process import ScanProcess
-from desktop_agent.core.processes.worker_process import WorkerDiedError
 from desktop_agent.core.settings import CaptureSettings
+from desktop_agent.core.system.processes.worker_process import WorkerDiedError
 
 BIG_FILES: Final = 10_000
 """A walk through so many takes 30 ms. Fewer are not worth a process."""

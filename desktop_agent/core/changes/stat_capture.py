@@ -29,10 +29,10 @@ from desktop_agent.core.changes.scan import (
 )
 from desktop_agent.core.changes.shared_scanner import SharedScanner
 from desktop_agent.core.changes.transitions import Touched, in_order, with_renames
-from desktop_agent.core.file_extras import read_extras
-from desktop_agent.core.files import FileState, FileTransition, digest_of, read_state
 from desktop_agent.core.protocol.model import FileExtras, FileImage, Uncaptured
 from desktop_agent.core.settings import CaptureSettings
+from desktop_agent.core.system.file_extras import read_extras
+from desktop_agent.core.system.files import FileState, FileTransition, digest_of, read_state
 
 _MANY = 200
 """From so many new files on, git is asked first which it has."""

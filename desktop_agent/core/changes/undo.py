@@ -20,8 +20,8 @@ from desktop_agent.core.changes.net import net_change
 from desktop_agent.core.changes.revert import Delta, Direction, FilePlan, inverse_together
 from desktop_agent.core.changes.text import as_utf8
 from desktop_agent.core.changes.whereabouts import as_edit, parts_of
-from desktop_agent.core.files import FileState, FileTransition
 from desktop_agent.core.protocol.model import Clash, FileDiff, FileImage, FileOutcome, OutcomeState, Reverted
+from desktop_agent.core.system.files import FileState, FileTransition
 
 _RENAMED = "It was renamed to {} since. Undo that first."
 _OTHER_EXTRAS = "Its owner or extended attributes were changed since; those were left alone."

@@ -14,8 +14,8 @@ from typing import Literal
 
 from desktop_agent.core.base.errors import StorageError, UsageError
 from desktop_agent.core.export.source import Source
-from desktop_agent.core.files import Draft
 from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.system.files import Draft
 
 ExportForm = Literal["md", "html", "jsonl", "patch"]
 EXPORT_FORMS: tuple[ExportForm, ...] = ("md", "html", "jsonl", "patch")

@@ -29,8 +29,8 @@ from desktop_agent.core.protocol.model import ApprovalPolicy, ModelRef, SandboxM
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal import JOURNAL_NAME, Journal
 from desktop_agent.core.store.new_session import new_session_folder
+from desktop_agent.core.system.workspace import why_too_wide
 from desktop_agent.core.transcript.reading import first_line
-from desktop_agent.core.workspace import why_too_wide
 
 _MAX_NAMED = 20
 _MAX_TITLE = 200

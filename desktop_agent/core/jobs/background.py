@@ -14,10 +14,10 @@ from pathlib import Path
 
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.jobs.log import JobLog, read_tail
-from desktop_agent.core.processes.child import ChildProcess, unhurried
-from desktop_agent.core.processes.runner import Command, ProcessRunner
-from desktop_agent.core.processes.tree import memory_of
 from desktop_agent.core.protocol.model import Job, JobState
+from desktop_agent.core.system.processes.child import ChildProcess, unhurried
+from desktop_agent.core.system.processes.runner import Command, ProcessRunner
+from desktop_agent.core.system.processes.tree import memory_of
 
 TAIL_BYTES = 8 * 1024
 _LINE_BYTES = 1024

@@ -8,7 +8,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from desktop_agent.core.processes.output import continuation_bytes, create_private, write_all
+from desktop_agent.core.system.processes.output import continuation_bytes, create_private, write_all
 
 if TYPE_CHECKING:
     from io import FileIO

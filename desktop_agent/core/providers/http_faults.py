@@ -13,7 +13,7 @@ from email.utils import parsedate_to_datetime
 from typing import NamedTuple, cast
 
 from desktop_agent.core.base.errors import ProviderError, ProviderFault
-from desktop_agent.core.network.proxies import Proxy
+from desktop_agent.core.system.network.proxies import Proxy
 
 _FAULT_OF_STATUS: Mapping[int, ProviderFault] = {
     401: "authentication",

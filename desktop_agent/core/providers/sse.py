@@ -7,7 +7,7 @@ The SDK's own decoder is not used: it copies an unfinished event for every line 
 
 from collections.abc import AsyncIterator
 
-from desktop_agent.core.network.bounds import oversized
+from desktop_agent.core.system.network.bounds import oversized
 
 MAX_EVENT_BYTES = 2 * 2**20
 """The largest event, with what comes before it and is none.

@@ -2,9 +2,9 @@
 
 from typing import Protocol
 
-from desktop_agent.core.processes.runner import Command
 from desktop_agent.core.sandbox.confinement import Confinement
 from desktop_agent.core.sandbox.guarded import Guards
+from desktop_agent.core.system.processes.runner import Command
 
 
 class Sandbox(Protocol):

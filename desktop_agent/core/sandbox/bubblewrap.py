@@ -22,11 +22,11 @@ from pathlib import Path
 
 from desktop_agent.core.base.errors import SandboxError
 from desktop_agent.core.base.stand_ins import is_stand_in
-from desktop_agent.core.processes.runner import Command
 from desktop_agent.core.sandbox.confinement import Confinement, check, split_environment
 from desktop_agent.core.sandbox.guarded import Guards, folders_above, git_folders_in, homes_in, protection_in
 from desktop_agent.core.sandbox.home import HomeView
 from desktop_agent.core.sandbox.landlock import filter_only
+from desktop_agent.core.system.processes.runner import Command
 
 _NAMESPACES = ("--unshare-user", "--unshare-ipc", "--unshare-pid", "--unshare-uts", "--unshare-cgroup-try")
 _KEPT_IN_RUN = ("/run/current-system", "/run/opengl-driver", "/run/wrappers")

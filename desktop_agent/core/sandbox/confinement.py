@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from desktop_agent.core.base.errors import SandboxError
-from desktop_agent.core.processes.runner import Command
 from desktop_agent.core.protocol.model import SandboxMode
+from desktop_agent.core.system.processes.runner import Command
 
 
 def _no_secrets(_: Iterable[Path]) -> tuple[Path, ...]:

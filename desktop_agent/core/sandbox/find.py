@@ -13,13 +13,13 @@ from pathlib import Path
 
 from desktop_agent.core.base.errors import SandboxError
 from desktop_agent.core.base.programs import find_program
-from desktop_agent.core.processes.runner import Command
 from desktop_agent.core.sandbox.base import Sandbox
 from desktop_agent.core.sandbox.bubblewrap import Bubblewrap
 from desktop_agent.core.sandbox.confinement import Confinement
 from desktop_agent.core.sandbox.guarded import Guards
 from desktop_agent.core.sandbox.landlock import LEAST_ABI, Landlock, landlock_abi
 from desktop_agent.core.sandbox.seatbelt import PROGRAM, Seatbelt
+from desktop_agent.core.system.processes.runner import Command
 
 _PROBE_TIMEOUT_S = 10.0
 _INSTALL = "Install it: `apt install bubblewrap`, `dnf install bubblewrap` or `pacman -S bubblewrap`."

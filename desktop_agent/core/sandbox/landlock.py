@@ -27,11 +27,11 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from desktop_agent.core.base.errors import SandboxError
-from desktop_agent.core.processes.runner import Command
 from desktop_agent.core.sandbox import landlock_launcher
 from desktop_agent.core.sandbox.confinement import Confinement, check, split_environment
 from desktop_agent.core.sandbox.guarded import Guards, homes_in, protection_in
 from desktop_agent.core.sandbox.seccomp import build_filter, listener_call
+from desktop_agent.core.system.processes.runner import Command
 
 LEAST_ABI = 3
 

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from desktop_agent.core.base.errors import SandboxError
-from desktop_agent.core.processes.runner import Command
 from desktop_agent.core.sandbox.confinement import Confinement, check, split_environment
 from desktop_agent.core.sandbox.guarded import Guards, folders_above, homes_in, protection_in
+from desktop_agent.core.system.processes.runner import Command
 
 PROGRAM = "/usr/bin/sandbox-exec"
 

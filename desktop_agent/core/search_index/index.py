@@ -14,7 +14,6 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from desktop_agent.core.files import digest_of
 from desktop_agent.core.search_index.database import (
     Hit,
     IndexDatabase,
@@ -26,6 +25,7 @@ from desktop_agent.core.search_index.database import (
 from desktop_agent.core.search_index.passages import STEP_LINES, passages
 from desktop_agent.core.search_index.words import Question
 from desktop_agent.core.store.cache_file import is_damage
+from desktop_agent.core.system.files import digest_of
 
 LARGEST_BYTES = 1024 * 1024
 """Larger files are data, or made by a tool."""

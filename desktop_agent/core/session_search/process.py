@@ -13,11 +13,11 @@ import threading
 from pathlib import Path
 
 from desktop_agent.core.base.errors import StorageError
-from desktop_agent.core.child_environment import child_environment
-from desktop_agent.core.processes.priority import stand_back
-from desktop_agent.core.processes.worker_process import NO_WINDOW, ignore_interrupts, module_command
 from desktop_agent.core.session_search.index import SessionSearch
 from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.system.child_environment import child_environment
+from desktop_agent.core.system.processes.priority import stand_back
+from desktop_agent.core.system.processes.worker_process import NO_WINDOW, ignore_interrupts, module_command
 
 _MODULE = "desktop_agent.core.session_search.process"
 _FAILED = 1

@@ -24,7 +24,6 @@ from typing import BinaryIO
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import Digest, is_digest
 from desktop_agent.core.base.private_files import make_private_folder
-from desktop_agent.core.files import Draft, digest_of, intended_name, new_hasher, sync_folders
 from desktop_agent.core.protocol.model import BlobRef
 from desktop_agent.core.store.gzipped import (
     BLOCK_BYTES,
@@ -35,6 +34,7 @@ from desktop_agent.core.store.gzipped import (
     told_length,
     unpacked,
 )
+from desktop_agent.core.system.files import Draft, digest_of, intended_name, new_hasher, sync_folders
 
 PACKED_SUFFIX = ".gz"
 _PREFIX_LENGTH = 2

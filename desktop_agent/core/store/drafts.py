@@ -19,8 +19,8 @@ from filelock import FileLock, Timeout
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.private_files import PRIVATE_FILE, make_private_folder
-from desktop_agent.core.files import digest_of, write_atomically
 from desktop_agent.core.store.lines import open_regular
+from desktop_agent.core.system.files import digest_of, write_atomically
 
 DraftKey = str
 """Names a conversation, also one that is no session yet. Safe as a file name."""

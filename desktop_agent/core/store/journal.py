@@ -21,7 +21,6 @@ from typing import NamedTuple
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import is_session_id
 from desktop_agent.core.base.private_files import make_private_folder
-from desktop_agent.core.files import Draft, sync_folders
 from desktop_agent.core.protocol.codec import MalformedLineError, decode_event, encode_event
 from desktop_agent.core.protocol.events import JournalEvent, SessionOpened
 from desktop_agent.core.store.blobs import Blobs
@@ -37,6 +36,7 @@ from desktop_agent.core.store.lines import (
 )
 from desktop_agent.core.store.migrations import migrated
 from desktop_agent.core.store.payloads import externalise, internalise, may_have_moved
+from desktop_agent.core.system.files import Draft, sync_folders
 
 _BLOCK_BYTES = 65_536
 _MAX_WAITING_BYTES = 8 * 2**20

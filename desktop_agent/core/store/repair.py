@@ -13,7 +13,6 @@ from pathlib import Path
 
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import SessionId
-from desktop_agent.core.files import Draft, read_state, sync_folders
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.codec import encode_event
 from desktop_agent.core.protocol.model import Aborted, FileImage, JsonObject, ToolCall, ToolResult
@@ -24,6 +23,7 @@ from desktop_agent.core.store.lines import Line, decode_line, encode_line
 from desktop_agent.core.store.lock import SessionLock
 from desktop_agent.core.store.payloads import externalise
 from desktop_agent.core.store.verify import CacheCheck, Numbers, Report, blob_problem, images, references, verify
+from desktop_agent.core.system.files import Draft, read_state, sync_folders
 
 KEPT_SUFFIX = ".before-repair"
 NO_RESULT = "This call was not concluded: its result is missing in the session. Find out whether it took effect."

@@ -14,9 +14,9 @@ from typing import Final, cast
 
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
-from desktop_agent.core.files import new_hasher, write_atomically
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.store.lines import open_regular
+from desktop_agent.core.system.files import new_hasher, write_atomically
 
 SNAPSHOT_NAME: Final = "snapshot.jsonl"
 VERSION: Final = 3

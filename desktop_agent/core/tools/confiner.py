@@ -12,11 +12,9 @@ from pathlib import Path
 from desktop_agent.core.base.errors import SandboxError, ToolError
 from desktop_agent.core.base.private_files import make_private_folder
 from desktop_agent.core.base.programs import search_path
-from desktop_agent.core.child_environment import confined_environment, leading_out
 from desktop_agent.core.policy.call import Confinement as Level
 from desktop_agent.core.policy.scripts import folders_of_programs, programs_of
 from desktop_agent.core.policy.shell import parse
-from desktop_agent.core.processes.runner import Command
 from desktop_agent.core.protocol.model import ToolResult
 from desktop_agent.core.sandbox.base import Sandbox
 from desktop_agent.core.sandbox.confinement import Confinement, confinement_for
@@ -24,6 +22,8 @@ from desktop_agent.core.sandbox.denial import denial_in, misplaced_program_in
 from desktop_agent.core.sandbox.find import SandboxSearch, find_sandbox
 from desktop_agent.core.sandbox.guarded import Guards, hidden_from
 from desktop_agent.core.sandbox.home import Homes
+from desktop_agent.core.system.child_environment import confined_environment, leading_out
+from desktop_agent.core.system.processes.runner import Command
 from desktop_agent.core.tools.secret_files import secrets_beside_programs
 from desktop_agent.core.tools.secret_names import SecretNames
 from desktop_agent.core.tools.terminal_text import printed_in

@@ -13,11 +13,11 @@ from desktop_agent.core.base.ids import CallId, ChangeId, change_id
 from desktop_agent.core.changes.capture import Capture, CaptureStoppedError, Snapshot
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.changes.safety import SafetyReport
-from desktop_agent.core.files import FileState, FileTransition, digest_of
-from desktop_agent.core.processes.child import unhurried
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.event_log import EventLog
 from desktop_agent.core.protocol.model import Author, FileChange, FileImage, OutsideFile, Uncaptured
+from desktop_agent.core.system.files import FileState, FileTransition, digest_of
+from desktop_agent.core.system.processes.child import unhurried
 from desktop_agent.core.tools.safeguard import CommandRun, Safeguard
 from desktop_agent.core.tools.watched_jobs import WatchedJob, WatchedJobs
 

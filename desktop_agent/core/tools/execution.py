@@ -15,11 +15,12 @@ from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.jobs.background import Jobs
 from desktop_agent.core.policy.boundary import Boundary
 from desktop_agent.core.policy.call import CallFacts
-from desktop_agent.core.processes.runner import ProcessRunner
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.event_log import EventLog
 from desktop_agent.core.protocol.model import FileChange, TodoItem, ToolCall, ToolResult, ToolUseBlock
 from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.system.processes.runner import ProcessRunner
+from desktop_agent.core.system.workspace import HeldWorkspace
 from desktop_agent.core.tools.access import Access
 from desktop_agent.core.tools.confiner import Confiner, Walls
 from desktop_agent.core.tools.effects import Effects
@@ -39,7 +40,6 @@ from desktop_agent.core.tools.spec import (
     ToolArguments,
     ToolContext,
 )
-from desktop_agent.core.workspace import HeldWorkspace
 
 INTERRUPTED = "The user stopped this call before it finished. It may have taken effect partly."
 MADE_REPOSITORIES = (

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import BinaryIO
 
 from desktop_agent.core.base.errors import ToolError
-from desktop_agent.core.processes.output import continuation_bytes
+from desktop_agent.core.system.processes.output import continuation_bytes
 from desktop_agent.core.tools.textfile import as_seen
 
 MOST_RETURNED_BYTES = 100_000

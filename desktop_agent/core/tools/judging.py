@@ -5,11 +5,11 @@ import json
 from dataclasses import asdict, dataclass, replace
 
 from desktop_agent.core.base.ids import Digest
-from desktop_agent.core.files import digest_of
 from desktop_agent.core.policy.call import CallFacts, Confinement
 from desktop_agent.core.policy.engine import CONFINEMENT_WORDS, Allow, Ask, Verdict, decide
 from desktop_agent.core.policy.offers import scope_offers
 from desktop_agent.core.protocol.model import ApprovalRequest, FileChange, ScriptMark, ToolCall
+from desktop_agent.core.system.files import digest_of
 from desktop_agent.core.tools.policies import Policies
 from desktop_agent.core.tools.safeguard import CommandRun, Safeguard
 from desktop_agent.core.tools.script_marks import script_marks

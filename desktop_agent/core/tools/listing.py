@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from desktop_agent.core.base.errors import ToolError
-from desktop_agent.core.gitrepo import NoStatus, PinnedGit, Repository, find_repository, pinned
+from desktop_agent.core.system.gitrepo import NoStatus, PinnedGit, Repository, find_repository, pinned
 from desktop_agent.core.tools.ripgrep import SKIPPED, prepare, run_ripgrep
 from desktop_agent.core.tools.spec import ToolContext
 

@@ -22,7 +22,7 @@ gives the same text.
 from dataclasses import dataclass
 
 from desktop_agent.core.changes.text import line_count
-from desktop_agent.core.processes.output import continuation_bytes
+from desktop_agent.core.system.processes.output import continuation_bytes
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,8 +15,8 @@ from pathlib import Path
 
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.base.programs import find_program
-from desktop_agent.core.processes.output import OutputCapture
-from desktop_agent.core.processes.runner import Command
+from desktop_agent.core.system.processes.output import OutputCapture
+from desktop_agent.core.system.processes.runner import Command
 from desktop_agent.core.tools.spec import ToolContext
 
 TIMEOUT_S = 60.0

@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import StorageError, ToolError, WorkspaceError
 from desktop_agent.core.base.ids import CallId
-from desktop_agent.core.processes.child import unhurried
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.event_log import EventLog
 from desktop_agent.core.protocol.model import ToolResult, ToolUseBlock
+from desktop_agent.core.system.processes.child import unhurried
 from desktop_agent.core.tools.access import Access
 from desktop_agent.core.tools.execution import Execution, TakenCall
 from desktop_agent.core.tools.gate import NotApprovedError

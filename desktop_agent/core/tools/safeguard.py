@@ -20,8 +20,11 @@ from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.base.ids import CallId, Digest
 from desktop_agent.core.base.private_files import make_private_folder
 from desktop_agent.core.changes.safety import Place, SafetyCopies, SafetyCopy, SafetyReport, restore_outside
-from desktop_agent.core.files import write_atomically
-from desktop_agent.core.gitrepo import (
+from desktop_agent.core.policy.destructive import Loss, losses_of
+from desktop_agent.core.policy.shell import parse
+from desktop_agent.core.protocol.model import FileOutcome, OutsideFile, RefChange, Uncaptured
+from desktop_agent.core.system.files import write_atomically
+from desktop_agent.core.system.gitrepo import (
     FileState,
     Refs,
     RepoStatus,
@@ -33,9 +36,6 @@ from desktop_agent.core.gitrepo import (
     read_refs,
     restore_refs,
 )
-from desktop_agent.core.policy.destructive import Loss, losses_of
-from desktop_agent.core.policy.shell import parse
-from desktop_agent.core.protocol.model import FileOutcome, OutsideFile, RefChange, Uncaptured
 
 _BEFORE = "before.json"
 _MOST_MATCHES = 5_000

@@ -5,10 +5,10 @@ import stat
 from pathlib import Path
 
 from desktop_agent.core.base.ids import Digest
-from desktop_agent.core.files import digest_of
 from desktop_agent.core.policy.scripts import scripts_of
 from desktop_agent.core.policy.shell import parse
 from desktop_agent.core.protocol.model import ScriptMark
+from desktop_agent.core.system.files import digest_of
 
 _MOST_BYTES = 8_000_000
 """Of a larger file its size and date are compared: it is a program rather than a script."""

@@ -21,10 +21,8 @@ from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 from desktop_agent.core.base.clock import Clock, SystemClock
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.base.ids import CallId
-from desktop_agent.core.files import FileTransition
 from desktop_agent.core.jobs.background import Jobs
 from desktop_agent.core.policy.boundary import Boundary
-from desktop_agent.core.processes.runner import Command, ProcessRunner
 from desktop_agent.core.protocol.model import (
     BlobRef,
     Capability,
@@ -34,6 +32,8 @@ from desktop_agent.core.protocol.model import (
     ToolResult,
     ToolSource,
 )
+from desktop_agent.core.system.files import FileTransition
+from desktop_agent.core.system.processes.runner import Command, ProcessRunner
 from desktop_agent.core.tools.output import ContextLimits
 from desktop_agent.core.tools.reads import ReadLog
 from desktop_agent.core.tools.secret_names import SecretNames

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from desktop_agent.core.gitrepo import FileState, FileStatus
-    from desktop_agent.core.workspace import FolderMark
+    from desktop_agent.core.system.gitrepo import FileState, FileStatus
+    from desktop_agent.core.system.workspace import FolderMark
 
 
 class Mark(NamedTuple):

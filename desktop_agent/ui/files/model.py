@@ -17,7 +17,7 @@ from desktop_agent.ui.tooltips import plain_tooltip
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from desktop_agent.core.workspace import Listing
+    from desktop_agent.core.system.workspace import Listing
     from desktop_agent.ui.files.outline import Edit
 
 AnyIndex = QModelIndex | QPersistentModelIndex

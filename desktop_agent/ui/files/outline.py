@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from desktop_agent.core.workspace import Listing
+    from desktop_agent.core.system.workspace import Listing
 
 
 class Folder:
@@ -153,7 +153,7 @@ def edits_between(folder: Folder, listing: "Listing") -> list[Edit]:
 
 def _edits(old: Sequence[str], new: Sequence[str], offset: int, *, are_folders: bool) -> list[Edit]:
     """Walk both lists, which have the same order, side by side."""
-    from desktop_agent.core.workspace import natural_key
+    from desktop_agent.core.system.workspace import natural_key
 
     edits: list[Edit] = []
     at_old = at_new = start_old = start_new = 0

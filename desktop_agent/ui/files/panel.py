@@ -18,7 +18,7 @@ from desktop_agent.ui.theme import Space, Theme, TypeSize
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from desktop_agent.core.gitrepo import NoStatus, RepoStatus
+    from desktop_agent.core.system.gitrepo import NoStatus, RepoStatus
     from desktop_agent.ui.files.match_drawing import MatchDelegate
     from desktop_agent.ui.files.matches_model import MatchesModel
     from desktop_agent.ui.files.matching import Matches
@@ -292,7 +292,7 @@ class FileTree(QWidget):
             self._reader.read_folder("" if relative == "." else relative)
 
     def _on_repository_read(self, answer: "RepoStatus | NoStatus") -> None:
-        from desktop_agent.core.gitrepo import NoStatus
+        from desktop_agent.core.system.gitrepo import NoStatus
 
         repository = self._reader.repository
         self._watch.watch_repository(None if repository is None else repository.git_dir)

@@ -13,8 +13,8 @@ from desktop_agent.ui.files.outline import Edit, Folder, edits_between
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from desktop_agent.core.gitrepo import NoStatus, Repository, RepoStatus
-    from desktop_agent.core.workspace import Listing
+    from desktop_agent.core.system.gitrepo import NoStatus, Repository, RepoStatus
+    from desktop_agent.core.system.workspace import Listing
     from desktop_agent.ui.files.matching import Matches
 
 Spawn = Callable[[Coroutine[object, object, None]], None]
@@ -147,7 +147,7 @@ class TreeReader(QObject):
     async def _read_repository(self, job: "_Job") -> None:
         import asyncio
 
-        from desktop_agent.core import gitrepo
+        from desktop_agent.core.system import gitrepo
 
         self._repository_timer.start()
         repository = await asyncio.to_thread(gitrepo.find_repository, job.workspace)
@@ -193,15 +193,15 @@ MAX_MATCHES = 200
 
 
 def _scan(path: Path, folder: Folder) -> "tuple[Listing, list[Edit]]":
-    from desktop_agent.core.workspace import scan_directory
+    from desktop_agent.core.system.workspace import scan_directory
 
     listing = scan_directory(path)
     return listing, edits_between(folder, listing)
 
 
 def _marks(answer: "RepoStatus | NoStatus") -> Marks:
-    from desktop_agent.core.gitrepo import RepoStatus
-    from desktop_agent.core.workspace import roll_up
+    from desktop_agent.core.system.gitrepo import RepoStatus
+    from desktop_agent.core.system.workspace import roll_up
 
     if not isinstance(answer, RepoStatus):
         return Marks()
@@ -211,8 +211,8 @@ def _marks(answer: "RepoStatus | NoStatus") -> Marks:
 async def _all_files(workspace: Path) -> "Sequence[str]":
     import asyncio
 
-    from desktop_agent.core.gitrepo import list_files
-    from desktop_agent.core.workspace import walk_files
+    from desktop_agent.core.system.gitrepo import list_files
+    from desktop_agent.core.system.workspace import walk_files
 
     listed = await list_files(workspace) or await asyncio.to_thread(walk_files, workspace)
     return listed[0]

@@ -9,8 +9,8 @@ from desktop_agent.core.base.hidden_text import named
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from desktop_agent.core.gitrepo import FileState
-    from desktop_agent.core.workspace import FolderMark
+    from desktop_agent.core.system.gitrepo import FileState
+    from desktop_agent.core.system.workspace import FolderMark
     from desktop_agent.ui.files.marks import Mark
 
 LETTERS: Final["Mapping[FileState, str]"] = {

@@ -12,7 +12,7 @@ from pathlib import Path
 import psutil
 import pytest
 
-from desktop_agent.core.processes.worker_process import WorkerProcess
+from desktop_agent.core.system.processes.worker_process import WorkerProcess
 
 KEY = "sk-ant-test-0123456789abcdef"
 SECRETS = {

@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core.files import digest_of
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ChangeSelection, Denied, JsonObject
 from desktop_agent.core.providers.scripted import Call, Reply, Say
+from desktop_agent.core.system.files import digest_of
 from tests.attacks.corpus import cases
 from tests.harness import Ground
 

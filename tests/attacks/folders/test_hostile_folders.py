@@ -11,7 +11,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ChangeSelection
 from desktop_agent.core.providers.scripted import Call, Say
-from desktop_agent.core.workspace import scan_directory, walk_files
+from desktop_agent.core.system.workspace import scan_directory, walk_files
 from tests import harness
 from tests.attacks.corpus import cases
 from tests.attacks.folders.hostile import FOLDERS, Fill

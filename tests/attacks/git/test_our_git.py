@@ -9,7 +9,8 @@ from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.changes.comparing import Comparer
 from desktop_agent.core.changes.safety import SafetyCopies, SafetyLimits
-from desktop_agent.core.gitrepo import (
+from desktop_agent.core.protocol.model import RefChange
+from desktop_agent.core.system.gitrepo import (
     NoStatus,
     RepoStatus,
     keep_objects,
@@ -18,7 +19,6 @@ from desktop_agent.core.gitrepo import (
     read_refs,
     restore_refs,
 )
-from desktop_agent.core.protocol.model import RefChange
 from desktop_agent.core.tools.safeguard import CommandRun, Safeguard
 from tests.attacks.corpus import cases
 from tests.attacks.git.hostile import LAYOUTS, VECTORS, Armed, Layout, Vector, bare_plain, plain

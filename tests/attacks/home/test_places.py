@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core.processes.runner import Command
 from desktop_agent.core.sandbox.confinement import Confinement
+from desktop_agent.core.system.processes.runner import Command
 from tests.attacks.corpus import cases
 from tests.attacks.home.places import PLACES
 from tests.core.sandbox.conftest import Place, Shell

@@ -7,10 +7,10 @@ import pytest
 
 from desktop_agent.cli import main
 from desktop_agent.core.base.errors import ProviderError
-from desktop_agent.core.network.proxies import proxy_for
 from desktop_agent.core.protocol.model import ModelRequest, TextBlock, UserMessage
 from desktop_agent.core.providers.anthropic import AnthropicProvider
 from desktop_agent.core.providers.base import Completion
+from desktop_agent.core.system.network.proxies import proxy_for
 from tests.attacks.corpus import cases
 from tests.servers.anthropic_server import AnthropicServer
 from tests.servers.rude_server import RudeServer

@@ -19,11 +19,11 @@ from pathlib import Path
 from typing import Literal, cast
 
 from desktop_agent.core.base.stand_ins import holding
-from desktop_agent.core.processes.runner import Command
 from desktop_agent.core.protocol.model import SandboxMode
 from desktop_agent.core.sandbox.base import Sandbox
 from desktop_agent.core.sandbox.confinement import confinement_for
 from desktop_agent.core.sandbox.find import every_sandbox
+from desktop_agent.core.system.processes.runner import Command
 
 NOBODY = 65534
 HERE = Path(__file__).parent

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.core.changes.anchored import anchored
-from desktop_agent.core.files import FileState, write_state
+from desktop_agent.core.system.files import FileState, write_state
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs handles of folders with a name")
 

@@ -21,8 +21,8 @@ from desktop_agent.core.changes.git_index import unchanged_objects
 from desktop_agent.core.changes.git_objects import object_id
 from desktop_agent.core.changes.shared_scanner import SharedScanner
 from desktop_agent.core.changes.stat_capture import StatCapture
-from desktop_agent.core.files import FileState, FileTransition, read_state, write_state
 from desktop_agent.core.settings import CaptureSettings
+from desktop_agent.core.system.files import FileState, FileTransition, read_state, write_state
 
 GIT_ENVIRON = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "PATH": os.environ["PATH"]}
 LIMITS = CaptureSettings(max_file_bytes=1000, max_total_bytes=10_000)

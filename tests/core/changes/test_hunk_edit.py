@@ -9,8 +9,8 @@ from desktop_agent.core.changes.diff import diff_change
 from desktop_agent.core.changes.hunk_edit import undone_keys, without_hunks
 from desktop_agent.core.changes.hunk_keys import ENDINGS, all_keys, review_hunks
 from desktop_agent.core.changes.text import encode_lines
-from desktop_agent.core.files import FileState
 from desktop_agent.core.protocol.model import FileChange, FileDiff
+from desktop_agent.core.system.files import FileState
 
 LINES = st.lists(st.sampled_from(["a\n", "b\n", "c\n", "é\n", "", "\n"]), max_size=40).map("".join)
 

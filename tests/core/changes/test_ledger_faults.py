@@ -10,9 +10,9 @@ import pytest
 
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.changes.ledger import Ledger, LedgerWrite
-from desktop_agent.core.files import FileState, FileTransition, read_state
 from desktop_agent.core.protocol.model import FileChange
 from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.system.files import FileState, FileTransition, read_state
 from tests.faulty_os import in_place_of_os, rounds
 
 OLD = b"old line\r\n" * 9_000
@@ -80,7 +80,7 @@ def test_of_an_undo_that_fails_no_folder_is_left(tmp_path: Path, code: int) -> N
 DYING = """
 import os, sys
 from pathlib import Path
-from desktop_agent.core import files
+from desktop_agent.core.system import files
 
 class Dying:
     left = int(sys.argv[2])

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 from desktop_agent.core.changes.hunk_keys import MODE, all_keys, review_hunks
 from desktop_agent.core.changes.reviewed import reviewed_diff
-from desktop_agent.core.files import FileState
 from desktop_agent.core.protocol.model import Author, FileChange, FileImage
+from desktop_agent.core.system.files import FileState
 
 TEXT = [f"line {number}\n" for number in range(60)]
 

@@ -23,8 +23,8 @@ from desktop_agent.core.changes.scan import Known, KnownFolder, Scan, learn, sca
 from desktop_agent.core.changes.scan_parts import below, half_of
 from desktop_agent.core.changes.scan_process import Done, ScanProcess
 from desktop_agent.core.changes.shared_scanner import SharedScanner
-from desktop_agent.core.processes import worker_process
 from desktop_agent.core.settings import CaptureSettings
+from desktop_agent.core.system.processes import worker_process
 
 LIMITS = CaptureSettings()
 

@@ -17,9 +17,9 @@ from desktop_agent.core.changes.ledger import Ledger, LedgerWrite
 from desktop_agent.core.changes.net import net_change
 from desktop_agent.core.changes.revert import Direction, plan_revert
 from desktop_agent.core.changes.undo import Drafter
-from desktop_agent.core.files import FileState, FileTransition
 from desktop_agent.core.protocol.model import FileChange, FileOutcome, Reverted
 from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.system.files import FileState, FileTransition
 from tests.trees import Node, tree_of
 
 TEXT = b"".join(b"line %d\n" % number for number in range(30))

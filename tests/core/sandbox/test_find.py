@@ -57,7 +57,7 @@ def test_a_landlock_that_cannot_enforce_everything_counts_as_none() -> None:
 LISTENED = """
 import ctypes, os, struct, subprocess, sys
 from pathlib import Path
-from desktop_agent.core.processes.runner import Command
+from desktop_agent.core.system.processes.runner import Command
 from desktop_agent.core.sandbox.confinement import Confinement
 from desktop_agent.core.sandbox.find import find_sandbox
 from desktop_agent.core.sandbox.seccomp import listener_call

@@ -5,10 +5,10 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.core.base.errors import SandboxError
-from desktop_agent.core.processes.runner import Command
 from desktop_agent.core.sandbox.confinement import Confinement
 from desktop_agent.core.sandbox.guarded import Guards
 from desktop_agent.core.sandbox.seatbelt import Seatbelt, profile_for
+from desktop_agent.core.system.processes.runner import Command
 
 
 @pytest.fixture

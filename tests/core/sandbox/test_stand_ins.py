@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.core.base.stand_ins import STAMP_NS, holding, is_stand_in, sweep
-from desktop_agent.core.processes.runner import Command, ProcessRunner
 from desktop_agent.core.sandbox.confinement import confinement_for
+from desktop_agent.core.system.processes.runner import Command, ProcessRunner
 from tests.core.sandbox.conftest import Place
 from tests.sandboxes import sandbox_named
 

@@ -11,10 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core.child_environment import child_environment
-from desktop_agent.core.processes.runner import Command, ProcessOutcome
 from desktop_agent.core.protocol.model import ToolResult
 from desktop_agent.core.sandbox.confinement import confinement_for
+from desktop_agent.core.system.child_environment import child_environment
+from desktop_agent.core.system.processes.runner import Command, ProcessOutcome
 from desktop_agent.core.tools.confiner import Walls
 from tests.core.sandbox.conftest import Place, Shell
 from tests.core.sandbox.test_home import file, found, program

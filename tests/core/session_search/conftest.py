@@ -6,7 +6,6 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.core.base.ids import SessionId
-from desktop_agent.core.files import digest_of
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import (
     FileChange,
@@ -21,6 +20,7 @@ from desktop_agent.core.protocol.model import (
 from desktop_agent.core.session_search.index import Progress, SessionSearch
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal import JOURNAL_NAME, Journal
+from desktop_agent.core.system.files import digest_of
 
 MONDAY = datetime(2026, 11, 16, 9, 0, tzinfo=UTC)
 MODEL = ModelRef(provider="scripted", model="scripted")

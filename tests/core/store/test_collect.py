@@ -13,13 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from desktop_agent.core.base.errors import StorageError
-from desktop_agent.core.files import digest_of
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import FileChange, FileImage
 from desktop_agent.core.store import collect as collecting
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.collect import GRACE, Collected, collect, digests_in, report_storage
 from desktop_agent.core.store.journal import JOURNAL_NAME, Journal
+from desktop_agent.core.system.files import digest_of
 
 TEXT = b"def kept(value):\n    return value\n" * 200
 NOISE = random.Random(7).randbytes(5000)

@@ -9,10 +9,8 @@ from contextlib import closing
 
 import pytest
 
-from desktop_agent.core import files
 from desktop_agent.core.base.errors import SessionBusyError, StorageError
 from desktop_agent.core.base.ids import SessionId
-from desktop_agent.core.files import digest_of
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.providers.scripted import Call, Reply, Say
@@ -23,6 +21,8 @@ from desktop_agent.core.store.journal import read_journal
 from desktop_agent.core.store.lock import SessionLock, is_locked
 from desktop_agent.core.store.repair import repair
 from desktop_agent.core.store.verify import ListEntryCheck, verify
+from desktop_agent.core.system import files
+from desktop_agent.core.system.files import digest_of
 from tests.faulty_os import FaultyOs
 from tests.harness import Ground, check_conversation
 

@@ -12,12 +12,12 @@ from typing import Any
 import pytest
 
 from desktop_agent.core.base.clock import SystemClock
-from desktop_agent.core.files import write_state
 from desktop_agent.core.jobs.background import Jobs
 from desktop_agent.core.policy.boundary import Boundary
-from desktop_agent.core.processes.runner import ProcessRunner
 from desktop_agent.core.protocol.model import TodoItem, ToolResult
 from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.system.files import write_state
+from desktop_agent.core.system.processes.runner import ProcessRunner
 from desktop_agent.core.tools.reads import DIGEST_KEY, ReadLog
 from desktop_agent.core.tools.spec import CommandTool, EditPlan, EditTool, ReadTool, ToolContext
 

@@ -11,12 +11,12 @@ from desktop_agent.core.changes.capture import CaptureStoppedError, Snapshot
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.changes.safety import SafetyCopies, SafetyLimits
 from desktop_agent.core.changes.stat_capture import StatCapture
-from desktop_agent.core.files import FileState, FileTransition
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import FileChange, FileImage
 from desktop_agent.core.providers.scripted import Call, Reply, Say
 from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.system.files import FileState, FileTransition
 from desktop_agent.core.tools.effects import Effects
 from desktop_agent.core.tools.safeguard import CommandRun, Safeguard
 from tests.harness import PATIENCE_S, Ground

@@ -7,8 +7,8 @@ from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QApplication, QTableView
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.core.gitrepo import FileStatus
-from desktop_agent.core.workspace import Listing
+from desktop_agent.core.system.gitrepo import FileStatus
+from desktop_agent.core.system.workspace import Listing
 from desktop_agent.ui.files.drawing import TreeDelegate
 from desktop_agent.ui.files.marks import Marks
 from desktop_agent.ui.files.match_drawing import MatchDelegate

@@ -5,8 +5,8 @@ from pathlib import Path
 from PySide6.QtCore import QPersistentModelIndex, Qt
 from pytestqt.modeltest import ModelTester
 
-from desktop_agent.core.gitrepo import FileStatus
-from desktop_agent.core.workspace import Listing
+from desktop_agent.core.system.gitrepo import FileStatus
+from desktop_agent.core.system.workspace import Listing
 from desktop_agent.ui.files.marks import Marks
 from desktop_agent.ui.files.model import FileTreeModel
 from desktop_agent.ui.files.outline import edits_between

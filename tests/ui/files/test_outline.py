@@ -3,7 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core.workspace import Listing, natural_key
+from desktop_agent.core.system.workspace import Listing, natural_key
 from desktop_agent.ui.files.outline import Folder, Outline, Place, edits_between
 
 Tree = dict[str, "Tree | None"]

@@ -26,7 +26,6 @@ from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.base.errors import AgentError, StorageError
 from desktop_agent.core.changes.diff import diff_change
-from desktop_agent.core.files import digest_of
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import (
     ChangeSelection,
@@ -49,6 +48,7 @@ from desktop_agent.core.protocol.ops import (
     UndoChanges,
     WriteFile,
 )
+from desktop_agent.core.system.files import digest_of
 from desktop_agent.ui.review.change_model import ChangeModel
 from desktop_agent.ui.review.diff_pane import DiffPane
 from desktop_agent.ui.review.diff_view import DiffView

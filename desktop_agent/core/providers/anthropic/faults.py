@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, assert_never, cast
 
 from desktop_agent.core.base.errors import ProviderError, ProviderFault
 from desktop_agent.core.base.secrets import mask
-from desktop_agent.core.network.proxies import Proxy
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.providers.http_faults import (
     fault_of_status,
@@ -20,6 +19,7 @@ from desktop_agent.core.providers.http_faults import (
     refused_by_proxy,
     retry_after_s,
 )
+from desktop_agent.core.system.network.proxies import Proxy
 
 if TYPE_CHECKING:
     from anthropic import APIStatusError

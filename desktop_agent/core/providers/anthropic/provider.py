@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING
 
 from desktop_agent.core.base.clock import Clock, SystemClock
 from desktop_agent.core.base.web_address import address_of, has_userinfo, is_readable_on_the_way
-from desktop_agent.core.network.proxies import proxy_for
 from desktop_agent.core.protocol.model import ModelRequest
 from desktop_agent.core.providers.anthropic.faults import (
     Call,
@@ -24,6 +23,7 @@ from desktop_agent.core.providers.base import ModelInfo, StreamPiece
 from desktop_agent.core.providers.http_faults import address_with_password, bad_address, readable_by_proxy
 from desktop_agent.core.providers.sdk_import import ANTHROPIC, import_sdk
 from desktop_agent.core.providers.sse import event_data
+from desktop_agent.core.system.network.proxies import proxy_for
 
 if TYPE_CHECKING:
     from anthropic import AsyncAnthropic, AsyncStream
@@ -180,7 +180,7 @@ class AnthropicProvider:
         import anthropic
         import httpx2
 
-        from desktop_agent.core.network.client import model_client
+        from desktop_agent.core.system.network.client import model_client
 
         timeout = httpx2.Timeout(self._silence_s, connect=CONNECT_S)
         # Not left to the SDK: its own client follows redirects, unpacks anything, and asks a proxy for this machine.

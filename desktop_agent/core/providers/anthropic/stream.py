@@ -8,7 +8,6 @@ import json
 from dataclasses import replace
 from typing import cast, get_args
 
-from desktop_agent.core.network.bounds import MAX_BLOCKS, MAX_CALLS, MAX_CHARS, oversized
 from desktop_agent.core.protocol.model import AssistantBlock, JsonObject, StopReason, ToolUseBlock, Usage
 from desktop_agent.core.providers.anthropic.blocks import GrowingBlock, start_block
 from desktop_agent.core.providers.anthropic.faults import broken_off
@@ -16,6 +15,7 @@ from desktop_agent.core.providers.anthropic.wire import count_in, index_in, obje
 from desktop_agent.core.providers.arguments import weight_of
 from desktop_agent.core.providers.base import Completion, StreamPiece
 from desktop_agent.core.providers.surrogates import repaired
+from desktop_agent.core.system.network.bounds import MAX_BLOCKS, MAX_CALLS, MAX_CHARS, oversized
 
 _STOP_REASONS: frozenset[str] = frozenset(get_args(StopReason))
 

@@ -6,10 +6,10 @@ unknown block could not go back as it came.
 
 from typing import cast
 
-from desktop_agent.core.network.bounds import MAX_NAME_CHARS, oversized
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.providers.anthropic.faults import broken_off
 from desktop_agent.core.providers.surrogates import is_encodable
+from desktop_agent.core.system.network.bounds import MAX_NAME_CHARS, oversized
 
 _MOST_TOKENS = 10**9
 """More is no count, and sums of it would not fit into the files that keep them."""

@@ -6,8 +6,8 @@ from typing import Annotated, Literal, get_args
 from pydantic import Field
 
 from desktop_agent.core.base.errors import ToolError
-from desktop_agent.core.files import FileState, FileTransition, new_file_mode
 from desktop_agent.core.protocol.model import JsonObject
+from desktop_agent.core.system.files import FileState, FileTransition, new_file_mode
 from desktop_agent.core.tools.builtin.arguments import PathText, TextEncoding, one_of
 from desktop_agent.core.tools.builtin.target import edit_target
 from desktop_agent.core.tools.spec import EditPlan, EditTool, ToolArguments, ToolContext

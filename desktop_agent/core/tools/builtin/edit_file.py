@@ -10,8 +10,8 @@ import json
 from pydantic import Field, model_validator
 
 from desktop_agent.core.base.errors import ToolError
-from desktop_agent.core.files import FileState, FileTransition, new_file_mode
 from desktop_agent.core.protocol.model import JsonObject
+from desktop_agent.core.system.files import FileState, FileTransition, new_file_mode
 from desktop_agent.core.tools.builtin.arguments import PathText
 from desktop_agent.core.tools.builtin.target import Target, edit_target, large_file_warning, not_found, text_of
 from desktop_agent.core.tools.spec import EditPlan, EditTool, ToolArguments, ToolContext

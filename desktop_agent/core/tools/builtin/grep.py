@@ -17,8 +17,8 @@ from pydantic import Field, model_validator
 
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.policy.paths import sensitivity
-from desktop_agent.core.processes.runner import Command
 from desktop_agent.core.protocol.model import JsonObject, ToolResult
+from desktop_agent.core.system.processes.runner import Command
 from desktop_agent.core.tools.builtin.arguments import GlobText, PathText
 from desktop_agent.core.tools.builtin.grep_matches import Matches
 from desktop_agent.core.tools.builtin.target import not_found, path_read

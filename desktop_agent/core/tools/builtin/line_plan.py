@@ -4,8 +4,8 @@ import json
 from collections.abc import Sequence
 
 from desktop_agent.core.base.errors import ToolError
-from desktop_agent.core.files import FileTransition
 from desktop_agent.core.protocol.model import JsonObject
+from desktop_agent.core.system.files import FileTransition
 from desktop_agent.core.tools.builtin.target import Target, edit_target, large_file_warning, not_found, text_of
 from desktop_agent.core.tools.spec import EditPlan, ToolContext
 from desktop_agent.core.tools.splice import Splice, splice

@@ -17,8 +17,8 @@ from pydantic import Field
 
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.base.ids import Digest
-from desktop_agent.core.files import new_hasher
 from desktop_agent.core.protocol.model import JsonObject, ToolResult
+from desktop_agent.core.system.files import new_hasher
 from desktop_agent.core.tools.builtin.arguments import PathText, TextEncoding
 from desktop_agent.core.tools.builtin.target import LARGEST_EDITED_BYTES, failed, path_read, require_regular
 from desktop_agent.core.tools.file_parts import MOST_RETURNED_BYTES, FilePart, TextReader

@@ -7,8 +7,8 @@ from pathlib import Path
 from pydantic import Field
 
 from desktop_agent.core.base.errors import ToolError
-from desktop_agent.core.files import FileTransition
 from desktop_agent.core.protocol.model import JsonObject
+from desktop_agent.core.system.files import FileTransition
 from desktop_agent.core.tools.builtin.arguments import PathText
 from desktop_agent.core.tools.builtin.target import Target, load_target, not_found
 from desktop_agent.core.tools.spec import EditPlan, EditTool, ToolArguments, ToolContext

@@ -21,12 +21,12 @@ from pydantic import Field, field_validator, model_validator
 
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.base.programs import find_program
-from desktop_agent.core.files import digest_of
-from desktop_agent.core.processes.child import unhurried
-from desktop_agent.core.processes.output import SPOOL_LIMIT_BYTES, create_private, write_all
-from desktop_agent.core.processes.runner import Command, ProcessOutcome
-from desktop_agent.core.processes.terminal import HAS_TERMINALS
 from desktop_agent.core.protocol.model import JsonObject, ToolResult
+from desktop_agent.core.system.files import digest_of
+from desktop_agent.core.system.processes.child import unhurried
+from desktop_agent.core.system.processes.output import SPOOL_LIMIT_BYTES, create_private, write_all
+from desktop_agent.core.system.processes.runner import Command, ProcessOutcome
+from desktop_agent.core.system.processes.terminal import HAS_TERMINALS
 from desktop_agent.core.tools.builtin.interactive import interactive_program
 from desktop_agent.core.tools.builtin.target import not_found
 from desktop_agent.core.tools.output import fit_all

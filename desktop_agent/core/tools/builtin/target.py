@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from desktop_agent.core.base.errors import ToolError
-from desktop_agent.core.files import FileState, read_state
 from desktop_agent.core.policy.boundary import Boundary, ResolvedPath
 from desktop_agent.core.protocol.model import JsonObject
+from desktop_agent.core.system.files import FileState, read_state
 from desktop_agent.core.tools.spec import ToolContext
 from desktop_agent.core.tools.suggest import closest_paths, paths_named
 from desktop_agent.core.tools.textfile import NotTextError, TextFile

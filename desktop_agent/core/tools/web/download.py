@@ -21,7 +21,7 @@ from desktop_agent.core.tools.web.addresses import AddressBook
 if TYPE_CHECKING:
     from httpx2 import URL, AsyncClient, Response
 
-    from desktop_agent.core.network.proxies import Proxy
+    from desktop_agent.core.system.network.proxies import Proxy
 
 ClientFactory = Callable[["Proxy | None"], "AsyncClient"]
 """Builds a client for a proxy, or for direct connections: one that follows no redirects by itself."""
@@ -59,7 +59,7 @@ class Download:
 
 def fetch_client(proxy: "Proxy | None") -> "AsyncClient":
     """Return a client for pages. Call it from a thread."""
-    from desktop_agent.core.network.client import page_client
+    from desktop_agent.core.system.network.client import page_client
 
     return page_client(_HEADERS, timeout_s=10.0, proxy=proxy)
 

@@ -12,7 +12,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from desktop_agent.core.base.errors import ProviderError
-from desktop_agent.core.files import digest_of
 from desktop_agent.core.protocol.model import (
     AssistantMessage,
     BlobRef,
@@ -23,6 +22,7 @@ from desktop_agent.core.protocol.model import (
 )
 from desktop_agent.core.providers.anthropic import AnthropicProvider
 from desktop_agent.core.providers.base import Completion, ModelInfo, StreamPiece, TextChunk
+from desktop_agent.core.system.files import digest_of
 from tests.core.providers.anthropic.conftest import KEY
 from tests.pictures import png
 from tests.servers import fault, threaded

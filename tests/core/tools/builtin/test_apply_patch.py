@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from desktop_agent.core.base.errors import ToolError
-from desktop_agent.core.files import FileState, digest_of, new_file_mode
+from desktop_agent.core.system.files import FileState, digest_of, new_file_mode
 from desktop_agent.core.tools.builtin.apply_patch import ApplyPatch
 from desktop_agent.core.tools.patches.place import MOST_LINES_MOVED
 

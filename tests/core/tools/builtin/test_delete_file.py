@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from desktop_agent.core.base.errors import ToolError
-from desktop_agent.core.files import digest_of
+from desktop_agent.core.system.files import digest_of
 from desktop_agent.core.tools.builtin.delete_file import DeleteFile
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from desktop_agent.core.files import digest_of
+from desktop_agent.core.system.files import digest_of
 from desktop_agent.core.tools.builtin.edit_file import EditFile
 from desktop_agent.core.tools.builtin.template_block import TemplateBlock
 

@@ -9,7 +9,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from desktop_agent.core.base.errors import ToolError
-from desktop_agent.core.files import digest_of
+from desktop_agent.core.system.files import digest_of
 from desktop_agent.core.tools.builtin.line_edit import LineEdit
 
 if TYPE_CHECKING:

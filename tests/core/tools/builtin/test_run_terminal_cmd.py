@@ -16,9 +16,9 @@ import psutil
 import pytest
 
 from desktop_agent.core.base.errors import ToolError
-from desktop_agent.core.processes.output import SPOOL_LIMIT_BYTES
-from desktop_agent.core.processes.runner import Command, ProcessOutcome, ProcessRunner
 from desktop_agent.core.protocol.model import ToolResult
+from desktop_agent.core.system.processes.output import SPOOL_LIMIT_BYTES
+from desktop_agent.core.system.processes.runner import Command, ProcessOutcome, ProcessRunner
 from desktop_agent.core.tools.builtin import run_terminal_cmd as module
 from desktop_agent.core.tools.builtin.run_terminal_cmd import SPOOL_KEY, RunTerminalCmd
 from desktop_agent.core.tools.spec import ToolContext

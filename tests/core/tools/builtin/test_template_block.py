@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from desktop_agent.core.base.errors import ToolError
-from desktop_agent.core.files import digest_of
+from desktop_agent.core.system.files import digest_of
 from desktop_agent.core.tools.builtin.template_block import TemplateBlock
 
 if TYPE_CHECKING:

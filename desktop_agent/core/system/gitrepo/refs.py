@@ -1,0 +1,222 @@
+"""The refs of a repository: read around a command, compared, and put back when the command lost them.
+
+Nothing here touches files or the index, and nothing is taken away: what a command created stays. A ref is put back only
+while it still is where the command left it, so that what the user made of it since is kept.
+
+Objects that no ref leads to are deleted by git sooner or later, and those of an old stash entry at the next clean-up.
+`keep_objects` prevents that with the log of one private ref: git keeps what a ref's log names, for 30 days unless the
+user set `gc.reflogExpireUnreachable`. The ref itself stands at HEAD, so no list of commits shows anything new.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from desktop_agent.core.protocol.model import RefChange
+from desktop_agent.core.system.gitrepo.child import NoStatus, PinnedGit, pinned
+from desktop_agent.core.system.gitrepo.finding import find_repository
+
+REFS_LIMIT_BYTES: Final = 16 * 1024 * 1024
+MOST_KEPT: Final = 200
+"""Of objects kept alive by one command; it takes a child process each."""
+
+_STASH: Final = "stash:"
+_KEPT: Final = "refs/desktop-agent/kept"
+_PASSED_OVER: Final = ("refs/remotes/", "refs/prefetch/", "refs/desktop-agent/")
+"""What comes back with the next fetch, and what is ours."""
+_ZERO: Final = "0" * 40
+_ZERO_SHA256: Final = "0" * 64
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StashEntry:
+    """One stash entry: the commit that holds it, and its message as `git stash list` shows it."""
+
+    oid: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Refs:
+    """Where a repository's refs stand at one moment. Remote-tracking branches are not among them."""
+
+    head: str = ""
+    """The branch's full name, or an object id while detached."""
+    names: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Object ids by full name: `refs/heads/main`."""
+    stash: tuple[StashEntry, ...] = ()
+    """The newest first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefProblem:
+    """A ref that was not put back, and why."""
+
+    change: RefChange
+    reason: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RefRecovery:
+    """What putting refs back came to. Those that were where they should be already count as restored."""
+
+    restored: tuple[RefChange, ...] = ()
+    problems: tuple[RefProblem, ...] = ()
+
+
+async def read_refs(folder: Path) -> Refs | None:
+    """Return the refs of the repository that `folder` is in; None when there is none, or git cannot say."""
+    async with _git_of(folder) as git:
+        return await _read_refs(git)
+
+
+async def _read_refs(git: PinnedGit | None) -> Refs | None:
+    if git is None:
+        return None
+    listing, head = await asyncio.gather(
+        _ask(git, "for-each-ref", "--format=%(objectname) %(refname)"), _ask(git, "symbolic-ref", "-q", "HEAD")
+    )
+    if listing is None:
+        return None
+    names = {name: oid for oid, _, name in (line.partition(" ") for line in listing.splitlines())}
+    if head is None:
+        head = await _ask(git, "rev-parse", "-q", "--verify", "HEAD") or ""
+    stash = await _read_stash(git) if names.pop("refs/stash", None) else ()
+    kept = {name: oid for name, oid in names.items() if not name.startswith(_PASSED_OVER)}
+    return Refs(head=head.strip(), names=kept, stash=stash)
+
+
+def changed_refs(before: Refs, after: Refs) -> tuple[RefChange, ...]:
+    """Return what is different: branches and tags by name, then stash entries, the newest first, then HEAD."""
+    names = sorted(before.names.keys() | after.names.keys())
+    changes = [
+        RefChange(name=name, before=before.names.get(name), after=after.names.get(name))
+        for name in names
+        if before.names.get(name) != after.names.get(name)
+    ]
+    had, has = ({entry.oid for entry in refs.stash} for refs in (before, after))
+    changes += [_dropped(entry) for entry in before.stash if entry.oid not in has]
+    changes += [_added(entry) for entry in after.stash if entry.oid not in had]
+    if before.head != after.head:
+        changes.append(RefChange(name="HEAD", before=before.head or None, after=after.head or None))
+    return tuple(changes)
+
+
+async def keep_objects(folder: Path, changes: Iterable[RefChange]) -> None:
+    """Keep git from deleting what these changes lost, for as long as it keeps the logs of refs."""
+    lost = [change.before for change in changes if change.is_loss and change.before is not None]
+    oids = list(dict.fromkeys(oid for oid in lost if not oid.startswith("refs/")))[:MOST_KEPT]
+    if not oids:
+        return
+    async with _git_of(folder) as git:
+        for oid in oids:
+            await _ask(git, "update-ref", "--create-reflog", "-m", "kept for recovery", _KEPT, oid)
+        await _ask(git, "update-ref", "-m", "kept for recovery", _KEPT, "HEAD")
+
+
+async def restore_refs(folder: Path, changes: Sequence[RefChange]) -> RefRecovery:
+    """Put back the refs that these changes moved or dropped, as far as they still are where the changes left them.
+
+    Stash entries come back on top of those there are, in their order. Created refs stay. Not to be cancelled: git would
+    be killed while it holds a lock.
+    """
+    async with _git_of(folder) as git:
+        return await _restore_all(git, changes)
+
+
+async def _restore_all(git: PinnedGit | None, changes: Sequence[RefChange]) -> RefRecovery:
+    now = await _read_refs(git)
+    lost = [change for change in changes if change.is_loss]
+    if git is None or now is None:
+        reason = "git cannot read the repository."
+        return RefRecovery(problems=tuple(RefProblem(change=change, reason=reason) for change in lost))
+    restored: list[RefChange] = []
+    problems: list[RefProblem] = []
+    stash = [change for change in lost if change.name.startswith(_STASH)]
+    head = [change for change in lost if change.name == "HEAD"]
+    names = [change for change in lost if change not in stash and change not in head]
+    for change in (*names, *reversed(stash), *head):  # HEAD last: its branch may be among the others
+        reason = await _restore(git, change, now)
+        if reason:
+            if await _is_gone(git, change):
+                reason = "git does not have its commit any more."
+            problems.append(RefProblem(change=change, reason=reason))
+        else:
+            restored.append(change)
+    return RefRecovery(restored=tuple(restored), problems=tuple(problems))
+
+
+async def _restore(git: PinnedGit, change: RefChange, now: Refs) -> str:
+    """Put one ref back. Return why not; empty when it is where it should be."""
+    assert change.before is not None
+    if change.name.startswith(_STASH):
+        if any(entry.oid == change.before for entry in now.stash):
+            return ""
+        return await _write(git, "stash", "store", "-q", "-m", change.message or "stash", change.before)
+    current = now.head if change.name == "HEAD" else now.names.get(change.name)
+    if current == change.before:
+        return ""
+    if (current or None) != change.after:
+        return "It was moved since; it was left where it is."
+    if change.name == "HEAD":
+        return await _restore_head(git, change.before)
+    none = _ZERO_SHA256 if len(change.before) == len(_ZERO_SHA256) else _ZERO
+    expected = change.after or none
+    return await _write(git, "update-ref", "-m", "recovered", change.name, change.before, expected)
+
+
+async def _restore_head(git: PinnedGit, before: str) -> str:
+    if before.startswith("refs/"):
+        return await _write(git, "symbolic-ref", "-m", "recovered", "HEAD", before)
+    return await _write(git, "update-ref", "--no-deref", "-m", "recovered", "HEAD", before)
+
+
+async def _is_gone(git: PinnedGit, change: RefChange) -> bool:
+    oid = change.before or ""
+    return not oid.startswith("refs/") and await _ask(git, "cat-file", "-e", oid) is None
+
+
+async def _read_stash(git: PinnedGit) -> tuple[StashEntry, ...]:
+    listing = await _ask(git, "stash", "list", "--format=%H%x09%gs")
+    pairs = (line.partition("\t") for line in (listing or "").splitlines())
+    return tuple(StashEntry(oid=oid, message=message) for oid, _, message in pairs)
+
+
+def _dropped(entry: StashEntry) -> RefChange:
+    return RefChange(name=_STASH + entry.oid, before=entry.oid, after=None, message=entry.message)
+
+
+def _added(entry: StashEntry) -> RefChange:
+    return RefChange(name=_STASH + entry.oid, before=None, after=entry.oid, message=entry.message)
+
+
+@asynccontextmanager
+async def _git_of(folder: Path) -> AsyncGenerator[PinnedGit | None]:
+    """Give git for the repository that `folder` is in; None when there is none, or it cannot be asked."""
+    repository = await asyncio.to_thread(find_repository, folder)
+    if repository is None:
+        yield None
+        return
+    async with pinned(repository) as git:
+        yield None if isinstance(git, NoStatus) else git
+
+
+async def _ask(git: PinnedGit | None, *arguments: str) -> str | None:
+    """Return what git prints; None when it fails, or says more than can be true."""
+    if git is None:
+        return None
+    answer = await git.run(*arguments, limit_bytes=REFS_LIMIT_BYTES)
+    if isinstance(answer, NoStatus) or not answer[1]:
+        return None
+    return answer[0].decode("utf-8", "surrogateescape")
+
+
+async def _write(git: PinnedGit, *arguments: str) -> str:
+    """Let git write a ref. Return why it did not; empty when it did."""
+    answer = await git.run(*arguments, limit_bytes=REFS_LIMIT_BYTES)
+    if not isinstance(answer, NoStatus):
+        return ""
+    return f"git could not write it: {answer.detail or answer.reason}."

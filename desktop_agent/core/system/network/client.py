@@ -1,0 +1,83 @@
+"""Builds the HTTP clients for models and for pages. Call it from a thread: certificates take some 20 ms.
+
+No other module makes one. Neither client reads proxies from the environment on its own, follows redirects or keeps
+cookies.
+"""
+
+import os
+import socket
+import sys
+from collections.abc import Mapping
+from http.cookiejar import CookieJar, DefaultCookiePolicy
+
+import httpx2
+
+from desktop_agent.core.system.network.guard import GuardedTransport
+from desktop_agent.core.system.network.proxies import Proxy, unusable_proxy
+from desktop_agent.core.system.network.trust import tls_context
+
+_KEEP_ALIVE_S = 60
+
+
+def model_client(
+    *, proxy: Proxy | None, timeout: httpx2.Timeout, environ: Mapping[str, str] = os.environ
+) -> httpx2.AsyncClient:
+    """Return a client for an address that gets a key. Raises `ProviderError` when it cannot be built."""
+    guarded = GuardedTransport(_transport(proxy, environ), head_s=timeout.read or _KEEP_ALIVE_S)
+    return httpx2.AsyncClient(
+        transport=guarded,
+        timeout=timeout,
+        trust_env=False,
+        follow_redirects=False,
+        cookies=_no_cookies(),
+        headers={"Accept-Encoding": "identity"},
+    )
+
+
+def page_client(
+    headers: Mapping[str, str], *, timeout_s: float, proxy: Proxy | None = None, environ: Mapping[str, str] = os.environ
+) -> httpx2.AsyncClient:
+    """Return a client for pages, without a key; the caller bounds and judges what comes.
+
+    Raises `ProviderError` when it cannot be built.
+    """
+    return httpx2.AsyncClient(
+        transport=_transport(proxy, environ),
+        timeout=httpx2.Timeout(timeout_s),
+        trust_env=False,
+        follow_redirects=False,
+        cookies=_no_cookies(),
+        headers=dict(headers),
+    )
+
+
+def _transport(proxy: Proxy | None, environ: Mapping[str, str]) -> httpx2.AsyncHTTPTransport:
+    context = tls_context(environ)
+    try:
+        through = httpx2.Proxy(proxy.url) if proxy is not None else None
+        if through is not None and through.url.scheme == "https":
+            through.ssl_context = context  # TLS to the proxy itself
+        return httpx2.AsyncHTTPTransport(
+            verify=context, trust_env=False, proxy=through, socket_options=_keeping_alive()
+        )
+    except (ValueError, ImportError, httpx2.InvalidURL):
+        raise unusable_proxy(proxy.named_by if proxy is not None else "the environment") from None
+
+
+def _no_cookies() -> CookieJar:
+    """Return a jar that takes nothing: a site must not recognise one call of a tool, or one session, in the next."""
+    return CookieJar(DefaultCookiePolicy(allowed_domains=()))
+
+
+def _keeping_alive() -> list[tuple[int, int, int]]:
+    """Options that notice a connection whose other end has vanished, as the SDK sets them."""
+    options = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)]
+    interval = getattr(socket, "TCP_KEEPINTVL", None)
+    if interval is not None:
+        options.append((socket.IPPROTO_TCP, interval, _KEEP_ALIVE_S))
+    elif sys.platform == "darwin":
+        options.append((socket.IPPROTO_TCP, getattr(socket, "TCP_KEEPALIVE", 0x10), _KEEP_ALIVE_S))
+    for name, value in (("TCP_KEEPCNT", 5), ("TCP_KEEPIDLE", _KEEP_ALIVE_S)):
+        if (option := getattr(socket, name, None)) is not None:
+            options.append((socket.IPPROTO_TCP, option, value))
+    return options

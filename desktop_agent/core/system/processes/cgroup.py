@@ -1,0 +1,251 @@
+"""A cgroup of its own for each command, where Linux lets us have one: the kernel counts, limits and ends all of it.
+
+What is in a cgroup cannot leave it by forking, by a session of its own or by losing its parent, and `cgroup.kill` ends
+all of it at once. Only version 2 has that. The limits need the controllers `pids` and `memory`, which only a delegated
+cgroup has; without them a cgroup still ends commands, and the watch (`watch`) limits them.
+
+Where the cgroups are: in a scope that the user's systemd delegates (`scope`), else below the cgroup that we are in.
+Everything here blocks. Source: Documentation/admin-guide/cgroup-v2.rst of Linux.
+"""
+
+import os
+import shlex
+import subprocess
+import sys
+from collections import deque
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from desktop_agent.core.system.processes.limits import SHELL, CommandLimits
+from desktop_agent.core.system.processes.scope import Scope
+
+_NAME = "desktop-agent-"
+_CONTROLLERS = ("cpu", "memory", "pids")
+_WEIGHT = 10
+"""The share of the processor that all commands together get beside other programs, which have 100."""
+_CHANGES = 100
+_PATIENCE_MS = 500
+"""How long, and how many times, the end of the last processes is waited for."""
+_TRIAL_S = 5.0
+"""A machine whose kernel or shell takes longer to let one in is done without."""
+_TASKS_ABOVE = 16
+"""So many tasks more than its limit a command gets, so that the watch sees it pass the limit, and ends it."""
+
+
+class CommandGroup:
+    """The cgroup of one command."""
+
+    def __init__(self, folder: Path, limits: CommandLimits, left: "deque[CommandGroup]") -> None:
+        self._folder = folder
+        self._limits = limits
+        self._left = left
+
+    @property
+    def entering(self) -> str:
+        """A line of shell that moves the shell into it."""
+        return f"echo $$ > {shlex.quote(str(self._folder / 'cgroup.procs'))}"
+
+    def members(self) -> set[int]:
+        """Return the processes that are in it."""
+        try:
+            return set(map(int, (self._folder / "cgroup.procs").read_bytes().split()))
+        except OSError:  # it is removed
+            return set()
+
+    def kill(self) -> None:
+        """End all that is in it, and what that is just forking."""
+        _write(self._folder / "cgroup.kill", "1")
+
+    def close(self) -> str:
+        """Remove it, and return in words why the kernel ended the command, if it did.
+
+        What detached itself from the command may live on in it: then it is removed later.
+        """
+        excess = self._limits.memory_excess if self._was_out_of_memory() else ""
+        if not self.remove():
+            self.leave()
+        return excess
+
+    def leave(self) -> None:
+        """Have it removed when the next one is made, or with all. Does not block."""
+        self._left.append(self)
+
+    def remove(self) -> bool:
+        """Remove it unless something is in it. Returns whether it is gone."""
+        with suppress(FileNotFoundError):
+            try:
+                self._folder.rmdir()
+            except OSError:
+                return False
+        return True
+
+    def _was_out_of_memory(self) -> bool:
+        try:
+            events = (self._folder / "memory.events").read_bytes().split()
+        except OSError:  # no limit on memory
+            return False
+        return int(events[events.index(b"oom_kill") + 1]) > 0
+
+
+class CommandGroups:
+    """Makes the cgroups of one application's commands."""
+
+    def __init__(self, folder: Path, scope: Scope | None) -> None:
+        self.folder = folder
+        self._scope = scope
+        self._left: deque[CommandGroup] = deque()
+        """Those in which something still lived, or died, when their commands had ended."""
+
+    @classmethod
+    def open(cls, mark: str) -> "CommandGroups | None":
+        """Return where cgroups can be made for the application that `mark` names; None where they cannot."""
+        places = _places() if sys.platform == "linux" else None
+        if places is None:
+            return None
+        name = f"{_NAME}{os.getpid()}-{mark}"
+        if scope := Scope.start(places.top):
+            if folder := _made_in(scope.folder, name):
+                return cls(folder, scope)
+            scope.close()
+        folder = _made_in(places.own, name)
+        return None if folder is None else cls(folder, None)
+
+    @property
+    def controllers(self) -> frozenset[str]:
+        """What the kernel limits here, of `cpu`, `memory` and `pids`."""
+        try:
+            return frozenset((self.folder / "cgroup.subtree_control").read_text().split()) & frozenset(_CONTROLLERS)
+        except OSError:
+            return frozenset()
+
+    def make(self, name: str, limits: CommandLimits) -> CommandGroup | None:
+        """Return a new cgroup that holds `limits` as far as the kernel can; None when it cannot be made."""
+        with suppress(IndexError):  # others make some meanwhile
+            for _ in range(len(self._left)):
+                left = self._left.popleft()
+                if not left.remove():
+                    left.leave()
+        folder = self.folder / name
+        try:
+            folder.mkdir()
+        except OSError:
+            return None
+        _write(folder / "pids.max", str(limits.max_tasks + _TASKS_ABOVE))
+        _write(folder / "memory.max", str(limits.memory_bytes))
+        _write(folder / "memory.swap.max", "0")
+        _write(folder / "memory.oom.group", "1")
+        return CommandGroup(folder, limits, self._left)
+
+    def close(self) -> None:
+        """End all that is in any of the cgroups, and remove them."""
+        _write(self.folder / "cgroup.kill", "1")
+        with suppress(OSError):
+            _wait_until_empty(self.folder)
+            _remove(self.folder)
+        if self._scope is not None:
+            self._scope.close()
+
+
+@dataclass(frozen=True, slots=True)
+class _Places:
+    top: Path
+    """Where the kernel shows the cgroups of version 2."""
+    own: Path
+    """The one that we are in."""
+
+
+def _places() -> _Places | None:
+    try:
+        groups = Path("/proc/self/cgroup").read_text().splitlines()
+        mounts = Path("/proc/self/mountinfo").read_text().splitlines()
+    except OSError:
+        return None
+    own = next((line[3:] for line in groups if line.startswith("0::")), None)
+    for mount in mounts:
+        fields, _, rest = mount.partition(" - ")
+        if own is not None and rest.startswith("cgroup2 "):
+            shown, top = fields.split()[3:5]
+            if Path(own).is_relative_to(shown):  # else it is outside what we are shown
+                return _Places(Path(top), Path(top) / Path(own).relative_to(shown))
+    return None
+
+
+def _made_in(parent: Path, name: str) -> Path | None:
+    """Return a new cgroup for those of commands; None where a command could not get into one, or not be ended there."""
+    _remove_stale(parent)
+    folder = parent / name
+    try:
+        folder.mkdir()
+    except OSError:
+        return None
+    # Only the root of all cgroups, or one without processes of its own, may share out its controllers.
+    if not (parent / "cgroup.type").exists() or not (parent / "cgroup.procs").read_bytes():
+        _share_out(parent)
+    _write(folder / "cpu.weight", str(_WEIGHT))
+    _share_out(folder)
+    if (folder / "cgroup.kill").exists() and _can_be_entered(folder):  # the former since Linux 5.14
+        return folder
+    with suppress(OSError):
+        _remove(folder)
+    return None
+
+
+def _can_be_entered(folder: Path) -> bool:
+    """Let a shell go in: whether it may depends on who owns the cgroups between ours and that one."""
+    tried = CommandGroup(folder / "try", CommandLimits(), deque())
+    try:
+        (folder / "try").mkdir()
+        line = [SHELL, "-c", tried.entering]
+        code = subprocess.call(line, stderr=subprocess.DEVNULL, timeout=_TRIAL_S)  # noqa: S603 -- our own line
+    except (OSError, subprocess.TimeoutExpired):
+        return False
+    return tried.remove() and code == 0
+
+
+def _share_out(folder: Path) -> None:
+    for controller in _CONTROLLERS:
+        _write(folder / "cgroup.subtree_control", f"+{controller}")
+
+
+def _remove_stale(parent: Path) -> None:
+    """Remove what applications left that were killed together with their guard; what is in use stays."""
+    for folder in parent.glob(f"{_NAME}*-*"):
+        pid = folder.name.removeprefix(_NAME).partition("-")[0]
+        if not Path("/proc", pid).exists():
+            with suppress(OSError):
+                _remove(folder)
+
+
+def _remove(folder: Path) -> None:
+    for inner in folder.iterdir():
+        if inner.is_dir():
+            inner.rmdir()
+    folder.rmdir()
+
+
+def _wait_until_empty(folder: Path) -> None:
+    """Wait for the kernel, which ends processes after it has answered, but not for one that it cannot end."""
+    import select
+
+    with (folder / "cgroup.events").open("rb", buffering=0) as events:
+        changed = select.poll()
+        changed.register(events, select.POLLPRI)
+        for _ in range(_CHANGES):
+            events.seek(0)
+            if b"populated 0" in events.read() or not changed.poll(_PATIENCE_MS):
+                return
+
+
+def _write(path: Path, text: str) -> None:
+    """Write to a file of the kernel's, where there is one: without a controller its files are not there."""
+    try:
+        descriptor = os.open(path, os.O_WRONLY)
+    except OSError:
+        return
+    try:
+        os.write(descriptor, text.encode())
+    except OSError:
+        return
+    finally:
+        os.close(descriptor)

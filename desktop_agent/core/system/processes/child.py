@@ -1,0 +1,283 @@
+"""One running command with everything it starts in turn: listening to it, waiting for it, ending all of it."""
+
+import asyncio
+import os
+import signal
+from collections.abc import Awaitable, Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TypeVar, cast
+
+from desktop_agent.core.base.clock import Clock
+from desktop_agent.core.system.processes.cgroup import CommandGroup
+from desktop_agent.core.system.processes.output import Sink
+from desktop_agent.core.system.processes.reader import OutputReader
+from desktop_agent.core.system.processes.tree import ProcessTree, Scope
+
+QUIET_S = 0.2
+"""How long output must be silent after the exit before we stop listening to what was left behind."""
+
+QUIET_ROUNDS = 5
+"""How often we wait that long for the silence."""
+
+PATIENCE_S = 5.0
+"""From KILL to giving up on a process that the kernel, or another user's rights, keep alive."""
+
+POLL_S = 0.02
+
+CROWD = 32
+"""A tree with more processes is killed without being asked to end."""
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessEnd:
+    """How a command ended."""
+
+    exit_code: int
+    """As shells count: 128 + n for a process that signal n ended."""
+    ended: Mapping[int, str] = field(default_factory=dict[int, str])
+    """What it had left running and was ended after it: pid to name."""
+    survivors: Mapping[int, str] = field(default_factory=dict[int, str])
+    """What could not be ended, such as another user's process: pid to name."""
+    excess: str = ""
+    """What it took too much of, in words, when the watch, or the kernel, ended it for that."""
+
+
+class ChildPipes(asyncio.SubprocessProtocol):
+    """What is heard of one child: its output, its exit, the end of its output.
+
+    Output comes from the event loop, for each descriptor to a sink of its own, or all of it from a `reader`.
+    """
+
+    def __init__(self, sinks: Mapping[int, Sink], reader: OutputReader | None = None) -> None:
+        loop = asyncio.get_running_loop()
+        self._sinks: Mapping[int, Sink] = sinks
+        self._open = set(sinks)
+        self._reader = reader
+        self._transport: asyncio.SubprocessTransport | None = None
+        self._pauses: dict[int, asyncio.Future[None]] = {}
+        self._received_bytes = 0
+        self.exited: asyncio.Future[None] = loop.create_future()
+        self.drained: asyncio.Future[None] = reader.ended if reader is not None else loop.create_future()
+        """Every stream has ended: no process holds a writing end any more."""
+        self.closed: asyncio.Future[None] = loop.create_future()
+
+    @property
+    def received_bytes(self) -> int:
+        """How much has come so far."""
+        return self._received_bytes if self._reader is None else self._reader.received_bytes
+
+    async def flowing(self) -> None:
+        """Return when no sink asks for a pause."""
+        while self._pauses:
+            await asyncio.wait(set(self._pauses.values()))
+        while self._reader is not None and self._reader.is_taking:  # noqa: ASYNC110 -- an event per read would cost more
+            await asyncio.sleep(POLL_S)
+
+    def stop_listening(self) -> None:
+        """Drop whatever still comes."""
+        self._sinks = {}
+        if self._reader is not None:
+            self._reader.stop()
+
+    async def silenced(self) -> None:
+        """After `stop_listening`, return when no sink will be called any more."""
+        if self._reader is not None:
+            await self._reader.ended
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        self._transport = cast("asyncio.SubprocessTransport", transport)
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        self._received_bytes += len(data)
+        sink = self._sinks.get(fd)
+        pause = sink(data) if sink is not None else None
+        if pause is not None and fd not in self._pauses:
+            self._pauses[fd] = pause
+            self._pipe(fd).pause_reading()
+            pause.add_done_callback(lambda _: self._resume(fd))
+
+    def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
+        self._open.discard(fd)
+        if not self._open and not self.drained.done():
+            self.drained.set_result(None)
+
+    def process_exited(self) -> None:
+        self.exited.set_result(None)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self.closed.set_result(None)
+
+    def _resume(self, fd: int) -> None:
+        del self._pauses[fd]
+        if not self.closed.done():
+            self._pipe(fd).resume_reading()
+
+    def _pipe(self, fd: int) -> asyncio.ReadTransport:
+        assert self._transport is not None
+        return cast("asyncio.ReadTransport", self._transport.get_pipe_transport(fd))
+
+
+class ChildProcess:
+    """One started command. The caller that started it must `end` it, whatever happens."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        *,
+        grace_s: float,
+        mark: str,
+        group: CommandGroup | None,
+        pipes: ChildPipes,
+        transport: asyncio.SubprocessTransport,
+        let_go: Callable[[], None] | None = None,
+    ) -> None:
+        """`let_go` is called in a thread once nothing of the command is left, before its end is reported."""
+        self._clock = clock
+        self._let_go = let_go
+        self._grace_s = grace_s
+        self._pipes = pipes
+        self._transport = transport
+        self.pid = transport.get_pid() or 0
+        self._mark = mark
+        self._group = group
+        self._tree = self.new_tree()
+        self._end_asked: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._excess = ""
+        self._life = asyncio.create_task(self._live())
+
+    @property
+    def has_exited(self) -> bool:
+        """Whether the first process has exited by itself; what it left behind may still be there."""
+        return self._pipes.exited.done() and not self._end_asked.done()
+
+    def new_tree(self) -> ProcessTree:
+        """Return what finds its processes, for another thread than ours."""
+        return ProcessTree(self._mark, self.pid, self._group)
+
+    async def wait(self, timeout_s: float | None = None) -> bool:
+        """Wait for the command to end by itself; False when it has not. Cancelling only stops the waiting."""
+        done, _ = await asyncio.wait({self._life}, timeout=timeout_s)
+        return bool(done)
+
+    async def end(self) -> ProcessEnd:
+        """End the whole tree if it still runs, and return how it ended, also when this is cancelled meanwhile."""
+        self.ask_to_end()
+        return await unhurried(self._life)
+
+    def ask_to_end(self) -> None:
+        """Begin to end the tree; `wait` and `end` tell when it is gone."""
+        if not self._end_asked.done():
+            self._end_asked.set_result(None)
+
+    def end_for_excess(self, excess: str) -> None:
+        """Note what it took too much of, and begin to end what the watch has left of it."""
+        if not self._life.done():
+            self._excess = self._excess or excess
+            self.ask_to_end()
+
+    def when_gone(self, callback: "Callable[[ChildProcess], None]") -> None:
+        """Call back once nothing of the command is left."""
+        self._life.add_done_callback(lambda _: callback(self))
+
+    async def _live(self) -> ProcessEnd:
+        try:
+            await asyncio.wait({self._pipes.exited, self._end_asked}, return_when=asyncio.FIRST_COMPLETED)
+            await self._listen_until_quiet(self._end_asked)
+            ended, survivors = await self._end_what_is_left()
+            exit_code = self._transport.get_returncode()
+        except asyncio.CancelledError:
+            self._kill_at_once()
+            if self._let_go is not None:
+                self._let_go()
+            raise
+        finally:
+            self._pipes.stop_listening()
+            self._transport.close()
+        await self._pipes.silenced()
+        if exit_code is not None:
+            await self._pipes.closed
+        excess = "" if self._group is None else await asyncio.to_thread(self._group.close)
+        if self._let_go is not None:
+            await asyncio.to_thread(self._let_go)
+        return ProcessEnd(
+            exit_code=_as_shells_count(exit_code), ended=ended, survivors=survivors, excess=self._excess or excess
+        )
+
+    async def _listen_until_quiet(self, *wakers: "asyncio.Future[None]") -> None:
+        """Take what is still in the pipe, but do not wait for what a grandchild may print one day."""
+        for _ in range(QUIET_ROUNDS):
+            if any(waker.done() for waker in (self._pipes.drained, *wakers)):
+                return
+            await self._pipes.flowing()
+            seen = self._pipes.received_bytes
+            await asyncio.wait({self._pipes.drained, *wakers}, timeout=QUIET_S, return_when=asyncio.FIRST_COMPLETED)
+            if self._pipes.received_bytes == seen:
+                return
+
+    async def _end_what_is_left(self) -> tuple[dict[int, str], dict[int, str]]:
+        scope: Scope = "tree"
+        has_exited = self.has_exited  # else it left nothing running: what is met is the command itself
+        if has_exited and self._pipes.drained.done():
+            if not self._tree.has_group():
+                return {}, {}
+            scope = "group"
+        grace_s = 0 if self._excess else self._grace_s
+        met, survivors = await end_all(self._tree, scope, clock=self._clock, grace_s=grace_s)
+        if self.pid not in survivors:
+            await self._pipes.exited
+            await self._listen_until_quiet()  # the last words of those who were ended
+        if not has_exited:
+            return {}, survivors
+        return {pid: name for pid, name in met.items() if pid != self.pid and pid not in survivors}, survivors
+
+    def _kill_at_once(self) -> None:
+        """The loop is being torn down under us: there is time for one signal."""
+        if self._pipes.exited.done() or os.name == "nt":
+            return
+        try:
+            os.killpg(self.pid, signal.SIGKILL)
+        except ProcessLookupError:
+            return
+
+
+async def end_all(
+    tree: ProcessTree, scope: Scope, *, clock: Clock, grace_s: float
+) -> tuple[dict[int, str], dict[int, str]]:
+    """End the tree (TERM, after `grace_s` KILL) and return whom that met and who survived, both as pid to name."""
+    begun = clock.monotonic()
+    forced_at: float | None = None
+    met: dict[int, str] = {}
+    while True:
+        now = clock.monotonic()
+        # A crowd is not asked: it may multiply faster than it can be asked, one by one.
+        if forced_at is None and (now - begun >= grace_s or len(met) > CROWD):
+            forced_at = now
+        alive = await asyncio.to_thread(tree.signal, scope, forceful=forced_at is not None)
+        met |= alive
+        if not alive or (forced_at is not None and now - forced_at > PATIENCE_S):
+            return met, alive
+        await clock.sleep(POLL_S)
+
+
+async def unhurried(work: Awaitable[T]) -> T:
+    """Await `work` to its end even when we are cancelled meanwhile; the cancellation is raised afterwards."""
+    task = asyncio.ensure_future(work)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        if not task.cancelled():
+            task.exception()  # seen, but the cancellation is what the caller must hear of
+        raise cancelled
+    return task.result()
+
+
+def _as_shells_count(exit_code: int | None) -> int:
+    if exit_code is None:  # it survived KILL
+        return 128 + 9
+    return exit_code if exit_code >= 0 or os.name == "nt" else 128 - exit_code

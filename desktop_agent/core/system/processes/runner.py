@@ -1,0 +1,368 @@
+"""Child processes that end on request: whole trees, bounded memory, no call that hangs.
+
+Every command gets its own session and process group, and a mark in its environment (`tree`), so that ending it
+ends everything it started. A command is over when its first process has exited and its output has ended, or nothing
+came for 0.2 s although something it left behind still holds the pipe. What it left behind is then ended too, except
+what detached itself properly (own session, own output), such as a compiler daemon: that lives until `aclose`.
+
+Cancelling `run` ends the tree (TERM, then KILL after a grace) and returns only when it is gone.
+"""
+
+import asyncio
+import os
+import secrets
+import subprocess
+import sys
+import tempfile
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import IO, Any
+
+from desktop_agent.core.base.clock import Clock
+from desktop_agent.core.base.stand_ins import holding
+from desktop_agent.core.system.processes.cgroup import CommandGroup, CommandGroups
+from desktop_agent.core.system.processes.child import ChildPipes, ChildProcess, end_all, unhurried
+from desktop_agent.core.system.processes.guard import Guard
+from desktop_agent.core.system.processes.limits import CommandLimits, limited
+from desktop_agent.core.system.processes.output import OutputCapture, Sink
+from desktop_agent.core.system.processes.priority import give_way
+from desktop_agent.core.system.processes.reader import OutputReader, ThreadSink, open_pipe
+from desktop_agent.core.system.processes.terminal import Terminal, typed_lines
+from desktop_agent.core.system.processes.tree import MARK_VARIABLE, ProcessTree
+from desktop_agent.core.system.processes.watch import LimitWatch
+
+GRACE_S = 0.5
+"""From TERM to KILL. A command that ends when asked needs less; one that does not must not make a stop take long."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """A program to run: exact arguments (no shell of ours), folder, whole environment, and what it reads."""
+
+    argv: tuple[str, ...]
+    cwd: Path
+    environ: Mapping[str, str]
+    stdin: str | None = None
+    """None: there is nothing to read."""
+    tty: bool = False
+    """Whether its input and output are a terminal; `stdin` is then typed."""
+    stand_ins: tuple[Path, ...] = ()
+    """Folders that must be there while it runs, for a sandbox to mount on; who starts it has them made and removed."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ProcessOutcome:
+    """How a command ended, and what it printed (standard output and error in the order they were written)."""
+
+    exit_code: int
+    """As shells count: 128 + n for a process that signal n ended."""
+    duration_s: float
+    timed_out: bool
+    ended: Mapping[int, str]
+    """What it had left running and was ended after it: pid to name."""
+    survivors: Mapping[int, str]
+    """What could not be ended, such as another user's process: pid to name."""
+    head: str
+    tail: str
+    """Empty when `head` is all of the output; otherwise something between them is left out."""
+    total_bytes: int
+    total_lines: int
+    spool_path: Path | None
+    """The file with the whole output, when that was more than memory keeps. The caller owns it."""
+    spooled_bytes: int
+    """How much of the output the file has: all of it, unless a limit or `spool_error` cut it."""
+    spool_error: str
+    excess: str = ""
+    """What it took too much of, in words, when it was ended for that."""
+
+
+_Spawned = tuple[ChildPipes, asyncio.SubprocessTransport]
+_Spawn = Callable[[str], Awaitable[_Spawned]]
+"""Starts a command that carries the given mark."""
+
+
+class ProcessRunner:
+    """All child processes of one application. `aclose` leaves none of them."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        *,
+        grace_s: float = GRACE_S,
+        limits: Callable[[], CommandLimits] = CommandLimits,
+        open_groups: Callable[[str], CommandGroups | None] = CommandGroups.open,
+    ) -> None:
+        """`limits` is asked at each command that is run or read, not for programs that are started by `start`.
+
+        `open_groups` is called once, with our mark, in a thread: what it returns holds the limits as well.
+        """
+        self._clock = clock
+        self._limits = limits
+        self._open_groups = open_groups
+        self._watch_over = LimitWatch()
+        self._grace_s = grace_s
+        self._mark = secrets.token_hex(8)
+        self._started = 0
+        self._children: set[ChildProcess] = set()
+        self._last_resort: asyncio.Task[_LastResort] | None = None
+
+    async def run(
+        self,
+        command: Command,
+        *,
+        timeout_s: float | None = None,
+        spool_folder: Path | None = None,
+        on_text: Callable[[str], None] | None = None,
+        on_cancelled: Callable[[ProcessOutcome], None] | None = None,
+    ) -> ProcessOutcome:
+        """Run `command` to its end and return how it went; a timeout ends it and keeps what it printed.
+
+        `on_text` is called on the loop's thread, about 30 times a second. `on_cancelled` is given what there is when
+        the run is cancelled, once nothing of it is left. Raises `OSError` when it cannot be started.
+        """
+        capture = OutputCapture(spool_folder=spool_folder, on_text=on_text)
+        # It can print before we know that it has started: that, too, belongs to the outcome of a cancelled run.
+        starting = asyncio.create_task(self.read(command, capture.feed))
+        work = asyncio.create_task(self._see_through(starting, capture, timeout_s))
+        try:
+            return await asyncio.shield(work)
+        except asyncio.CancelledError:
+            starting.add_done_callback(_ask_to_end)
+            with suppress(asyncio.CancelledError, OSError):
+                await unhurried(work)
+            if isinstance(work.exception(), OSError):
+                raise  # it never started
+            outcome = work.result()
+            if on_cancelled is not None:
+                on_cancelled(outcome)
+            elif outcome.spool_path is not None:
+                await unhurried(asyncio.to_thread(outcome.spool_path.unlink))
+            raise
+
+    async def read(self, command: Command, output: ThreadSink, *, has_person: bool = False) -> ChildProcess:
+        """Start `command`, and give what it prints to `output` in a thread, in the order it is written.
+
+        On a terminal the end of the input is typed, too, unless `has_person`. The caller must `end` the child, whatever
+        happens. Raises `OSError` when it cannot be started.
+        """
+        limits = self._limits()
+        groups = (await self._prepare()).groups
+        name = secrets.token_hex(4)
+        group = None if groups is None else await asyncio.to_thread(groups.make, name, limits)
+        try:
+            bounded = replace(command, argv=await asyncio.to_thread(_limited, command, limits, group))
+            child = await self._start(
+                lambda mark: _spawn_read(bounded, mark, output, types_end=not has_person), group, command.stand_ins
+            )
+        except BaseException:
+            if group is not None:
+                group.leave()
+            raise
+        self._limit(child, limits)
+        return child
+
+    async def start(self, command: Command, output: Sink, errors: Sink) -> ChildProcess:
+        """Start `command`, and give its two streams to sinks on the event loop's thread.
+
+        The caller must `end` the child, whatever happens. Raises `OSError` when it cannot be started.
+        """
+        spawn: _Spawn = lambda mark: _spawn_piped(command, mark, ChildPipes({1: output, 2: errors}))  # noqa: E731
+        return await self._start(spawn, stand_ins=command.stand_ins)
+
+    async def aclose(self) -> None:
+        """End every command, and everything any of them ever started that still lives."""
+        await unhurried(self._close())
+
+    async def _see_through(
+        self, starting: "asyncio.Task[ChildProcess]", capture: OutputCapture, timeout_s: float | None
+    ) -> ProcessOutcome:
+        child = await starting
+        begun = self._clock.monotonic()
+        timed_out = not (await child.wait(timeout_s) or child.has_exited)
+        end = await child.end()
+        output = await capture.finish()
+        return ProcessOutcome(
+            exit_code=end.exit_code,
+            duration_s=self._clock.monotonic() - begun,
+            timed_out=timed_out,
+            ended=end.ended,
+            survivors=end.survivors,
+            head=output.head,
+            tail=output.tail,
+            total_bytes=output.total_bytes,
+            total_lines=output.total_lines,
+            spool_path=output.spool_path,
+            spooled_bytes=output.spooled_bytes,
+            spool_error=output.spool_error,
+            excess=end.excess,
+        )
+
+    def _limit(self, child: ChildProcess, limits: CommandLimits) -> None:
+        loop = asyncio.get_running_loop()
+
+        def ended(excess: str) -> None:
+            with suppress(RuntimeError):  # the event loop is closed, so no task waits for the reason
+                loop.call_soon_threadsafe(child.end_for_excess, excess)
+
+        self._watch_over.add(child.pid, child.new_tree(), limits, ended)
+        child.when_gone(lambda gone: self._watch_over.remove(gone.pid))
+
+    async def _start(
+        self, spawn: _Spawn, group: CommandGroup | None = None, stand_ins: Sequence[Path] = ()
+    ) -> ChildProcess:
+        starting = asyncio.create_task(self._watch(spawn, group, stand_ins))
+        try:
+            return await asyncio.shield(starting)
+        except asyncio.CancelledError:
+            await unhurried(_end_when_started(starting))
+            raise
+
+    async def _watch(self, spawn: _Spawn, group: CommandGroup | None, stand_ins: Sequence[Path]) -> ChildProcess:
+        await self._prepare()
+        self._started += 1
+        mark = f"{self._mark}.{self._started}"
+        held = ExitStack()
+        try:
+            if stand_ins:
+                await asyncio.to_thread(held.enter_context, holding(stand_ins))
+            pipes, transport = await spawn(mark)
+        except BaseException:
+            held.close()
+            raise
+        child = ChildProcess(
+            self._clock,
+            grace_s=self._grace_s,
+            mark=mark,
+            group=group,
+            pipes=pipes,
+            transport=transport,
+            let_go=held.close if stand_ins else None,
+        )
+        self._children.add(child)
+        child.when_gone(self._children.discard)
+        return child
+
+    async def _prepare(self) -> "_LastResort":
+        """Have what ends commands even when we cannot; the first call makes it."""
+        if self._last_resort is None:
+            self._last_resort = asyncio.create_task(asyncio.to_thread(_LastResort.start, self._open_groups, self._mark))
+        return await asyncio.shield(self._last_resort)
+
+    async def _close(self) -> None:
+        await asyncio.gather(*(child.end() for child in self._children))
+        if self._started:
+            await end_all(ProcessTree(self._mark), "tree", clock=self._clock, grace_s=self._grace_s)
+        await asyncio.to_thread(self._watch_over.join)
+        if self._last_resort is not None:
+            last_resort = await self._last_resort
+            self._last_resort = None
+            await asyncio.to_thread(last_resort.close)
+
+
+@dataclass(frozen=True, slots=True)
+class _LastResort:
+    """What ends commands without our doing. All methods block for a moment."""
+
+    groups: CommandGroups | None
+    guard: Guard | None
+
+    @classmethod
+    def start(cls, open_groups: Callable[[str], CommandGroups | None], mark: str) -> "_LastResort":
+        groups = open_groups(mark)
+        return cls(groups, Guard.start(mark, groups and groups.folder))
+
+    def close(self) -> None:
+        if self.groups is not None:
+            self.groups.close()
+        if self.guard is not None:
+            self.guard.close()
+
+
+def _limited(command: Command, limits: CommandLimits, group: CommandGroup | None) -> tuple[str, ...]:
+    entering = ":" if group is None else group.entering
+    return limited(command.argv, command.cwd, command.environ, limits, entering=entering)
+
+
+def _ask_to_end(started: "asyncio.Task[ChildProcess]") -> None:
+    if not started.cancelled() and started.exception() is None:
+        started.result().ask_to_end()
+
+
+async def _end_when_started(starting: "asyncio.Task[ChildProcess]") -> None:
+    with suppress(OSError):
+        child = await starting
+        await child.end()
+
+
+async def _spawn_read(command: Command, mark: str, output: ThreadSink, *, types_end: bool) -> _Spawned:
+    """Start `command` with one pipe, or a terminal, for all that it prints."""
+    with ExitStack() as ours:
+        if command.tty:
+            terminal = await asyncio.to_thread(Terminal.open)
+            theirs, stdin = terminal.theirs, terminal.theirs
+            ours.callback(os.close, theirs)
+            typed = typed_lines(command.stdin) if types_end else None
+            reader = OutputReader(terminal.ours, output, typed=typed, unread_bytes=terminal.unread_bytes)
+            argv = terminal.launching(command.argv)
+        else:
+            stdin, argv = await _stdin(command, ours), command.argv
+            reading, theirs = open_pipe()
+            ours.callback(os.close, theirs)
+            reader = OutputReader(reading, output)
+        try:
+            pipes = ChildPipes({}, reader)
+            transport = await _spawn(command, argv, mark, pipes, stdin=stdin, stdout=theirs, stderr=theirs)
+        except BaseException:
+            reader.close()
+            raise
+    give_way(transport)
+    reader.start()
+    return pipes, transport
+
+
+async def _spawn_piped(command: Command, mark: str, pipes: ChildPipes) -> _Spawned:
+    """Start `command` with a pipe of the event loop's for each stream."""
+    with ExitStack() as ours:
+        stdin = await _stdin(command, ours)
+        pipe = subprocess.PIPE
+        transport = await _spawn(command, command.argv, mark, pipes, stdin=stdin, stdout=pipe, stderr=pipe)
+    return pipes, transport
+
+
+async def _spawn(
+    command: Command, argv: tuple[str, ...], mark: str, pipes: ChildPipes, *, stdin: int, stdout: int, stderr: int
+) -> asyncio.SubprocessTransport:
+    transport, _ = await asyncio.get_running_loop().subprocess_exec(
+        lambda: pipes,
+        *argv,
+        stdin=stdin,
+        stdout=stdout,
+        stderr=stderr,
+        cwd=command.cwd,
+        env={**command.environ, MARK_VARIABLE: mark},
+        **_own_session(),
+    )
+    return transport
+
+
+async def _stdin(command: Command, ours: ExitStack) -> int:
+    """Return a descriptor of what `command` reads; `ours` closes it once the child has its own."""
+    if command.stdin is None:
+        return subprocess.DEVNULL
+    return ours.enter_context(await asyncio.to_thread(_stdin_file, command.stdin)).fileno()
+
+
+def _own_session() -> dict[str, Any]:
+    if sys.platform == "win32":
+        return {"creationflags": subprocess.CREATE_NEW_PROCESS_GROUP | subprocess.CREATE_NO_WINDOW}
+    return {"start_new_session": True}
+
+
+def _stdin_file(text: str) -> IO[bytes]:
+    """Return `text` as an unnamed file: unlike a pipe it needs no writer while the command runs."""
+    file = tempfile.TemporaryFile()  # noqa: SIM115 -- the caller closes it once the child has its own descriptor
+    file.write(text.encode("utf-8", "replace"))
+    file.seek(0)
+    return file

@@ -1,0 +1,174 @@
+"""A process that runs a module of ours and answers over its standard streams: what needs an interpreter of its own.
+
+Python code holds the interpreter lock, so it neither gets quicker in a second thread nor leaves the window's thread in
+peace. The process ends when its input does, so it never outlives its caller. A message is a pickled object, and
+perhaps contents after it, each with its length before it. Both ends are our own.
+"""
+
+import os
+import pickle
+import signal
+import struct
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Generator
+from contextlib import contextmanager, suppress
+from typing import IO, Final
+
+from desktop_agent.core.system.child_environment import child_environment
+
+_LENGTH: Final = struct.Struct(">q")
+_ABSENT: Final = -1
+_LOOK_EVERY_S: Final = 0.05
+_GREETING: Final = b"\0desktop-agent answers\0"
+"""Comes before the first answer. What a user's `sitecustomize` prints while Python starts comes before that."""
+_MOST_NOISE_BYTES: Final = 2**20
+
+NO_WINDOW: Final[int] = subprocess.CREATE_NO_WINDOW if sys.platform == "win32" else 0
+"""Creation flags of a process without a window."""
+
+
+class WorkerDiedError(Exception):
+    """The process ended before it had answered, or sent what is no answer. It is of no use any more."""
+
+
+class WorkerProcess:
+    """The process, seen from the one that asks. `send` and `receive` block: they are for one thread at a time.
+
+    `kill` and `end` are for any thread; who waits for an answer then gets `WorkerDiedError`.
+    """
+
+    def __init__(self, module: str) -> None:
+        """Start `module`, which calls `serve`. Raises `OSError` when there can be no more processes."""
+        self._process = subprocess.Popen(  # noqa: S603 - our own module
+            module_command(module),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            env=child_environment(os.environ),
+            creationflags=NO_WINDOW,
+        )
+        assert self._process.stdin
+        assert self._process.stdout
+        self._requests, self._answers = self._process.stdin, self._process.stdout
+        self._has_greeted = False
+
+    @property
+    def pid(self) -> int:
+        """Its number."""
+        return self._process.pid
+
+    def send(self, message: object, *contents: bytes | None) -> None:
+        """Send a request. Raises `WorkerDiedError`."""
+        try:
+            write_message(self._requests, message, *contents)
+        except (OSError, ValueError) as error:  # ValueError: the pipe was closed by `end`
+            raise WorkerDiedError from error
+
+    def receive(self) -> object:
+        """Return the next message of an answer. Raises `WorkerDiedError`."""
+        try:
+            if not self._has_greeted:
+                _skip_to_greeting(self._answers)
+                self._has_greeted = True
+            return read_message(self._answers)
+        except Exception as error:  # what it sent may be anything but an answer
+            raise WorkerDiedError from error
+
+    @contextmanager
+    def limited(self, time_limit_s: float, stop: threading.Event | None = None) -> Generator[None]:
+        """Kill the process when what is done in here takes longer, or soon after `stop` is set.
+
+        It may be a thread or a process that does not move at all, so nothing is asked of it.
+        """
+        done = threading.Event()
+        watcher = threading.Thread(
+            target=self._watch, args=(done, time_limit_s, stop), name="worker limit", daemon=True
+        )
+        watcher.start()
+        try:
+            yield
+        finally:
+            done.set()
+            watcher.join()
+
+    def kill(self) -> None:
+        """Let it end at once, whatever it does."""
+        self._process.kill()
+
+    def end(self) -> None:
+        """End it, and return when nothing of it is left."""
+        self._process.kill()
+        self._process.wait()
+        for pipe in (self._requests, self._answers):
+            with suppress(OSError):  # what could not be written is no loss
+                pipe.close()
+
+    def _watch(self, done: threading.Event, time_limit_s: float, stop: threading.Event | None) -> None:
+        until = time.monotonic() + time_limit_s
+        while not done.wait(_LOOK_EVERY_S):
+            if time.monotonic() > until or (stop is not None and stop.is_set()):
+                self.kill()
+                return
+
+
+def module_command(module: str, *arguments: str) -> list[str]:
+    """Return the command that runs one of our modules."""
+    # -P: nothing is imported from the current folder, which may be the user's workspace.
+    return [sys.executable, "-P", "-m", module, *arguments]
+
+
+def ignore_interrupts() -> None:
+    """In a process of our own: leave Ctrl+C in the terminal to the process that started us."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def serve(answer: Callable[[IO[bytes], IO[bytes]], None]) -> None:
+    """In the process: let `answer` read a request and write what answers it, again and again until the input ends."""
+    ignore_interrupts()
+    requests, answers = sys.stdin.buffer, os.fdopen(os.dup(sys.stdout.fileno()), "wb")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())  # whatever prints does not print into an answer
+    with suppress(EOFError, BrokenPipeError):
+        answers.write(_GREETING)
+        answers.flush()
+        while True:
+            answer(requests, answers)
+
+
+def _skip_to_greeting(answers: IO[bytes]) -> None:
+    read = b""
+    while not read.endswith(_GREETING):
+        byte = answers.read(1)
+        if not byte or len(read) > _MOST_NOISE_BYTES:
+            raise EOFError
+        read += byte
+
+
+def write_message(file: IO[bytes], message: object, *contents: bytes | None) -> None:
+    """Write a message, and contents after it."""
+    for part in (pickle.dumps(message), *contents):
+        file.write(_LENGTH.pack(_ABSENT if part is None else len(part)))
+        if part:
+            file.write(part)
+    file.flush()
+
+
+def read_message(file: IO[bytes]) -> object:
+    """Return the next message. Raises `EOFError` when the other end is gone."""
+    return pickle.loads(read_content(file) or b"")  # noqa: S301 - from our own process
+
+
+def read_content(file: IO[bytes]) -> bytes | None:
+    """Return the next content after a message. Raises `EOFError` when the other end is gone."""
+    start = file.read(_LENGTH.size)
+    if len(start) < _LENGTH.size:
+        raise EOFError
+    (size,) = _LENGTH.unpack(start)
+    if size == _ABSENT:
+        return None
+    content = file.read(size)
+    if len(content) < size:
+        raise EOFError
+    return content

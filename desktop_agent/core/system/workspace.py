@@ -1,0 +1,278 @@
+"""The folder a session works in: what is in it, read without ever raising for one bad entry.
+
+Everything here is synchronous and meant for a thread. A thread shares the interpreter with the window, so nothing in
+here is one long call into C: a window waits at most a few milliseconds for its turn.
+"""
+
+import heapq
+import os
+import re
+import weakref
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+
+from desktop_agent.core.base.errors import WorkspaceError
+
+if TYPE_CHECKING:  # the window imports this module before its first paint; gitrepo brings asyncio with it
+    from desktop_agent.core.system.gitrepo import FileState, FileStatus
+
+FolderMark = Literal["conflicted", "modified", "added"]
+"""What a folder is marked with because of what is below it, strongest first."""
+
+MAX_LISTED_FILES: Final = 200_000
+
+_NEVER_SHOWN: Final = frozenset({".git", ".hg", ".svn", ".DS_Store"})
+"""Version control's own folders and a file manager's litter: no user edits them by hand, and a click would not help."""
+
+_COVER: Final = ".desktop-agent"
+"""Shown as soon as something is in it."""
+
+_SORTED_AT_ONCE: Final = 2_048
+
+
+class Listing(NamedTuple):
+    """What a folder holds, by name and in natural order; and what went wrong while reading it, if anything.
+
+    Plain strings, because there may be 100,000 of them: the garbage collector never looks at a string.
+    """
+
+    folders: list[str]
+    """What can be opened as a folder: folders, and links to folders."""
+    files: list[str]
+    links: frozenset[str] = frozenset()
+    """Which of both are symbolic links."""
+    problem: str = ""
+
+
+def check_workspace(path: Path) -> None:
+    """Raise `WorkspaceError` unless `path` is a folder that can be read."""
+    try:
+        with os.scandir(path):
+            return
+    except FileNotFoundError as error:
+        raise WorkspaceError(f"The folder {path} does not exist.", hint="Choose another folder.") from error
+    except NotADirectoryError as error:
+        raise WorkspaceError(f"{path} is a file, not a folder.", hint="Choose the folder it is in.") from error
+    except PermissionError as error:
+        raise WorkspaceError(
+            f"The folder {path} cannot be read.", hint="Change its permissions, or choose another folder."
+        ) from error
+    except OSError as error:
+        raise WorkspaceError(
+            f"The folder {path} cannot be read.", hint="Choose another folder.", detail=str(error)
+        ) from error
+
+
+_SYSTEM: Final = frozenset(
+    f"/{name}"
+    for name in (
+        *("bin", "boot", "dev", "etc", "lib", "lib32", "lib64", "proc", "run", "sbin", "sys", "usr", "var"),
+        *("Applications", "Library", "System", "private/etc", "private/var", "Windows", "Program Files"),
+    )
+)
+_OPEN_TO_ALL: Final = ("/var/tmp", "/var/folders", "/private/var/folders", "/var/www")  # noqa: S108  # only compared
+_SHARED: Final = frozenset({"/home", "/media", "/mnt", "/opt", "/private", "/srv", "/tmp", "/Users", "/Volumes"})  # noqa: S108
+
+
+def why_too_wide(folder: Path, home: Path) -> str:
+    """Say what makes a folder more than a project, so that only the user may choose it; empty for other folders.
+
+    Both are resolved. It is for folders that a file names which another user may have written.
+    """
+    if folder.parent == folder:
+        return "is a whole file system"
+    if home.is_relative_to(folder):
+        return "is the home folder" if folder == home else "has the home folder in it"
+    if folder.is_relative_to(home) and folder.relative_to(home).parts[0].startswith("."):
+        return "is a hidden folder of the home, where programs keep settings and keys"
+    places = {str(place) for place in (folder, *folder.parents)}
+    if places & _SYSTEM and not any(place in places and place != str(folder) for place in _OPEN_TO_ALL):
+        return "belongs to the system"
+    return "is shared by many programs or users" if str(folder) in {*_SHARED, *_OPEN_TO_ALL} else ""
+
+
+class HeldWorkspace:
+    """The folder that a session was opened on, known by what it is and not only by its path.
+
+    A descriptor keeps it open: a new folder in its place cannot get the same inode. All of it blocks.
+    """
+
+    def __init__(self, root: Path) -> None:
+        """Hold the folder at `root`, which is resolved; one that is missing is held when it is first seen."""
+        self.root = root
+        self._release: weakref.finalize[[int], HeldWorkspace] | None = None
+        self._identity: tuple[int, int] | None = None
+        self._has_refused = False
+        self._hold()
+
+    @property
+    def identity(self) -> tuple[int, int] | None:
+        """Device and inode of the folder; None while it has not been seen."""
+        return self._identity
+
+    def check(self) -> None:
+        """Raise `WorkspaceError` unless `root` is a folder that can be read, and still the one that was opened."""
+        self._has_refused = True  # unless it gets to the end
+        check_workspace(self.root)
+        if self._identity is None:
+            self._hold()
+        try:
+            status = self.root.lstat()
+        except OSError:
+            status = None
+        if status is None or (status.st_dev, status.st_ino) != self._identity:
+            raise WorkspaceError(
+                f"The folder {self.root} was moved away or replaced while this conversation had it open.",
+                hint="Nothing was done there. Put the folder back, or send another message to go on in the folder that "
+                "is there now.",
+            )
+        self._has_refused = False
+
+    def accept(self) -> None:
+        """Take the folder that is there now, if `check` refused it: the user has read that and goes on."""
+        if self._has_refused:
+            self.close()
+            self._identity = None
+            self._hold()
+
+    def close(self) -> None:
+        """Let go of the folder."""
+        if self._release is not None:
+            self._release()
+
+    def _hold(self) -> None:
+        flags = os.O_RDONLY | getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_NOFOLLOW", 0)
+        try:
+            if os.name == "nt":  # a folder cannot be opened there, and one that is in use not be replaced
+                status = os.lstat(self.root)
+            else:
+                handle = os.open(self.root, getattr(os, "O_PATH", 0) | flags)
+                self._release = weakref.finalize(self, os.close, handle)
+                status = os.fstat(handle)
+        except OSError:
+            return  # `check` says why it cannot be used
+        self._identity = (status.st_dev, status.st_ino)
+
+
+def current_folder() -> Path:
+    """Return the folder this process was started in. Raises `WorkspaceError` when it is gone."""
+    try:
+        return Path.cwd()
+    except OSError as error:
+        raise WorkspaceError(
+            "The folder this was started in is gone.", hint="Start in another folder, or name one.", detail=str(error)
+        ) from error
+
+
+def usable_workspace(path: Path) -> Path:
+    """Return the real path of a folder to work in. Raises `WorkspaceError` when it is none."""
+    root = path.expanduser().resolve()
+    check_workspace(root)
+    return root
+
+
+def scan_directory(path: Path) -> Listing:
+    """Return what is directly in `path`. Never raises: a folder that cannot be read is a listing with a `problem`."""
+    folders: list[str] = []
+    files: list[str] = []
+    links: set[str] = set()
+    problem = ""
+    try:
+        with os.scandir(path) as found:
+            for entry in found:
+                if entry.name not in _NEVER_SHOWN and not _is_cover(entry):
+                    is_folder, is_link = _kind(entry)
+                    (folders if is_folder else files).append(natural_key(entry.name))
+                    if is_link:
+                        links.add(entry.name)
+    except OSError as error:
+        problem = error.strerror or str(error)
+    return Listing(_names_in_order(folders), _names_in_order(files), frozenset(links), problem)
+
+
+def _is_cover(entry: os.DirEntry[str]) -> bool:
+    """Whether this stands there only while a command runs: the sandbox covers what must not be made with it."""
+    if entry.name != _COVER or not entry.is_dir(follow_symlinks=False):
+        return False
+    with os.scandir(entry.path) as found:
+        return next(found, None) is None
+
+
+def walk_files(path: Path, limit: int = MAX_LISTED_FILES) -> tuple[list[str], bool]:
+    """Return the files below `path`, relative and with `/`, and whether these are all. For folders without git.
+
+    Breadth first, so what a limit cuts off is what lies deepest. Links to folders are not followed.
+    """
+    found: list[str] = []
+    waiting = [""]
+    for folder in waiting:
+        listing = scan_directory(path / folder)
+        found.extend(f"{folder}{name}" for name in listing.files)
+        if len(found) > limit:
+            return found[:limit], False
+        waiting.extend(f"{folder}{name}/" for name in listing.folders if name not in listing.links)
+    return found, True
+
+
+def roll_up(files: "Mapping[str, FileStatus]") -> dict[str, FolderMark]:
+    """Return the mark of every folder that has a changed file below it, the strongest winning."""
+    marks: dict[str, FolderMark] = {}
+    for path, status in files.items():
+        mark = _MARK_OF.get(status.state)
+        if mark is None:
+            continue
+        for folder in _parents(path):
+            known = marks.get(folder)
+            if known is not None and _STRENGTH[known] >= _STRENGTH[mark]:
+                break  # whatever is above carries at least this mark already
+            marks[folder] = mark
+    return marks
+
+
+_MARK_OF: "Final[Mapping[FileState, FolderMark]]" = {
+    "conflicted": "conflicted",
+    "modified": "modified",
+    "deleted": "modified",
+    "renamed": "modified",
+    "added": "added",
+    "untracked": "added",
+}
+_STRENGTH: Final[Mapping[FolderMark, int]] = {"added": 1, "modified": 2, "conflicted": 3}
+
+
+def _parents(path: str) -> Iterator[str]:
+    end = path.rfind("/")
+    while end > 0:
+        yield path[:end]
+        end = path.rfind("/", 0, end)
+
+
+def _kind(entry: os.DirEntry[str]) -> tuple[bool, bool]:
+    """Return whether an entry can be opened as a folder, and whether it is a link."""
+    try:
+        return entry.is_dir(), entry.is_symlink()
+    except OSError:  # a link in a circle, or one that may not be followed
+        return False, True
+
+
+_DIGITS: Final = re.compile(r"\d+")
+
+
+def natural_key(name: str) -> str:
+    """Return what to sort `name` by, so that `page2` comes before `page10` and case does not matter.
+
+    It ends in a NUL and the name, so names that differ only in case or leading zeros still have one order.
+    """
+    return f"{_DIGITS.sub(_longer_is_larger, name.casefold())}\0{name}"
+
+
+def _longer_is_larger(digits: re.Match[str]) -> str:
+    number = digits[0].lstrip("0")
+    return f"{len(number):03d}{number}"
+
+
+def _names_in_order(keys: list[str]) -> list[str]:
+    # Sorting 100,000 names is one call that holds the interpreter for 100 ms; sorted pieces, merged in Python, let go.
+    pieces = [sorted(keys[start : start + _SORTED_AT_ONCE]) for start in range(0, len(keys), _SORTED_AT_ONCE)]
+    return [key.rpartition("\0")[2] for key in heapq.merge(*pieces)]

@@ -1,0 +1,511 @@
+"""The process runner, on real processes."""
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import tracemalloc
+from collections.abc import AsyncIterator, Iterator
+from itertools import pairwise
+from pathlib import Path
+
+import psutil
+import pytest
+
+from desktop_agent.core.base.clock import SystemClock
+from desktop_agent.core.system.processes.limits import CommandLimits
+from desktop_agent.core.system.processes.output import (
+    KEPT_BYTES,
+    LIVE_INTERVAL_S,
+    LIVE_LIMIT_BYTES,
+    SPOOL_LIMIT_BYTES,
+    OutputCapture,
+)
+from desktop_agent.core.system.processes.priority import NICENESS
+from desktop_agent.core.system.processes.runner import Command, ProcessOutcome, ProcessRunner
+from tests.core.printed import Printed
+from tests.core.stubborn import is_alive
+from tests.loop_time import LoopTime
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="the commands are shell commands")
+
+
+@pytest.fixture
+async def runner() -> AsyncIterator[ProcessRunner]:
+    runner = ProcessRunner(SystemClock(), grace_s=0.3)
+    yield runner
+    await runner.aclose()
+
+
+def shell(script: str, folder: Path, **environ: str) -> Command:
+    return Command(argv=("/bin/bash", "-c", script), cwd=folder, environ={**os.environ, **environ})
+
+
+class Reports:
+    """A named pipe, `report` in the command's folder, on which commands report process ids."""
+
+    def __init__(self, folder: Path) -> None:
+        os.mkfifo(folder / "report")
+        self._end = os.open(folder / "report", os.O_RDWR)
+        self._text = ""
+
+    async def pids(self, count: int) -> list[int]:
+        """Return the first `count` process ids, as soon as they are there."""
+        while self._text.count("\n") < count:
+            self._text += (await asyncio.to_thread(os.read, self._end, 4096)).decode()
+        return [int(line) for line in self._text.splitlines()[:count]]
+
+    def close(self) -> None:
+        os.close(self._end)
+
+
+@pytest.fixture
+def reports(tmp_path: Path) -> Iterator[Reports]:
+    reports = Reports(tmp_path)
+    yield reports
+    reports.close()
+
+
+def _lines(file: Path) -> list[str]:
+    return file.read_text().splitlines() if file.exists() else []
+
+
+def living(pids: list[int]) -> list[int]:
+    return [pid for pid in pids if is_alive(pid)]
+
+
+# --- limits -----------------------------------------------------------------------------------------------------------
+
+
+async def test_a_command_with_too_many_processes_is_stopped_and_says_why(tmp_path: Path) -> None:
+    runner = ProcessRunner(SystemClock(), limits=lambda: CommandLimits(max_processes=16))
+    script = "for n in $(seq 40); do sleep 300 & echo $!; done; wait"
+    async with asyncio.timeout(30):
+        outcome = await runner.run(shell(script, tmp_path))
+    await runner.aclose()
+    assert outcome.excess == "it ran more than 16 processes at once"
+    assert living([int(line) for line in outcome.head.split()]) == []
+
+
+async def test_a_detached_crowd_counts_too(tmp_path: Path) -> None:
+    runner = ProcessRunner(SystemClock(), limits=lambda: CommandLimits(max_processes=16))
+    script = "for n in $(seq 40); do setsid -f sleep 300; done; sleep 300"
+    async with asyncio.timeout(30):
+        outcome = await runner.run(shell(script, tmp_path))
+    await runner.aclose()
+    assert (outcome.excess, outcome.survivors) == ("it ran more than 16 processes at once", {})
+
+
+async def test_a_command_that_holds_too_much_memory_is_stopped_and_says_why(tmp_path: Path) -> None:
+    runner = ProcessRunner(SystemClock(), limits=lambda: CommandLimits(max_memory_bytes=200 * 2**20))
+    script = "x=$(head -c 400000000 /dev/zero | tr '\\0' x); sleep 300"
+    async with asyncio.timeout(30):
+        outcome = await runner.run(shell(script, tmp_path))
+    await runner.aclose()
+    assert outcome.excess == "it held more than 0.2 GiB of memory"
+
+
+async def test_a_process_opens_no_more_files_than_it_may(tmp_path: Path) -> None:
+    runner = ProcessRunner(SystemClock(), limits=lambda: CommandLimits(max_open_files=100))
+    outcome = await runner.run(shell("ulimit -Hn; ulimit -Sn; cat /proc/self/oom_score_adj", tmp_path))
+    await runner.aclose()
+    assert outcome.head == "100\n100\n500\n"
+
+
+# --- plain runs -------------------------------------------------------------------------------------------------------
+
+
+async def test_output_and_errors_come_interleaved_as_written(runner: ProcessRunner, tmp_path: Path) -> None:
+    """Z-46: the streams are not concatenated one after the other."""
+    outcome = await runner.run(shell("echo one; echo two >&2; echo three; exit 3", tmp_path))
+    assert outcome.head == "one\ntwo\nthree\n"
+    assert (outcome.exit_code, outcome.timed_out, outcome.tail) == (3, False, "")
+    assert (outcome.total_bytes, outcome.total_lines, outcome.spool_path) == (14, 3, None)
+    assert outcome.duration_s >= 0
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no such priority there")
+async def test_a_command_gives_way_to_the_window(runner: ProcessRunner, tmp_path: Path) -> None:
+    behind = min(os.getpriority(os.PRIO_PROCESS, 0) + NICENESS, 19)
+    outcome = await runner.run(shell(f"until [ $(nice) = {behind} ]; do :; done; echo behind", tmp_path), timeout_s=30)
+    assert outcome.head == "behind\n"
+
+
+@pytest.mark.skipif(not Path("/proc/self/autogroup").exists(), reason="no sharing among sessions")
+async def test_the_session_of_a_command_gives_way_too(runner: ProcessRunner, tmp_path: Path) -> None:
+    waiting = f"until grep -q 'nice {NICENESS}$' /proc/self/autogroup; do :; done; echo behind"
+    commands = [runner.run(shell(waiting, tmp_path), timeout_s=30) for _ in range(2)]
+    assert {outcome.head for outcome in await asyncio.gather(*commands)} == {"behind\n"}
+
+
+async def test_a_command_reads_the_given_text_and_nothing_otherwise(runner: ProcessRunner, tmp_path: Path) -> None:
+    given = Command(argv=("cat", "/dev/stdin"), cwd=tmp_path, environ=os.environ, stdin="grüße\n")
+    assert (await runner.run(given)).head == "grüße\n"
+    assert (await runner.run(shell("cat; echo end", tmp_path))).head == "end\n"
+
+
+async def test_a_command_that_ignores_a_large_input_still_ends(runner: ProcessRunner, tmp_path: Path) -> None:
+    command = Command(argv=("true",), cwd=tmp_path, environ=os.environ, stdin="x" * 5_000_000)
+    assert (await runner.run(command)).exit_code == 0
+
+
+async def test_folder_and_environment_are_the_given_ones(runner: ProcessRunner, tmp_path: Path) -> None:
+    command = Command(argv=("/bin/sh", "-c", "pwd; echo $A-$HOME"), cwd=tmp_path, environ={"A": "1"})
+    assert (await runner.run(command)).head == f"{tmp_path}\n1-\n"
+
+
+async def test_a_missing_program_or_folder_is_an_os_error(runner: ProcessRunner, tmp_path: Path) -> None:
+    with pytest.raises(FileNotFoundError):
+        await runner.run(Command(argv=("no-such-program-anywhere",), cwd=tmp_path, environ=os.environ))
+    with pytest.raises(FileNotFoundError):
+        await runner.run(shell("true", tmp_path / "missing"))
+
+
+async def test_a_signal_counts_as_shells_count_it(runner: ProcessRunner, tmp_path: Path) -> None:
+    assert (await runner.run(shell("kill -KILL $$", tmp_path))).exit_code == 128 + signal.SIGKILL
+
+
+# --- timeouts, cancelling, left-overs ---------------------------------------------------------------------------------
+
+
+async def timed_out_after(printed: str, runner: ProcessRunner, command: Command) -> ProcessOutcome:
+    """Run a command whose time is over as soon as it has printed something."""
+    time, output = LoopTime(), Printed(printed)
+    task = asyncio.create_task(runner.run(command, timeout_s=600, on_text=output.take))
+    await output.wait()
+    await time.let_pass(600)
+    return await task
+
+
+async def test_a_timeout_keeps_what_was_printed(runner: ProcessRunner, tmp_path: Path) -> None:
+    """Z-45."""
+    outcome = await timed_out_after("before\n", runner, shell("echo before; sleep 100", tmp_path))
+    assert outcome.timed_out
+    assert outcome.head == "before\n"
+    assert outcome.exit_code == 128 + signal.SIGTERM
+
+
+async def test_last_words_after_a_timeout_are_kept(tmp_path: Path) -> None:
+    runner = ProcessRunner(SystemClock(), grace_s=30)
+    script = "trap 'echo goodbye; exit 7' TERM; echo hello; while :; do sleep 0.01; done"
+    outcome = await timed_out_after("hello\n", runner, shell(script, tmp_path))
+    assert outcome.head.startswith("hello\n")
+    assert outcome.head.endswith("goodbye\n")
+    assert (outcome.timed_out, outcome.exit_code) == (True, 7)
+    await runner.aclose()
+
+
+TREE = """
+sleep 100 & echo $! > report
+(trap '' TERM; sleep 100 & wait; sleep 100) & echo $! > report
+setsid sleep 100 & echo $! > report
+setsid bash -c 'setsid sleep 100 > /dev/null 2>&1 < /dev/null & echo $! > report'
+env -i setsid sleep 100 & echo $! > report
+echo $$ > report
+wait
+"""
+
+
+async def test_a_timeout_ends_the_whole_tree(runner: ProcessRunner, tmp_path: Path, reports: Reports) -> None:
+    """Z-46: grandchildren, TERM-ignoring ones, new sessions and orphans do not live on."""
+    time = LoopTime()
+    task = asyncio.create_task(runner.run(shell(TREE, tmp_path), timeout_s=600))
+    processes = await reports.pids(6)
+    assert len(living(processes)) == 6
+    await time.let_pass(600)
+    outcome = await task
+    assert living(processes) == []
+    assert outcome.timed_out
+    assert outcome.survivors == {}
+
+
+async def test_cancelling_ends_the_whole_tree_before_it_returns(
+    runner: ProcessRunner, tmp_path: Path, reports: Reports
+) -> None:
+    """Z-44: stopping a command stops what runs, not only what is queued."""
+    task = asyncio.create_task(runner.run(shell(TREE, tmp_path)))
+    processes = await reports.pids(6)
+    assert len(living(processes)) == 6
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert living(processes) == []
+
+
+async def test_cancelling_twice_does_not_leave_anything_behind(
+    runner: ProcessRunner, tmp_path: Path, reports: Reports
+) -> None:
+    script = "trap '' TERM; echo $$ > report; while :; do sleep 0.01; done"
+    task = asyncio.create_task(runner.run(shell(script, tmp_path)))
+    processes = await reports.pids(1)
+    task.cancel()
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert living(processes) == []
+
+
+async def test_cancelling_while_a_command_starts_leaves_nothing_behind(runner: ProcessRunner, tmp_path: Path) -> None:
+    for turns in range(12):
+        task = asyncio.create_task(runner.run(shell("echo $$ >> pids; exec sleep 100", tmp_path)))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+    assert living([int(line) for line in await asyncio.to_thread(_lines, tmp_path / "pids")]) == []
+
+
+async def test_a_command_that_is_cancelled_while_it_starts_says_how_it_ended(
+    runner: ProcessRunner, tmp_path: Path
+) -> None:
+    """It may have printed by then, and what it printed is neither lost nor left open."""
+    for turns in range(1, 13):
+        outcomes: list[ProcessOutcome] = []
+        running = runner.run(shell("echo hello; sleep 100", tmp_path), on_cancelled=outcomes.append)
+        task = asyncio.create_task(running)
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        [outcome] = outcomes
+        assert outcome.head in ("", "hello\n")
+        assert not outcome.survivors
+
+
+async def test_a_command_that_cannot_start_is_only_cancelled(runner: ProcessRunner, tmp_path: Path) -> None:
+    command = Command(argv=(str(tmp_path / "nothing"),), cwd=tmp_path, environ={})
+    task = asyncio.create_task(runner.run(command))
+    await asyncio.sleep(0)
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+
+
+async def test_cancelling_during_output_leaves_no_file(runner: ProcessRunner, tmp_path: Path, reports: Reports) -> None:
+    seen = asyncio.Event()
+    spool = tmp_path / "spool"
+    command = shell("echo $$ > report; exec yes", tmp_path)
+    task = asyncio.create_task(runner.run(command, spool_folder=spool, on_text=lambda _: seen.set()))
+    await seen.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert living(await reports.pids(1)) == []
+    assert await asyncio.to_thread(lambda: list(spool.glob("*"))) == []
+
+
+async def test_a_grandchild_that_holds_the_pipe_does_not_hang_the_call(
+    runner: ProcessRunner, tmp_path: Path, reports: Reports
+) -> None:
+    outcome = await runner.run(shell("sleep 100 & echo $! > report; echo done", tmp_path))
+    assert outcome.head == "done\n"
+    assert outcome.ended == dict.fromkeys(await reports.pids(1), "sleep")
+    assert (outcome.exit_code, outcome.timed_out) == (0, False)
+
+
+async def test_a_grandchild_that_prints_for_ever_does_not_hang_the_call(runner: ProcessRunner, tmp_path: Path) -> None:
+    outcome = await runner.run(shell("yes & exit 0", tmp_path))
+    assert list(outcome.ended.values()) == ["yes"]
+    assert outcome.exit_code == 0
+
+
+async def test_all_output_is_read_although_a_grandchild_holds_the_pipe(runner: ProcessRunner, tmp_path: Path) -> None:
+    outcome = await runner.run(shell("sleep 100 & seq 200000", tmp_path))
+    assert outcome.total_lines == 200_000
+    assert outcome.tail.endswith("200000\n")
+
+
+async def test_a_background_child_with_its_own_output_is_ended_too(
+    runner: ProcessRunner, tmp_path: Path, reports: Reports
+) -> None:
+    outcome = await runner.run(shell("sleep 100 > /dev/null 2>&1 & echo $! > report", tmp_path))
+    assert list(outcome.ended) == await reports.pids(1)
+    assert living(list(outcome.ended)) == []
+
+
+async def test_a_daemon_outlives_its_command_but_not_the_application(tmp_path: Path, reports: Reports) -> None:
+    runner = ProcessRunner(SystemClock(), grace_s=0.3)
+    os.mkfifo(tmp_path / "gone")
+    leaving = "echo > gone; echo $$ > report; exec sleep 100"
+    script = f"setsid sh -c '{leaving}' < /dev/null > /dev/null 2>&1 & read _ < gone"
+    outcome = await runner.run(shell(script, tmp_path))
+    daemon = await reports.pids(1)
+    assert outcome.ended == {}
+    assert living(daemon) == daemon
+    await runner.aclose()
+    assert living(daemon) == []
+
+
+async def test_closing_ends_what_still_runs(tmp_path: Path, reports: Reports) -> None:
+    runner = ProcessRunner(SystemClock(), grace_s=0.3)
+    tasks = [asyncio.create_task(runner.run(shell("echo $$ > report; exec sleep 100", tmp_path))) for _ in range(3)]
+    processes = await reports.pids(3)
+    await runner.aclose()
+    assert living(processes) == []
+    assert {(await task).exit_code for task in tasks} == {128 + signal.SIGTERM}
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the guard reads /proc")
+async def test_a_killed_application_leaves_no_process_behind(tmp_path: Path, reports: Reports) -> None:
+    program = textwrap.dedent("""
+        import asyncio, os, pathlib, sys
+        from desktop_agent.core.base.clock import SystemClock
+        from desktop_agent.core.system.processes.runner import Command, ProcessOutcome, ProcessRunner
+        script = "setsid sleep 100 & echo $! > report; echo $$ > report; sleep 100"
+        command = Command(argv=("/bin/bash", "-c", script), cwd=pathlib.Path(sys.argv[1]), environ=os.environ)
+        asyncio.run(ProcessRunner(SystemClock()).run(command))
+    """)
+    application = await asyncio.create_subprocess_exec(sys.executable, "-c", program, tmp_path)
+    processes = [psutil.Process(pid) for pid in await reports.pids(2)]
+    application.kill()
+    await application.wait()
+    await asyncio.to_thread(psutil.wait_procs, processes)
+
+
+# --- much output ------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("spooled", [False, True])
+async def test_200_mb_of_output_need_little_memory(runner: ProcessRunner, tmp_path: Path, *, spooled: bool) -> None:
+    process = psutil.Process()
+    await runner.run(shell("head -c 1000000 /dev/zero", tmp_path), spool_folder=tmp_path / "spool")
+    before = process.memory_info().rss
+    tracemalloc.start()
+    try:
+        outcome = await runner.run(
+            shell("yes | head -c 200000000", tmp_path), spool_folder=tmp_path / "spool" if spooled else None
+        )
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert (outcome.total_bytes, outcome.total_lines) == (200_000_000, 100_000_000)
+    assert len(outcome.head) == KEPT_BYTES
+    assert len(outcome.tail) == KEPT_BYTES
+    assert peak < 16 * 1024 * 1024
+    assert process.memory_info().rss - before < 48 * 1024 * 1024
+    if outcome.spool_path is None:
+        assert not spooled
+        return
+    content = await asyncio.to_thread(outcome.spool_path.read_bytes)
+    mark = b"\n[... 132,825,600 bytes not kept ...]\n"
+    assert outcome.spooled_bytes == SPOOL_LIMIT_BYTES + KEPT_BYTES == len(content) - len(mark)
+    assert content[SPOOL_LIMIT_BYTES:].startswith(mark)
+    assert content.endswith(outcome.tail.encode())
+
+
+async def test_the_loop_runs_on_while_output_pours_in(runner: ProcessRunner, tmp_path: Path) -> None:
+    """A task that only yields gets its turn for about every chunk, because no chunk is larger than one read."""
+    task = asyncio.create_task(runner.run(shell("yes | head -c 50000000", tmp_path), spool_folder=tmp_path))
+    turns = 0
+    while not task.done():
+        await asyncio.sleep(0)
+        turns += 1
+    assert turns > 50_000_000 // (256 * 1024)
+
+
+async def test_the_file_has_the_whole_output(runner: ProcessRunner, tmp_path: Path) -> None:
+    outcome = await runner.run(shell("seq 200000", tmp_path), spool_folder=tmp_path / "deep" / "spool")
+    assert outcome.spool_path is not None
+    expected = "".join(f"{number}\n" for number in range(1, 200_001))
+    assert await asyncio.to_thread(outcome.spool_path.read_text) == expected
+    assert outcome.spooled_bytes == outcome.total_bytes == len(expected)
+    assert outcome.head == expected[:KEPT_BYTES]
+    assert outcome.tail == expected[-KEPT_BYTES:]
+    assert outcome.spool_path.stat().st_mode & 0o777 == 0o600
+
+
+async def test_output_that_memory_holds_makes_no_file(runner: ProcessRunner, tmp_path: Path) -> None:
+    outcome = await runner.run(shell(f"yes | head -c {KEPT_BYTES}", tmp_path), spool_folder=tmp_path / "spool")
+    assert (outcome.spool_path, outcome.tail, len(outcome.head)) == (None, "", KEPT_BYTES)
+    assert not await asyncio.to_thread((tmp_path / "spool").exists)
+
+
+async def test_a_file_that_cannot_be_written_is_said_and_does_not_stop_the_command(
+    runner: ProcessRunner, tmp_path: Path
+) -> None:
+    blocked = tmp_path / "file"
+    await asyncio.to_thread(blocked.write_text, "")
+    outcome = await runner.run(shell("yes | head -c 3000000; exit 4", tmp_path), spool_folder=blocked)
+    assert outcome.exit_code == 4
+    assert outcome.total_bytes == 3_000_000
+    assert outcome.spool_path is None
+    assert "file" in outcome.spool_error
+
+
+async def test_live_text_comes_while_the_command_runs(runner: ProcessRunner, tmp_path: Path) -> None:
+    texts: list[str] = []
+    first = asyncio.Event()
+
+    def take(text: str) -> None:
+        texts.append(text)
+        first.set()
+
+    os.mkfifo(tmp_path / "gate")
+    task = asyncio.create_task(runner.run(shell("echo early; read -r _ < gate; echo late", tmp_path), on_text=take))
+    await first.wait()
+    assert texts == ["early\n"]
+    await asyncio.to_thread((tmp_path / "gate").write_text, "go\n")
+    await task
+    assert "".join(texts) == "early\nlate\n"
+
+
+async def test_live_text_is_limited_in_rate_and_size(runner: ProcessRunner, tmp_path: Path) -> None:
+    texts: list[str] = []
+    moments: list[float] = []
+
+    def take(text: str) -> None:
+        texts.append(text)
+        moments.append(asyncio.get_running_loop().time())
+
+    await runner.run(shell("yes | head -c 50000000", tmp_path), on_text=take)
+    assert all(later - earlier > LIVE_INTERVAL_S * 0.99 for earlier, later in pairwise(moments[:-1])), "but the end"
+    assert max(map(len, texts)) <= LIVE_LIMIT_BYTES + 100
+    assert any("bytes not shown live" in text for text in texts)
+    assert texts[-1].endswith("y\ny\n")
+
+
+async def test_characters_cut_by_a_read_stay_whole(runner: ProcessRunner, tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "gate")
+    texts: list[str] = []
+    seen = asyncio.Event()
+
+    def take(text: str) -> None:
+        texts.append(text)
+        seen.set()
+
+    script = r"printf 'a\xe2\x82'; read -r _ < gate; printf '\xac b\xff c\xe2'"
+    task = asyncio.create_task(runner.run(shell(script, tmp_path), on_text=take))
+    await seen.wait()
+    await asyncio.to_thread((tmp_path / "gate").write_text, "go\n")
+    outcome = await task
+    assert texts[0] == "a"
+    assert "".join(texts) == outcome.head == "a€ b\ufffd c\ufffd"
+
+
+async def test_head_and_tail_begin_and_end_with_whole_characters(tmp_path: Path) -> None:
+    capture = OutputCapture()
+    data = ("a" + "€" * 100_000).encode()
+    for start in range(0, len(data), 1000):
+        capture.feed(data[start : start + 1000])
+    output = await capture.finish()
+    assert output.head == "a" + "€" * ((KEPT_BYTES - 1) // 3)
+    assert set(output.tail) == {"€"}
+    assert KEPT_BYTES - 3 < len(output.tail.encode()) <= KEPT_BYTES
+
+
+async def test_many_commands_run_side_by_side(runner: ProcessRunner, tmp_path: Path) -> None:
+    """Each waits for the next one's file, so none could end if they ran one after the other."""
+    scripts = [f"touch {n}; until [ -e {(n + 1) % 5} ]; do sleep 0.01; done; echo {n}" for n in range(5)]
+    outcomes = await asyncio.gather(*(runner.run(shell(script, tmp_path)) for script in scripts))
+    assert [outcome.head for outcome in outcomes] == [f"{n}\n" for n in range(5)]
+
+
+def test_importing_needs_nothing_of_posix() -> None:
+    """The module must load where there is no `os.killpg`."""
+    program = "import os; del os.killpg, os.getpgid; import desktop_agent.core.system.processes.runner"
+    subprocess.check_call([sys.executable, "-c", program])
