@@ -33,7 +33,6 @@ from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.changes.diff import FileDiff
 from desktop_agent.core.changes.hunk_keys import ReviewHunk, all_keys
 from desktop_agent.core.changes.net import NetChange
-from desktop_agent.core.live_settings import LiveSettings
 from desktop_agent.core.protocol import events, ops
 from desktop_agent.core.protocol.events import Event
 from desktop_agent.core.protocol.model import (
@@ -59,6 +58,7 @@ from desktop_agent.core.providers.base import Provider
 from desktop_agent.core.providers.scripted import Call, Say, ScriptedProvider, in_order
 from desktop_agent.core.session import Session
 from desktop_agent.core.settings import Settings
+from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.store.rules_file import RulesFile
 from desktop_agent.core.tools.access import CallRules
 from desktop_agent.core.tools.builtin import builtin_tools

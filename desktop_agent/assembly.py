@@ -34,6 +34,7 @@ from desktop_agent.core.retries import Retries
 from desktop_agent.core.rulebook import LiveRules, RuleBook
 from desktop_agent.core.session import ProviderSource, Session, SessionParts
 from desktop_agent.core.session_state import SessionState
+from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.sight import Sight, SightParts
 from desktop_agent.core.slash.parts import CommandParts, Services
 from desktop_agent.core.store.blobs import Blobs
@@ -63,7 +64,6 @@ from desktop_agent.core.tools.secret_names import finder_of_secrets
 from desktop_agent.core.tools.spec import AnyTool
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.core.turn import TurnLimits
-from desktop_agent.core.workspace_settings import WorkspaceSettings
 
 
 @dataclass(frozen=True, slots=True)

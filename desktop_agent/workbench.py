@@ -27,8 +27,6 @@ from desktop_agent.core.context.packing import system_prompt
 from desktop_agent.core.context.tokens import Calibration
 from desktop_agent.core.export import ExportForm, Progress, export_session
 from desktop_agent.core.importing import Imported, ImportPlan, import_conversation
-from desktop_agent.core.live_settings import LiveSettings
-from desktop_agent.core.project_trust import ProjectTrust
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import ApprovalPolicy, ModelRef, SandboxMode, SessionPurpose
 from desktop_agent.core.providers.auth.keys import KeyStore, SystemKeyStore
@@ -42,6 +40,9 @@ from desktop_agent.core.session import ProviderSource, Session
 from desktop_agent.core.session_search.index import SessionSearch
 from desktop_agent.core.session_state import SessionState
 from desktop_agent.core.settings import Settings, SettingsProblem
+from desktop_agent.core.settings.live_settings import LiveSettings
+from desktop_agent.core.settings.project_trust import ProjectTrust
+from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.slash.declarations import Declaration
 from desktop_agent.core.slash.live_config import LiveConfig
 from desktop_agent.core.slash.own import declarations_of, read_own_commands
@@ -65,7 +66,6 @@ from desktop_agent.core.tools.secret_names import finder_of_secrets
 from desktop_agent.core.tools.spec import AnyTool
 from desktop_agent.core.transcript import Page, Transcript
 from desktop_agent.core.turn import TurnLimits
-from desktop_agent.core.workspace_settings import WorkspaceSettings
 from desktop_agent.viewing import ViewedSession
 
 

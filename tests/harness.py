@@ -12,7 +12,6 @@ from typing import TypeVar
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.paths import AppPaths
-from desktop_agent.core.live_settings import LiveSettings
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import (
@@ -32,6 +31,7 @@ from desktop_agent.core.providers.base import Provider
 from desktop_agent.core.providers.scripted import Reply, Script, ScriptedProvider, in_order
 from desktop_agent.core.session import ProviderSource, Session
 from desktop_agent.core.settings import Settings
+from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.slash.parts import Services
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.tools.access import CallRules

@@ -10,12 +10,12 @@ from PySide6.QtGui import QDesktopServices
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import AgentError, CredentialsError
 from desktop_agent.core.base.paths import AppPaths
-from desktop_agent.core.live_settings import LiveSettings, SettingChange
 from desktop_agent.core.protocol.model import Rule
 from desktop_agent.core.providers.anthropic import AnthropicProvider
 from desktop_agent.core.providers.auth.keys import KEY_VARIABLES, KeyStore, ResolvedKey, resolve_key
 from desktop_agent.core.providers.auth.patience import beside
-from desktop_agent.core.workspace_settings import WorkspaceSettings
+from desktop_agent.core.settings.live_settings import LiveSettings, SettingChange
+from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.ui.eventloop import TaskSpawner
 from desktop_agent.ui.main_window import MainWindow
 from desktop_agent.ui.mode_pickers import ANTHROPIC_MODELS
@@ -284,6 +284,8 @@ class Setup(QObject):
 
 
 def _begin_file(path: Path) -> None:
-    from desktop_agent.core.settings_file import begin_settings_file  # with a parser of TOML, which takes a while
+    from desktop_agent.core.settings.settings_file import (
+        begin_settings_file,  # with a parser of TOML, which takes a while
+    )
 
     begin_settings_file(path)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from desktop_agent.app.conductor import Conductor
     from desktop_agent.app.desk import Desk
-    from desktop_agent.core.live_settings import LiveSettings
+    from desktop_agent.core.settings.live_settings import LiveSettings
     from desktop_agent.workbench import Workbench
 
 LAYOUT_NAME: Final = "window.ini"
@@ -75,7 +75,7 @@ class Window(QObject):
         from desktop_agent.app.desk import furnish
         from desktop_agent.app.later import LaterDiffs, LaterJudges
         from desktop_agent.app.look import apply_look
-        from desktop_agent.core.live_settings import LiveSettings
+        from desktop_agent.core.settings.live_settings import LiveSettings
         from desktop_agent.ui.eventloop import TaskSpawner
         from desktop_agent.ui.icons import Icons
         from desktop_agent.ui.watchdog import Watchdog

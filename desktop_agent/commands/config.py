@@ -11,8 +11,6 @@ from desktop_agent.commands.console import Console
 from desktop_agent.commands.warnings import ProblemTeller, warn_of_project
 from desktop_agent.core.base.errors import UnsafeSettingsError, UsageError
 from desktop_agent.core.base.paths import AppPaths
-from desktop_agent.core.live_settings import LiveSettings, SettingChange
-from desktop_agent.core.project_trust import ProjectTrust
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.settings import (
     LoadedSettings,
@@ -23,9 +21,11 @@ from desktop_agent.core.settings import (
     setting_values,
     shown_value,
 )
+from desktop_agent.core.settings.live_settings import LiveSettings, SettingChange
 from desktop_agent.core.settings.project import PROJECT_FILE, PROJECT_FOLDER, ProjectProposal
+from desktop_agent.core.settings.project_trust import ProjectTrust
+from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.system.workspace import current_folder, usable_workspace
-from desktop_agent.core.workspace_settings import WorkspaceSettings
 
 
 def main(args: argparse.Namespace, console: Console) -> int:

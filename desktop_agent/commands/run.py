@@ -13,7 +13,6 @@ from desktop_agent.commands.warnings import ProblemTeller, warn_of_project
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.paths import AppPaths
-from desktop_agent.core.live_settings import LiveSettings
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.codec import encode_event
 from desktop_agent.core.protocol.model import ModelRef
@@ -21,6 +20,7 @@ from desktop_agent.core.providers.auth.keys import SystemKeyStore
 from desktop_agent.core.providers.catalog import PROVIDER_IDS
 from desktop_agent.core.providers.demo import DEMO_MODEL
 from desktop_agent.core.settings import RunnerSettings
+from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.system.workspace import current_folder
 from desktop_agent.core.tools.access import CallRules
 from desktop_agent.core.tools.suggest import closest_names

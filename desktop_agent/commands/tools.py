@@ -11,9 +11,9 @@ from desktop_agent.commands.interruptible import run_to_end
 from desktop_agent.commands.warnings import ProblemTeller
 from desktop_agent.core.base.errors import ToolError, UsageError
 from desktop_agent.core.base.paths import AppPaths
-from desktop_agent.core.live_settings import LiveSettings
 from desktop_agent.core.protocol.model import JsonObject, ToolDefinition
 from desktop_agent.core.providers.arguments import read_object
+from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.system.workspace import current_folder
 from desktop_agent.core.tools.access import UNAVAILABLE, Access, CallRules
 from desktop_agent.core.tools.builtin import builtin_tools

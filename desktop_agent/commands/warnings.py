@@ -1,8 +1,8 @@
 """What commands say about settings that cannot be used, once for each thing."""
 
 from desktop_agent.commands.console import Console
-from desktop_agent.core.live_settings import LiveSettings
-from desktop_agent.core.workspace_settings import WorkspaceSettings
+from desktop_agent.core.settings.live_settings import LiveSettings
+from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 
 
 class ProblemTeller:

@@ -31,6 +31,7 @@ from desktop_agent.core.recovery import Unfinished, settle, settle_begun, settle
 from desktop_agent.core.retries import Retries
 from desktop_agent.core.rulebook import RuleBook
 from desktop_agent.core.session_state import SessionState
+from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.sight import Sight, SightOp
 from desktop_agent.core.slash.commands import SlashCommands
 from desktop_agent.core.slash.parts import CommandParts, Performed, SessionHands
@@ -41,7 +42,6 @@ from desktop_agent.core.tools.runtime import ToolRuntime
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.core.turn import OpenCalls, Turn, TurnLimits, TurnSetup
 from desktop_agent.core.undoing import Undoing
-from desktop_agent.core.workspace_settings import WorkspaceSettings
 
 logger = logging.getLogger(__name__)
 

@@ -17,9 +17,9 @@ from desktop_agent.core.protocol.event_log import EventLog
 from desktop_agent.core.protocol.model import AssistantBlock, ModelRef, ModelRequest, TextBlock, ToolUseBlock
 from desktop_agent.core.providers.base import Completion, Provider, TextChunk, ThinkingChunk, ToolInputChunk
 from desktop_agent.core.retries import Retries
+from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.sight.requests import NoRoomError, TurnRequests
 from desktop_agent.core.tools.runtime import CallOutcome, ToolRuntime
-from desktop_agent.core.workspace_settings import WorkspaceSettings
 
 CUT_OFF = (
     "The reply reached its length limit before this call was complete, so it was not run. Send it again in smaller "

@@ -12,13 +12,13 @@ from pathlib import Path
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.paths import AppPaths
-from desktop_agent.core.live_settings import LiveSettings
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import ApprovalPolicy, FileChange, JsonObject, ModelRef, SandboxMode, ToolResult
 from desktop_agent.core.providers.base import Provider
 from desktop_agent.core.providers.scripted import Call, Say, ScriptedProvider, in_order
 from desktop_agent.core.session import ProviderSource
 from desktop_agent.core.settings import Settings
+from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.tools.spec import AnyTool
 from desktop_agent.headless.result import EXIT_CODES
 from desktop_agent.headless.runner import HeadlessRun, RunOptions

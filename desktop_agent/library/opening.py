@@ -8,12 +8,12 @@ from typing import cast
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.base.private_files import close_to_others
-from desktop_agent.core.live_settings import LiveSettings
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.base import Provider
 from desktop_agent.core.providers.catalog import PROVIDER_IDS
 from desktop_agent.core.providers.demo import DEMO_MODEL
 from desktop_agent.core.settings import Settings
+from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.tools.builtin import builtin_tools
 from desktop_agent.core.tools.function_tool import Function, tool
 from desktop_agent.core.tools.registry import ToolRegistry

@@ -9,8 +9,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.core.base.ids import SessionId
-from desktop_agent.core.live_settings import LiveSettings
 from desktop_agent.core.protocol.model import Allowed
+from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.store.drafts import Drafts, session_draft
 from desktop_agent.core.transcript import ForkEntry, PromptEntry
 from tests.app.conftest import Go

@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QFileDialog, QLineEdit, QPushButton, QToolButton, 
 
 from desktop_agent.app.setup import Setup
 from desktop_agent.core.base.paths import AppPaths
-from desktop_agent.core.settings_file import save_setting
+from desktop_agent.core.settings.settings_file import save_setting
 from desktop_agent.ui.approvals.dialog import ApprovalDialog
 from desktop_agent.ui.settings.dialog import SettingsDialog
 from tests.app.conftest import Go

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core.live_settings import LiveSettings
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import Allowed, ToolResultBlock
 from desktop_agent.core.providers.scripted import Call, Say, ScriptedProvider, in_order
-from desktop_agent.core.workspace_settings import WorkspaceSettings
+from desktop_agent.core.settings.live_settings import LiveSettings
+from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from tests.harness import Ground, Open
 
 BOTH = [[Say("One.")], [Say("Two.")]]

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QWidget
 from desktop_agent.app import Window, build
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.protocol.events import Notice
-from desktop_agent.core.settings_file import save_setting
+from desktop_agent.core.settings.settings_file import save_setting
 from desktop_agent.core.transcript import NoticeEntry, Transcript
 from desktop_agent.ui import eventloop
 

@@ -1,7 +1,7 @@
 """Settings: declared once with their types, defaults and words, read from TOML, immutable.
 
 `sections` declares them, `values` checks and changes single ones, `loading` reads the user's file and `project` a
-project's. What is in force at the moment is in `core.live_settings`.
+project's. What is in force at the moment is in `core.settings.live_settings`.
 """
 
 from desktop_agent.core.settings.declaring import About, Effect, Kind

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from desktop_agent.core.settings import read_value, setting_values, shown_value
 from desktop_agent.core.settings.values import value_of
-from desktop_agent.core.workspace_settings import WorkspaceSettings
+from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 
 
 class LiveConfig:

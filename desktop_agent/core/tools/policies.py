@@ -8,8 +8,8 @@ from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.policy.call import CallFacts, PolicyContext
 from desktop_agent.core.protocol.model import ApprovalPolicy, SandboxMode
 from desktop_agent.core.rulebook import RuleBook
+from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.tools.confiner import Confiner
-from desktop_agent.core.workspace_settings import WorkspaceSettings
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -31,8 +31,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from desktop_agent.core.base.errors import AgentError
-    from desktop_agent.core.live_settings import SettingChange
     from desktop_agent.core.protocol.model import Rule
+    from desktop_agent.core.settings.live_settings import SettingChange
     from desktop_agent.core.settings.project import ProjectProposal
     from desktop_agent.ui.settings.key_status import KeyCheck, KeyStatus
     from desktop_agent.ui.settings.state import SettingsView

@@ -14,7 +14,7 @@ from desktop_agent.ui.tooltips import plain_tooltip
 
 if TYPE_CHECKING:
     from desktop_agent.core.base.errors import AgentError
-    from desktop_agent.core.live_settings import SettingChange
+    from desktop_agent.core.settings.live_settings import SettingChange
 
 
 class Foot(QWidget):

@@ -9,7 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialog, QLabel
 
 from desktop_agent.core.base.paths import AppPaths
-from desktop_agent.core.settings_file import save_setting
+from desktop_agent.core.settings.settings_file import save_setting
 from tests.app.conftest import Go, go
 from tests.attacks.corpus import cases
 from tests.attacks.keyrings.conftest import bus, secret_service

@@ -14,7 +14,6 @@ from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QLineEdit, QListW
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.base.errors import UsageError
-from desktop_agent.core.live_settings import SettingChange
 from desktop_agent.core.protocol.model import Rule
 from desktop_agent.core.settings import (
     ExecutionSettings,
@@ -27,6 +26,7 @@ from desktop_agent.core.settings import (
     declared_settings,
     with_setting,
 )
+from desktop_agent.core.settings.live_settings import SettingChange
 from desktop_agent.core.settings.loading import parse_file
 from desktop_agent.core.settings.project import proposal_of
 from desktop_agent.ui.choice_card import ChoiceCard

@@ -148,7 +148,7 @@ class LiveSettings:
 
     def _write(self, key: str, value: object) -> SettingChange:
         # Imported here: the window reads settings before it is painted, and writes them later.
-        from desktop_agent.core.settings_file import remove_setting, save_setting
+        from desktop_agent.core.settings.settings_file import remove_setting, save_setting
 
         setting = require_setting(key)
         wanted = setting.default if value is _DEFAULT else setting.checked(value)

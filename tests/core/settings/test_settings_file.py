@@ -9,7 +9,7 @@ import pytest
 
 from desktop_agent.core.base.errors import StorageError, UsageError
 from desktop_agent.core.settings import load_settings
-from desktop_agent.core.settings_file import begin_settings_file, remove_setting, save_setting
+from desktop_agent.core.settings.settings_file import begin_settings_file, remove_setting, save_setting
 
 ANNOTATED = """\
 # My settings, since 2024.

@@ -6,9 +6,8 @@ from pathlib import Path
 
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.file_stamp import FileStamp, is_unchanged, stamp_of
-from desktop_agent.core.live_settings import LiveSettings
-from desktop_agent.core.project_trust import Answer, ProjectTrust, Trust
 from desktop_agent.core.settings import LoadedSettings, Settings, SettingsProblem
+from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.settings.loading import FileText, parse_file
 from desktop_agent.core.settings.project import (
     PROJECT_FILE,
@@ -17,6 +16,7 @@ from desktop_agent.core.settings.project import (
     proposal_of,
     read_project,
 )
+from desktop_agent.core.settings.project_trust import Answer, ProjectTrust, Trust
 
 
 @dataclass(frozen=True, slots=True)
