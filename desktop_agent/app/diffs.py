@@ -4,9 +4,9 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import replace
 
-from desktop_agent.core.changes.comparing import Comparer
 from desktop_agent.core.changes.net import net_change
 from desktop_agent.core.changes.reviewed import change_since, hunk_authors, undone_hunks
+from desktop_agent.core.diff.comparing import Comparer
 from desktop_agent.core.protocol.model import ApprovalRequest, BlobRef, FileChange, FileDiff, FileImage
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.transcript import ChangeRecord

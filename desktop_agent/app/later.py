@@ -7,7 +7,7 @@ if TYPE_CHECKING:
     from desktop_agent.app.diffs import BlobDiffs
     from desktop_agent.app.git_review import GitReview
     from desktop_agent.core.base.ids import HunkKey
-    from desktop_agent.core.changes.comparing import Comparer
+    from desktop_agent.core.diff.comparing import Comparer
     from desktop_agent.core.protocol.model import ApprovalRequest, BlobRef, FileChange, FileDiff, FileImage
     from desktop_agent.core.settings import ExecutionSettings
     from desktop_agent.core.transcript import ChangeRecord, Transcript

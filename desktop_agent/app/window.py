@@ -287,7 +287,7 @@ def _load_rest() -> None:
     from desktop_agent.app.giving_way import imports_give_way
 
     with imports_give_way():
-        from desktop_agent.core.changes.intraline import get_ready
+        from desktop_agent.core.diff.intraline import get_ready
         from desktop_agent.core.providers.sdk_import import ANTHROPIC, import_sdk
         from desktop_agent.ui.chat.warm_up import warm_up
 

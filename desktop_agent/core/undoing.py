@@ -12,12 +12,12 @@ from pathlib import PurePosixPath
 
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.ids import ChangeId
-from desktop_agent.core.changes.hunk_keys import WHOLE_FILE
 from desktop_agent.core.changes.ledger import Ledger, LedgerWrite
 from desktop_agent.core.changes.net import NetChange, net_changes
 from desktop_agent.core.changes.revert import Direction, plan_revert
 from desktop_agent.core.changes.undo import Draft, DraftedWrite, Drafter
 from desktop_agent.core.changes.whereabouts import in_force
+from desktop_agent.core.diff.hunk_keys import WHOLE_FILE
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.event_log import EventLog

@@ -14,7 +14,7 @@ from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.top_bar import TopBar
 
 if TYPE_CHECKING:
-    from desktop_agent.core.changes.rows import RowMode
+    from desktop_agent.core.diff.rows import RowMode
 
 NARROW_BELOW = 1180
 """Below this width the panels at the sides become drawers: beside them the transcript would be too narrow to read."""

@@ -9,7 +9,7 @@ import pytest
 
 from desktop_agent.app.diffs import BlobDiffs
 from desktop_agent.core.base.errors import StorageError
-from desktop_agent.core.changes.diff import diff_change
+from desktop_agent.core.diff.diff import diff_change
 from desktop_agent.core.protocol.model import FileChange
 from desktop_agent.core.store.blobs import Blobs
 from tests.ui.review.stage import Session, change_of

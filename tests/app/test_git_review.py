@@ -10,8 +10,8 @@ import pytest
 
 from desktop_agent.app.git_review import GitReview
 from desktop_agent.core.base.errors import AgentError
-from desktop_agent.core.changes.comparing import Comparer
-from desktop_agent.core.changes.hunk_keys import all_keys
+from desktop_agent.core.diff.comparing import Comparer
+from desktop_agent.core.diff.hunk_keys import all_keys
 from desktop_agent.core.protocol.model import FileChange
 from desktop_agent.core.protocol.ops import WriteFile
 

@@ -19,8 +19,8 @@ import pytest
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.core.changes.comparing import Comparer
-from desktop_agent.core.changes.diff import count_lines, diff_change, find_edits
+from desktop_agent.core.diff.comparing import Comparer
+from desktop_agent.core.diff.diff import count_lines, diff_change, find_edits
 from desktop_agent.core.protocol.model import FileDiff
 from desktop_agent.ui.eventloop import SWITCH_INTERVAL_S
 from desktop_agent.ui.garbage import WindowThreadCollector

@@ -5,9 +5,9 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from desktop_agent.core.changes.diff import diff_change
-from desktop_agent.core.changes.hunk_keys import review_hunks
 from desktop_agent.core.changes.net import NetChange, net_changes
+from desktop_agent.core.diff.diff import diff_change
+from desktop_agent.core.diff.hunk_keys import review_hunks
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ChangeSelection, FileOutcome

@@ -9,9 +9,9 @@ from dataclasses import dataclass
 from itertools import chain
 
 from desktop_agent.core.base.ids import HunkKey
-from desktop_agent.core.changes.diff import find_edits
-from desktop_agent.core.changes.hunk_keys import ENDINGS, converted_edits, review_hunks
-from desktop_agent.core.changes.text import as_utf8
+from desktop_agent.core.diff.diff import find_edits
+from desktop_agent.core.diff.hunk_keys import ENDINGS, converted_edits, review_hunks
+from desktop_agent.core.diff.text import as_utf8
 from desktop_agent.core.protocol.model import Author, Edit, FileChange, FileDiff, FileImage
 
 Contents = Callable[[FileImage | None], bytes | None]

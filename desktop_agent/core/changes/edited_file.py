@@ -8,8 +8,8 @@ part of a file, where nothing may depend on what the rest of it holds.
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from desktop_agent.core.changes.diff import find_edits
-from desktop_agent.core.changes.text import BOM, Text, without_ending
+from desktop_agent.core.diff.diff import find_edits
+from desktop_agent.core.diff.text import BOM, Text, without_ending
 
 _NOT_HELD = {"\r", "\0", "\u2028", "\u2029", "\ufdd0", "\ufdd1"}
 """A text document takes these for line breaks or for marks of its own."""

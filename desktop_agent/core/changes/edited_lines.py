@@ -8,8 +8,8 @@ the original.
 import re
 from collections.abc import Sequence
 
-from desktop_agent.core.changes.diff import find_edits
-from desktop_agent.core.changes.text import BOM, encode_lines, without_ending
+from desktop_agent.core.diff.diff import find_edits
+from desktop_agent.core.diff.text import BOM, encode_lines, without_ending
 
 # What Qt's documents change or drop: other line ends, frame marks, NUL, and halves of surrogate pairs (bytes that are
 # not UTF-8). Stand-ins are private characters that no font and hardly any text has.

@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from desktop_agent.core.changes.diff import find_edits
-from desktop_agent.core.changes.text import read_text
+from desktop_agent.core.diff.diff import find_edits
+from desktop_agent.core.diff.text import read_text
 from desktop_agent.core.protocol.model import Edit
 
 Lines = tuple[bytes, ...]

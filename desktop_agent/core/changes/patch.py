@@ -10,9 +10,9 @@ from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from desktop_agent.core.changes.diff import MAX_COMPARED_BYTES, find_edits
 from desktop_agent.core.changes.git_blobs import binary_section, blob_id
-from desktop_agent.core.changes.hunks import Hunk, group
+from desktop_agent.core.diff.diff import MAX_COMPARED_BYTES, find_edits
+from desktop_agent.core.diff.hunks import Hunk, group
 from desktop_agent.core.protocol.model import Edit, FileChange, FileImage
 
 CONTEXT_LINES = 3

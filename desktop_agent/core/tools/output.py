@@ -21,7 +21,7 @@ gives the same text.
 
 from dataclasses import dataclass
 
-from desktop_agent.core.changes.text import line_count
+from desktop_agent.core.diff.text import line_count
 from desktop_agent.core.system.processes.output import continuation_bytes
 
 

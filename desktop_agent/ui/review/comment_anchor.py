@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from desktop_agent.core.changes.rows import LineSide, Rows
-from desktop_agent.core.changes.text import split_lines
+from desktop_agent.core.diff.rows import LineSide, Rows
+from desktop_agent.core.diff.text import split_lines
 from desktop_agent.core.protocol.model import LineComment
 
 _MAX_QUOTED_LINES = 200

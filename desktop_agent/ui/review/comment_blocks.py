@@ -7,7 +7,7 @@ from typing import NamedTuple
 from PySide6.QtCore import QObject, QRect, Signal
 from PySide6.QtWidgets import QWidget
 
-from desktop_agent.core.changes.rows import Rows
+from desktop_agent.core.diff.rows import Rows
 from desktop_agent.core.protocol.model import LineComment
 from desktop_agent.ui.review.comment_anchor import Spot, quote_of, row_of
 from desktop_agent.ui.review.comment_card import CommentCard, card_height

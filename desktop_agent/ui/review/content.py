@@ -25,7 +25,7 @@ from desktop_agent.ui.throttle import Throttle
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from desktop_agent.core.changes.rows import RowMode
+    from desktop_agent.core.diff.rows import RowMode
     from desktop_agent.core.transcript import Transcript
     from desktop_agent.ui.review.comments_dialog import CommentsDialog
     from desktop_agent.ui.review.source import GitSource, Spawn

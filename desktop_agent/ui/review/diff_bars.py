@@ -5,7 +5,7 @@ from typing import NamedTuple
 from PySide6.QtCore import QPointF, QRect, QRectF, Qt
 from PySide6.QtGui import QFont, QFontMetrics, QPainter, QPen, QPixmap
 
-from desktop_agent.core.changes.rows import Rows
+from desktop_agent.core.diff.rows import Rows
 from desktop_agent.ui.review.diff_words import bar_label, gap_label, notes_label, show_label, undone_label
 from desktop_agent.ui.review.hunk_states import Decisions, HunkState
 from desktop_agent.ui.theme import Theme, TypeSize

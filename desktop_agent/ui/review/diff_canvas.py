@@ -4,7 +4,7 @@ from PySide6.QtCore import QPoint, QRect, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QFontMetrics, QHideEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 
-from desktop_agent.core.changes.rows import LineSide, RowMode, Rows
+from desktop_agent.core.diff.rows import LineSide, RowMode, Rows
 from desktop_agent.core.protocol.model import FileDiff
 from desktop_agent.ui.review.diff_bars import PAD
 from desktop_agent.ui.review.diff_geometry import ROW_HEIGHT, Geometry, Pane, panes

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from itertools import accumulate
 from typing import NamedTuple
 
-from desktop_agent.core.changes.rows import LineSide, Rows
+from desktop_agent.core.diff.rows import LineSide, Rows
 
 ROW_HEIGHT = 19
 BAR_HEIGHT = 30

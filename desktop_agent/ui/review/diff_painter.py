@@ -6,9 +6,9 @@ from typing import NamedTuple
 from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPixmap, QPolygonF
 
-from desktop_agent.core.changes.intraline import Spans
-from desktop_agent.core.changes.moved import Moves
-from desktop_agent.core.changes.rows import LineSide, Row, Rows
+from desktop_agent.core.diff.intraline import Spans
+from desktop_agent.core.diff.moved import Moves
+from desktop_agent.core.diff.rows import LineSide, Row, Rows
 from desktop_agent.core.protocol.model import MovedBlock
 from desktop_agent.ui.review.diff_bars import BarPainter, Bars
 from desktop_agent.ui.review.diff_geometry import Geometry, Pane

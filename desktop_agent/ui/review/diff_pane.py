@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from desktop_agent.core.base.ids import HunkKey
-    from desktop_agent.core.changes.rows import RowMode
+    from desktop_agent.core.diff.rows import RowMode
     from desktop_agent.core.protocol.model import FileDiff, LineComment
     from desktop_agent.ui.review.changed_files import ChangedFile
     from desktop_agent.ui.review.diff_find_bar import DiffFindBar

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
-from desktop_agent.core.changes.rows import LineSide, Rows
+from desktop_agent.core.diff.rows import LineSide, Rows
 from desktop_agent.core.protocol.model import FileDiff
 
 _ORDER: dict[LineSide, int] = {"old": 0, "new": 1}

@@ -2,8 +2,8 @@
 
 from typing import NamedTuple
 
-from desktop_agent.core.changes.rows import LineSide, Row, Rows
-from desktop_agent.core.changes.text import without_ending
+from desktop_agent.core.diff.rows import LineSide, Row, Rows
+from desktop_agent.core.diff.text import without_ending
 
 
 class Place(NamedTuple):

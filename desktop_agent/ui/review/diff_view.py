@@ -17,7 +17,7 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QMenu, QToolTip, QWidget
 
-from desktop_agent.core.changes.rows import LineSide
+from desktop_agent.core.diff.rows import LineSide
 from desktop_agent.core.protocol.model import FileDiff
 from desktop_agent.ui.review.diff_canvas import DiffCanvas
 from desktop_agent.ui.review.diff_search import DiffSearch, Match

@@ -4,9 +4,9 @@ import stat
 
 from PySide6.QtCore import QCoreApplication
 
-from desktop_agent.core.changes.hunks import Hunk
-from desktop_agent.core.changes.rows import Gap, LineSide, Row, Rows
-from desktop_agent.core.changes.text import without_ending
+from desktop_agent.core.diff.hunks import Hunk
+from desktop_agent.core.diff.rows import Gap, LineSide, Row, Rows
+from desktop_agent.core.diff.text import without_ending
 from desktop_agent.core.protocol.model import Author, FileDiff, LineComment, MovedBlock
 from desktop_agent.ui.review.hunk_states import Decisions, HunkState
 from desktop_agent.ui.visible_text import visible_line

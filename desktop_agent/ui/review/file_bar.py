@@ -11,7 +11,7 @@ from desktop_agent.ui.theme import Space, Theme, TypeSize
 from desktop_agent.ui.tooltips import plain_tooltip
 
 if TYPE_CHECKING:
-    from desktop_agent.core.changes.rows import RowMode
+    from desktop_agent.core.diff.rows import RowMode
 
 _HEIGHT = 38
 

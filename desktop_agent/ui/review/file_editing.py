@@ -99,7 +99,7 @@ class FileEditing(QObject):
         view = self._view
         if view is None or view.diff is None or self._editor or self._obstacle():
             return
-        from desktop_agent.core.changes.text import Text, encoding_named
+        from desktop_agent.core.diff.text import Text, encoding_named
         from desktop_agent.ui.review.file_editor import FileEditor
 
         diff = self._diff = view.diff
@@ -215,6 +215,6 @@ class FileEditing(QObject):
 
 
 def _text_bytes(diff: "FileDiff") -> bytes:
-    from desktop_agent.core.changes.text import encode_lines
+    from desktop_agent.core.diff.text import encode_lines
 
     return encode_lines(diff.new_lines, diff.new_encoding)

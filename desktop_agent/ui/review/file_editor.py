@@ -7,7 +7,7 @@ from PySide6.QtGui import QKeyEvent, QKeySequence, QTextCursor, QTextOption
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from desktop_agent.core.changes.edited_file import EditedText
-from desktop_agent.core.changes.text import Text
+from desktop_agent.core.diff.text import Text
 from desktop_agent.ui.theme import Theme
 
 if TYPE_CHECKING:

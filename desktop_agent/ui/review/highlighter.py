@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from PySide6.QtCore import QObject, QRunnable, QThreadPool, QTimer, Signal
 
-from desktop_agent.core.changes.rows import LineSide
+from desktop_agent.core.diff.rows import LineSide
 from desktop_agent.ui.review.syntax import LineSpans, lexer_for_path, spans_by_line
 
 if TYPE_CHECKING:

@@ -9,7 +9,7 @@ from typing import NamedTuple, cast
 from PySide6.QtCore import QPointF, Qt
 from PySide6.QtGui import QFont, QFontMetricsF, QPainter, QTextCharFormat, QTextLayout, QTextLine, QTextOption
 
-from desktop_agent.core.changes.text import without_ending
+from desktop_agent.core.diff.text import without_ending
 from desktop_agent.ui.review.syntax import LineSpans
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.visible_text import VisibleLine, utf16_length, visible_line

@@ -3,9 +3,9 @@
 import time
 from typing import Final
 
-from desktop_agent.core.changes.intraline import ChangedWords, Spans, changed_words
-from desktop_agent.core.changes.rows import LineSide, Row
-from desktop_agent.core.changes.text import without_ending
+from desktop_agent.core.diff.intraline import ChangedWords, Spans, changed_words
+from desktop_agent.core.diff.rows import LineSide, Row
+from desktop_agent.core.diff.text import without_ending
 from desktop_agent.core.protocol.model import FileDiff
 from desktop_agent.ui.visible_text import MAX_DRAWN_CHARS
 

@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import QObject, QRunnable, QThreadPool, QTimer, Signal
 
-from desktop_agent.core.changes.moved import Moves, moved_blocks
+from desktop_agent.core.diff.moved import Moves, moved_blocks
 from desktop_agent.core.protocol.model import FileDiff
 
 _POLL_MS = 10

@@ -17,7 +17,7 @@ from desktop_agent.ui.theme import Space, Theme
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from desktop_agent.core.changes.rows import RowMode
+    from desktop_agent.core.diff.rows import RowMode
     from desktop_agent.core.transcript import Transcript
     from desktop_agent.ui.review.content import ReviewContent
     from desktop_agent.ui.review.parts import ReviewParts

@@ -6,7 +6,7 @@ from PySide6.QtCore import QEvent, QPoint, Qt, Signal
 from PySide6.QtGui import QContextMenuEvent, QHideEvent, QKeyEvent, QKeySequence, QMouseEvent
 from PySide6.QtWidgets import QToolTip, QWidget
 
-from desktop_agent.core.changes.rows import LineSide
+from desktop_agent.core.diff.rows import LineSide
 from desktop_agent.core.protocol.model import FileDiff, LineComment
 from desktop_agent.ui.review.comment_anchor import Spot, spot_of_change
 from desktop_agent.ui.review.comment_blocks import CommentBlocks

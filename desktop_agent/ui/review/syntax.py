@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import TYPE_CHECKING
 
-from desktop_agent.core.changes.text import without_ending
+from desktop_agent.core.diff.text import without_ending
 
 if TYPE_CHECKING:
     from pygments.lexer import Lexer

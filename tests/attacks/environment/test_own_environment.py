@@ -83,7 +83,7 @@ def test_doctor_hands_no_key_to_what_it_tries(recorded: Path) -> None:
 def test_a_worker_of_the_library_gets_no_key(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, value in SECRETS.items():
         monkeypatch.setenv(name, value)
-    worker = WorkerProcess("desktop_agent.core.changes.comparison_process")
+    worker = WorkerProcess("desktop_agent.core.diff.comparison_process")
     try:
         while not (environ := psutil.Process(worker.pid).environ()):
             pass  # the kernel shows it a moment after the start

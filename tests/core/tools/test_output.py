@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core.changes.text import line_count
+from desktop_agent.core.diff.text import line_count
 from desktop_agent.core.tools.output import (
     MODEL_FORMAT,
     RESULT_LIMIT,

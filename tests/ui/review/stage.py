@@ -4,10 +4,10 @@ from collections.abc import Coroutine, Sequence
 from dataclasses import replace
 from hashlib import blake2b
 
-from desktop_agent.core.changes.diff import count_lines, diff_change
 from desktop_agent.core.changes.net import net_change
 from desktop_agent.core.changes.reviewed import reviewed_diff
-from desktop_agent.core.changes.text import is_binary
+from desktop_agent.core.diff.diff import count_lines, diff_change
+from desktop_agent.core.diff.text import is_binary
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import (
     ApprovalRequest,

@@ -1,6 +1,6 @@
 """Rows and places in pixels agree with each other."""
 
-from desktop_agent.core.changes.rows import Rows
+from desktop_agent.core.diff.rows import Rows
 from desktop_agent.ui.review.diff_geometry import BAR_HEIGHT, ROW_HEIGHT, Geometry, panes
 from tests.ui.review.stage import make_diff
 

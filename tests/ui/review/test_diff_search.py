@@ -2,7 +2,7 @@
 
 import pytest
 
-from desktop_agent.core.changes.rows import RowMode, Rows
+from desktop_agent.core.diff.rows import RowMode, Rows
 from desktop_agent.ui.review.diff_search import DiffSearch, Match
 from tests.ui.review.stage import make_diff
 

@@ -1,6 +1,6 @@
 """Changed words are looked for in small portions, and kept."""
 
-from desktop_agent.core.changes.rows import Row
+from desktop_agent.core.diff.rows import Row
 from desktop_agent.ui.review.line_words import LineWords
 from tests.ui.review.stage import make_diff
 

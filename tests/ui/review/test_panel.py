@@ -25,7 +25,7 @@ from PySide6.QtWidgets import (
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.base.errors import AgentError, StorageError
-from desktop_agent.core.changes.diff import diff_change
+from desktop_agent.core.diff.diff import diff_change
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import (
     ChangeSelection,

@@ -51,7 +51,7 @@ class Surplus(NamedTuple):
 
 
 class Landmarks(NamedTuple):
-    """What is known of a diff after one pass over all its lines; see `core.changes.landmarks`."""
+    """What is known of a diff after one pass over all its lines; see `core.diff.landmarks`."""
 
     hunks: tuple[ReviewHunk, ...]
     """With lines that say something else."""

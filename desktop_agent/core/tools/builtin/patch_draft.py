@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from desktop_agent.core.base.errors import ToolError
-from desktop_agent.core.changes.text import line_count
+from desktop_agent.core.diff.text import line_count
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.system.files import FileState, FileTransition, new_file_mode
 from desktop_agent.core.tools.builtin.target import Target, edit_target, load_target, not_found, text_of

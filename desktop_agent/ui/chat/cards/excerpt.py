@@ -2,9 +2,9 @@
 
 from typing import Literal, NamedTuple
 
-from desktop_agent.core.changes.intraline import changed_words
-from desktop_agent.core.changes.rows import Row, Rows
-from desktop_agent.core.changes.text import without_ending
+from desktop_agent.core.diff.intraline import changed_words
+from desktop_agent.core.diff.rows import Row, Rows
+from desktop_agent.core.diff.text import without_ending
 from desktop_agent.core.protocol.model import FileDiff
 from desktop_agent.ui.chat.cards.content import one_line
 

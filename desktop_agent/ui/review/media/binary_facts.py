@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QCoreApplication
 
-from desktop_agent.core.changes.file_types import HEAD_BYTES, file_type
-from desktop_agent.core.changes.hex_view import Excerpt, excerpt
+from desktop_agent.core.diff.file_types import HEAD_BYTES, file_type
+from desktop_agent.core.diff.hex_view import Excerpt, excerpt
 from desktop_agent.ui.review.media.words import exact_size_words, short_hash
 
 

@@ -2,8 +2,8 @@
 
 from typing import TYPE_CHECKING, Literal
 
-from desktop_agent.core.changes.file_types import FileType, file_type
-from desktop_agent.core.changes.text import is_binary
+from desktop_agent.core.diff.file_types import FileType, file_type
+from desktop_agent.core.diff.text import is_binary
 
 if TYPE_CHECKING:
     from desktop_agent.core.protocol.model import FileDiff

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtWidgets import QStackedLayout, QWidget
 from shiboken6 import isValid
 
-from desktop_agent.core.changes.file_types import HEAD_BYTES
+from desktop_agent.core.diff.file_types import HEAD_BYTES
 from desktop_agent.ui.review.media.kinds import MediaKind, media_kind
 
 if TYPE_CHECKING:
@@ -66,7 +66,7 @@ class MediaView(QWidget):
         return True
 
     async def _show_notebook(self, request: int, diff: "FileDiff", before: bytes | None, after: bytes | None) -> bool:
-        from desktop_agent.core.changes.notebook import notebook_diff
+        from desktop_agent.core.diff.notebook import notebook_diff
 
         cells = await asyncio.to_thread(notebook_diff, diff, before, after)
         if cells is None:

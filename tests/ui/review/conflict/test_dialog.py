@@ -13,7 +13,7 @@ from PySide6.QtWidgets import QLabel, QListWidget, QPlainTextEdit, QPushButton, 
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.base.errors import AgentError
-from desktop_agent.core.changes.diff import diff_change
+from desktop_agent.core.diff.diff import diff_change
 from desktop_agent.core.protocol.model import Clash, FileChange, FileDiff, FileImage, FileOutcome
 from desktop_agent.ui.review.conflict.columns import ThreeColumns
 from desktop_agent.ui.review.conflict.dialog import ClashDialog

@@ -5,11 +5,11 @@ from typing import TYPE_CHECKING
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core.changes.moved import MAX_CHANGED_LINES, MIN_MOVED_LINES, Moves, moved_blocks
+from desktop_agent.core.diff.moved import MAX_CHANGED_LINES, MIN_MOVED_LINES, Moves, moved_blocks
 from desktop_agent.core.protocol.model import MovedBlock
 
 if TYPE_CHECKING:
-    from tests.core.changes.conftest import MakeDiff
+    from tests.core.diff.conftest import MakeDiff
 
 BLOCK = ["def moved():", "    first = 1", "", "    second = 2", "    return first"]
 REST = [f"line {number}" for number in range(20)]

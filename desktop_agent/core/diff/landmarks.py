@@ -2,8 +2,8 @@
 
 from dataclasses import replace
 
-from desktop_agent.core.changes.hunk_keys import converted_edits, review_hunks, surplus_of
-from desktop_agent.core.changes.moved import moved_blocks
+from desktop_agent.core.diff.hunk_keys import converted_edits, review_hunks, surplus_of
+from desktop_agent.core.diff.moved import moved_blocks
 from desktop_agent.core.protocol.model import FileDiff, Landmarks
 
 

@@ -14,17 +14,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core.changes.comparing import BIG_LINES, Comparer, is_big
-from desktop_agent.core.changes.comparison_process import Comparison, ComparisonProcess, Failure
-from desktop_agent.core.changes.diff import diff_change
-from desktop_agent.core.changes.landmarks import landmarks_of
-from desktop_agent.core.changes.notes import TOO_DIFFERENT_NOTE
-from desktop_agent.core.changes.outline import assemble, outline_of
+from desktop_agent.core.diff.comparing import BIG_LINES, Comparer, is_big
+from desktop_agent.core.diff.comparison_process import Comparison, ComparisonProcess, Failure
+from desktop_agent.core.diff.diff import diff_change
+from desktop_agent.core.diff.landmarks import landmarks_of
+from desktop_agent.core.diff.notes import TOO_DIFFERENT_NOTE
+from desktop_agent.core.diff.outline import assemble, outline_of
 from desktop_agent.core.protocol.model import FileChange, FileImage, FileKind
-from tests.core.changes.test_diff import content
+from tests.core.diff.test_diff import content
 
 if TYPE_CHECKING:
-    from tests.core.changes.conftest import MakeDiff
+    from tests.core.diff.conftest import MakeDiff
 
 
 def change(before: bytes | None, after: bytes | None) -> FileChange:
@@ -213,7 +213,7 @@ async def test_closing_what_was_never_used_does_nothing() -> None:
 
 
 def test_the_process_ends_when_whoever_asks_is_gone() -> None:
-    command = [sys.executable, "-P", "-m", "desktop_agent.core.changes.comparison_process"]
+    command = [sys.executable, "-P", "-m", "desktop_agent.core.diff.comparison_process"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as process:
         assert process.stdin
         process.stdin.close()

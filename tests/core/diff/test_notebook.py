@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from desktop_agent.core.changes.notebook import MAX_NOTEBOOK_BYTES, MAX_VALUES, notebook_diff, read_notebook
+from desktop_agent.core.diff.notebook import MAX_NOTEBOOK_BYTES, MAX_VALUES, notebook_diff, read_notebook
 from desktop_agent.core.protocol.model import FileDiff
 
 

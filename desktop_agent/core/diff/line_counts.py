@@ -1,9 +1,9 @@
 """How many lines a change added and removed, counted without keeping the window waiting."""
 
-from desktop_agent.core.changes.comparing import TIME_LIMIT_S, is_big
-from desktop_agent.core.changes.comparison_process import ComparisonProcess
-from desktop_agent.core.changes.diff import count_lines, find_middle
-from desktop_agent.core.changes.text import is_binary
+from desktop_agent.core.diff.comparing import TIME_LIMIT_S, is_big
+from desktop_agent.core.diff.comparison_process import ComparisonProcess
+from desktop_agent.core.diff.diff import count_lines, find_middle
+from desktop_agent.core.diff.text import is_binary
 from desktop_agent.core.system.processes.worker_process import WorkerDiedError
 
 

@@ -12,7 +12,7 @@ from itertools import accumulate, chain
 from operator import eq
 from typing import Final, NamedTuple, cast, overload
 
-from desktop_agent.core.changes.text import decoded, split_lines
+from desktop_agent.core.diff.text import decoded, split_lines
 
 PIECE_LINES: Final = 1_000
 PIECE_BYTES: Final = 64 * 1024

@@ -13,7 +13,7 @@ from itertools import accumulate, chain, compress
 from typing import Literal, NamedTuple
 
 from desktop_agent.core.base.ids import HunkKey
-from desktop_agent.core.changes.hunk_keys import (
+from desktop_agent.core.diff.hunk_keys import (
     ENDINGS,
     MIN_FOLDED_LINES,
     MODE,
@@ -23,8 +23,8 @@ from desktop_agent.core.changes.hunk_keys import (
     review_hunks,
     surplus_of,
 )
-from desktop_agent.core.changes.hunks import Hunk
-from desktop_agent.core.changes.pairing import Pairs
+from desktop_agent.core.diff.hunks import Hunk
+from desktop_agent.core.diff.pairing import Pairs
 from desktop_agent.core.protocol.model import Edit, FileDiff, ReviewHunk
 
 RowMode = Literal["side_by_side", "unified"]

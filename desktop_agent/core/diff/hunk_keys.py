@@ -12,8 +12,8 @@ from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
 from desktop_agent.core.base.ids import HunkKey
-from desktop_agent.core.changes.diff import is_only_endings
-from desktop_agent.core.changes.hunks import group
+from desktop_agent.core.diff.diff import is_only_endings
+from desktop_agent.core.diff.hunks import group
 from desktop_agent.core.protocol.model import Edit, FileDiff, Hunk, ReviewHunk, Surplus
 
 CONTEXT_LINES = 3

@@ -1,4 +1,4 @@
-"""The process that compares big files: `python -m desktop_agent.core.changes.comparison_process`.
+"""The process that compares big files: `python -m desktop_agent.core.diff.comparison_process`.
 
 Matching the lines of big files holds the interpreter lock for tens of milliseconds, and for seconds where hardly a line
 is like another; in a thread of the window's process every frame would wait for it. Requests come one after the other:
@@ -10,9 +10,9 @@ import traceback
 from dataclasses import replace
 from typing import IO, Final, NamedTuple, cast
 
-from desktop_agent.core.changes.diff import count_lines, diff_change, find_middle
-from desktop_agent.core.changes.notes import TOO_DIFFERENT_NOTE
-from desktop_agent.core.changes.outline import Outline, outline_of
+from desktop_agent.core.diff.diff import count_lines, diff_change, find_middle
+from desktop_agent.core.diff.notes import TOO_DIFFERENT_NOTE
+from desktop_agent.core.diff.outline import Outline, outline_of
 from desktop_agent.core.protocol.model import FileChange
 from desktop_agent.core.system.processes.worker_process import (
     WorkerDiedError,
@@ -23,7 +23,7 @@ from desktop_agent.core.system.processes.worker_process import (
     write_message,
 )
 
-_MODULE: Final = "desktop_agent.core.changes.comparison_process"
+_MODULE: Final = "desktop_agent.core.diff.comparison_process"
 
 
 class Comparison(NamedTuple):
@@ -127,6 +127,6 @@ def _outline(comparison: Comparison) -> Outline:
 
 if __name__ == "__main__":
     # By its name: what this module itself defines could not be unpickled as something of `__main__`.
-    from desktop_agent.core.changes import comparison_process  # noqa: PLW0406 - that is the point
+    from desktop_agent.core.diff import comparison_process  # noqa: PLW0406 - that is the point
 
     comparison_process.main()

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from hashlib import blake2b
 from typing import Literal, cast
 
-from desktop_agent.core.changes.diff import find_edits
+from desktop_agent.core.diff.diff import find_edits
 from desktop_agent.core.protocol.model import FileDiff
 
 MAX_NOTEBOOK_BYTES = 4 * 1024 * 1024

@@ -3,7 +3,7 @@
 import stat
 from dataclasses import dataclass
 
-from desktop_agent.core.changes.text import Text, read_text
+from desktop_agent.core.diff.text import Text, read_text
 from desktop_agent.core.protocol.model import FileImage, FileKind
 
 _TYPES = {

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
-from desktop_agent.core.changes.diff import is_only_endings
+from desktop_agent.core.diff.diff import is_only_endings
 from desktop_agent.core.protocol.model import FileDiff, MovedBlock
 
 MIN_MOVED_LINES = 3

@@ -2,7 +2,7 @@
 
 import pytest
 
-from desktop_agent.core.changes.file_types import file_type
+from desktop_agent.core.diff.file_types import file_type
 
 
 @pytest.mark.parametrize(

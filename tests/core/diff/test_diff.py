@@ -7,18 +7,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core.changes.diff import (
+from desktop_agent.core.diff.diff import (
     MAX_COMPARED_BYTES,
     MAX_COMPARED_LINES,
     count_lines,
     find_middle,
     is_only_endings,
 )
-from desktop_agent.core.changes.text import encode_lines
+from desktop_agent.core.diff.text import encode_lines
 from desktop_agent.core.protocol.model import Edit, FileDiff
 
 if TYPE_CHECKING:
-    from tests.core.changes.conftest import MakeDiff
+    from tests.core.diff.conftest import MakeDiff
 
 line = st.sampled_from([b"a", b"b", b"  a", b"", b"\x0c", b"caf\xc3\xa9", b"\xfe!", b"x\ry", "\u2028".encode()])
 ending = st.sampled_from([b"\n", b"\n", b"\n", b"\r\n"])

@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core.changes.hunk_keys import CONTEXT_LINES, MIN_FOLDED_LINES, all_keys, review_hunks
-from desktop_agent.core.changes.landmarks import with_landmarks
-from desktop_agent.core.changes.rows import RowMode, Rows
+from desktop_agent.core.diff.hunk_keys import CONTEXT_LINES, MIN_FOLDED_LINES, all_keys, review_hunks
+from desktop_agent.core.diff.landmarks import with_landmarks
+from desktop_agent.core.diff.rows import RowMode, Rows
 from desktop_agent.core.protocol.model import Edit, FileDiff
 
 if TYPE_CHECKING:
-    from tests.core.changes.conftest import MakeDiff
+    from tests.core.diff.conftest import MakeDiff
 
 MODES: tuple[RowMode, ...] = ("side_by_side", "unified")
 numbered = [b"line %d\n" % number for number in range(60)]

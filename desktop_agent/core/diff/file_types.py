@@ -3,7 +3,7 @@
 import re
 from typing import Literal, NamedTuple
 
-from desktop_agent.core.changes.text import is_binary
+from desktop_agent.core.diff.text import is_binary
 
 HEAD_BYTES = 8192
 """How much of a file's beginning is enough to tell."""

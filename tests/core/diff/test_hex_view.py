@@ -2,7 +2,7 @@
 
 import pytest
 
-from desktop_agent.core.changes.hex_view import excerpt, first_difference, printable
+from desktop_agent.core.diff.hex_view import excerpt, first_difference, printable
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core.changes.intraline import MAX_LINE_CHARS, NOTHING, changed_words
+from desktop_agent.core.diff.intraline import MAX_LINE_CHARS, NOTHING, changed_words
 
 
 def marked(old: str, new: str) -> tuple[list[str], list[str]]:

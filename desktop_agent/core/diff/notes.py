@@ -3,8 +3,8 @@
 import stat
 from collections.abc import Iterator
 
-from desktop_agent.core.changes.text import Text, as_utf8, endings_of
-from desktop_agent.core.changes.version import Version
+from desktop_agent.core.diff.text import Text, as_utf8, endings_of
+from desktop_agent.core.diff.version import Version
 
 TOO_DIFFERENT_NOTE = (
     "too different to compare line by line: all from the first to the last difference is shown as changed"

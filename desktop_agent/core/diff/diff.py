@@ -9,9 +9,9 @@ import io
 import operator
 from collections.abc import Callable, Iterator, Sequence
 
-from desktop_agent.core.changes.notes import describe, too_large_note
-from desktop_agent.core.changes.text import Text, as_utf8, endings_of, line_count, without_ending
-from desktop_agent.core.changes.version import Version
+from desktop_agent.core.diff.notes import describe, too_large_note
+from desktop_agent.core.diff.text import Text, as_utf8, endings_of, line_count, without_ending
+from desktop_agent.core.diff.version import Version
 from desktop_agent.core.protocol.model import Edit, FileChange, FileDiff
 
 MAX_COMPARED_BYTES = 50 * 1024 * 1024

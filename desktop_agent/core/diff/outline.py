@@ -13,9 +13,9 @@ from itertools import chain
 from typing import NamedTuple
 
 from desktop_agent.core.base.ids import HunkKey
-from desktop_agent.core.changes.landmarks import landmarks_of
-from desktop_agent.core.changes.lines_on_demand import LinesOnDemand, Pieces, pieces_of
-from desktop_agent.core.changes.text import encode_lines
+from desktop_agent.core.diff.landmarks import landmarks_of
+from desktop_agent.core.diff.lines_on_demand import LinesOnDemand, Pieces, pieces_of
+from desktop_agent.core.diff.text import encode_lines
 from desktop_agent.core.protocol.model import Edit, FileDiff, Hunk, Landmarks, MovedBlock, ReviewHunk, Surplus
 
 _PIECE_EDITS = 1_000

@@ -9,11 +9,11 @@ import time
 from contextlib import suppress
 
 from desktop_agent.core.base.errors import AgentError
-from desktop_agent.core.changes.comparison_process import Comparison, ComparisonProcess, Failure
-from desktop_agent.core.changes.diff import diff_change
-from desktop_agent.core.changes.intraline import get_ready
-from desktop_agent.core.changes.landmarks import with_landmarks
-from desktop_agent.core.changes.outline import Outline, assemble
+from desktop_agent.core.diff.comparison_process import Comparison, ComparisonProcess, Failure
+from desktop_agent.core.diff.diff import diff_change
+from desktop_agent.core.diff.intraline import get_ready
+from desktop_agent.core.diff.landmarks import with_landmarks
+from desktop_agent.core.diff.outline import Outline, assemble
 from desktop_agent.core.protocol.model import FileChange, FileDiff
 from desktop_agent.core.system.processes.worker_process import WorkerDiedError
 
