@@ -6,8 +6,8 @@ from PySide6.QtCore import QEvent, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence, QTextCursor, QTextOption
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
-from desktop_agent.core.changes.edited_file import EditedText
 from desktop_agent.core.diff.text import Text
+from desktop_agent.core.merge.edited_file import EditedText
 from desktop_agent.ui.theme import Theme
 
 if TYPE_CHECKING:

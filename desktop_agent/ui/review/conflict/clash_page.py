@@ -12,7 +12,7 @@ from desktop_agent.ui.review.conflict.result_editor import ResultEditor
 from desktop_agent.ui.theme import Space
 
 if TYPE_CHECKING:
-    from desktop_agent.core.changes.three_way import Choice, ThreeWay
+    from desktop_agent.core.merge.three_way import Choice, ThreeWay
     from desktop_agent.ui.review.conflict.resolution import Purpose
     from desktop_agent.ui.theme import Theme
 

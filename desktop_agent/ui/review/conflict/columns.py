@@ -8,9 +8,9 @@ from PySide6.QtCore import QPoint, QRect, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetricsF, QHideEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 
-from desktop_agent.core.changes.three_way import Choice, Source, Stretch, ThreeWay
 from desktop_agent.core.diff.intraline import Spans, changed_words
 from desktop_agent.core.diff.text import without_ending
+from desktop_agent.core.merge.three_way import Choice, Source, Stretch, ThreeWay
 from desktop_agent.ui.review.diff_geometry import ROW_HEIGHT
 from desktop_agent.ui.review.highlighter import Highlighter
 from desktop_agent.ui.review.line_layouts import Columns, LineLayouts

@@ -4,7 +4,7 @@ import asyncio
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from desktop_agent.core.changes.three_way import Source, ThreeWay, compare_three
+from desktop_agent.core.merge.three_way import Source, ThreeWay, compare_three
 from desktop_agent.core.protocol.model import FileChange
 from desktop_agent.ui.review.media.binary_facts import VersionFacts, version_facts
 

@@ -11,7 +11,7 @@ from desktop_agent.ui.review.media.binary_facts import version_words
 from desktop_agent.ui.theme import Space, TypeSize
 
 if TYPE_CHECKING:
-    from desktop_agent.core.changes.three_way import Source
+    from desktop_agent.core.merge.three_way import Source
     from desktop_agent.ui.review.conflict.resolution import Purpose
     from desktop_agent.ui.review.conflict.versions import Versions
     from desktop_agent.ui.theme import Theme

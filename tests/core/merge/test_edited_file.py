@@ -4,8 +4,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core.changes.edited_file import EditedText
 from desktop_agent.core.diff.text import read_text
+from desktop_agent.core.merge.edited_file import EditedText
 
 odd = st.text(alphabet="ab\n\r\0\u2028\u2029\ufeff\u00a0\ue000🎉é", max_size=40)
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core.changes.merge import Clashing, merge_bytes
+from desktop_agent.core.merge.merge import Clashing, merge_bytes
 
 LINES = st.lists(st.sampled_from([b"a\n", b"b\n", b"c\n", b"d\n", b"e\n", b"x\r\n"]), max_size=12).map(b"".join)
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from desktop_agent.core.changes.merge import merge_bytes
+from desktop_agent.core.merge.merge import merge_bytes
 from desktop_agent.core.system.files import FileState
 
 

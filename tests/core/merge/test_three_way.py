@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core.changes.merge import merge_bytes
-from desktop_agent.core.changes.three_way import MAX_BYTES, Choice, ThreeWay, compare_three
+from desktop_agent.core.merge.merge import merge_bytes
+from desktop_agent.core.merge.three_way import MAX_BYTES, Choice, ThreeWay, compare_three
 
 BASE = b"one\ntwo\nthree\nfour\nfive\nsix\nseven\n"
 

@@ -4,10 +4,10 @@ from bisect import bisect_left
 from collections.abc import Collection, Iterator, Sequence
 
 from desktop_agent.core.base.ids import HunkKey
-from desktop_agent.core.changes.merge import chunks
 from desktop_agent.core.diff.diff import find_edits
 from desktop_agent.core.diff.hunk_keys import ENDINGS, converted_edits, review_hunks
 from desktop_agent.core.diff.text import BOM, encode_lines, read_text
+from desktop_agent.core.merge.merge import chunks
 from desktop_agent.core.protocol.model import Edit, FileDiff
 
 

@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
 
-from desktop_agent.core.changes.merge import chunks
 from desktop_agent.core.diff.diff import find_edits
 from desktop_agent.core.diff.text import Text, as_utf8, read_text
+from desktop_agent.core.merge.merge import chunks
 
 MAX_BYTES = 768 * 1024
 """Of all three together. What is larger is settled as a whole: an editor for it would freeze the window."""

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core.changes.edited_lines import edited_lines, editor_text, encode_edited
 from desktop_agent.core.diff.text import BOM, read_text
+from desktop_agent.core.merge.edited_lines import edited_lines, editor_text, encode_edited
 
 CHARS = st.sampled_from(
     ["a", "b", " ", "\t", "\r", "\n", "\r\n", BOM, "\0", "\u2028", "\udcff", "é", "\U0001f600", "\U000f2028"]
