@@ -13,10 +13,10 @@ from desktop_agent.core.approvals import Approvals
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.paths import AppPaths
-from desktop_agent.core.changes.baseline import Baseline
+from desktop_agent.core.capture.baseline import Baseline
+from desktop_agent.core.capture.safety import SafetyCopies, SafetyLimits
+from desktop_agent.core.capture.stat_capture import StatCapture
 from desktop_agent.core.changes.ledger import Ledger
-from desktop_agent.core.changes.safety import SafetyCopies, SafetyLimits
-from desktop_agent.core.changes.stat_capture import StatCapture
 from desktop_agent.core.context.guidance import GuidanceReader
 from desktop_agent.core.context.pictures import with_pictures
 from desktop_agent.core.context.tokens import Calibration

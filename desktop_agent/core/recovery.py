@@ -8,7 +8,7 @@ import asyncio
 from dataclasses import dataclass, field
 
 from desktop_agent.core.base.ids import CallId
-from desktop_agent.core.changes.capture import Snapshot
+from desktop_agent.core.capture.capture import Snapshot
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.context.history import UNANSWERED
 from desktop_agent.core.protocol import events as ev

@@ -18,8 +18,8 @@ from statistics import median
 
 import pytest
 
-from desktop_agent.core.changes.baseline import Baseline
-from desktop_agent.core.changes.stat_capture import StatCapture
+from desktop_agent.core.capture.baseline import Baseline
+from desktop_agent.core.capture.stat_capture import StatCapture
 from tests.benchmarks.source_tree import GIT, grow
 
 FILES = 30_000

@@ -29,12 +29,12 @@ from hypothesis.stateful import (
 
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import ToolError
-from desktop_agent.core.changes.baseline import Baseline
+from desktop_agent.core.capture.baseline import Baseline
+from desktop_agent.core.capture.safety import SafetyCopies, SafetyLimits
+from desktop_agent.core.capture.stat_capture import StatCapture
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.changes.net import NetChange, net_changes
 from desktop_agent.core.changes.revert import Direction, with_partners
-from desktop_agent.core.changes.safety import SafetyCopies, SafetyLimits
-from desktop_agent.core.changes.stat_capture import StatCapture
 from desktop_agent.core.diff.diff import diff_change
 from desktop_agent.core.diff.hunk_keys import RENAMING, WHOLE_FILE, all_keys
 from desktop_agent.core.protocol import events as ev

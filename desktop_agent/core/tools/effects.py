@@ -10,9 +10,9 @@ from typing import TypeVar
 
 from desktop_agent.core.base.errors import StorageError, ToolError, WorkspaceError
 from desktop_agent.core.base.ids import CallId, ChangeId, change_id
-from desktop_agent.core.changes.capture import Capture, CaptureStoppedError, Snapshot
+from desktop_agent.core.capture.capture import Capture, CaptureStoppedError, Snapshot
+from desktop_agent.core.capture.safety import SafetyReport
 from desktop_agent.core.changes.ledger import Ledger
-from desktop_agent.core.changes.safety import SafetyReport
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.event_log import EventLog
 from desktop_agent.core.protocol.model import Author, FileChange, FileImage, OutsideFile, Uncaptured

@@ -1,7 +1,7 @@
 """The safeguard: a copy of what a command may destroy, made before it runs; and a report of what it destroyed.
 
 It brings together what the words of the command say (`policy.destructive`), what git knows (`gitrepo`) and what is
-copied (`changes.safety`). What it did before a command is on disk until that is on record, so that a crash in between
+copied (`capture.safety`). What it did before a command is on disk until that is on record, so that a crash in between
 loses none of it.
 """
 
@@ -19,7 +19,7 @@ from pydantic import TypeAdapter, ValidationError
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.base.ids import CallId, Digest
 from desktop_agent.core.base.private_files import make_private_folder
-from desktop_agent.core.changes.safety import Place, SafetyCopies, SafetyCopy, SafetyReport, restore_outside
+from desktop_agent.core.capture.safety import Place, SafetyCopies, SafetyCopy, SafetyReport, restore_outside
 from desktop_agent.core.policy.destructive import Loss, losses_of
 from desktop_agent.core.policy.shell import parse
 from desktop_agent.core.protocol.model import FileOutcome, OutsideFile, RefChange, Uncaptured

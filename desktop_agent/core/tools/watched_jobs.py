@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from desktop_agent.core.base.ids import CallId
-from desktop_agent.core.changes.capture import Snapshot
+from desktop_agent.core.capture.capture import Snapshot
 from desktop_agent.core.system.files import FileTransition
 
 

@@ -7,7 +7,7 @@ import pytest
 from desktop_agent.app.git_review import GitReview
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.ids import CallId
-from desktop_agent.core.changes.safety import SafetyCopies, SafetyLimits
+from desktop_agent.core.capture.safety import SafetyCopies, SafetyLimits
 from desktop_agent.core.diff.comparing import Comparer
 from desktop_agent.core.protocol.model import RefChange
 from desktop_agent.core.system.gitrepo import (

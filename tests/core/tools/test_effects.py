@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core.changes.baseline import Baseline
-from desktop_agent.core.changes.capture import CaptureStoppedError, Snapshot
+from desktop_agent.core.capture.baseline import Baseline
+from desktop_agent.core.capture.capture import CaptureStoppedError, Snapshot
+from desktop_agent.core.capture.safety import SafetyCopies, SafetyLimits
+from desktop_agent.core.capture.stat_capture import StatCapture
 from desktop_agent.core.changes.ledger import Ledger
-from desktop_agent.core.changes.safety import SafetyCopies, SafetyLimits
-from desktop_agent.core.changes.stat_capture import StatCapture
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import FileChange, FileImage

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.core.base.errors import ToolError
-from desktop_agent.core.changes.safety import SafetyCopies, SafetyLimits
+from desktop_agent.core.capture.safety import SafetyCopies, SafetyLimits
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ChangeSelection

@@ -23,8 +23,8 @@ import psutil
 
 from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.base.private_files import make_private_file, make_private_folder
-from desktop_agent.core.changes.entries import Entry, Kept, as_note
-from desktop_agent.core.changes.scan import UNKNOWN, USUAL, Known, Signature, as_known
+from desktop_agent.core.capture.entries import Entry, Kept, as_note
+from desktop_agent.core.capture.scan import UNKNOWN, USUAL, Known, Signature, as_known
 from desktop_agent.core.protocol.model import FileExtras, FileImage
 
 _FORMAT = 4

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.core.base.ids import Digest
-from desktop_agent.core.changes.safety import Place, SafetyCopies, SafetyLimits, restore_outside
+from desktop_agent.core.capture.safety import Place, SafetyCopies, SafetyLimits, restore_outside
 from desktop_agent.core.protocol.model import FileImage, OutsideFile
 from desktop_agent.core.system.files import FileState, read_state
 

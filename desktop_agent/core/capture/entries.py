@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from desktop_agent.core.base.ids import Digest
-from desktop_agent.core.changes.scan import Signature
+from desktop_agent.core.capture.scan import Signature
 from desktop_agent.core.protocol.model import FileExtras, FileImage, FileKind
 
 EntryKind = FileKind | Literal["device"]

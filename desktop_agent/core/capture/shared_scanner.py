@@ -8,10 +8,10 @@ from pathlib import Path
 from threading import Event
 from typing import Final
 
-from desktop_agent.core.changes.capture import CaptureStoppedError
-from desktop_agent.core.changes.scan import Known, Part, Scan, learn, scan_folder
-from desktop_agent.core.changes.scan_parts import are_all_there, below, half_of
-from desktop_agent.core.changes.scan_process import ScanProcess
+from desktop_agent.core.capture.capture import CaptureStoppedError
+from desktop_agent.core.capture.scan import Known, Part, Scan, learn, scan_folder
+from desktop_agent.core.capture.scan_parts import are_all_there, below, half_of
+from desktop_agent.core.capture.scan_process import ScanProcess
 from desktop_agent.core.settings import CaptureSettings
 from desktop_agent.core.system.processes.worker_process import WorkerDiedError
 

@@ -12,12 +12,12 @@ from dataclasses import replace
 from pathlib import Path
 from threading import Event
 
-from desktop_agent.core.changes.baseline import Baseline, BaselineSession, Span
-from desktop_agent.core.changes.capture import CaptureReport, CaptureStoppedError, OnChange, Snapshot
-from desktop_agent.core.changes.entries import NO_CONTENT, Entry, as_note
-from desktop_agent.core.changes.git_index import unchanged_objects
-from desktop_agent.core.changes.git_objects import GitObjects, index_stamp, object_id
-from desktop_agent.core.changes.scan import (
+from desktop_agent.core.capture.baseline import Baseline, BaselineSession, Span
+from desktop_agent.core.capture.capture import CaptureReport, CaptureStoppedError, OnChange, Snapshot
+from desktop_agent.core.capture.entries import NO_CONTENT, Entry, as_note
+from desktop_agent.core.capture.git_index import unchanged_objects
+from desktop_agent.core.capture.git_objects import GitObjects, index_stamp, object_id
+from desktop_agent.core.capture.scan import (
     USUAL,
     Known,
     Scan,
@@ -27,8 +27,8 @@ from desktop_agent.core.changes.scan import (
     leave_out_stand_ins,
     repositories_in,
 )
-from desktop_agent.core.changes.shared_scanner import SharedScanner
-from desktop_agent.core.changes.transitions import Touched, in_order, with_renames
+from desktop_agent.core.capture.shared_scanner import SharedScanner
+from desktop_agent.core.capture.transitions import Touched, in_order, with_renames
 from desktop_agent.core.protocol.model import FileExtras, FileImage, Uncaptured
 from desktop_agent.core.settings import CaptureSettings
 from desktop_agent.core.system.file_extras import read_extras

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from pathlib import Path
 
-from desktop_agent.core.changes.scan import Signature
+from desktop_agent.core.capture.scan import Signature
 from desktop_agent.core.system.gitrepo import find_repository
 
 _HEAD = struct.Struct(">4sII")

@@ -5,7 +5,7 @@ from collections.abc import Generator, Iterable
 from itertools import islice
 from typing import Final
 
-from desktop_agent.core.changes.scan import Known, KnownFolder, Scan, split
+from desktop_agent.core.capture.scan import Known, KnownFolder, Scan, split
 
 _FOLDER_COST: Final = 5
 """To open and close a folder takes as long as to look at so many files."""

@@ -16,7 +16,7 @@ from threading import Event
 from typing import NamedTuple
 
 from desktop_agent.core.base.stand_ins import bears_stamp
-from desktop_agent.core.changes.capture import CaptureStoppedError
+from desktop_agent.core.capture.capture import CaptureStoppedError
 from desktop_agent.core.protocol.model import Uncaptured
 from desktop_agent.core.settings import CaptureSettings
 

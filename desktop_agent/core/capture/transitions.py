@@ -4,7 +4,7 @@ import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from desktop_agent.core.changes.entries import Entry
+from desktop_agent.core.capture.entries import Entry
 
 _ALIKE = 0.5
 """How much two files must have in common to be one that was renamed and edited; git draws the line here, too."""

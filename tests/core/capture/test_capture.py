@@ -15,12 +15,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from desktop_agent.core.changes.baseline import Baseline
-from desktop_agent.core.changes.capture import CaptureReport, CaptureStoppedError, Snapshot
-from desktop_agent.core.changes.git_index import unchanged_objects
-from desktop_agent.core.changes.git_objects import object_id
-from desktop_agent.core.changes.shared_scanner import SharedScanner
-from desktop_agent.core.changes.stat_capture import StatCapture
+from desktop_agent.core.capture.baseline import Baseline
+from desktop_agent.core.capture.capture import CaptureReport, CaptureStoppedError, Snapshot
+from desktop_agent.core.capture.git_index import unchanged_objects
+from desktop_agent.core.capture.git_objects import object_id
+from desktop_agent.core.capture.shared_scanner import SharedScanner
+from desktop_agent.core.capture.stat_capture import StatCapture
 from desktop_agent.core.settings import CaptureSettings
 from desktop_agent.core.system.files import FileState, FileTransition, read_state, write_state
 
@@ -357,8 +357,8 @@ def test_a_command_that_writes_on_top_of_an_edit_is_reported_as_shared(root: Pat
 CHILD = """
 import os, signal, sys
 from pathlib import Path
-from desktop_agent.core.changes.baseline import Baseline
-from desktop_agent.core.changes.stat_capture import StatCapture
+from desktop_agent.core.capture.baseline import Baseline
+from desktop_agent.core.capture.stat_capture import StatCapture
 root, database = map(Path, sys.argv[1:])
 print(StatCapture(root, Baseline(database)).begin().number, flush=True)
 (root / "src" / "a.py").write_text("by the command")

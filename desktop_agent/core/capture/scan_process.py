@@ -1,4 +1,4 @@
-"""The process that walks a part of a big folder: `python -m desktop_agent.core.changes.scan_process`.
+"""The process that walks a part of a big folder: `python -m desktop_agent.core.capture.scan_process`.
 
 It has a table of its own of what is known of that part, and keeps it up to date by what it found itself.
 """
@@ -12,8 +12,8 @@ from pathlib import Path
 from threading import Event
 from typing import IO, Final, NamedTuple, cast
 
-from desktop_agent.core.changes.scan import Known, KnownFolder, Part, Scan, learn, scan_folder
-from desktop_agent.core.changes.scan_parts import pieces_of_scan, pieces_of_table
+from desktop_agent.core.capture.scan import Known, KnownFolder, Part, Scan, learn, scan_folder
+from desktop_agent.core.capture.scan_parts import pieces_of_scan, pieces_of_table
 from desktop_agent.core.settings import CaptureSettings
 from desktop_agent.core.system.processes.worker_process import (
     WorkerDiedError,
@@ -23,7 +23,7 @@ from desktop_agent.core.system.processes.worker_process import (
     write_message,
 )
 
-_MODULE: Final = "desktop_agent.core.changes.scan_process"
+_MODULE: Final = "desktop_agent.core.capture.scan_process"
 _SLACK_S: Final = 5.0
 """How much longer than it may walk the process may take to answer, on a machine that has much to do."""
 
@@ -164,6 +164,6 @@ class _Walker:
 
 if __name__ == "__main__":
     # By its name: what this module itself defines could not be unpickled as something of `__main__`.
-    from desktop_agent.core.changes import scan_process  # noqa: PLW0406 - that is the point
+    from desktop_agent.core.capture import scan_process  # noqa: PLW0406 - that is the point
 
     scan_process.main()

@@ -17,12 +17,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from desktop_agent.core.changes import scan_process, shared_scanner
-from desktop_agent.core.changes.capture import CaptureStoppedError
-from desktop_agent.core.changes.scan import Known, KnownFolder, Scan, learn, scan_folder
-from desktop_agent.core.changes.scan_parts import below, half_of
-from desktop_agent.core.changes.scan_process import Done, ScanProcess
-from desktop_agent.core.changes.shared_scanner import SharedScanner
+from desktop_agent.core.capture import scan_process, shared_scanner
+from desktop_agent.core.capture.capture import CaptureStoppedError
+from desktop_agent.core.capture.scan import Known, KnownFolder, Scan, learn, scan_folder
+from desktop_agent.core.capture.scan_parts import below, half_of
+from desktop_agent.core.capture.scan_process import Done, ScanProcess
+from desktop_agent.core.capture.shared_scanner import SharedScanner
 from desktop_agent.core.settings import CaptureSettings
 from desktop_agent.core.system.processes import worker_process
 
@@ -457,7 +457,7 @@ def test_folders_that_neither_walk_came_to_in_time_are_counted_together(walks: W
 
 
 def test_the_process_ends_when_whoever_asks_is_gone() -> None:
-    command = [sys.executable, "-P", "-m", "desktop_agent.core.changes.scan_process"]
+    command = [sys.executable, "-P", "-m", "desktop_agent.core.capture.scan_process"]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.DEVNULL) as process:
         assert process.stdin
         process.stdin.close()
