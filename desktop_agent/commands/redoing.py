@@ -9,12 +9,12 @@ from desktop_agent.commands.reverting import report, revert
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.changes.ledger import Ledger
-from desktop_agent.core.changes.outcome_words import describe_step
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import JsonObject
-from desktop_agent.core.redoing import draft_steps
 from desktop_agent.core.transcript import Transcript
-from desktop_agent.core.undoing import steps_meant
+from desktop_agent.core.undo.execute import steps_meant
+from desktop_agent.core.undo.outcome_words import describe_step
+from desktop_agent.core.undo.redo import draft_steps
 from desktop_agent.workbench import Workbench
 
 

@@ -6,11 +6,11 @@ from dataclasses import asdict
 from desktop_agent.commands.console import Console
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import SessionId
-from desktop_agent.core.changes.outcome_words import describe_outcome
-from desktop_agent.core.changes.revert import Direction
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import FileOutcome, JsonObject
+from desktop_agent.core.undo.outcome_words import describe_outcome
+from desktop_agent.core.undo.plan import Direction
 from desktop_agent.workbench import Workbench
 
 

@@ -9,10 +9,10 @@ from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.changes.attribution import Contents
 from desktop_agent.core.changes.net import NetChange, net_changes
 from desktop_agent.core.changes.reviewed import reviewed_diff
-from desktop_agent.core.changes.whereabouts import recorded_of
 from desktop_agent.core.diff.hunk_keys import ENDINGS, MODE, WHOLE_FILE, all_keys, converted_edits, review_hunks
 from desktop_agent.core.protocol.model import ChangeSelection
 from desktop_agent.core.transcript import ChangeRecord, Transcript
+from desktop_agent.core.undo.whereabouts import recorded_of
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,6 @@ from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.base.plain_text import number_of, on_one_line
-from desktop_agent.core.changes.outcome_words import describe_outcome
 from desktop_agent.core.context.history import History
 from desktop_agent.core.protocol.codec import encode_event
 from desktop_agent.core.protocol.model import JsonObject, SessionSummary
@@ -33,6 +32,7 @@ from desktop_agent.core.transcript import (
     UndoEntry,
     replay,
 )
+from desktop_agent.core.undo.outcome_words import describe_outcome
 
 if TYPE_CHECKING:
     from desktop_agent.workbench import Workbench

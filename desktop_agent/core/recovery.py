@@ -25,7 +25,7 @@ from desktop_agent.core.protocol.model import (
 )
 from desktop_agent.core.tools.effects import Effects
 from desktop_agent.core.turn import OpenCalls
-from desktop_agent.core.undoing import recovered
+from desktop_agent.core.undo.execute import recovered
 
 
 @dataclass(slots=True)

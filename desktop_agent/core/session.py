@@ -41,7 +41,7 @@ from desktop_agent.core.tools.live_judging import LiveJudging
 from desktop_agent.core.tools.runtime import ToolRuntime
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.core.turn import OpenCalls, Turn, TurnLimits, TurnSetup
-from desktop_agent.core.undoing import Undoing
+from desktop_agent.core.undo.execute import Undoing
 
 logger = logging.getLogger(__name__)
 

@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.plain_text import number_of, on_one_line
-from desktop_agent.core.changes.outcome_words import describe_outcome
 from desktop_agent.core.protocol.events import Notice, TurnEndReason
 from desktop_agent.core.protocol.model import Aborted, ApprovalPolicy, FileOutcome, JsonObject, Usage
 from desktop_agent.core.tools.spec import SKIPPED_KEY
 from desktop_agent.core.transcript import ChangeRecord, NoticeEntry, TextEntry, ToolEntry, Transcript
+from desktop_agent.core.undo.outcome_words import describe_outcome
 
 EXIT_CODES: dict[TurnEndReason, int] = {
     "completed": 0,

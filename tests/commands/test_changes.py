@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.cli import main
-from desktop_agent.core.changes.outcome_words import describe_outcome
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import ChangeSelection, Clash, FileImage, FileOutcome
+from desktop_agent.core.undo.outcome_words import describe_outcome
 from desktop_agent.workbench import Workbench
 from tests.commands.conftest import Command, RecordedSession
 

@@ -6,7 +6,6 @@ import pytest
 
 from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.changes.net import net_change, net_changes
-from desktop_agent.core.changes.outcome_words import describe_outcome
 from desktop_agent.core.diff.diff import diff_change
 from desktop_agent.core.diff.hunk_keys import MODE, all_keys, review_hunks
 from desktop_agent.core.protocol import events as ev
@@ -14,6 +13,7 @@ from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ChangeSelection, LineComment, Reverted, TextBlock, UserMessage
 from desktop_agent.core.providers.scripted import Call, Reply, Say
 from desktop_agent.core.system.files import digest_of
+from desktop_agent.core.undo.outcome_words import describe_outcome
 from tests.harness import Ground, Open
 
 LINES = [f"line {number}\n" for number in range(60)]

@@ -6,9 +6,7 @@ from pathlib import Path, PurePosixPath
 
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.changes.net import net_changes
-from desktop_agent.core.changes.outcome_words import describe_outcome, describe_step
 from desktop_agent.core.changes.patch import PatchFile, make_patch
-from desktop_agent.core.changes.revert import Direction
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ChangeSelection, FileOutcome
@@ -16,6 +14,8 @@ from desktop_agent.core.slash.parse import Invocation
 from desktop_agent.core.slash.parts import CommandParts, Reply, SessionHands, no_more, refusal, reported
 from desktop_agent.core.slash.wording import bullets, code, counted, fenced
 from desktop_agent.core.transcript import ChangeRecord
+from desktop_agent.core.undo.outcome_words import describe_outcome, describe_step
+from desktop_agent.core.undo.plan import Direction
 
 MAX_PATCH_CHARS = 60_000
 """More of a patch is not printed into the conversation."""

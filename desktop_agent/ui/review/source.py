@@ -133,7 +133,7 @@ class BothSources:
         return self._transcript.workspace if self._transcript else ""
 
     def _recorded(self, change: "FileChange") -> "tuple[FileChange, ...]":
-        from desktop_agent.core.changes.whereabouts import recorded_of
+        from desktop_agent.core.undo.whereabouts import recorded_of
 
         return tuple(recorded_of(change, self._transcript.changes.values())) if self._transcript else ()
 

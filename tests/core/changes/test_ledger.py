@@ -11,13 +11,13 @@ import pytest
 from desktop_agent.core.base.errors import StorageError, ToolError
 from desktop_agent.core.base.exchange import ExchangeUnsupportedError, exchange, rename_to_free
 from desktop_agent.core.changes.ledger import Ledger, LedgerWrite
-from desktop_agent.core.changes.revert import Direction, plan_revert
-from desktop_agent.core.changes.undo import Drafter
 from desktop_agent.core.changes.untouched import MEANWHILE
 from desktop_agent.core.protocol.model import FileChange, FileOutcome
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.system import files
 from desktop_agent.core.system.files import FileState, FileTransition, read_state
+from desktop_agent.core.undo.draft import Drafter
+from desktop_agent.core.undo.plan import Direction, plan_revert
 
 
 @pytest.fixture

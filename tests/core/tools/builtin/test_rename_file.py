@@ -9,11 +9,11 @@ import pytest
 
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.changes.ledger import Ledger, LedgerWrite
-from desktop_agent.core.changes.revert import plan_revert
-from desktop_agent.core.changes.undo import Drafter
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.system.files import digest_of
 from desktop_agent.core.tools.builtin.rename_file import RenameFile
+from desktop_agent.core.undo.draft import Drafter
+from desktop_agent.core.undo.plan import plan_revert
 
 if TYPE_CHECKING:
     from tests.core.tools.conftest import Workspace

@@ -13,8 +13,6 @@ from desktop_agent.core.base.ids import ChangeId, HunkKey
 from desktop_agent.core.changes.attribution import attribute, links_of
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.changes.net import net_change
-from desktop_agent.core.changes.revert import Delta, Direction, FilePlan, inverse_together
-from desktop_agent.core.changes.whereabouts import as_edit, parts_of
 from desktop_agent.core.diff.diff import diff_change, find_edits
 from desktop_agent.core.diff.hunk_keys import MODE, WHOLE_FILE, all_keys
 from desktop_agent.core.diff.text import as_utf8
@@ -22,6 +20,8 @@ from desktop_agent.core.merge.file_merge import ClashError, merge_states
 from desktop_agent.core.merge.hunk_edit import missing_keys, sole_missing_keys, without_hunks
 from desktop_agent.core.protocol.model import Clash, FileDiff, FileImage, FileOutcome, OutcomeState, Reverted
 from desktop_agent.core.system.files import FileState, FileTransition
+from desktop_agent.core.undo.plan import Delta, Direction, FilePlan, inverse_together
+from desktop_agent.core.undo.whereabouts import as_edit, parts_of
 
 _RENAMED = "It was renamed to {} since. Undo that first."
 _OTHER_EXTRAS = "Its owner or extended attributes were changed since; those were left alone."

@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from desktop_agent.core.base.ids import ChangeId, HunkKey
 from desktop_agent.core.changes.ledger import Ledger, LedgerWrite
 from desktop_agent.core.changes.net import net_change
-from desktop_agent.core.changes.revert import Direction, plan_revert
-from desktop_agent.core.changes.undo import Drafter
 from desktop_agent.core.diff.diff import diff_change
 from desktop_agent.core.diff.hunk_keys import review_hunks
 from desktop_agent.core.protocol.model import FileChange, FileOutcome, Reverted
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.system.files import FileState, FileTransition
+from desktop_agent.core.undo.draft import Drafter
+from desktop_agent.core.undo.plan import Direction, plan_revert
 from tests.trees import Node, tree_of
 
 TEXT = b"".join(b"line %d\n" % number for number in range(30))

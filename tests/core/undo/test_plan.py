@@ -2,9 +2,9 @@
 
 from dataclasses import replace
 
-from desktop_agent.core.changes.revert import Delta, plan_revert
 from desktop_agent.core.protocol.model import FileChange, FileImage, Reverted
 from desktop_agent.core.system.files import digest_of
+from desktop_agent.core.undo.plan import Delta, plan_revert
 
 
 def image(text: str | None) -> FileImage | None:

@@ -11,12 +11,12 @@ from dataclasses import replace
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import ChangeId, HunkKey
 from desktop_agent.core.changes.ledger import Ledger
-from desktop_agent.core.changes.revert import FilePlan, plan_revert
-from desktop_agent.core.changes.undo import Draft, Drafter
-from desktop_agent.core.changes.whereabouts import as_edit, in_force, parts_of
 from desktop_agent.core.diff.diff import diff_change
 from desktop_agent.core.protocol.model import FileChange, FileOutcome, Reverted
 from desktop_agent.core.transcript import Transcript, UndoStep, undone_of
+from desktop_agent.core.undo.draft import Draft, Drafter
+from desktop_agent.core.undo.plan import FilePlan, plan_revert
+from desktop_agent.core.undo.whereabouts import as_edit, in_force, parts_of
 
 Left = Mapping[ChangeId, frozenset[HunkKey]]
 """What is undone of each change afterwards; only changes of which that is less than before."""

@@ -2,7 +2,7 @@
 
 An undo applies what the selected changes did the other way round, a redo applies it again. Neighbouring changes of one
 file, each one's before-image being the after-image of the one in front, are one delta. Where another change
-stands between them there are several, and each is merged into what the file is by then (`undo` does it).
+stands between them there are several, and each is merged into what the file is by then (`draft` does it).
 """
 
 from collections.abc import Collection, Mapping, Sequence
@@ -10,8 +10,8 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from desktop_agent.core.base.ids import ChangeId, HunkKey
-from desktop_agent.core.changes.whereabouts import as_edit, path_now
 from desktop_agent.core.protocol.model import FileChange, FileImage, Reverted
+from desktop_agent.core.undo.whereabouts import as_edit, path_now
 
 Direction = Literal["undo", "redo"]
 

@@ -34,7 +34,6 @@ from desktop_agent.core.capture.safety import SafetyCopies, SafetyLimits
 from desktop_agent.core.capture.stat_capture import StatCapture
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.changes.net import NetChange, net_changes
-from desktop_agent.core.changes.revert import Direction, with_partners
 from desktop_agent.core.diff.diff import diff_change
 from desktop_agent.core.diff.hunk_keys import RENAMING, WHOLE_FILE, all_keys
 from desktop_agent.core.protocol import events as ev
@@ -48,7 +47,8 @@ from desktop_agent.core.system.files import FileState, FileTransition
 from desktop_agent.core.tools.effects import Effects
 from desktop_agent.core.tools.safeguard import CommandRun, Safeguard
 from desktop_agent.core.transcript import ChangeRecord, UndoStep, replay, undone_of
-from desktop_agent.core.undoing import Undoing
+from desktop_agent.core.undo.execute import Undoing
+from desktop_agent.core.undo.plan import Direction, with_partners
 
 T = TypeVar("T")
 

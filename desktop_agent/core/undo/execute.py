@@ -1,6 +1,6 @@
 """Undo, redo and the user's own writes: drafted, written down, carried out, recorded, whatever happens in between.
 
-An undo is an entry of the ledger like any other change, so undoing an undo is a redo (`redoing`). The caller sees to it
+An undo is an entry of the ledger like any other change, so undoing an undo is a redo (`redo`). The caller sees to it
 that no turn is running.
 """
 
@@ -14,9 +14,6 @@ from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.ids import ChangeId
 from desktop_agent.core.changes.ledger import Ledger, LedgerWrite
 from desktop_agent.core.changes.net import NetChange, net_changes
-from desktop_agent.core.changes.revert import Direction, plan_revert
-from desktop_agent.core.changes.undo import Draft, DraftedWrite, Drafter
-from desktop_agent.core.changes.whereabouts import in_force
 from desktop_agent.core.diff.hunk_keys import WHOLE_FILE
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
@@ -27,12 +24,15 @@ from desktop_agent.core.protocol.model import (
     FileOutcome,
     Reverted,
 )
-from desktop_agent.core.redoing import draft_steps
 from desktop_agent.core.system.files import FileState, FileTransition, new_file_mode
 from desktop_agent.core.system.processes.child import unhurried
 from desktop_agent.core.tools.effects import Effects
 from desktop_agent.core.tools.safeguard import Recovered, recover
 from desktop_agent.core.transcript import ChangeRecord, Destroyed, Transcript, UndoStep
+from desktop_agent.core.undo.draft import Draft, DraftedWrite, Drafter
+from desktop_agent.core.undo.plan import Direction, plan_revert
+from desktop_agent.core.undo.redo import draft_steps
+from desktop_agent.core.undo.whereabouts import in_force
 
 SHARED = "Another session's command ran at the same time, so it may be its work. Select the file by itself to undo it."
 
