@@ -15,6 +15,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 
+from desktop_agent.core.approvals.rules_file import RulesFile
 from desktop_agent.core.base.errors import (
     AgentError,
     CredentialsError,
@@ -59,7 +60,6 @@ from desktop_agent.core.providers.scripted import Call, Say, ScriptedProvider, i
 from desktop_agent.core.session import Session
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.settings.live_settings import LiveSettings
-from desktop_agent.core.store.rules_file import RulesFile
 from desktop_agent.core.tools.access import CallRules
 from desktop_agent.core.tools.builtin import builtin_tools
 from desktop_agent.core.tools.function_tool import Function, FunctionTool, tool

@@ -9,7 +9,8 @@ from dataclasses import asdict, dataclass
 from functools import lru_cache, partial
 from pathlib import Path, PurePosixPath
 
-from desktop_agent.core.approvals import Approvals
+from desktop_agent.core.approvals.pending import Approvals
+from desktop_agent.core.approvals.rulebook import LiveRules, RuleBook
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.paths import AppPaths
@@ -31,7 +32,6 @@ from desktop_agent.core.providers.retry import RetryPolicy
 from desktop_agent.core.recorder import Recorder, Sink
 from desktop_agent.core.resuming.opening import close_with_snapshot, read_whole_history
 from desktop_agent.core.retries import Retries
-from desktop_agent.core.rulebook import LiveRules, RuleBook
 from desktop_agent.core.session import ProviderSource, Session, SessionParts
 from desktop_agent.core.session_state import SessionState
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings

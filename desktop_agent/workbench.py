@@ -17,6 +17,8 @@ from pathlib import Path
 
 from desktop_agent import __version__
 from desktop_agent.assembly import Assembly, SessionPlan, SessionStorage, SharedTools
+from desktop_agent.core.approvals.rulebook import LiveRules
+from desktop_agent.core.approvals.rules_file import RULES_NAME, RulesFile
 from desktop_agent.core.base.clock import Clock, SystemClock
 from desktop_agent.core.base.errors import StorageError, UnsafeSettingsError
 from desktop_agent.core.base.ids import SessionId, new_session_id
@@ -33,7 +35,6 @@ from desktop_agent.core.providers.auth.keys import KeyStore, SystemKeyStore
 from desktop_agent.core.providers.catalog import ProviderCatalog
 from desktop_agent.core.recorder import Sink
 from desktop_agent.core.resuming.opening import LONG_BYTES, Resumed, resume_beside, show_end
-from desktop_agent.core.rulebook import LiveRules
 from desktop_agent.core.sandbox.find import SandboxSearch
 from desktop_agent.core.sandbox.guarded import places_of_stand_ins
 from desktop_agent.core.session import ProviderSource, Session
@@ -57,7 +58,6 @@ from desktop_agent.core.store.lock import SessionLock, is_locked
 from desktop_agent.core.store.pages import find_pages, read_last_page, read_page
 from desktop_agent.core.store.records import Breather
 from desktop_agent.core.store.removal import SessionSize, remove_session, session_size
-from desktop_agent.core.store.rules_file import RULES_NAME, RulesFile
 from desktop_agent.core.system.workspace import usable_workspace
 from desktop_agent.core.tools.access import CallRules
 from desktop_agent.core.tools.builtin import builtin_tools

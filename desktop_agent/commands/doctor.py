@@ -15,17 +15,17 @@ from pathlib import Path
 from typing import Literal
 
 from desktop_agent.commands.console import Console, table
+from desktop_agent.core.approvals.rulebook import LiveRules
+from desktop_agent.core.approvals.rules_file import RULES_NAME, RulesFile
 from desktop_agent.core.base.errors import CredentialsError
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.base.programs import find_program, search_path
 from desktop_agent.core.base.web_address import address_of, is_readable_on_the_way
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.providers.auth.keys import SystemKeyStore
-from desktop_agent.core.rulebook import LiveRules
 from desktop_agent.core.sandbox.find import find_sandbox
 from desktop_agent.core.settings import load_settings
 from desktop_agent.core.settings.live_settings import LiveSettings
-from desktop_agent.core.store.rules_file import RULES_NAME, RulesFile
 from desktop_agent.core.system.child_environment import child_environment, kept_back_from
 from desktop_agent.core.system.processes.cgroup import CommandGroups
 from desktop_agent.core.system.workspace import current_folder

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import assert_never
 
-from desktop_agent.core.approvals import Approvals
+from desktop_agent.core.approvals.pending import Approvals
+from desktop_agent.core.approvals.rulebook import RuleBook
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import AgentError, StorageError, UnsafeSettingsError, WorkspaceError
 from desktop_agent.core.base.ids import CallId, PromptId, SessionId, new_prompt_id
@@ -29,7 +30,6 @@ from desktop_agent.core.providers.pool import ProviderPool
 from desktop_agent.core.recorder import Recorder, hearing
 from desktop_agent.core.recovery import Unfinished, settle, settle_begun, settle_jobs
 from desktop_agent.core.retries import Retries
-from desktop_agent.core.rulebook import RuleBook
 from desktop_agent.core.session_state import SessionState
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.sight import Sight, SightOp

@@ -14,7 +14,7 @@ from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.store.drafts import Drafts, session_draft
 from desktop_agent.core.transcript import ForkEntry, PromptEntry
 from tests.app.conftest import Go
-from tests.core.test_pending_approvals import EDIT, journal_of, killed_while_asking
+from tests.core.approvals.test_pending import EDIT, journal_of, killed_while_asking
 from tests.e2e.driver import Driver
 from tests.harness import Ground
 

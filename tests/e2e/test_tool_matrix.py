@@ -15,6 +15,7 @@ from typing import cast
 import pytest
 
 from desktop_agent.cli import main
+from desktop_agent.core.approvals.rules_file import RULES_NAME, RulesFile
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.protocol import events as ev
@@ -30,7 +31,6 @@ from desktop_agent.core.protocol.model import (
 )
 from desktop_agent.core.providers.scripted import Call, Reply, Say, ScriptedProvider, in_order
 from desktop_agent.core.sandbox.find import SandboxSearch
-from desktop_agent.core.store.rules_file import RULES_NAME, RulesFile
 from desktop_agent.core.tools.confiner import SandboxProbe
 from desktop_agent.core.tools.spec import AnyTool
 from desktop_agent.headless.runner import HeadlessRun, RunOptions

@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, replace
 
-from desktop_agent.core.approvals import Approvals, HeldQuestion
+from desktop_agent.core.approvals.pending import Approvals, HeldQuestion
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.policy.call import CallFacts, Confinement

@@ -4,10 +4,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from desktop_agent.core.approvals.rulebook import RuleBook
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.policy.call import CallFacts, PolicyContext
 from desktop_agent.core.protocol.model import ApprovalPolicy, SandboxMode
-from desktop_agent.core.rulebook import RuleBook
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.tools.confiner import Confiner
 

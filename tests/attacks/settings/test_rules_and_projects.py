@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from desktop_agent.core.approvals.rulebook import LiveRules
+from desktop_agent.core.approvals.rules_file import RulesFile
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.ops import Shutdown, SubmitPrompt
-from desktop_agent.core.rulebook import LiveRules
 from desktop_agent.core.settings.live_settings import LiveSettings
-from desktop_agent.core.store.rules_file import RulesFile
 from desktop_agent.headless import HeadlessRun, RunOptions
 from desktop_agent.workbench import Workbench
 from tests.attacks.corpus import cases

@@ -8,6 +8,7 @@ from tempfile import TemporaryDirectory
 
 import pytest
 
+from desktop_agent.core.approvals.rules_file import RULES_NAME, RulesFile
 from desktop_agent.core.policy.offers import EDITS
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
@@ -15,7 +16,6 @@ from desktop_agent.core.protocol.model import Allowed, ApprovalPolicy, Denied, R
 from desktop_agent.core.providers.scripted import Call, Say
 from desktop_agent.core.sandbox.find import SandboxReport, SandboxSearch
 from desktop_agent.core.settings import ExecutionSettings
-from desktop_agent.core.store.rules_file import RULES_NAME, RulesFile
 from desktop_agent.core.tools.confiner import SandboxProbe
 from tests.harness import Ground, Open
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from desktop_agent.core.approvals import rules_file
+from desktop_agent.core.approvals.rules_file import RulesFile
 from desktop_agent.core.base.errors import StorageError, UsageError
 from desktop_agent.core.protocol.model import Rule
-from desktop_agent.core.store import rules_file
-from desktop_agent.core.store.rules_file import RulesFile
 
 NOW = datetime(2026, 11, 22, 4, 0, tzinfo=UTC)
 PUSH = Rule(id="r-1", effect="allow", kind="command", pattern="git push", scope="always", created_at=NOW)

@@ -10,13 +10,13 @@ import threading
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from desktop_agent.core.approvals.rules_file import LoadedRules, RulesFile
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.file_stamp import FileStamp, is_unchanged, stamp_of
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.event_log import EventLog
 from desktop_agent.core.protocol.model import Rule
 from desktop_agent.core.settings import SettingsProblem
-from desktop_agent.core.store.rules_file import LoadedRules, RulesFile
 
 
 class LiveRules:

@@ -11,7 +11,8 @@ created_at = 2026-11-21T21:37:00Z
 ```
 
 It fails closed. A broken entry is named and skipped, so what it would allow is not allowed. A broken *forbid* would let
-through what the user wanted stopped: it is a *fault*, and `core.rulebook` lets nothing run at the start because of it.
+through what the user wanted stopped: it is a *fault*, and `core.approvals.rulebook` lets nothing run at the start
+because of it.
 """
 
 import re
