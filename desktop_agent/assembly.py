@@ -21,6 +21,7 @@ from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.context.guidance import GuidanceReader
 from desktop_agent.core.context.pictures import with_pictures
 from desktop_agent.core.context.tokens import Calibration
+from desktop_agent.core.context_window import Sight, SightParts
 from desktop_agent.core.jobs.background import Jobs
 from desktop_agent.core.jobs.reports import JobReports
 from desktop_agent.core.policy.boundary import Boundary
@@ -35,7 +36,6 @@ from desktop_agent.core.retries import Retries
 from desktop_agent.core.session import ProviderSource, Session, SessionParts
 from desktop_agent.core.session_state import SessionState
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
-from desktop_agent.core.sight import Sight, SightParts
 from desktop_agent.core.slash.parts import CommandParts, Services
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog

@@ -20,6 +20,7 @@ from desktop_agent.core.base.ids import CallId, PromptId, SessionId, new_prompt_
 from desktop_agent.core.change_ops import ChangeOps
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.context.comments import prompt_of_comments
+from desktop_agent.core.context_window import Sight, SightOp
 from desktop_agent.core.failure_notices import defect_notice, notice_of, readable_address_notice
 from desktop_agent.core.jobs.background import Jobs
 from desktop_agent.core.protocol import events as ev
@@ -32,7 +33,6 @@ from desktop_agent.core.recovery import Unfinished, settle, settle_begun, settle
 from desktop_agent.core.retries import Retries
 from desktop_agent.core.session_state import SessionState
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
-from desktop_agent.core.sight import Sight, SightOp
 from desktop_agent.core.slash.commands import SlashCommands
 from desktop_agent.core.slash.parts import CommandParts, Performed, SessionHands
 from desktop_agent.core.titling import Titling

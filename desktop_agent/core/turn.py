@@ -12,13 +12,13 @@ from dataclasses import dataclass, field, replace
 
 from desktop_agent.core.base.errors import ProviderError, ProviderFault
 from desktop_agent.core.base.ids import CallId
+from desktop_agent.core.context_window.requests import NoRoomError, TurnRequests
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.event_log import EventLog
 from desktop_agent.core.protocol.model import AssistantBlock, ModelRef, ModelRequest, TextBlock, ToolUseBlock
 from desktop_agent.core.providers.base import Completion, Provider, TextChunk, ThinkingChunk, ToolInputChunk
 from desktop_agent.core.retries import Retries
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
-from desktop_agent.core.sight.requests import NoRoomError, TurnRequests
 from desktop_agent.core.tools.runtime import CallOutcome, ToolRuntime
 
 CUT_OFF = (

@@ -9,11 +9,11 @@ from typing import Protocol
 
 from desktop_agent.core.base.errors import AgentError, StorageError, UsageError
 from desktop_agent.core.base.ids import SessionId
+from desktop_agent.core.context_window import Sight
 from desktop_agent.core.export import ExportForm
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import FileImage
-from desktop_agent.core.sight import Sight
 from desktop_agent.core.slash.declarations import BUILT_IN, Declaration
 from desktop_agent.core.tools.secret_names import SecretNames
 from desktop_agent.core.transcript import Transcript

@@ -12,12 +12,12 @@ from desktop_agent.core.base.ids import new_compaction_id
 from desktop_agent.core.context.history import Compaction, History
 from desktop_agent.core.context.summaries import extracted, rendered
 from desktop_agent.core.context.tokens import message_tokens, text_tokens
+from desktop_agent.core.context_window.plan import CompactionPlan
+from desktop_agent.core.context_window.summariser import Summariser, SummaryJob
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.event_log import EventLog
 from desktop_agent.core.protocol.model import ModelRef, Summary
 from desktop_agent.core.providers.base import Provider
-from desktop_agent.core.sight.plan import CompactionPlan
-from desktop_agent.core.sight.summariser import Summariser, SummaryJob
 from desktop_agent.core.transcript import Transcript
 
 ACTIVITY = "Summarising the conversation to make room"

@@ -13,19 +13,19 @@ from desktop_agent.core.context.history import History
 from desktop_agent.core.context.inspection import sections
 from desktop_agent.core.context.packing import pack
 from desktop_agent.core.context.tokens import Calibration, message_tokens, request_tokens
+from desktop_agent.core.context_window.compacting import Compacting, Room
+from desktop_agent.core.context_window.guiding import Guiding
+from desktop_agent.core.context_window.meter import Meter
+from desktop_agent.core.context_window.pins import Pins
+from desktop_agent.core.context_window.plan import CompactionPlan, asked_for
+from desktop_agent.core.context_window.requests import TurnRequests
+from desktop_agent.core.context_window.summariser import RetryWait, Summariser
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.event_log import EventLog
 from desktop_agent.core.protocol.model import ContextReport, ContextUse, ModelRef, ModelRequest, ToolDefinition
 from desktop_agent.core.providers.base import Provider
 from desktop_agent.core.settings import CompactionSettings, Settings
-from desktop_agent.core.sight.compacting import Compacting, Room
-from desktop_agent.core.sight.guiding import Guiding
-from desktop_agent.core.sight.meter import Meter
-from desktop_agent.core.sight.pins import Pins
-from desktop_agent.core.sight.plan import CompactionPlan, asked_for
-from desktop_agent.core.sight.requests import TurnRequests
-from desktop_agent.core.sight.summariser import RetryWait, Summariser
 from desktop_agent.core.transcript import Transcript
 
 SightOp = ops.Compact | ops.EditSummary | ops.UndoCompaction | ops.AddPin | ops.RemovePin | ops.InspectContext

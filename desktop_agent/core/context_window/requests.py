@@ -4,13 +4,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from desktop_agent.core.base.errors import AgentError
+from desktop_agent.core.context_window.plan import automatic
 from desktop_agent.core.protocol.model import ModelRef, ModelRequest, Usage
 from desktop_agent.core.providers.base import Provider
-from desktop_agent.core.sight.plan import automatic
 
 if TYPE_CHECKING:
-    from desktop_agent.core.sight.compacting import Urgency
-    from desktop_agent.core.sight.sight import Sight
+    from desktop_agent.core.context_window.compacting import Urgency
+    from desktop_agent.core.context_window.context_manager import Sight
 
 _ROOM_AFTER = 0.5
 """How much of what the target leaves to the conversation may stay: the next compaction should not be due at once."""
