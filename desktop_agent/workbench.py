@@ -37,8 +37,8 @@ from desktop_agent.core.recorder import Sink
 from desktop_agent.core.resuming.opening import LONG_BYTES, Resumed, resume_beside, show_end
 from desktop_agent.core.sandbox.find import SandboxSearch
 from desktop_agent.core.sandbox.guarded import places_of_stand_ins
+from desktop_agent.core.search.sessions.index import SessionSearch
 from desktop_agent.core.session import ProviderSource, Session
-from desktop_agent.core.session_search.index import SessionSearch
 from desktop_agent.core.session_state import SessionState
 from desktop_agent.core.settings import Settings, SettingsProblem
 from desktop_agent.core.settings.live_settings import LiveSettings

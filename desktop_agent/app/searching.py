@@ -7,7 +7,7 @@ from PySide6.QtCore import QObject
 
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.protocol.model import SearchQuery, SessionSummary
-from desktop_agent.core.session_search.process import update_beside
+from desktop_agent.core.search.sessions.process import update_beside
 from desktop_agent.ui.eventloop import TaskSpawner
 from desktop_agent.ui.sessions.search_panel import SearchPanel
 from desktop_agent.workbench import Workbench

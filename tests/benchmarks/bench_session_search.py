@@ -18,7 +18,7 @@ from statistics import median
 import pytest
 
 from desktop_agent.core.protocol.model import SearchQuery
-from desktop_agent.core.session_search.index import SessionSearch
+from desktop_agent.core.search.sessions.index import SessionSearch
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.tools.ripgrep import find_ripgrep
 from tests.benchmarks.session_data import Author

@@ -18,10 +18,10 @@ from pydantic import Field
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.policy.boundary import ResolvedPath
 from desktop_agent.core.protocol.model import JsonObject, ToolResult
-from desktop_agent.core.search_index.database import Hit
-from desktop_agent.core.search_index.index import CodeIndex, Found, Progress
-from desktop_agent.core.search_index.snippet import best_lines
-from desktop_agent.core.search_index.words import Question, parse_question
+from desktop_agent.core.search.files.database import Hit
+from desktop_agent.core.search.files.index import CodeIndex, Found, Progress
+from desktop_agent.core.search.files.snippet import best_lines
+from desktop_agent.core.search.files.words import Question, parse_question
 from desktop_agent.core.store.cache_file import is_damage
 from desktop_agent.core.tools.builtin.arguments import GlobText, PathText
 from desktop_agent.core.tools.builtin.target import folder_to_list

@@ -13,9 +13,9 @@ from pathlib import Path
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol.model import SearchHit, SearchQuery
-from desktop_agent.core.session_search.answer import Answerer
-from desktop_agent.core.session_search.database import SearchDatabase, index_file
-from desktop_agent.core.session_search.intake import SLICE_BYTES, take_in
+from desktop_agent.core.search.sessions.answer import Answerer
+from desktop_agent.core.search.sessions.database import SearchDatabase, index_file
+from desktop_agent.core.search.sessions.intake import SLICE_BYTES, take_in
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.cache_file import is_damage, never, transaction
 from desktop_agent.core.store.journal_mark import JOURNAL_NAME, journal_states

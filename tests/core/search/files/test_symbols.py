@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core.search_index.symbols import definitions
+from desktop_agent.core.search.files.symbols import definitions
 
 CASES: dict[str, tuple[str, list[tuple[int, str]]]] = {
     "a.py": (

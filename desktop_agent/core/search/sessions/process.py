@@ -1,4 +1,4 @@
-"""The process that keeps the index up to date: `python -m desktop_agent.core.session_search.process`.
+"""The process that keeps the index up to date: `python -m desktop_agent.core.search.sessions.process`.
 
 To index is to cut text into words, for minutes after an import; in a thread of the window every frame would wait for
 it. The process stands behind all others for the processor, does what there is to do, and ends. It also ends when its
@@ -13,13 +13,13 @@ import threading
 from pathlib import Path
 
 from desktop_agent.core.base.errors import StorageError
-from desktop_agent.core.session_search.index import SessionSearch
+from desktop_agent.core.search.sessions.index import SessionSearch
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.system.child_environment import child_environment
 from desktop_agent.core.system.processes.priority import stand_back
 from desktop_agent.core.system.processes.worker_process import NO_WINDOW, ignore_interrupts, module_command
 
-_MODULE = "desktop_agent.core.session_search.process"
+_MODULE = "desktop_agent.core.search.sessions.process"
 _FAILED = 1
 
 

@@ -14,10 +14,10 @@ import pytest
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import Allowed, BlobRef, ChangeSelection, SearchQuery, ToolResult
-from desktop_agent.core.session_search import intake
-from desktop_agent.core.session_search.index import SessionSearch
-from desktop_agent.core.session_search.process import update_beside
-from tests.core.session_search.conftest import MONDAY, Library, call, change, prompt, reply, result
+from desktop_agent.core.search.sessions import intake
+from desktop_agent.core.search.sessions.index import SessionSearch
+from desktop_agent.core.search.sessions.process import update_beside
+from tests.core.search.sessions.conftest import MONDAY, Library, call, change, prompt, reply, result
 
 
 def test_prompts_replies_commands_outputs_changes_and_titles_are_found(library: Library) -> None:
@@ -241,7 +241,7 @@ def test_an_index_that_cannot_be_written_is_said(library: Library) -> None:
 
 
 def test_most_of_an_index_about_nothing_is_made_anew(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("desktop_agent.core.session_search.index._MOST_GONE", 5)
+    monkeypatch.setattr("desktop_agent.core.search.sessions.index._MOST_GONE", 5)
     lost = library.session(1, *(prompt(f"apple {number}", number) for number in range(1, 20)))
     library.session(2, prompt("pear"))
     library.update()
@@ -267,7 +267,7 @@ async def test_a_process_of_its_own_brings_it_up_to_date(library: Library) -> No
 
 def test_the_process_ends_with_whoever_started_it(library: Library) -> None:
     arguments = map(str, (library.sessions, library.blobs.folder, library.cache))
-    module = "desktop_agent.core.session_search.process"
+    module = "desktop_agent.core.search.sessions.process"
     done = subprocess.run(  # noqa: TID251 - as the window starts it
         [sys.executable, "-P", "-m", module, *arguments], stdin=subprocess.DEVNULL, timeout=60, check=False
     )

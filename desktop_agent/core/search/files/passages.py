@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from desktop_agent.core.search_index.symbols import definitions
-from desktop_agent.core.search_index.words import humps
+from desktop_agent.core.search.files.symbols import definitions
+from desktop_agent.core.search.files.words import humps
 
 STEP_LINES = 40
 OVERLAP_LINES = 10

@@ -9,11 +9,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from desktop_agent.core.protocol.model import SearchQuery
-from desktop_agent.core.session_search.answer import Answerer
-from desktop_agent.core.session_search.database import SearchDatabase
-from desktop_agent.core.session_search.question import parse_question
-from desktop_agent.core.session_search.snippet import snippet_of
-from tests.core.session_search.conftest import Library, prompt
+from desktop_agent.core.search.sessions.answer import Answerer
+from desktop_agent.core.search.sessions.database import SearchDatabase
+from desktop_agent.core.search.sessions.question import parse_question
+from desktop_agent.core.search.sessions.snippet import snippet_of
+from tests.core.search.sessions.conftest import Library, prompt
 
 
 @pytest.mark.parametrize(

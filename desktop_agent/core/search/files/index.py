@@ -14,7 +14,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from desktop_agent.core.search_index.database import (
+from desktop_agent.core.search.files.database import (
     Hit,
     IndexDatabase,
     index_file,
@@ -22,8 +22,8 @@ from desktop_agent.core.search_index.database import (
     opened_to_read,
     signature_of,
 )
-from desktop_agent.core.search_index.passages import STEP_LINES, passages
-from desktop_agent.core.search_index.words import Question
+from desktop_agent.core.search.files.passages import STEP_LINES, passages
+from desktop_agent.core.search.files.words import Question
 from desktop_agent.core.store.cache_file import is_damage
 from desktop_agent.core.system.files import digest_of
 

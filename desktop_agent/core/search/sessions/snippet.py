@@ -3,7 +3,7 @@
 import re
 from functools import lru_cache
 
-from desktop_agent.core.session_search.question import Question
+from desktop_agent.core.search.sessions.question import Question
 
 _BEFORE = 48
 _AFTER = 132

@@ -7,8 +7,8 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from desktop_agent.core.search_index.passages import Passage
-from desktop_agent.core.search_index.words import humps
+from desktop_agent.core.search.files.passages import Passage
+from desktop_agent.core.search.files.words import humps
 from desktop_agent.core.store.cache_file import CacheFile, transaction
 
 _FORMAT = 1

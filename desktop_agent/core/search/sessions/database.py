@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from desktop_agent.core.base.ids import SessionId
-from desktop_agent.core.session_search.pieces import Call, Piece
-from desktop_agent.core.session_search.question import words_of
+from desktop_agent.core.search.sessions.pieces import Call, Piece
+from desktop_agent.core.search.sessions.question import words_of
 from desktop_agent.core.store.cache_file import CacheFile
 from desktop_agent.core.store.journal_mark import JournalMark, State
 

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core.search_index import index as module
-from desktop_agent.core.search_index.database import Hit
-from desktop_agent.core.search_index.index import CodeIndex, Progress
-from desktop_agent.core.search_index.words import parse_question
+from desktop_agent.core.search.files import index as module
+from desktop_agent.core.search.files.database import Hit
+from desktop_agent.core.search.files.index import CodeIndex, Progress
+from desktop_agent.core.search.files.words import parse_question
 
 NEVER = threading.Event()
 
@@ -245,7 +245,7 @@ def test_who_waits_for_another_writer_can_be_stopped(project: Project) -> None:
 _UPDATE = """
 import sys, threading
 from pathlib import Path
-from desktop_agent.core.search_index.index import CodeIndex, Progress
+from desktop_agent.core.search.files.index import CodeIndex, Progress
 root, cache, *paths = sys.argv[1:]
 index = CodeIndex(Path(root), Path(cache), is_secret=lambda _: False)
 index.update(paths, Progress(), threading.Event(), is_partial=False)

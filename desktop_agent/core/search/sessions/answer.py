@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from desktop_agent.core.protocol.model import JsonObject, SearchHit, SearchQuery
-from desktop_agent.core.session_search.database import (
+from desktop_agent.core.search.sessions.database import (
     Found,
     SearchDatabase,
     folder_tag,
@@ -12,9 +12,9 @@ from desktop_agent.core.session_search.database import (
     number_of,
     tool_tag,
 )
-from desktop_agent.core.session_search.pieces import PieceReader, call_id_of
-from desktop_agent.core.session_search.question import parse_question, phrase_expression, words_of
-from desktop_agent.core.session_search.snippet import snippet_of
+from desktop_agent.core.search.sessions.pieces import PieceReader, call_id_of
+from desktop_agent.core.search.sessions.question import parse_question, phrase_expression, words_of
+from desktop_agent.core.search.sessions.snippet import snippet_of
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal_mark import JOURNAL_NAME, moment_of
 from desktop_agent.core.store.lines import MAX_LINE_BYTES

@@ -1,8 +1,8 @@
 """Windows of lines, and which of their lines are shown."""
 
-from desktop_agent.core.search_index.passages import LONGEST_LINE, passages
-from desktop_agent.core.search_index.snippet import LONGEST_LINE as LONGEST_SHOWN
-from desktop_agent.core.search_index.snippet import SNIPPET_LINES, best_lines
+from desktop_agent.core.search.files.passages import LONGEST_LINE, passages
+from desktop_agent.core.search.files.snippet import LONGEST_LINE as LONGEST_SHOWN
+from desktop_agent.core.search.files.snippet import SNIPPET_LINES, best_lines
 
 
 def test_windows_overlap_and_cover_every_line() -> None:
