@@ -57,7 +57,8 @@ from desktop_agent.core.protocol.model import (
 )
 from desktop_agent.core.providers.base import Provider
 from desktop_agent.core.providers.scripted import Call, Say, ScriptedProvider, in_order
-from desktop_agent.core.session import Session
+from desktop_agent.core.session.session import Session
+from desktop_agent.core.session.turn import TurnLimits
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.tools.access import CallRules
@@ -65,7 +66,6 @@ from desktop_agent.core.tools.builtin import builtin_tools
 from desktop_agent.core.tools.function_tool import Function, FunctionTool, tool
 from desktop_agent.core.tools.spec import AnyTool
 from desktop_agent.core.transcript import Transcript
-from desktop_agent.core.turn import TurnLimits
 from desktop_agent.library.answering import Answering, Approver
 from desktop_agent.library.changes import Changes
 from desktop_agent.library.opening import model_meant, workbench_of

@@ -30,11 +30,13 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import FileImage
 from desktop_agent.core.providers.catalog import PROVIDER_IDS
 from desktop_agent.core.providers.retry import RetryPolicy
-from desktop_agent.core.recorder import Recorder, Sink
-from desktop_agent.core.resuming.opening import close_with_snapshot, read_whole_history
-from desktop_agent.core.retries import Retries
-from desktop_agent.core.session import ProviderSource, Session, SessionParts
-from desktop_agent.core.session_state import SessionState
+from desktop_agent.core.session.recorder import Recorder, Sink
+from desktop_agent.core.session.resuming.opening import close_with_snapshot, read_whole_history
+from desktop_agent.core.session.retries import Retries
+from desktop_agent.core.session.session import ProviderSource, Session, SessionParts
+from desktop_agent.core.session.session_state import SessionState
+from desktop_agent.core.session.titling import Titling
+from desktop_agent.core.session.turn import TurnLimits
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.slash.parts import CommandParts, Services
 from desktop_agent.core.store.blobs import Blobs
@@ -47,7 +49,6 @@ from desktop_agent.core.system.files import digest_of
 from desktop_agent.core.system.processes.limits import CommandLimits
 from desktop_agent.core.system.processes.runner import ProcessRunner
 from desktop_agent.core.system.workspace import HeldWorkspace
-from desktop_agent.core.titling import Titling
 from desktop_agent.core.tools.access import Access, CallRules
 from desktop_agent.core.tools.confiner import Confiner, SandboxProbe
 from desktop_agent.core.tools.effects import Effects
@@ -63,7 +64,6 @@ from desktop_agent.core.tools.safeguard import Safeguard
 from desktop_agent.core.tools.secret_names import finder_of_secrets
 from desktop_agent.core.tools.spec import AnyTool
 from desktop_agent.core.transcript import Transcript
-from desktop_agent.core.turn import TurnLimits
 
 
 @dataclass(frozen=True, slots=True)

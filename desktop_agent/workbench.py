@@ -33,13 +33,14 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import ApprovalPolicy, ModelRef, SandboxMode, SessionPurpose
 from desktop_agent.core.providers.auth.keys import KeyStore, SystemKeyStore
 from desktop_agent.core.providers.catalog import ProviderCatalog
-from desktop_agent.core.recorder import Sink
-from desktop_agent.core.resuming.opening import LONG_BYTES, Resumed, resume_beside, show_end
 from desktop_agent.core.sandbox.find import SandboxSearch
 from desktop_agent.core.sandbox.guarded import places_of_stand_ins
 from desktop_agent.core.search.sessions.index import SessionSearch
-from desktop_agent.core.session import ProviderSource, Session
-from desktop_agent.core.session_state import SessionState
+from desktop_agent.core.session.recorder import Sink
+from desktop_agent.core.session.resuming.opening import LONG_BYTES, Resumed, resume_beside, show_end
+from desktop_agent.core.session.session import ProviderSource, Session
+from desktop_agent.core.session.session_state import SessionState
+from desktop_agent.core.session.turn import TurnLimits
 from desktop_agent.core.settings import Settings, SettingsProblem
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.settings.project_trust import ProjectTrust
@@ -65,7 +66,6 @@ from desktop_agent.core.tools.confiner import SandboxProbe
 from desktop_agent.core.tools.secret_names import finder_of_secrets
 from desktop_agent.core.tools.spec import AnyTool
 from desktop_agent.core.transcript import Page, Transcript
-from desktop_agent.core.turn import TurnLimits
 from desktop_agent.viewing import ViewedSession
 
 

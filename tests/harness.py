@@ -29,7 +29,8 @@ from desktop_agent.core.protocol.model import (
 )
 from desktop_agent.core.providers.base import Provider
 from desktop_agent.core.providers.scripted import Reply, Script, ScriptedProvider, in_order
-from desktop_agent.core.session import ProviderSource, Session
+from desktop_agent.core.session.session import ProviderSource, Session
+from desktop_agent.core.session.turn import TurnLimits
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.slash.parts import Services
@@ -39,7 +40,6 @@ from desktop_agent.core.tools.builtin import builtin_tools
 from desktop_agent.core.tools.confiner import SandboxProbe
 from desktop_agent.core.tools.spec import AnyTool
 from desktop_agent.core.transcript import Transcript
-from desktop_agent.core.turn import TurnLimits
 from desktop_agent.workbench import Workbench
 
 E = TypeVar("E", bound=ev.Event)

@@ -15,7 +15,7 @@ from desktop_agent.core.base.ids import SessionId, new_prompt_id
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ApprovalPolicy, ModelRef
-from desktop_agent.core.session import Session
+from desktop_agent.core.session.session import Session
 from desktop_agent.core.store.drafts import session_draft
 from desktop_agent.core.store.filing import Filing
 from desktop_agent.core.transcript import Transcript

@@ -19,12 +19,12 @@ from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.auth.keys import SystemKeyStore
 from desktop_agent.core.providers.catalog import PROVIDER_IDS
 from desktop_agent.core.providers.demo import DEMO_MODEL
+from desktop_agent.core.session.turn import TurnLimits
 from desktop_agent.core.settings import RunnerSettings
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.system.workspace import current_folder
 from desktop_agent.core.tools.access import CallRules
 from desktop_agent.core.tools.suggest import closest_names
-from desktop_agent.core.turn import TurnLimits
 from desktop_agent.headless import HeadlessRun, RunOptions, RunResult
 from desktop_agent.headless.logs import RunLogs
 from desktop_agent.workbench import Workbench

@@ -13,7 +13,6 @@ from typing import TypeVar
 
 from desktop_agent.core.base.errors import AgentError, UnsafeSettingsError, UsageError
 from desktop_agent.core.base.ids import SessionId
-from desktop_agent.core.failure_notices import UNSAFE_SETTINGS
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import (
@@ -26,11 +25,12 @@ from desktop_agent.core.protocol.model import (
     SessionPurpose,
     Usage,
 )
-from desktop_agent.core.session import Session
+from desktop_agent.core.session.failure_notices import UNSAFE_SETTINGS
+from desktop_agent.core.session.session import Session
+from desktop_agent.core.session.turn import TurnLimits
 from desktop_agent.core.slash.parse import is_command, prompt_of
 from desktop_agent.core.tools.access import CallRules
 from desktop_agent.core.transcript import Transcript
-from desktop_agent.core.turn import TurnLimits
 from desktop_agent.headless.logs import RunLogs
 from desktop_agent.headless.result import RunResult, collect_result, describe
 from desktop_agent.workbench import Workbench

@@ -11,7 +11,7 @@ from desktop_agent.core.diff.hunk_keys import ReviewHunk, review_hunks
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ChangeSelection, FileImage, FileOutcome
-from desktop_agent.core.session import Session
+from desktop_agent.core.session.session import Session
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.library.results import error_of
 from desktop_agent.library.turns import BUSY_HINT, BUSY_TITLE

@@ -12,9 +12,9 @@ from desktop_agent.core.base.errors import (
     WorkspaceError,
 )
 from desktop_agent.core.base.ids import SessionId
-from desktop_agent.core.failure_notices import UNSAFE_SETTINGS
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import FileChange, TextBlock, Usage
+from desktop_agent.core.session.failure_notices import UNSAFE_SETTINGS
 
 FAILURES: frozenset[ev.TurnEndReason] = frozenset(
     {"provider_error", "storage_error", "workspace_error", "internal_error"}

@@ -11,7 +11,7 @@ from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.protocol.model import TextBlock
 from desktop_agent.core.protocol.model.sessions import SessionSummary
-from desktop_agent.core.recorder import Sink
+from desktop_agent.core.session.recorder import Sink
 from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.transcript import NoticeEntry
 from desktop_agent.workbench import OpenedSession, Workbench

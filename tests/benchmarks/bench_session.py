@@ -25,7 +25,7 @@ import pytest
 from PySide6.QtWidgets import QApplication
 
 from desktop_agent.core.base.paths import AppPaths
-from desktop_agent.core.resuming.opening import renew_snapshot, resume
+from desktop_agent.core.session.resuming.opening import renew_snapshot, resume
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.pages import read_last_page
 from desktop_agent.core.store.records import Breather

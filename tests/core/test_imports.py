@@ -51,7 +51,9 @@ def test_nothing_headless_imports_qt() -> None:
         for name in modules_below(part)
     ]
     assert len(headless) > 80
-    assert {"desktop_agent.core.session", "desktop_agent.workbench", "desktop_agent.commands.run"} < set(headless)
+    assert {"desktop_agent.core.session.session", "desktop_agent.workbench", "desktop_agent.commands.run"} < set(
+        headless
+    )
     program = f"from importlib import import_module\nfor name in {headless!r}:\n    import_module(name)"
     assert loaded_after(program, *QT, "desktop_agent.ui", "desktop_agent.app") == []
 

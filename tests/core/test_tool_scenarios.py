@@ -11,10 +11,10 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import JsonObject, ModelRequest, ToolResultBlock, UserMessage
 from desktop_agent.core.providers.scripted import Call, Reply, Say
+from desktop_agent.core.session.turn import TurnLimits
 from desktop_agent.core.tools.access import CAPABILITIES, CallRules
 from desktop_agent.core.tools.output import RESULT_LIMIT
 from desktop_agent.core.tools.registry import ToolRegistry
-from desktop_agent.core.turn import TurnLimits
 from tests.harness import Ground, Open
 from tests.loop_time import LoopTime
 

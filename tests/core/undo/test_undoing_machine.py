@@ -39,8 +39,8 @@ from desktop_agent.core.diff.hunk_keys import RENAMING, WHOLE_FILE, all_keys
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ChangeSelection, FileChange, FileImage, ModelRef
-from desktop_agent.core.recorder import Recorder
-from desktop_agent.core.session_state import SessionState
+from desktop_agent.core.session.recorder import Recorder
+from desktop_agent.core.session.session_state import SessionState
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal import Journal, read_journal
 from desktop_agent.core.system.files import FileState, FileTransition

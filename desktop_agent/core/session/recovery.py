@@ -23,8 +23,8 @@ from desktop_agent.core.protocol.model import (
     ToolResult,
     ToolUseBlock,
 )
+from desktop_agent.core.session.turn import OpenCalls
 from desktop_agent.core.tools.effects import Effects
-from desktop_agent.core.turn import OpenCalls
 from desktop_agent.core.undo.execute import recovered
 
 

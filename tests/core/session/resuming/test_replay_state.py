@@ -10,11 +10,11 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.resuming import opening
-from desktop_agent.core.resuming.known import Known
-from desktop_agent.core.resuming.opening import load, resume
-from desktop_agent.core.resuming.sections import sections_of
-from desktop_agent.core.session_state import SessionState
+from desktop_agent.core.session.resuming import opening
+from desktop_agent.core.session.resuming.opening import load, resume
+from desktop_agent.core.session.resuming.replay_state import Known
+from desktop_agent.core.session.resuming.sections import sections_of
+from desktop_agent.core.session.session_state import SessionState
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal import read_journal
 from desktop_agent.core.store.pages import PageSize, read_page

@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Final
 
 from desktop_agent.core.base.errors import StorageError
-from desktop_agent.core.resuming.known import WHOLE, Known, folded_history, goes_beyond
-from desktop_agent.core.resuming.process import SnapshotProcess
-from desktop_agent.core.resuming.sections import known_of, sections_of
-from desktop_agent.core.session_state import SessionState
+from desktop_agent.core.session.resuming.process import SnapshotProcess
+from desktop_agent.core.session.resuming.replay_state import WHOLE, Known, folded_history, goes_beyond
+from desktop_agent.core.session.resuming.sections import known_of, sections_of
+from desktop_agent.core.session.session_state import SessionState
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal import Damage, cannot_read
 from desktop_agent.core.store.pages import read_page

@@ -26,7 +26,7 @@ from desktop_agent.core.protocol.model import (
     ToolUseBlock,
     Uncaptured,
 )
-from desktop_agent.core.resuming.known import Known
+from desktop_agent.core.session.resuming.replay_state import Known
 from desktop_agent.core.store.journal import Damage
 from desktop_agent.core.store.snapshot import Section
 from desktop_agent.core.transcript import ChangeRecord, Destroyed, Head, Page, Transcript, UndoEntry, UndoStep

@@ -17,30 +17,30 @@ from desktop_agent.core.approvals.rulebook import RuleBook
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import AgentError, StorageError, UnsafeSettingsError, WorkspaceError
 from desktop_agent.core.base.ids import CallId, PromptId, SessionId, new_prompt_id
-from desktop_agent.core.change_ops import ChangeOps
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.context.comments import prompt_of_comments
 from desktop_agent.core.context_window import Sight, SightOp
-from desktop_agent.core.failure_notices import defect_notice, notice_of, readable_address_notice
 from desktop_agent.core.jobs.background import Jobs
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import Decision, ModelRef
 from desktop_agent.core.providers.base import Provider, ProviderSource
 from desktop_agent.core.providers.pool import ProviderPool
-from desktop_agent.core.recorder import Recorder, hearing
-from desktop_agent.core.recovery import Unfinished, settle, settle_begun, settle_jobs
-from desktop_agent.core.retries import Retries
-from desktop_agent.core.session_state import SessionState
+from desktop_agent.core.session.change_ops import ChangeOps
+from desktop_agent.core.session.failure_notices import defect_notice, notice_of, readable_address_notice
+from desktop_agent.core.session.recorder import Recorder, hearing
+from desktop_agent.core.session.recovery import Unfinished, settle, settle_begun, settle_jobs
+from desktop_agent.core.session.retries import Retries
+from desktop_agent.core.session.session_state import SessionState
+from desktop_agent.core.session.titling import Titling
+from desktop_agent.core.session.turn import OpenCalls, Turn, TurnLimits, TurnSetup
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.slash.commands import SlashCommands
 from desktop_agent.core.slash.parts import CommandParts, Performed, SessionHands
-from desktop_agent.core.titling import Titling
 from desktop_agent.core.tools.effects import Effects
 from desktop_agent.core.tools.live_judging import LiveJudging
 from desktop_agent.core.tools.runtime import ToolRuntime
 from desktop_agent.core.transcript import Transcript
-from desktop_agent.core.turn import OpenCalls, Turn, TurnLimits, TurnSetup
 from desktop_agent.core.undo.execute import Undoing
 
 logger = logging.getLogger(__name__)

@@ -7,7 +7,7 @@ import pytest
 
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.recorder import Recorder
+from desktop_agent.core.session.recorder import Recorder
 from desktop_agent.core.store import journal as module
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal import Journal

@@ -8,7 +8,7 @@ from typing import Final
 
 from desktop_agent.core.context.history import Beginning, History
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.session_state import SessionState
+from desktop_agent.core.session.session_state import SessionState
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal import Damage
 from desktop_agent.core.store.pages import PageSize, merged

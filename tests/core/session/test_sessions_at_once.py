@@ -12,7 +12,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ToolResult
 from desktop_agent.core.providers.scripted import Call, Hang, Say, ScriptedProvider, in_order
-from desktop_agent.core.session import Session
+from desktop_agent.core.session.session import Session
 from desktop_agent.core.tools.spec import ReadTool, ToolArguments, ToolContext
 from desktop_agent.workbench import Workbench
 from tests.harness import MODEL, Ground, Receiver

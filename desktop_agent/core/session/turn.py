@@ -17,7 +17,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.event_log import EventLog
 from desktop_agent.core.protocol.model import AssistantBlock, ModelRef, ModelRequest, TextBlock, ToolUseBlock
 from desktop_agent.core.providers.base import Completion, Provider, TextChunk, ThinkingChunk, ToolInputChunk
-from desktop_agent.core.retries import Retries
+from desktop_agent.core.session.retries import Retries
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.tools.runtime import CallOutcome, ToolRuntime
 

@@ -1,4 +1,4 @@
-"""The process that folds long journals: `python -m desktop_agent.core.resuming.process JOURNAL BLOBS SNAPSHOT`.
+"""The process that folds long journals: `python -m desktop_agent.core.session.resuming.process JOURNAL BLOBS SNAPSHOT`.
 
 Folding hundreds of megabytes takes seconds in which the interpreter lock is hardly ever free; in a thread of the
 window's process every frame would wait for it. The process writes a snapshot and ends.
@@ -15,7 +15,7 @@ from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.system.child_environment import child_environment
 from desktop_agent.core.system.processes.worker_process import NO_WINDOW, ignore_interrupts, module_command
 
-_MODULE: Final = "desktop_agent.core.resuming.process"
+_MODULE: Final = "desktop_agent.core.session.resuming.process"
 
 
 class SnapshotProcess:
@@ -43,7 +43,7 @@ class SnapshotProcess:
 
 def main(arguments: list[str]) -> int:
     """Write the snapshot; 0 when it is written."""
-    from desktop_agent.core.resuming.opening import renew_snapshot
+    from desktop_agent.core.session.resuming.opening import renew_snapshot
     from desktop_agent.core.store.blobs import Blobs
 
     ignore_interrupts()
