@@ -41,9 +41,9 @@ from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.slash.parts import CommandParts, Services
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
-from desktop_agent.core.store.journal import JOURNAL_NAME, Journal
+from desktop_agent.core.store.journal.journal import JOURNAL_NAME, Journal
+from desktop_agent.core.store.journal.records import Breather
 from desktop_agent.core.store.lock import SessionLock
-from desktop_agent.core.store.records import Breather
 from desktop_agent.core.system.child_environment import child_environment, kept_back_from
 from desktop_agent.core.system.files import digest_of
 from desktop_agent.core.system.processes.limits import CommandLimits

@@ -10,7 +10,7 @@ from desktop_agent.core.base.errors import SessionBusyError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol.events import JournalEvent
 from desktop_agent.core.session.recorder import Sink
-from desktop_agent.core.store.follow import Follower
+from desktop_agent.core.store.journal.follow import Follower
 from desktop_agent.core.store.lock import is_locked
 
 if TYPE_CHECKING:

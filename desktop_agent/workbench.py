@@ -52,12 +52,12 @@ from desktop_agent.core.slash.parts import Services
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.filing import Filing, file_session
-from desktop_agent.core.store.follow import Follower
 from desktop_agent.core.store.forking import Fork, fork_journal
-from desktop_agent.core.store.journal import JOURNAL_NAME, Journal
+from desktop_agent.core.store.journal.follow import Follower
+from desktop_agent.core.store.journal.journal import JOURNAL_NAME, Journal
+from desktop_agent.core.store.journal.pages import find_pages, read_last_page, read_page
+from desktop_agent.core.store.journal.records import Breather
 from desktop_agent.core.store.lock import SessionLock, is_locked
-from desktop_agent.core.store.pages import find_pages, read_last_page, read_page
-from desktop_agent.core.store.records import Breather
 from desktop_agent.core.store.removal import SessionSize, remove_session, session_size
 from desktop_agent.core.system.workspace import usable_workspace
 from desktop_agent.core.tools.access import CallRules

@@ -26,7 +26,7 @@ from desktop_agent.core.protocol.model import (
     Usage,
 )
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.journal import Journal
+from desktop_agent.core.store.journal.journal import Journal
 
 MODEL = ModelRef(provider="scripted", model="scripted")
 AT = datetime(2026, 11, 22, 10, 0, tzinfo=UTC)

@@ -24,7 +24,7 @@ from desktop_agent.core.changes.net import NetChange, net_state
 from desktop_agent.core.changes.patch import PatchFile, make_patch
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ChangeSelection, FileChange, FileImage, FileOutcome, JsonObject
-from desktop_agent.core.store.journal import read_journal
+from desktop_agent.core.store.journal.journal import read_journal
 from desktop_agent.core.transcript import ChangeRecord, ToolEntry, Transcript, replay
 from desktop_agent.core.undo.execute import draft_revert
 from desktop_agent.core.undo.plan import Direction

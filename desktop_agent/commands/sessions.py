@@ -16,7 +16,7 @@ from desktop_agent.core.protocol.codec import encode_event
 from desktop_agent.core.protocol.model import JsonObject, SessionSummary
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
-from desktop_agent.core.store.journal import read_journal
+from desktop_agent.core.store.journal.journal import read_journal
 from desktop_agent.core.transcript import (
     CommandEntry,
     CompactionEntry,

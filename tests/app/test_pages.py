@@ -17,7 +17,7 @@ from desktop_agent.core.session.recorder import Sink
 from desktop_agent.core.session.resuming.opening import LONG_BYTES
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.drafts import Drafts, Unsent, session_draft
-from desktop_agent.core.store.snapshot import SNAPSHOT_NAME
+from desktop_agent.core.store.journal.snapshot import SNAPSHOT_NAME
 from desktop_agent.workbench import OpenedSession, Workbench
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver

@@ -9,7 +9,7 @@ from PySide6.QtWidgets import QListView
 
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
-from desktop_agent.core.store.journal import Journal
+from desktop_agent.core.store.journal.journal import Journal
 from desktop_agent.core.transcript import PromptEntry
 from desktop_agent.workbench import Workbench
 from tests.app.conftest import Go

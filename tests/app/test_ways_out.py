@@ -268,7 +268,7 @@ def test_a_disk_that_is_full_from_the_start_is_one_card(go: Go, project: Path, e
 
     async def journey(person: Driver) -> None:
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr("desktop_agent.core.store.journal.os.write", _full)
+            patch.setattr("desktop_agent.core.store.journal.journal.os.write", _full)
             await send(person)
             await person.until_true(lambda: draft(person) == WORDS, "the words are back")
         assert codes(person) == ["storage"]

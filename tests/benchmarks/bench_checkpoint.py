@@ -31,7 +31,7 @@ from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.protocol.events import UNSTAMPED, ChangesPrepared
 from desktop_agent.core.protocol.model import FileChange
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.journal import JOURNAL_NAME, Journal
+from desktop_agent.core.store.journal.journal import JOURNAL_NAME, Journal
 from desktop_agent.core.system.files import FileState, FileTransition, write_state
 from tests.benchmarks.source_tree import GIT, grow
 

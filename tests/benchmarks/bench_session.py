@@ -27,9 +27,9 @@ from PySide6.QtWidgets import QApplication
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.session.resuming.opening import renew_snapshot, resume
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.pages import read_last_page
-from desktop_agent.core.store.records import Breather
-from desktop_agent.core.store.snapshot import SNAPSHOT_NAME
+from desktop_agent.core.store.journal.pages import read_last_page
+from desktop_agent.core.store.journal.records import Breather
+from desktop_agent.core.store.journal.snapshot import SNAPSHOT_NAME
 from desktop_agent.ui.chat.view import TranscriptView
 from tests.benchmarks.bench_diff_stalls import FRAME_MS, Heart
 from tests.benchmarks.big_sessions import LARGER, SMALLER, write_session

@@ -11,7 +11,7 @@ from desktop_agent.cli import main
 from desktop_agent.commands.parser import HIT_KINDS
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import HitKind, ModelRef
-from desktop_agent.core.store.journal import Journal
+from desktop_agent.core.store.journal.journal import Journal
 from desktop_agent.workbench import Workbench
 
 MODEL = ModelRef(provider="scripted", model="scripted")

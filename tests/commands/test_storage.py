@@ -8,7 +8,7 @@ import pytest
 
 from desktop_agent.cli import main
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.journal import JOURNAL_NAME
+from desktop_agent.core.store.journal.journal import JOURNAL_NAME
 
 TEXT = b"def kept(value):\n    return value\n" * 2000
 SESSION = "20261121-213700-k3f9qx"

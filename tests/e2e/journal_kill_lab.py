@@ -28,7 +28,7 @@ from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import JsonObject, TextBlock
 from desktop_agent.core.providers.scripted import Call, Reply, Say, ScriptedProvider, Step, Think, in_order
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.journal import JOURNAL_NAME, Journal
+from desktop_agent.core.store.journal.journal import JOURNAL_NAME, Journal
 from tests.harness import MODEL, Ground, Receiver
 
 AT = datetime(2026, 11, 22, tzinfo=UTC)

@@ -22,9 +22,9 @@ from desktop_agent.core.base.secrets import mask
 from desktop_agent.core.export.source import Source
 from desktop_agent.core.protocol.codec import MalformedLineError
 from desktop_agent.core.protocol.model import JsonObject
-from desktop_agent.core.store.lines import Line, decode_line, open_regular, read_lines
-from desktop_agent.core.store.migrations import migrated
-from desktop_agent.core.store.payloads import internalise, may_have_moved
+from desktop_agent.core.store.journal.lines import Line, decode_line, open_regular, read_lines
+from desktop_agent.core.store.journal.migrations import migrated
+from desktop_agent.core.store.journal.payloads import internalise, may_have_moved
 from desktop_agent.core.system.files import digest_of
 
 HEADER_TYPE = "desktop_agent_export"

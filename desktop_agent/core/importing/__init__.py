@@ -27,7 +27,7 @@ from desktop_agent.core.importing.own import import_own, read_own
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import ApprovalPolicy, ModelRef, SandboxMode
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.journal import JOURNAL_NAME, Journal
+from desktop_agent.core.store.journal.journal import JOURNAL_NAME, Journal
 from desktop_agent.core.store.new_session import new_session_folder
 from desktop_agent.core.system.workspace import why_too_wide
 from desktop_agent.core.transcript.reading import first_line

@@ -8,7 +8,7 @@ from typing import cast
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.protocol.codec import MalformedLineError
 from desktop_agent.core.protocol.model import JsonObject
-from desktop_agent.core.store.lines import Line, decode_line, open_regular, read_lines
+from desktop_agent.core.store.journal.lines import Line, decode_line, open_regular, read_lines
 
 
 def text_in(fields: JsonObject, key: str) -> str:

@@ -17,7 +17,7 @@ from desktop_agent.core.importing.fields import read_objects, text_in
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.codec import MalformedLineError, decode_event
 from desktop_agent.core.protocol.model import BlobRef, JsonObject, ToolResult
-from desktop_agent.core.store.migrations import migrated
+from desktop_agent.core.store.journal.migrations import migrated
 
 _SILENT = frozenset(
     {

@@ -14,7 +14,7 @@ from functools import partial
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.store.journal import Journal
+from desktop_agent.core.store.journal.journal import Journal
 
 Sink = Callable[[ev.Event], None]
 """Where a front hears of events. Called on the event loop's thread; must not block or raise."""

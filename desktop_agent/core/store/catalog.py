@@ -13,8 +13,8 @@ from desktop_agent.core.base.errors import SessionNotFoundError, UsageError
 from desktop_agent.core.base.ids import SessionId, is_session_id
 from desktop_agent.core.protocol.model import SessionSummary
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.glance import Glance, glance_at
-from desktop_agent.core.store.journal_mark import JOURNAL_NAME, State, journal_state, journal_states
+from desktop_agent.core.store.journal.journal_mark import JOURNAL_NAME, State, journal_state, journal_states
+from desktop_agent.core.store.journal_summary import Glance, glance_at
 from desktop_agent.core.store.summary_cache import SummaryCache
 
 _EARLIER_CACHE = "summary.json"

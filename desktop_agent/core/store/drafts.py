@@ -19,7 +19,7 @@ from filelock import FileLock, Timeout
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.private_files import PRIVATE_FILE, make_private_folder
-from desktop_agent.core.store.lines import open_regular
+from desktop_agent.core.store.journal.lines import open_regular
 from desktop_agent.core.system.files import digest_of, write_atomically
 
 DraftKey = str

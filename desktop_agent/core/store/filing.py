@@ -10,8 +10,8 @@ from pathlib import Path
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.protocol.events import SessionArchived, SessionPinned, SessionRenamed
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.journal import Damage, Journal, read_line
-from desktop_agent.core.store.lines import open_regular, read_lines
+from desktop_agent.core.store.journal.journal import Damage, Journal, read_line
+from desktop_agent.core.store.journal.lines import open_regular, read_lines
 from desktop_agent.core.store.lock import SessionLock
 
 Filing = SessionRenamed | SessionArchived | SessionPinned

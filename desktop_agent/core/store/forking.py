@@ -20,10 +20,10 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.codec import MalformedLineError, decode_event, encode_event
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.journal import JOURNAL_NAME, refuse_links
-from desktop_agent.core.store.lines import decode_line, encode_line, open_regular, read_lines
+from desktop_agent.core.store.journal.journal import JOURNAL_NAME, refuse_links
+from desktop_agent.core.store.journal.lines import decode_line, encode_line, open_regular, read_lines
+from desktop_agent.core.store.journal.payloads import externalise, internalise
 from desktop_agent.core.store.new_session import new_session_folder
-from desktop_agent.core.store.payloads import externalise, internalise
 from desktop_agent.core.transcript import Transcript
 
 _NOT_COPIED = frozenset({"session_opened", "session_archived", "session_pinned", "queued", "unqueued"})

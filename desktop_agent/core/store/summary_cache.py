@@ -13,8 +13,8 @@ from pathlib import Path
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol.model import SessionPurpose, SessionSummary, Usage
 from desktop_agent.core.store.cache_file import CacheFile, is_damage, transaction
-from desktop_agent.core.store.glance import Glance
-from desktop_agent.core.store.journal_mark import JournalMark
+from desktop_agent.core.store.journal.journal_mark import JournalMark
+from desktop_agent.core.store.journal_summary import Glance
 
 _SCHEMA = (
     """CREATE TABLE session (

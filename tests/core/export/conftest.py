@@ -21,7 +21,7 @@ from desktop_agent.core.protocol.model import (
     Usage,
 )
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.journal import JOURNAL_NAME, Journal
+from desktop_agent.core.store.journal.journal import JOURNAL_NAME, Journal
 from tests.pictures import png
 
 NOON = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)

@@ -176,7 +176,7 @@ def test_a_picture_that_is_none_is_left_out(ground: Importing) -> None:
 
 
 def test_an_import_that_fails_leaves_nothing_behind(ground: Importing, monkeypatch: pytest.MonkeyPatch) -> None:
-    from desktop_agent.core.store.journal import Journal
+    from desktop_agent.core.store.journal.journal import Journal
 
     def full(_self: object, _event: object, *, is_durable: bool) -> None:
         raise OSError(28, "No space left on device")

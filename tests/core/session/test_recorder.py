@@ -8,9 +8,9 @@ import pytest
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.session.recorder import Recorder
-from desktop_agent.core.store import journal as module
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.journal import Journal
+from desktop_agent.core.store.journal import journal as module
+from desktop_agent.core.store.journal.journal import Journal
 from tests.core.samples import SAMPLE_EVENTS
 from tests.dropping_disk import DroppingDisk
 

@@ -18,7 +18,7 @@ from desktop_agent.core.protocol.model import FileChange, FileImage
 from desktop_agent.core.store import collect as collecting
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.collect import GRACE, Collected, collect, digests_in, report_storage
-from desktop_agent.core.store.journal import JOURNAL_NAME, Journal
+from desktop_agent.core.store.journal.journal import JOURNAL_NAME, Journal
 from desktop_agent.core.system.files import digest_of
 
 TEXT = b"def kept(value):\n    return value\n" * 200

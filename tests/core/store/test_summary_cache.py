@@ -7,8 +7,8 @@ import pytest
 
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.store import summary_cache
-from desktop_agent.core.store.glance import Glance
-from desktop_agent.core.store.journal_mark import JournalMark
+from desktop_agent.core.store.journal.journal_mark import JournalMark
+from desktop_agent.core.store.journal_summary import Glance
 from desktop_agent.core.store.summary_cache import SummaryCache
 
 ONE, TWO = "20261116-090001-aaaaaa", "20261116-090002-aaaaaa"

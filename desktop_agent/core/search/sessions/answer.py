@@ -16,8 +16,8 @@ from desktop_agent.core.search.sessions.pieces import PieceReader, call_id_of
 from desktop_agent.core.search.sessions.question import parse_question, phrase_expression, words_of
 from desktop_agent.core.search.sessions.snippet import snippet_of
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.journal_mark import JOURNAL_NAME, moment_of
-from desktop_agent.core.store.lines import MAX_LINE_BYTES
+from desktop_agent.core.store.journal.journal_mark import JOURNAL_NAME, moment_of
+from desktop_agent.core.store.journal.lines import MAX_LINE_BYTES
 
 _MOST_PER_SESSION = 8
 """One long conversation must not be the whole answer."""

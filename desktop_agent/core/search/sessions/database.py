@@ -17,7 +17,7 @@ from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.search.sessions.pieces import Call, Piece
 from desktop_agent.core.search.sessions.question import words_of
 from desktop_agent.core.store.cache_file import CacheFile
-from desktop_agent.core.store.journal_mark import JournalMark, State
+from desktop_agent.core.store.journal.journal_mark import JournalMark, State
 
 _VERSION = 1
 _SCHEMA = (

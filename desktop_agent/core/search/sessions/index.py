@@ -18,7 +18,7 @@ from desktop_agent.core.search.sessions.database import SearchDatabase, index_fi
 from desktop_agent.core.search.sessions.intake import SLICE_BYTES, take_in
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.cache_file import is_damage, never, transaction
-from desktop_agent.core.store.journal_mark import JOURNAL_NAME, journal_states
+from desktop_agent.core.store.journal.journal_mark import JOURNAL_NAME, journal_states
 
 _MOST_GONE = 50_000
 """Pieces without a session before the index is made anew, if they are more than the others."""

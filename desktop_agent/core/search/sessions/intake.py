@@ -7,7 +7,7 @@ from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.search.sessions.database import Known, SearchDatabase, number_of, storable
 from desktop_agent.core.search.sessions.pieces import Call, PieceReader, call_id_of
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.journal_mark import (
+from desktop_agent.core.store.journal.journal_mark import (
     JournalMark,
     goes_on,
     mark_at,

@@ -11,8 +11,8 @@ from typing import NamedTuple, cast
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.protocol.model import HitKind, JsonObject
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.journal_mark import fields_of
-from desktop_agent.core.store.payloads import internalise
+from desktop_agent.core.store.journal.journal_mark import fields_of
+from desktop_agent.core.store.journal.payloads import internalise
 
 COMMAND_TOOL = "run_terminal_cmd"
 _HEAD_CHARS = 16_000

@@ -18,10 +18,10 @@ from desktop_agent.core.session.resuming.replay_state import WHOLE, Known, folde
 from desktop_agent.core.session.resuming.sections import known_of, sections_of
 from desktop_agent.core.session.session_state import SessionState
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.journal import Damage, cannot_read
-from desktop_agent.core.store.pages import read_page
-from desktop_agent.core.store.records import Breathe, Breather, read_records
-from desktop_agent.core.store.snapshot import (
+from desktop_agent.core.store.journal.journal import Damage, cannot_read
+from desktop_agent.core.store.journal.pages import read_page
+from desktop_agent.core.store.journal.records import Breathe, Breather, read_records
+from desktop_agent.core.store.journal.snapshot import (
     SNAPSHOT_NAME,
     extent_of,
     read_extent,

@@ -10,9 +10,9 @@ from desktop_agent.core.context.history import Beginning, History
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.session.session_state import SessionState
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.journal import Damage
-from desktop_agent.core.store.pages import PageSize, merged
-from desktop_agent.core.store.records import Breathe, Record, read_records
+from desktop_agent.core.store.journal.journal import Damage
+from desktop_agent.core.store.journal.pages import PageSize, merged
+from desktop_agent.core.store.journal.records import Breathe, Record, read_records
 from desktop_agent.core.transcript import Page
 
 WHOLE: Final = Beginning(1, ())

@@ -27,8 +27,8 @@ from desktop_agent.core.protocol.model import (
     Uncaptured,
 )
 from desktop_agent.core.session.resuming.replay_state import Known
-from desktop_agent.core.store.journal import Damage
-from desktop_agent.core.store.snapshot import Section
+from desktop_agent.core.store.journal.journal import Damage
+from desktop_agent.core.store.journal.snapshot import Section
 from desktop_agent.core.transcript import ChangeRecord, Destroyed, Head, Page, Transcript, UndoEntry, UndoStep
 
 T = TypeVar("T")

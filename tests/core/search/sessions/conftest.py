@@ -19,7 +19,7 @@ from desktop_agent.core.protocol.model import (
 )
 from desktop_agent.core.search.sessions.index import Progress, SessionSearch
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.journal import JOURNAL_NAME, Journal
+from desktop_agent.core.store.journal.journal import JOURNAL_NAME, Journal
 from desktop_agent.core.system.files import digest_of
 
 MONDAY = datetime(2026, 11, 16, 9, 0, tzinfo=UTC)

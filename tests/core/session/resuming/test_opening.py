@@ -14,7 +14,7 @@ from desktop_agent.core.session.resuming import opening
 from desktop_agent.core.session.resuming.opening import close_with_snapshot, renew_snapshot, resume
 from desktop_agent.core.session.resuming.process import SnapshotProcess
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.snapshot import SNAPSHOT_NAME
+from desktop_agent.core.store.journal.snapshot import SNAPSHOT_NAME
 from tests.harness import FrozenClock, Ground
 from tests.journals import SESSION_ID, compacted, opened, turn, write_journal
 

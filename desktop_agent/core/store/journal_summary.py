@@ -16,7 +16,7 @@ from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol.codec import MalformedLineError, decode_event
 from desktop_agent.core.protocol.model import SessionSummary, Usage
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.journal_mark import (
+from desktop_agent.core.store.journal.journal_mark import (
     JournalMark,
     fields_of,
     goes_on,
@@ -26,7 +26,7 @@ from desktop_agent.core.store.journal_mark import (
     state_of,
     whole_lines,
 )
-from desktop_agent.core.store.payloads import internalise
+from desktop_agent.core.store.journal.payloads import internalise
 from desktop_agent.core.transcript import Transcript
 
 _HEAD = re.compile(rb'\{"v":\d+,"seq":\d+,"at":"([0-9T:.Z+-]{19,40})","type":"([a-z_]+)"(?:,"turn":(\d{1,18}))?')

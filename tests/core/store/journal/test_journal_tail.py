@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.journal import Journal, read_journal
-from desktop_agent.core.store.lines import MAX_LINE_BYTES, read_lines
+from desktop_agent.core.store.journal.journal import Journal, read_journal
+from desktop_agent.core.store.journal.lines import MAX_LINE_BYTES, read_lines
 from tests.core.samples import SAMPLE_EVENTS
 from tests.core.store.journals import record, records, reopen_and_append, write
 
@@ -107,7 +107,7 @@ def test_a_record_cut_off_twice_at_the_same_place_is_kept_twice(path: Path, blob
 def test_a_tail_without_end_is_moved_away_without_holding_it_in_memory(
     path: Path, blobs: Blobs, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("desktop_agent.core.store.journal.MAX_LINE_BYTES", 1000)
+    monkeypatch.setattr("desktop_agent.core.store.journal.journal.MAX_LINE_BYTES", 1000)
     write(path, blobs, records(1))
     tail = b'{"title":"' + b"x" * 200_000 + b'"}'  # whole, but longer than any line may be
     with path.open("ab") as file:

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.pages import LAST_RECORDS, find_pages, merged, read_last_page, read_page
-from desktop_agent.core.store.records import Breather, read_last_records, read_records
+from desktop_agent.core.store.journal.pages import LAST_RECORDS, find_pages, merged, read_last_page, read_page
+from desktop_agent.core.store.journal.records import Breather, read_last_records, read_records
 from desktop_agent.core.transcript import Page
 from tests.journals import opened, turn, write_journal
 

@@ -8,10 +8,10 @@ import pytest
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.codec import MalformedLineError, encode_event
 from desktop_agent.core.protocol.model import JsonObject
-from desktop_agent.core.store import journal
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.journal import read_journal
-from desktop_agent.core.store.migrations import STEPS, migrated
+from desktop_agent.core.store.journal import journal
+from desktop_agent.core.store.journal.journal import read_journal
+from desktop_agent.core.store.journal.migrations import STEPS, migrated
 from desktop_agent.core.transcript import replay
 from tests.core.samples import SAMPLE_EVENTS
 from tests.core.store.journals import reopen_and_append

@@ -2,8 +2,8 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core.store import journal_mark
-from desktop_agent.core.store.journal_mark import whole_lines
+from desktop_agent.core.store.journal import journal_mark
+from desktop_agent.core.store.journal.journal_mark import whole_lines
 
 
 def test_of_a_line_that_is_too_long_only_its_place_is_told(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

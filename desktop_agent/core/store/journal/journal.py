@@ -24,8 +24,8 @@ from desktop_agent.core.base.private_files import make_private_folder
 from desktop_agent.core.protocol.codec import MalformedLineError, decode_event, encode_event
 from desktop_agent.core.protocol.events import JournalEvent, SessionOpened
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.journal_mark import JOURNAL_NAME as JOURNAL_NAME
-from desktop_agent.core.store.lines import (
+from desktop_agent.core.store.journal.journal_mark import JOURNAL_NAME as JOURNAL_NAME
+from desktop_agent.core.store.journal.lines import (
     MAX_LINE_BYTES,
     Line,
     decode,
@@ -34,8 +34,8 @@ from desktop_agent.core.store.lines import (
     open_regular,
     read_lines,
 )
-from desktop_agent.core.store.migrations import migrated
-from desktop_agent.core.store.payloads import externalise, internalise, may_have_moved
+from desktop_agent.core.store.journal.migrations import migrated
+from desktop_agent.core.store.journal.payloads import externalise, internalise, may_have_moved
 from desktop_agent.core.system.files import Draft, sync_folders
 
 _BLOCK_BYTES = 65_536

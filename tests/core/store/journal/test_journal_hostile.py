@@ -15,9 +15,9 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.codec import encode_event
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.session.session import SessionState
-from desktop_agent.core.store import lines
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.journal import Damage, Journal, read_journal
+from desktop_agent.core.store.journal import lines
+from desktop_agent.core.store.journal.journal import Damage, Journal, read_journal
 from desktop_agent.core.transcript import replay
 from tests.core.samples import SAMPLE_EVENTS
 from tests.core.store.journals import record, records, write

@@ -16,7 +16,7 @@ from typing import BinaryIO, NamedTuple, cast
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import SessionId, is_session_id
 from desktop_agent.core.protocol.model import JsonObject
-from desktop_agent.core.store.lines import MAX_LINE_BYTES
+from desktop_agent.core.store.journal.lines import MAX_LINE_BYTES
 
 JOURNAL_NAME = "journal.jsonl"
 

@@ -15,7 +15,7 @@ from typing import Final, cast
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
 from desktop_agent.core.protocol.model import JsonObject
-from desktop_agent.core.store.lines import open_regular
+from desktop_agent.core.store.journal.lines import open_regular
 from desktop_agent.core.system.files import new_hasher, write_atomically
 
 SNAPSHOT_NAME: Final = "snapshot.jsonl"

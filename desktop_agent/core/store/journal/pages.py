@@ -13,8 +13,8 @@ from typing import Final, NamedTuple
 
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.journal import cannot_read
-from desktop_agent.core.store.records import (
+from desktop_agent.core.store.journal.journal import cannot_read
+from desktop_agent.core.store.journal.records import (
     Breathe,
     Record,
     read_last_records,

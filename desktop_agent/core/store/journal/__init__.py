@@ -1,0 +1,1 @@
+"""The journal of one session: its lines, their formats and places, read, written and followed."""
