@@ -50,17 +50,17 @@ from desktop_agent.core.system.processes.limits import CommandLimits
 from desktop_agent.core.system.processes.runner import ProcessRunner
 from desktop_agent.core.system.workspace import HeldWorkspace
 from desktop_agent.core.tools.access import Access, CallRules
-from desktop_agent.core.tools.confiner import Confiner, SandboxProbe
-from desktop_agent.core.tools.effects import Effects
-from desktop_agent.core.tools.execution import Execution, Toolbox
-from desktop_agent.core.tools.gate import ApprovalGate
-from desktop_agent.core.tools.judging import Judge
-from desktop_agent.core.tools.live_judging import LiveJudging
+from desktop_agent.core.tools.approval.gate import ApprovalGate
+from desktop_agent.core.tools.approval.judging import Judge
+from desktop_agent.core.tools.approval.live_judging import LiveJudging
+from desktop_agent.core.tools.approval.policies import Policies
+from desktop_agent.core.tools.execution.confiner import Confiner, SandboxProbe
+from desktop_agent.core.tools.execution.effects import Effects
+from desktop_agent.core.tools.execution.execution import Execution, Toolbox
+from desktop_agent.core.tools.execution.runtime import ToolRuntime
+from desktop_agent.core.tools.execution.safeguard import Safeguard
 from desktop_agent.core.tools.output import ContextLimits
-from desktop_agent.core.tools.policies import Policies
 from desktop_agent.core.tools.registry import ToolRegistry
-from desktop_agent.core.tools.runtime import ToolRuntime
-from desktop_agent.core.tools.safeguard import Safeguard
 from desktop_agent.core.tools.secret_names import finder_of_secrets
 from desktop_agent.core.tools.spec import AnyTool
 from desktop_agent.core.transcript import Transcript

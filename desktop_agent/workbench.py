@@ -62,7 +62,7 @@ from desktop_agent.core.store.removal import SessionSize, remove_session, sessio
 from desktop_agent.core.system.workspace import usable_workspace
 from desktop_agent.core.tools.access import CallRules
 from desktop_agent.core.tools.builtin import builtin_tools
-from desktop_agent.core.tools.confiner import SandboxProbe
+from desktop_agent.core.tools.execution.confiner import SandboxProbe
 from desktop_agent.core.tools.secret_names import finder_of_secrets
 from desktop_agent.core.tools.spec import AnyTool
 from desktop_agent.core.transcript import Page, Transcript

@@ -29,7 +29,7 @@ from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.system.child_environment import child_environment, kept_back_from
 from desktop_agent.core.system.processes.cgroup import CommandGroups
 from desktop_agent.core.system.workspace import current_folder
-from desktop_agent.core.tools.ripgrep import find_ripgrep
+from desktop_agent.core.tools.files.ripgrep import find_ripgrep
 
 State = Literal["ok", "warning", "problem"]
 

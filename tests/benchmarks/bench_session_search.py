@@ -20,7 +20,7 @@ import pytest
 from desktop_agent.core.protocol.model import SearchQuery
 from desktop_agent.core.search.sessions.index import SessionSearch
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.tools.ripgrep import find_ripgrep
+from desktop_agent.core.tools.files.ripgrep import find_ripgrep
 from tests.benchmarks.session_data import Author
 
 RIPGREP = find_ripgrep(os.environ) or ""

@@ -24,7 +24,7 @@ from desktop_agent.core.protocol.model import (
     ToolUseBlock,
 )
 from desktop_agent.core.session.turn import OpenCalls
-from desktop_agent.core.tools.effects import Effects
+from desktop_agent.core.tools.execution.effects import Effects
 from desktop_agent.core.undo.execute import recovered
 
 

@@ -37,9 +37,9 @@ from desktop_agent.core.session.turn import OpenCalls, Turn, TurnLimits, TurnSet
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.slash.commands import SlashCommands
 from desktop_agent.core.slash.parts import CommandParts, Performed, SessionHands
-from desktop_agent.core.tools.effects import Effects
-from desktop_agent.core.tools.live_judging import LiveJudging
-from desktop_agent.core.tools.runtime import ToolRuntime
+from desktop_agent.core.tools.approval.live_judging import LiveJudging
+from desktop_agent.core.tools.execution.effects import Effects
+from desktop_agent.core.tools.execution.runtime import ToolRuntime
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.core.undo.execute import Undoing
 

@@ -19,7 +19,7 @@ from desktop_agent.core.protocol.model import AssistantBlock, ModelRef, ModelReq
 from desktop_agent.core.providers.base import Completion, Provider, TextChunk, ThinkingChunk, ToolInputChunk
 from desktop_agent.core.session.retries import Retries
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
-from desktop_agent.core.tools.runtime import CallOutcome, ToolRuntime
+from desktop_agent.core.tools.execution.runtime import CallOutcome, ToolRuntime
 
 CUT_OFF = (
     "The reply reached its length limit before this call was complete, so it was not run. Send it again in smaller "

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator
 
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.protocol.model import ToolDefinition
+from desktop_agent.core.tools.files.suggest import closest_names
 from desktop_agent.core.tools.spec import AnyTool
-from desktop_agent.core.tools.suggest import closest_names
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 """What every provider accepts as a tool's name."""

@@ -26,8 +26,8 @@ from desktop_agent.core.protocol.model import (
 )
 from desktop_agent.core.system.files import FileState, FileTransition, new_file_mode
 from desktop_agent.core.system.processes.child import unhurried
-from desktop_agent.core.tools.effects import Effects
-from desktop_agent.core.tools.safeguard import Recovered, recover
+from desktop_agent.core.tools.execution.effects import Effects
+from desktop_agent.core.tools.execution.safeguard import Recovered, recover
 from desktop_agent.core.transcript import ChangeRecord, Destroyed, Transcript, UndoStep
 from desktop_agent.core.undo.draft import Draft, DraftedWrite, Drafter
 from desktop_agent.core.undo.plan import Direction, plan_revert

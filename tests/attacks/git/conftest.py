@@ -7,7 +7,7 @@ import pytest
 
 from desktop_agent.core.sandbox.base import Sandbox
 from desktop_agent.core.sandbox.find import SandboxSearch
-from desktop_agent.core.tools.confiner import SandboxProbe
+from desktop_agent.core.tools.execution.confiner import SandboxProbe
 from tests.attacks.git.hostile import git
 from tests.harness import Ground
 from tests.sandboxes import sandbox_named

@@ -19,7 +19,7 @@ from desktop_agent.core.system.gitrepo import (
     read_refs,
     restore_refs,
 )
-from desktop_agent.core.tools.safeguard import CommandRun, Safeguard
+from desktop_agent.core.tools.execution.safeguard import CommandRun, Safeguard
 from tests.attacks.corpus import cases
 from tests.attacks.git.hostile import LAYOUTS, VECTORS, Armed, Layout, Vector, bare_plain, plain
 

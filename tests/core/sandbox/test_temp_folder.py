@@ -15,7 +15,7 @@ from desktop_agent.core.protocol.model import ToolResult
 from desktop_agent.core.sandbox.confinement import confinement_for
 from desktop_agent.core.system.child_environment import child_environment
 from desktop_agent.core.system.processes.runner import Command, ProcessOutcome
-from desktop_agent.core.tools.confiner import Walls
+from desktop_agent.core.tools.execution.confiner import Walls
 from tests.core.sandbox.conftest import Place, Shell
 from tests.core.sandbox.test_home import file, found, program
 

@@ -27,8 +27,8 @@ from desktop_agent.core.providers.base import Provider
 from desktop_agent.core.providers.scripted import Call, Crash, Fail, Hang, Say, ScriptedProvider, Stop, Think, in_order
 from desktop_agent.core.session.turn import CUT_OFF, TurnLimits
 from desktop_agent.core.tools.access import CallRules
-from desktop_agent.core.tools.execution import INTERRUPTED
-from desktop_agent.core.tools.runtime import NOT_STARTED
+from desktop_agent.core.tools.execution.execution import INTERRUPTED
+from desktop_agent.core.tools.execution.runtime import NOT_STARTED
 from tests.harness import MODEL, PATIENCE_S, Ground, check_conversation
 
 EDIT = Call("edit_file", {"path": "a.py", "old_str": "x = 1\n", "new_str": "x = 2\n"})

@@ -44,8 +44,8 @@ from desktop_agent.core.session.session_state import SessionState
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.journal import Journal, read_journal
 from desktop_agent.core.system.files import FileState, FileTransition
-from desktop_agent.core.tools.effects import Effects
-from desktop_agent.core.tools.safeguard import CommandRun, Safeguard
+from desktop_agent.core.tools.execution.effects import Effects
+from desktop_agent.core.tools.execution.safeguard import CommandRun, Safeguard
 from desktop_agent.core.transcript import ChangeRecord, UndoStep, replay, undone_of
 from desktop_agent.core.undo.execute import Undoing
 from desktop_agent.core.undo.plan import Direction, with_partners

@@ -23,11 +23,11 @@ from desktop_agent.core.search.files.index import CodeIndex, Found, Progress
 from desktop_agent.core.search.files.snippet import best_lines
 from desktop_agent.core.search.files.words import Question, parse_question
 from desktop_agent.core.store.cache_file import is_damage
-from desktop_agent.core.tools.builtin.arguments import GlobText, PathText
-from desktop_agent.core.tools.builtin.target import folder_to_list
+from desktop_agent.core.tools.arguments import GlobText, PathText
 from desktop_agent.core.tools.cards import MOST_CARDS, card
-from desktop_agent.core.tools.globs import Glob
-from desktop_agent.core.tools.listing import list_paths
+from desktop_agent.core.tools.files.globs import Glob
+from desktop_agent.core.tools.files.listing import list_paths
+from desktop_agent.core.tools.files.target import folder_to_list
 from desktop_agent.core.tools.spec import ReadTool, ToolArguments, ToolContext
 
 MOST_WAITED_S = 30.0

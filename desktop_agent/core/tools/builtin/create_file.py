@@ -8,8 +8,8 @@ from pydantic import Field
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.system.files import FileState, FileTransition, new_file_mode
-from desktop_agent.core.tools.builtin.arguments import PathText, TextEncoding, one_of
-from desktop_agent.core.tools.builtin.target import edit_target
+from desktop_agent.core.tools.arguments import PathText, TextEncoding, one_of
+from desktop_agent.core.tools.files.target import edit_target
 from desktop_agent.core.tools.spec import EditPlan, EditTool, ToolArguments, ToolContext
 
 _IfExists = Literal["error", "overwrite", "skip"]

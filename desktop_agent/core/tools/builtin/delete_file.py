@@ -5,8 +5,8 @@ import json
 from pydantic import Field
 
 from desktop_agent.core.system.files import FileTransition
-from desktop_agent.core.tools.builtin.arguments import PathText
-from desktop_agent.core.tools.builtin.target import load_target
+from desktop_agent.core.tools.arguments import PathText
+from desktop_agent.core.tools.files.target import load_target
 from desktop_agent.core.tools.spec import EditPlan, EditTool, ToolArguments, ToolContext
 
 

@@ -12,11 +12,11 @@ from pydantic import Field, model_validator
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.system.files import FileState, FileTransition, new_file_mode
-from desktop_agent.core.tools.builtin.arguments import PathText
-from desktop_agent.core.tools.builtin.target import Target, edit_target, large_file_warning, not_found, text_of
+from desktop_agent.core.tools.arguments import PathText
+from desktop_agent.core.tools.files.suggest import same_words, similar_lines
+from desktop_agent.core.tools.files.target import Target, edit_target, large_file_warning, not_found, text_of
+from desktop_agent.core.tools.files.textfile import TextFile, as_seen
 from desktop_agent.core.tools.spec import EditPlan, EditTool, ToolArguments, ToolContext
-from desktop_agent.core.tools.suggest import same_words, similar_lines
-from desktop_agent.core.tools.textfile import TextFile, as_seen
 
 _MOST_LINES_NAMED = 10
 _MOST_LINES_SHOWN = 20

@@ -8,11 +8,10 @@ from pydantic import AfterValidator, Field
 
 from desktop_agent.core.policy.boundary import ResolvedPath
 from desktop_agent.core.protocol.model import ToolResult
-from desktop_agent.core.tools.builtin.arguments import GlobText, PathText
-from desktop_agent.core.tools.builtin.target import folder_to_list
+from desktop_agent.core.tools.arguments import GlobText, PathText
 from desktop_agent.core.tools.cards import file_cards
-from desktop_agent.core.tools.globs import Glob
-from desktop_agent.core.tools.listing import (
+from desktop_agent.core.tools.files.globs import Glob
+from desktop_agent.core.tools.files.listing import (
     MOST_COLLECTED,
     MOST_RETURNED_BYTES,
     Listing,
@@ -20,6 +19,7 @@ from desktop_agent.core.tools.listing import (
     newest,
     within_limits,
 )
+from desktop_agent.core.tools.files.target import folder_to_list
 from desktop_agent.core.tools.spec import ReadTool, ToolArguments, ToolContext
 
 

@@ -19,12 +19,12 @@ from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.policy.paths import sensitivity
 from desktop_agent.core.protocol.model import JsonObject, ToolResult
 from desktop_agent.core.system.processes.runner import Command
-from desktop_agent.core.tools.builtin.arguments import GlobText, PathText
-from desktop_agent.core.tools.builtin.grep_matches import Matches
-from desktop_agent.core.tools.builtin.target import not_found, path_read
+from desktop_agent.core.tools.arguments import GlobText, PathText
 from desktop_agent.core.tools.cards import MOST_CARDS, card, file_cards, relative_to
-from desktop_agent.core.tools.globs import Glob
-from desktop_agent.core.tools.ripgrep import SearchEnd, prepare, run_ripgrep
+from desktop_agent.core.tools.files.globs import Glob
+from desktop_agent.core.tools.files.grep_matches import Matches
+from desktop_agent.core.tools.files.ripgrep import SearchEnd, prepare, run_ripgrep
+from desktop_agent.core.tools.files.target import not_found, path_read
 from desktop_agent.core.tools.spec import ReadTool, ToolArguments, ToolContext
 
 MOST_COLLECTED = 5_000

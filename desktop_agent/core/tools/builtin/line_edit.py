@@ -6,12 +6,12 @@ from pydantic import Field, model_validator
 
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.protocol.model import JsonObject
-from desktop_agent.core.tools.builtin.arguments import PathText, one_of
-from desktop_agent.core.tools.builtin.line_plan import chosen, existing_text, splice_plan
+from desktop_agent.core.tools.arguments import PathText, one_of
+from desktop_agent.core.tools.files.line_plan import chosen, existing_text, splice_plan
+from desktop_agent.core.tools.files.splice import Splice, split_block
+from desktop_agent.core.tools.files.suggest import similar_lines
+from desktop_agent.core.tools.files.textfile import as_seen, as_shown
 from desktop_agent.core.tools.spec import EditPlan, EditTool, ToolArguments, ToolContext
-from desktop_agent.core.tools.splice import Splice, split_block
-from desktop_agent.core.tools.suggest import similar_lines
-from desktop_agent.core.tools.textfile import as_seen, as_shown
 
 _LONGEST_LINE_SHOWN = 200
 

@@ -19,12 +19,12 @@ from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.protocol.model import JsonObject, ToolResult
 from desktop_agent.core.system.files import new_hasher
-from desktop_agent.core.tools.builtin.arguments import PathText, TextEncoding
-from desktop_agent.core.tools.builtin.target import LARGEST_EDITED_BYTES, failed, path_read, require_regular
-from desktop_agent.core.tools.file_parts import MOST_RETURNED_BYTES, FilePart, TextReader
+from desktop_agent.core.tools.arguments import PathText, TextEncoding
+from desktop_agent.core.tools.files.file_parts import MOST_RETURNED_BYTES, FilePart, TextReader
+from desktop_agent.core.tools.files.target import LARGEST_EDITED_BYTES, failed, path_read, require_regular
+from desktop_agent.core.tools.files.textfile import BINARY_PROBE_BYTES, byte_order_mark, looks_binary
 from desktop_agent.core.tools.reads import DIGEST_KEY
 from desktop_agent.core.tools.spec import ReadTool, ToolArguments, ToolContext
-from desktop_agent.core.tools.textfile import BINARY_PROBE_BYTES, byte_order_mark, looks_binary
 
 _KINDS = (
     (b"\x89PNG\r\n\x1a\n", "PNG image"),

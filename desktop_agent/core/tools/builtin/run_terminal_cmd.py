@@ -27,8 +27,8 @@ from desktop_agent.core.system.processes.child import unhurried
 from desktop_agent.core.system.processes.output import SPOOL_LIMIT_BYTES, create_private, write_all
 from desktop_agent.core.system.processes.runner import Command, ProcessOutcome
 from desktop_agent.core.system.processes.terminal import HAS_TERMINALS
-from desktop_agent.core.tools.builtin.interactive import interactive_program
-from desktop_agent.core.tools.builtin.target import not_found
+from desktop_agent.core.tools.execution.interactive import interactive_program
+from desktop_agent.core.tools.files.target import not_found
 from desktop_agent.core.tools.output import fit_all
 from desktop_agent.core.tools.spec import SPOOL_KEY, CommandTool, ToolArguments, ToolContext
 from desktop_agent.core.tools.terminal_text import plain_text

@@ -6,12 +6,12 @@ from pydantic import Field, model_validator
 
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.protocol.model import JsonObject
-from desktop_agent.core.tools.builtin.arguments import PathText
-from desktop_agent.core.tools.builtin.line_plan import chosen, existing_text, splice_plan
+from desktop_agent.core.tools.arguments import PathText
+from desktop_agent.core.tools.files.line_plan import chosen, existing_text, splice_plan
+from desktop_agent.core.tools.files.splice import Splice, split_block
+from desktop_agent.core.tools.files.suggest import same_words, similar_lines
+from desktop_agent.core.tools.files.textfile import TextFile, as_seen
 from desktop_agent.core.tools.spec import EditPlan, EditTool, ToolArguments, ToolContext
-from desktop_agent.core.tools.splice import Splice, split_block
-from desktop_agent.core.tools.suggest import same_words, similar_lines
-from desktop_agent.core.tools.textfile import TextFile, as_seen
 
 _LONGEST_LINE_SHOWN = 200
 

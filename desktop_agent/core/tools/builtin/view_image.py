@@ -13,8 +13,8 @@ from pydantic import Field
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.base.images import PictureError, PictureInfo, inspect_picture
 from desktop_agent.core.protocol.model import ToolResult
-from desktop_agent.core.tools.builtin.arguments import PathText
-from desktop_agent.core.tools.builtin.target import failed, path_read, require_regular
+from desktop_agent.core.tools.arguments import PathText
+from desktop_agent.core.tools.files.target import failed, path_read, require_regular
 from desktop_agent.core.tools.spec import ReadTool, ToolArguments, ToolContext
 
 LARGEST_BYTES = 5 * 1024 * 1024 * 3 // 4

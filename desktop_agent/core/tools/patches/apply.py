@@ -3,10 +3,10 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from desktop_agent.core.tools.files.splice import Splice, splice
+from desktop_agent.core.tools.files.textfile import TextFile, as_shown
 from desktop_agent.core.tools.patches.model import Hunk, PatchError
 from desktop_agent.core.tools.patches.place import ANY_ENDING, ANY_INDENT, EXACT, Place, place_all
-from desktop_agent.core.tools.splice import Splice, splice
-from desktop_agent.core.tools.textfile import TextFile, as_shown
 
 _MARK = "\ufeff"
 

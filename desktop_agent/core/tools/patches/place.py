@@ -11,8 +11,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
+from desktop_agent.core.tools.files.suggest import similar_lines
 from desktop_agent.core.tools.patches.model import Hunk, PatchError
-from desktop_agent.core.tools.suggest import similar_lines
 
 MOST_LINES_MOVED = 1000
 

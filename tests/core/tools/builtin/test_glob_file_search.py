@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from desktop_agent.core.base.errors import ToolError
-from desktop_agent.core.tools import listing
 from desktop_agent.core.tools.builtin import glob_file_search as module
 from desktop_agent.core.tools.builtin.glob_file_search import GlobFileSearch
+from desktop_agent.core.tools.files import listing
 
 if TYPE_CHECKING:
     from tests.core.tools.conftest import Workspace

@@ -12,9 +12,9 @@ import psutil
 import pytest
 
 from desktop_agent.core.base.errors import ToolError
-from desktop_agent.core.tools import ripgrep
 from desktop_agent.core.tools.builtin import grep as module
 from desktop_agent.core.tools.builtin.grep import Grep
+from desktop_agent.core.tools.files import ripgrep
 
 if TYPE_CHECKING:
     from tests.core.tools.conftest import Workspace

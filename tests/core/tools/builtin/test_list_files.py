@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from desktop_agent.core.base.errors import ToolError
-from desktop_agent.core.tools import listing, ripgrep
 from desktop_agent.core.tools.builtin import list_files as module
 from desktop_agent.core.tools.builtin.list_files import ListFiles
+from desktop_agent.core.tools.files import listing, ripgrep
 
 if TYPE_CHECKING:
     from tests.core.tools.conftest import Workspace

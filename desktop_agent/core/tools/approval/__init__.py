@@ -1,0 +1,1 @@
+"""How a call is decided: judged by the policy, asked about, allowed or not at all."""

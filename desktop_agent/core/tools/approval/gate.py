@@ -1,0 +1,266 @@
+"""The approval gate: every call passes it, and leaves it allowed or not at all."""
+
+from dataclasses import dataclass, replace
+
+from desktop_agent.core.approvals.pending import Approvals, HeldQuestion
+from desktop_agent.core.base.errors import ToolError
+from desktop_agent.core.base.ids import CallId
+from desktop_agent.core.policy.call import CallFacts, Confinement
+from desktop_agent.core.policy.engine import Allow, Forbid
+from desktop_agent.core.policy.offers import rules_of
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.event_log import EventLog
+from desktop_agent.core.protocol.model import (
+    Aborted,
+    Allowed,
+    ApprovalRequest,
+    Decision,
+    Denied,
+    FileChange,
+    ToolCall,
+)
+from desktop_agent.core.tools.approval.judging import (
+    Case,
+    Judge,
+    Judged,
+    arguments_digest,
+    draft,
+    is_worse,
+    judgement_digest,
+)
+from desktop_agent.core.tools.approval.policies import Policies
+from desktop_agent.core.tools.approval.script_marks import changed_scripts
+
+CHANGED = "What it would do is no longer what was asked about."
+NOT_ASKED = "It is no longer needed."
+_NEWS_END = "so nothing was run yet. "
+JUDGED_ANEW = "The edited command is judged differently than what was shown, so it is asked about as it is now."
+
+
+class NotApprovedError(ToolError):
+    """The call was asked about and not allowed. `is_unanswered`: no user was there to answer."""
+
+    def __init__(self, message: str, *, is_unanswered: bool) -> None:
+        super().__init__(message, error_type="permission")
+        self.is_unanswered = is_unanswered
+
+
+@dataclass(frozen=True, slots=True)
+class Permit:
+    """What lets a call act."""
+
+    confinement: Confinement | None = None
+    """How a command must run."""
+    edited_command: str | None = None
+    """What the user made of the command."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Settled:
+    """What came of an answer: the decision as it goes on record, and what lets the call act or is asked next."""
+
+    decision: Decision
+    judged: Judged
+    again: Case | None = None
+    """What is asked instead, because the answer was not to this."""
+    problem: str = ""
+    """Why the call must not run in spite of the answer."""
+
+
+class ApprovalGate:
+    """Decides by the policy and the rules in force; asks the user when it must."""
+
+    def __init__(self, approvals: Approvals, log: EventLog, policies: Policies, judge: Judge) -> None:
+        self._approvals = approvals
+        self._log = log
+        self._policies = policies
+        self._judge = judge
+        self._asked: dict[CallId, Case] = {}
+
+    def case_of(self, call_id: CallId) -> Case | None:
+        """Return what is asked about a call right now."""
+        return self._asked.get(call_id)
+
+    async def enter(
+        self,
+        turn: int,
+        call: ToolCall,
+        facts: CallFacts,
+        *,
+        title: str,
+        changes: tuple[FileChange, ...] = (),
+        reason: str = "",
+    ) -> Permit:
+        """Return when `call` may act. Raises `ToolError` when it may not, with what the model should know.
+
+        `reason` replaces the policy's own, for a question that comes of what just happened. When an earlier process
+        asked about this call, its question and the answer to it count if it would be asked the same way now; a no
+        always counts. What runs is what was judged: an answer to anything else brings the question back.
+        """
+        held = self._approvals.held(call.id)
+        if held is not None and isinstance(held.decision, Denied | Aborted):
+            await self._conclude(turn, call.id, held.decision)
+            _require_allowed(held.decision, held.request)
+        case = Case(call=call, facts=facts, title=title, changes=changes, reason=reason)
+        verdict = await self._judge.verdict(facts)
+        if isinstance(verdict, Allow) and (command := _edited(held)) is not None:
+            case = case.edited(command)
+            verdict = await self._judge.verdict(case.facts)
+        if isinstance(verdict, Forbid):
+            if held is not None:
+                await self._conclude(turn, call.id, Aborted(reason=NOT_ASKED))
+            raise ToolError(f"This call is not permitted: {verdict.reason}", error_type="permission")
+        if isinstance(verdict, Allow):
+            confinement = await self._permit_unasked(turn, case, verdict, held)
+            return Permit(confinement, _other(case.facts.command, facts.command))
+        settled = await self._ask_until_settled(turn, case, await self._judge.question(case, verdict), held)
+        if settled.problem:
+            raise ToolError(settled.problem, error_type="permission")
+        allowed = _require_allowed(settled.decision, settled.judged.request)
+        if settled.judged.request.arguments_digest != arguments_digest(call):
+            raise ToolError("The arguments changed after they were approved; nothing was run.", error_type="fatal")
+        await self._keep_rules(settled.judged.request, allowed)
+        return Permit(settled.judged.confinement, _other(settled.judged.request.command, facts.command))
+
+    async def _permit_unasked(
+        self, turn: int, case: Case, verdict: Allow, held: HeldQuestion | None
+    ) -> Confinement | None:
+        """Return how a call acts that would not be asked about now; what the user answered before that still counts."""
+        if held is not None:
+            answer = held.decision
+            await self._conclude(turn, held.request.call_id, answer or Aborted(reason=NOT_ASKED))
+            if answer is not None:
+                allowed = _require_allowed(answer, held.request)
+                is_edited = case.facts.command != held.request.command
+                await self._keep_rules(draft(case, verdict) if is_edited else held.request, allowed)
+        return verdict.confinement
+
+    async def withdraw(self, turn: int, call_id: CallId) -> None:
+        """Conclude the question that an earlier process asked about a call, if the call ends without asking again."""
+        if self._approvals.held(call_id) is not None:
+            await self._conclude(turn, call_id, Aborted(reason=NOT_ASKED))
+
+    async def _ask_until_settled(self, turn: int, case: Case, judged: Judged, held: HeldQuestion | None) -> _Settled:
+        """Ask, and ask again as long as the answer was not to what would run now."""
+        while True:
+            settled = await self._ask(turn, case, judged, held)
+            if settled.again is None:
+                return settled
+            held = None
+            case, judged = settled.again, settled.judged
+
+    async def _settle(self, case: Case, asked: Judged, answer: Decision) -> _Settled:
+        """Return what comes of an answer: what would run now is judged once more, by the policy and on the disk."""
+        if not isinstance(answer, Allowed) or case.facts.command is None:
+            return _Settled(answer, asked)
+        is_edited = answer.edited_command is not None and answer.edited_command != case.facts.command
+        target = case.edited(answer.edited_command) if is_edited and answer.edited_command is not None else case
+        verdict = await self._judge.verdict(target.facts) if is_edited else None
+        if isinstance(verdict, Forbid):
+            text = f"The user changed the command to one that is not permitted: {verdict.reason}"
+            return _Settled(Aborted(reason=text), asked, problem=text)
+        if verdict is None:
+            scripts = await self._judge.scripts(target.facts)
+            changed = changed_scripts(asked.request.scripts, scripts)
+            if not changed:
+                return _Settled(answer, asked)
+            reason = _changed_words(changed)
+            again = replace(asked.request, scripts=scripts, reason=f"{reason} {_without_news(asked.request.reason)}")
+            return _Settled(Aborted(reason=reason), Judged(again, asked.confinement), again=case)
+        now = await self._judge.question(target, verdict)
+        if answer.judged is not None:
+            is_shown = answer.judged == judgement_digest(now.request)
+        else:
+            is_shown = not is_worse(now.request, asked.request)
+        if not is_shown:
+            return _Settled(Aborted(reason=JUDGED_ANEW), now, again=target)
+        rules = rules_of(now.request, answer, now=self._policies.clock.now(), workspace=str(self._policies.workspace))
+        return _Settled(replace(answer, rules=rules), now)
+
+    async def _keep_rules(self, request: ApprovalRequest, answer: Allowed) -> None:
+        policies = self._policies
+        rules = rules_of(request, answer, now=policies.clock.now(), workspace=str(policies.workspace))
+        if rules:
+            await policies.rulebook.keep(rules)
+
+    async def _ask(self, turn: int, case: Case, judged: Judged, held: HeldQuestion | None) -> _Settled:
+        request = judged.request
+        is_same = held is not None and _is_same(held.request, request)
+        settled = _Settled(Aborted(reason=CHANGED), judged)
+        if held is not None:
+            answer = held.decision
+            if isinstance(answer, Allowed) and is_same:
+                settled = await self._settle(case, judged, answer)
+                await self._conclude(turn, request.call_id, settled.decision)
+                return settled
+            if answer is not None and not isinstance(answer, Allowed):
+                await self._conclude(turn, request.call_id, answer)
+                return _Settled(answer, judged)
+            if not is_same:
+                await self._conclude(turn, request.call_id, Aborted(reason=CHANGED))
+            self._approvals.let_go(request.call_id)
+
+        async def announce() -> None:
+            if not is_same:  # else it stands on record, and the user sees it already
+                await self._log.record(ev.ApprovalRequested(turn=turn, request=request))
+
+        async def confirm(decision: Decision) -> Decision:
+            nonlocal settled
+            settled = await self._settle(case, judged, decision)
+            return settled.decision
+
+        async def conclude(decision: Decision) -> None:
+            await self._conclude(turn, request.call_id, decision)
+
+        self._asked[request.call_id] = case
+        try:
+            await self._approvals.ask(request, announce, confirm, conclude)
+        finally:
+            self._asked.pop(request.call_id, None)
+        return settled
+
+    async def _conclude(self, turn: int, call_id: CallId, decision: Decision) -> None:
+        self._approvals.let_go(call_id)
+        await self._log.record(ev.ApprovalResolved(turn=turn, call_id=call_id, decision=decision))
+
+
+def _is_same(asked: ApprovalRequest, now: ApprovalRequest) -> bool:
+    """Whether a user who answered the one has answered the other. Changes are known by what they do."""
+    return _without_ids(asked) == _without_ids(now)
+
+
+def _without_ids(request: ApprovalRequest) -> ApprovalRequest:
+    return replace(request, changes=tuple(replace(change, id="") for change in request.changes))
+
+
+def _edited(held: HeldQuestion | None) -> str | None:
+    """Return what the user made of a command before its call is asked about, or runs unasked."""
+    answer = held.decision if held is not None else None
+    return answer.edited_command if isinstance(answer, Allowed) else None
+
+
+def _other(command: str | None, asked: str | None) -> str | None:
+    return command if command != asked else None
+
+
+def _changed_words(paths: tuple[str, ...]) -> str:
+    names = ", ".join(f"`{path}`" for path in paths[:3]) + (" …" if len(paths) > 3 else "")
+    return f"{names} changed after you were asked, {_NEWS_END}".strip()
+
+
+def _without_news(reason: str) -> str:
+    """Return a question's own reason: what changed the last time is no news any more."""
+    return reason.rpartition(_NEWS_END)[2]
+
+
+def _require_allowed(decision: Decision, request: ApprovalRequest) -> Allowed:
+    match decision:
+        case Allowed():
+            return decision
+        case Denied(message=message):
+            said = f' They said: "{message}"' if message else ""
+            text = f"The user denied this call; it was not run.{said} Do not repeat it: adapt, or ask."
+            raise NotApprovedError(text, is_unanswered=False)
+        case Aborted(reason=reason):
+            text = f"This call needs an approval and did not get one: {reason} Why it asks: {request.reason}"
+            raise NotApprovedError(text, is_unanswered=True)

@@ -1,0 +1,129 @@
+"""Judges a call for the question to the user: as it was when the question was shown, and as it would be now."""
+
+import asyncio
+import json
+from dataclasses import asdict, dataclass, replace
+
+from desktop_agent.core.base.ids import Digest
+from desktop_agent.core.policy.call import CallFacts, Confinement
+from desktop_agent.core.policy.engine import CONFINEMENT_WORDS, Allow, Ask, Verdict, decide
+from desktop_agent.core.policy.offers import scope_offers
+from desktop_agent.core.protocol.model import ApprovalRequest, FileChange, ScriptMark, ToolCall
+from desktop_agent.core.system.files import digest_of
+from desktop_agent.core.tools.approval.policies import Policies
+from desktop_agent.core.tools.approval.script_marks import script_marks
+from desktop_agent.core.tools.execution.safeguard import CommandRun, Safeguard
+
+NEEDS_NO_QUESTION = "Your settings and rules let this run without a question."
+_WIDTH = {words: width for width, words in enumerate(CONFINEMENT_WORDS.values())}
+"""How much each confinement lets a command do, by its words: from the strict sandbox to none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """A call that asks: with another command it is another case of the same call."""
+
+    call: ToolCall
+    facts: CallFacts
+    title: str
+    changes: tuple[FileChange, ...] = ()
+    reason: str = ""
+    """Instead of the policy's own, for a question that comes of what just happened."""
+
+    def edited(self, command: str) -> "Case":
+        """Return the case with the command that the user made of it."""
+        return replace(self, facts=replace(self.facts, command=command))
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A case with everything that was found out about it."""
+
+    request: ApprovalRequest
+    confinement: Confinement | None = None
+    """How a command must run once it is allowed."""
+
+
+class Judge:
+    """Finds out what is to be known of a call, under what is in force now."""
+
+    def __init__(self, policies: Policies, safeguard: Safeguard) -> None:
+        self._policies = policies
+        self._safeguard = safeguard
+
+    async def verdict(self, facts: CallFacts) -> Verdict:
+        """Return what the policy says."""
+        context = await self._policies.context_for(facts)
+        if facts.command is None:
+            return decide(facts, context)
+        return await asyncio.to_thread(decide, facts, context)  # a hostile line takes tens of milliseconds to parse
+
+    async def question(self, case: Case, verdict: Allow | Ask) -> Judged:
+        """Return the question about a case with everything that it shows."""
+        ask = _as_question(verdict)
+        if case.reason:
+            ask = replace(ask, reason=case.reason)
+        request = draft(case, ask)
+        if case.facts.command is not None:
+            safety, scripts = await asyncio.gather(self._safety(case.facts, ask), self.scripts(case.facts))
+            request = replace(request, safety=safety, scripts=scripts)
+        return Judged(request, ask.confinement)
+
+    async def _safety(self, facts: CallFacts, question: Ask) -> tuple[str, ...]:
+        """What is copied before a command that destroys; one that may not write needs no copy."""
+        if facts.command is None or question.confinement == "strict":
+            return ()
+        run = CommandRun(facts.command, facts.folder, is_confined=question.confinement != "none")
+        return await self._safeguard.describe(run)
+
+    async def scripts(self, facts: CallFacts) -> tuple[ScriptMark, ...]:
+        """Return what the scripts that a command names contain now."""
+        return await asyncio.to_thread(script_marks, facts.command or "", facts.folder)
+
+
+def draft(case: Case, verdict: Allow | Ask) -> ApprovalRequest:
+    """Return the question without what takes looking at the disk: safety copies and scripts."""
+    question = _as_question(verdict)
+    facts = case.facts
+    return ApprovalRequest(
+        call_id=case.call.id,
+        tool=case.call.name,
+        title=case.title,
+        reason=question.reason,
+        arguments_digest=arguments_digest(case.call),
+        command=facts.command,
+        cwd=facts.folder,
+        details=facts.details,
+        changes=case.changes,
+        risks=question.risks,
+        scopes=scope_offers(facts, question),
+        cause=question.cause,
+        confinement=question.confinement_words,
+        is_escalation=question.is_escalation,
+        rule_kind=question.rule_kind,
+        rule_patterns=question.rule_patterns,
+    )
+
+
+def _as_question(verdict: Allow | Ask) -> Ask:
+    """A command that needs no question is still shown as one, where the user edits it into that."""
+    return verdict if isinstance(verdict, Ask) else Ask(NEEDS_NO_QUESTION, confinement=verdict.confinement)
+
+
+def is_worse(now: ApprovalRequest, shown: ApprovalRequest) -> bool:
+    """Whether `now` is riskier than the `shown` request: less confined, with another risk, or destroying more."""
+    is_wider = _WIDTH.get(now.confinement, len(_WIDTH)) > _WIDTH.get(shown.confinement, len(_WIDTH))
+    has_risk = not set(now.risks) <= set(shown.risks)
+    destroys_more = not set(now.safety) <= set(shown.safety)
+    return is_wider or has_risk or destroys_more or (now.is_escalation and not shown.is_escalation)
+
+
+def arguments_digest(call: ToolCall) -> Digest:
+    """What ties an answer to the very arguments it was given for."""
+    return digest_of(json.dumps([call.name, call.arguments], sort_keys=True).encode())
+
+
+def judgement_digest(request: ApprovalRequest) -> Digest:
+    """What ties an answer to everything that was shown of a command: how it runs, risks, copies, scripts."""
+    shown = asdict(replace(request, changes=(), rule_patterns=(), scopes=()))
+    return digest_of(json.dumps(shown, sort_keys=True, default=str).encode())

@@ -1,0 +1,1 @@
+"""How a call is carried out: confined, its files kept, written down, captured, answered."""

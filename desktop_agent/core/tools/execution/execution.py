@@ -1,0 +1,396 @@
+"""How a call acts, by the kind of its tool: decided and asked, behind walls, written down, captured, answered.
+
+The orchestrator of one call. No tool asks for itself, confines itself or writes a workspace file itself.
+"""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import assert_never
+
+from desktop_agent.core.base.clock import Clock
+from desktop_agent.core.base.errors import StorageError, ToolError, WorkspaceError
+from desktop_agent.core.base.ids import CallId
+from desktop_agent.core.jobs.background import Jobs
+from desktop_agent.core.policy.boundary import Boundary
+from desktop_agent.core.policy.call import CallFacts
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.event_log import EventLog
+from desktop_agent.core.protocol.model import FileChange, TodoItem, ToolCall, ToolResult, ToolUseBlock
+from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.system.processes.runner import ProcessRunner
+from desktop_agent.core.system.workspace import HeldWorkspace
+from desktop_agent.core.tools.access import Access
+from desktop_agent.core.tools.approval.gate import ApprovalGate, NotApprovedError, Permit
+from desktop_agent.core.tools.execution.confiner import Confiner, Walls
+from desktop_agent.core.tools.execution.effects import Effects
+from desktop_agent.core.tools.execution.kept_back import KEPT_BACK_KEY, kept_back_in, sentences_about
+from desktop_agent.core.tools.execution.safeguard import CommandRun
+from desktop_agent.core.tools.output import RESULT_LIMIT, ContextLimits, fit, fit_all
+from desktop_agent.core.tools.reads import ReadLog
+from desktop_agent.core.tools.secret_names import SecretNames
+from desktop_agent.core.tools.spec import (
+    SKIPPED_KEY,
+    SPOOL_KEY,
+    AnyTool,
+    CommandTool,
+    EditTool,
+    ReadTool,
+    ToolArguments,
+    ToolContext,
+)
+
+INTERRUPTED = "The user stopped this call before it finished. It may have taken effect partly."
+MADE_REPOSITORIES = (
+    "The command left a git repository or a list of submodules: {}. Git runs the programs that such a repository "
+    "names. Do not run git there before the user has looked at it.\n"
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Toolbox:
+    """What calls work with: one per session."""
+
+    workspace: HeldWorkspace
+    access: Access
+    boundary: Callable[[], Boundary]
+    """What calls may reach under the settings in force."""
+    confiner: Confiner
+    reads: ReadLog
+    processes: ProcessRunner
+    jobs: Jobs
+    blobs: Blobs
+    environ: Mapping[str, str]
+    """What children get of the application's environment."""
+    kept_back: Mapping[str, str]
+    """The names of what they do not get of it, each with the reason."""
+    spool_folder: Path
+    todos: Callable[[], tuple[TodoItem, ...]]
+    secrets: Callable[[], SecretNames]
+    """What finds which files of the workspace are secrets by another name, made for one call."""
+    limits: Callable[[], ContextLimits] = ContextLimits
+
+
+@dataclass(slots=True)
+class TakenCall:
+    """A call on its way. `arguments` is None when they could not be used; `problem` then says why."""
+
+    block: ToolUseBlock
+    tool: AnyTool | None = None
+    arguments: ToolArguments | None = None
+    problem: ToolError | None = None
+    is_recorded: bool = False
+    """Whether its start is on record, by an earlier process."""
+    waited_s: float = 0.0
+    """How long it waited for the user: that is not its own time."""
+    confinement: str = ""
+    """What its command ran behind, however it ended; empty when that was nothing."""
+    partial: ToolResult | None = None
+    """What it had come to when it was stopped."""
+
+    @property
+    def is_parallel(self) -> bool:
+        """Whether it may run beside its neighbours."""
+        return self.tool is None or self.tool.is_parallel
+
+    @property
+    def title(self) -> str:
+        """One line for people."""
+        if self.tool is None or self.arguments is None:
+            return self.block.name
+        return self.tool.title(self.arguments)
+
+    def as_model(self) -> ToolCall:
+        """The call as events and approvals have it."""
+        return ToolCall(id=self.block.id, name=self.block.name, arguments=self.block.arguments)
+
+
+class Execution:
+    """Carries out the calls of one session."""
+
+    def __init__(self, box: Toolbox, gate: ApprovalGate, effects: Effects, log: EventLog, clock: Clock) -> None:
+        self._box = box
+        self._gate = gate
+        self._effects = effects
+        self._log = log
+        self._clock = clock
+
+    async def require_workspace(self) -> None:
+        """Raise `WorkspaceError` when the folder that calls work in is gone, or another one stands in its place."""
+        await asyncio.to_thread(self._box.workspace.check)
+
+    async def run(self, turn: int, call: TakenCall) -> ToolResult:
+        """Carry out one call and return its result. Raises `ToolError` for what the model should read instead."""
+        try:
+            return await self._run(turn, call)
+        finally:
+            await self.withdraw(turn, call)
+
+    async def withdraw(self, turn: int, call: TakenCall) -> None:
+        """Conclude what an earlier process asked about the call, if it ends before it is asked about again."""
+        await self._gate.withdraw(turn, call.block.id)
+
+    async def _run(self, turn: int, call: TakenCall) -> ToolResult:
+        if call.problem is not None:
+            raise call.problem
+        tool, arguments = call.tool, call.arguments
+        assert tool is not None
+        assert arguments is not None
+        if self._box.access.is_dry_run:
+            text = "dry-run: execution skipped"
+            return ToolResult(content=text, is_error=True, error_type="recoverable", metadata={SKIPPED_KEY: True})
+        context = self._context(turn, call)
+        match tool:
+            case ReadTool():
+                result = await self._read(turn, call, tool, arguments, context)
+            case EditTool():
+                result = await self._edit(turn, call, tool, arguments, context)
+            case CommandTool():
+                result = await self._command(turn, call, tool, arguments, context)
+            case _:
+                assert_never(tool)
+        return await self._settle(result)
+
+    async def conclude(self, call: TakenCall) -> ToolResult:
+        """Return the result of a call that was stopped, with what it had come to."""
+        nothing = ToolResult(content=INTERRUPTED, is_error=True, error_type="recoverable")
+        if call.partial is None:
+            return nothing
+        try:
+            partial = await self._settle(call.partial)
+        except StorageError:  # the disk is full: what can still be said is that it was stopped
+            return nothing
+        content = f"{INTERRUPTED} Until then it had come to:\n{partial.content}"
+        return replace(partial, content=content, is_error=True, error_type="recoverable")
+
+    async def _read(
+        self,
+        turn: int,
+        call: TakenCall,
+        tool: ReadTool[ToolArguments],
+        arguments: ToolArguments,
+        context: ToolContext,
+    ) -> ToolResult:
+        paths = await asyncio.to_thread(tool.paths, arguments, context)
+        disguised = await asyncio.to_thread(context.secrets.behind, paths)
+        asks = tool.question(arguments)
+        why = tool.why_asked(arguments) or asks
+        facts = replace(
+            self._facts(call),
+            paths=paths,
+            disguised=tuple(disguised.items()),
+            asks=why,
+            details=tool.circumstances(arguments),
+        )
+        await self._enter(turn, call, facts, asks or tool.heading(call.title))
+        return await tool.run(arguments, context)
+
+    async def _edit(
+        self,
+        turn: int,
+        call: TakenCall,
+        tool: EditTool[ToolArguments],
+        arguments: ToolArguments,
+        context: ToolContext,
+    ) -> ToolResult:
+        plan = await asyncio.to_thread(tool.plan, arguments, context)
+        changes = () if tool.is_dry_run(arguments) else await self._effects.prepare(turn, plan.writes)
+        notes: tuple[str, ...] = ()
+        if changes:
+            notes = await asyncio.to_thread(self._effects.broken_links, changes)
+            facts = replace(self._facts(call), paths=tuple(change.path for change in changes), details=notes)
+            await self._enter(turn, call, facts, _edit_question(changes), changes)
+            await self._effects.apply(turn, call.block.id, changes)
+        return ToolResult(content="\n".join((plan.content, *notes)), metadata=plan.metadata)
+
+    async def _command(
+        self,
+        turn: int,
+        call: TakenCall,
+        tool: CommandTool[ToolArguments],
+        arguments: ToolArguments,
+        context: ToolContext,
+    ) -> ToolResult:
+        command = tool.command(arguments)
+        folder = str(await asyncio.to_thread(tool.working_folder, arguments, context))
+        facts = replace(
+            self._facts(call),
+            command=command,
+            folder=folder,
+            details=tool.circumstances(arguments),
+            wants_unconfined=tool.wants_unconfined(arguments),
+            justification=tool.justification(arguments),
+        )
+        permit = await self._enter(turn, call, facts, "Run this command?")
+        arguments, note = _as_permitted(tool, arguments, permit)
+        walls = await self._box.confiner.walls(permit.confinement)
+        result = await self._run_command(turn, call, tool, arguments, context, walls)
+        if denial := await asyncio.to_thread(walls.denial_in, result):
+            facts = replace(facts, command=tool.command(arguments), wants_unconfined=True)
+            result = await self._escalate(turn, call, facts, tool, arguments, context, result, denial)
+        elif hint := await asyncio.to_thread(walls.misplaced_program_in, result):
+            note += f"[{hint}]\n"
+        kept_back = {**(walls.kept_back if "confinement" in result.metadata else {}), **self._box.kept_back}
+        given = tool.variables(arguments)
+        missed = await asyncio.to_thread(kept_back_in, tool.command(arguments), result, kept_back, given)
+        if missed:
+            note += f"[{sentences_about(missed)}]\n"
+            result = replace(result, metadata=result.metadata | {KEPT_BACK_KEY: list(missed)})
+        return replace(result, content=note + result.content) if note else result
+
+    async def _escalate(
+        self,
+        turn: int,
+        call: TakenCall,
+        facts: CallFacts,
+        tool: CommandTool[ToolArguments],
+        arguments: ToolArguments,
+        context: ToolContext,
+        refused: ToolResult,
+        denial: str,
+    ) -> ToolResult:
+        """Ask whether a command that the sandbox stopped may run again without it, and do so."""
+        reason = f"{denial} Run it again outside the sandbox?"
+        try:
+            permit = await self._enter(turn, call, facts, "Run this command outside the sandbox?", reason=reason)
+        except NotApprovedError as error:
+            note = f"[{denial} It was not run outside the sandbox: {error}]\n"
+        except ToolError:
+            note = f"[{denial} The user's settings do not let it run outside.]\n"
+        else:
+            await self._drop(refused)
+            context.emit_output("\n[Again, outside the sandbox]\n")
+            arguments, edited = _as_permitted(tool, arguments, permit)
+            result = await self._run_command(turn, call, tool, arguments, context, Walls())
+            note = f"[{denial} The user allowed it outside the sandbox; this is that run.]\n"
+            metadata = result.metadata | {"escalated": True}
+            return replace(result, content=note + edited + result.content, metadata=metadata)
+        return replace(refused, content=note + refused.content)
+
+    async def _run_command(
+        self,
+        turn: int,
+        call: TakenCall,
+        tool: CommandTool[ToolArguments],
+        arguments: ToolArguments,
+        context: ToolContext,
+        walls: Walls,
+    ) -> ToolResult:
+        """Run a command behind `walls`, between two looks at the workspace unless it cannot change anything there."""
+        await self._still_there()
+        call.confinement = walls.words
+        made: tuple[str, ...] = ()
+        if not walls.may_write:
+            result = await tool.run(arguments, replace(context, confine=walls.confine))
+        else:
+            folder = str(await asyncio.to_thread(tool.working_folder, arguments, context))
+            run = CommandRun(tool.command(arguments), folder, is_confined=not walls.may_write_git)
+            snapshot = await self._effects.begin_command(turn, call.block.id, run)
+            job_id = ""
+            walls = walls.keeping(self._effects.repositories(context.boundary.root))
+            try:
+                result = await tool.run(arguments, replace(context, confine=walls.confine))
+                job_id = str(result.metadata.get("job_id", ""))
+            finally:
+                made = await self._effects.collect(turn, call.block.id, snapshot, job_id)
+        if made and walls.words:  # outside the walls, the user allowed the command that made it
+            result = replace(result, content=MADE_REPOSITORIES.format(", ".join(made)) + result.content)
+        if not walls.words:
+            return result
+        return replace(result, metadata=result.metadata | {"confinement": walls.words})
+
+    def _facts(self, call: TakenCall) -> CallFacts:
+        assert call.tool is not None
+        return CallFacts(tool=call.block.name, capabilities=call.tool.capabilities, source=call.tool.source)
+
+    async def _still_there(self) -> None:
+        """Raise `ToolError` when the folder was replaced while a question waited: what was allowed was another one."""
+        try:
+            await self.require_workspace()
+        except WorkspaceError as error:
+            raise ToolError(f"{error.title} Nothing was run.", error_type="fatal") from error
+
+    async def _enter(
+        self,
+        turn: int,
+        call: TakenCall,
+        facts: CallFacts,
+        title: str,
+        changes: tuple[FileChange, ...] = (),
+        reason: str = "",
+    ) -> Permit:
+        asked = self._clock.monotonic()
+        try:
+            return await self._gate.enter(turn, call.as_model(), facts, title=title, changes=changes, reason=reason)
+        finally:
+            call.waited_s += self._clock.monotonic() - asked
+
+    async def _settle(self, result: ToolResult) -> ToolResult:
+        """Move a spooled output into the blobs and keep what the model reads within the limits."""
+        spool = result.metadata.get(SPOOL_KEY)
+        if isinstance(spool, str):
+            output = await asyncio.to_thread(self._box.blobs.adopt, Path(spool), "text/plain")
+            metadata = {key: value for key, value in result.metadata.items() if key != SPOOL_KEY}
+            result = replace(result, output=output, metadata=metadata)
+        # What a command printed has been cut by the same limits already; around it stand only facts and notes.
+        is_printed = "exit_code" in result.metadata
+        fitted = fit(result.content, limits=RESULT_LIMIT) if is_printed else fit_all(result.content, self._box.limits())
+        return replace(result, content=fitted.text)
+
+    async def _drop(self, result: ToolResult) -> None:
+        """Remove the spooled output of a run that is not the call's result."""
+        spool = result.metadata.get(SPOOL_KEY)
+        if isinstance(spool, str):
+            await asyncio.to_thread(Path(spool).unlink, missing_ok=True)
+
+    def _context(self, turn: int, call: TakenCall) -> ToolContext:
+        call_id: CallId = call.block.id
+
+        def emit_output(text: str) -> None:
+            self._log.emit(ev.ToolOutputDelta(turn=turn, call_id=call_id, text=text))
+
+        def keep_partial(result: ToolResult) -> None:
+            call.partial = result
+
+        return ToolContext(
+            call_id=call_id,
+            boundary=self._box.boundary(),
+            secrets=self._box.secrets(),
+            reads=self._box.reads,
+            processes=self._box.processes,
+            jobs=self._box.jobs,
+            environ=self._box.environ,
+            spool_folder=self._box.spool_folder,
+            emit_output=emit_output,
+            clock=self._clock,
+            todos=self._box.todos,
+            limits=self._box.limits(),
+            keep=self._box.blobs.put_ref,
+            keep_partial=keep_partial,
+        )
+
+
+def _as_permitted(
+    tool: CommandTool[ToolArguments], arguments: ToolArguments, permit: Permit
+) -> tuple[ToolArguments, str]:
+    """Return the arguments as the user left them, and what the model reads when the user changed the command."""
+    edited = permit.edited_command
+    if edited is None or edited == tool.command(arguments):
+        return arguments, ""
+    note = f"[The user changed the command before allowing it. What ran: {edited}]\n"
+    return tool.with_command(arguments, edited), note
+
+
+def _edit_question(changes: tuple[FileChange, ...]) -> str:
+    verbs = {"created": "Create", "modified": "Change", "deleted": "Delete", "mode_changed": "Change the mode of"}
+    files = [change for change in changes if not change.moved_to]  # a renamed file is one, at its new path
+    if len(files) > 1:
+        return f"Change {len(files)} files?"
+    (change,) = files
+    if change.moved_from:
+        left = next(other.before for other in changes if other.moved_to)
+        verb = "Rename" if left and change.after and left.digest == change.after.digest else "Rename and change"
+        instead = " and replace the file there" if change.before is not None else ""
+        return f"{verb} {change.moved_from} → {change.path}{instead}?"
+    return f"{verbs[change.kind]} {change.path}?"

@@ -1,0 +1,190 @@
+"""The tool calls of one message: which run side by side, and that each comes to exactly one recorded result.
+
+Whatever happens, a call that was taken up is answered once. How a single call acts is `execution`.
+"""
+
+import asyncio
+import logging
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from desktop_agent.core.base.clock import Clock
+from desktop_agent.core.base.errors import StorageError, ToolError, WorkspaceError
+from desktop_agent.core.base.ids import CallId
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.event_log import EventLog
+from desktop_agent.core.protocol.model import ToolResult, ToolUseBlock
+from desktop_agent.core.system.processes.child import unhurried
+from desktop_agent.core.tools.access import Access
+from desktop_agent.core.tools.approval.gate import NotApprovedError
+from desktop_agent.core.tools.execution.execution import Execution, TakenCall
+from desktop_agent.core.tools.registry import ToolRegistry
+from desktop_agent.core.tools.spec import SKIPPED_KEY
+
+NOT_STARTED = "This call was not run, because the turn ended before its turn came."
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class CallOutcome:
+    """The result of a call, and whether no user was there to approve it."""
+
+    result: ToolResult
+    is_unanswered: bool = False
+
+
+class ToolRuntime:
+    """Runs the tool calls of a session's messages."""
+
+    def __init__(
+        self, registry: ToolRegistry, access: Access, execution: Execution, log: EventLog, clock: Clock
+    ) -> None:
+        self._registry = registry
+        self._access = access
+        self._execution = execution
+        self._log = log
+        self._clock = clock
+
+    async def run(
+        self, turn: int, blocks: Sequence[ToolUseBlock], *, started: Collection[CallId] = ()
+    ) -> list[CallOutcome]:
+        """Run the calls of one message and return their outcomes in call order.
+
+        That those in `started` were taken up is on record: an earlier process did, and ended before they could act.
+
+        Neighbouring calls that only read run side by side; every other call runs alone, after those before it and
+        before those behind it. A fatal failure answers the remaining calls without running them. On cancellation every
+        call is answered before the cancellation goes on. So it is when the workspace is gone or replaced, which is
+        looked at before every step: `WorkspaceError`, because a tool would make the folder anew, or act on a wrong one.
+        """
+        calls = [self._resolve(block, is_recorded=block.id in started) for block in blocks]
+        outcomes: dict[CallId, CallOutcome] = {}
+        try:
+            for batch in _batches(calls):
+                if any(outcome.result.error_type == "fatal" for outcome in outcomes.values()):
+                    break
+                await self._execution.require_workspace()
+                await self._run_batch(turn, batch, outcomes)
+        except (asyncio.CancelledError, WorkspaceError):
+            await self._skip_rest(turn, calls, outcomes)
+            raise
+        await self._skip_rest(turn, calls, outcomes)
+        return [outcomes[block.id] for block in blocks]
+
+    async def _run_batch(self, turn: int, batch: Sequence[TakenCall], outcomes: dict[CallId, CallOutcome]) -> None:
+        try:
+            async with asyncio.TaskGroup() as group:
+                for call in batch:
+                    group.create_task(self._run_one(turn, call, outcomes), name=f"call {call.block.id}")
+        except ExceptionGroup as failures:
+            # Calls answer for themselves; what comes out is the journal refusing, and one of those says it all.
+            raise failures.exceptions[0] from failures
+
+    def _resolve(self, block: ToolUseBlock, *, is_recorded: bool) -> TakenCall:
+        """Find the tool and validate the arguments; what is wrong becomes the call's problem, not an exception."""
+        call = TakenCall(block, is_recorded=is_recorded)
+        if block.rejected:
+            call.problem = ToolError(block.rejected, error_type="validation")
+            return call
+        try:
+            call.tool = self._registry.require(block.name)
+            self._access.require(call.tool)
+            call.arguments = call.tool.parse(block.arguments)
+        except ToolError as error:
+            call.problem = error
+        return call
+
+    async def _run_one(self, turn: int, call: TakenCall, outcomes: dict[CallId, CallOutcome]) -> None:
+        """Take the call up, run it, and record its one result, whatever happens."""
+        started = self._clock.monotonic()
+        cancelled: asyncio.CancelledError | None = None
+        is_unanswered = False
+        try:
+            await self._record_start(turn, call)
+            result = await self._execution.run(turn, call)
+        except NotApprovedError as error:
+            result = _failure(error)
+            is_unanswered = error.is_unanswered
+        except ToolError as error:
+            result = _failure(error)
+        except asyncio.CancelledError as error:
+            result = await self._concluded(call)
+            cancelled = error
+        except StorageError:
+            raise
+        except Exception as error:
+            logger.exception("The tool %s failed unexpectedly", call.block.name)
+            text = f"{call.block.name} failed unexpectedly: {type(error).__name__}: {error}"
+            result = ToolResult(content=text, is_error=True, error_type="recoverable")
+        result = _told_confined(result, call)
+        outcomes[call.block.id] = CallOutcome(result, is_unanswered)
+        await self._record_end(turn, call, result, self._clock.monotonic() - started - call.waited_s)
+        if cancelled is not None:
+            raise cancelled
+
+    async def _concluded(self, call: TakenCall) -> ToolResult:
+        """Return the result of a call that was stopped; a second stop does not keep it from being answered."""
+        concluding = asyncio.create_task(self._execution.conclude(call), name=f"conclude {call.block.id}")
+        with suppress(asyncio.CancelledError):
+            await unhurried(concluding)
+        return concluding.result()
+
+    async def _skip_rest(self, turn: int, calls: Sequence[TakenCall], outcomes: dict[CallId, CallOutcome]) -> None:
+        """Answer the calls that were not taken up."""
+        result = ToolResult(content=NOT_STARTED, is_error=True, error_type="recoverable", metadata={SKIPPED_KEY: True})
+        for call in calls:
+            if call.block.id not in outcomes:
+                await self._record_start(turn, call)
+                await self._execution.withdraw(turn, call)
+                await self._record_end(turn, call, result, 0.0)
+                outcomes[call.block.id] = CallOutcome(result)
+
+    async def _record_start(self, turn: int, call: TakenCall) -> None:
+        if call.is_recorded:
+            return
+        tool = call.tool
+        await self._log.record(
+            ev.ToolCallStarted(
+                turn=turn,
+                call=call.as_model(),
+                title=call.title,
+                source=tool.source if tool else "system",
+                capabilities=tool.capabilities if tool else (),
+                is_read_only=tool.is_read_only if tool else True,
+            )
+        )
+
+    async def _record_end(self, turn: int, call: TakenCall, result: ToolResult, duration_s: float) -> None:
+        await self._log.record(
+            ev.ToolCallFinished(
+                turn=turn,
+                call_id=call.block.id,
+                state="failed" if result.is_error else "completed",
+                result=result,
+                duration_s=round(duration_s, 3),
+            )
+        )
+
+
+def _batches(calls: Sequence[TakenCall]) -> list[list[TakenCall]]:
+    """Split calls into runs of neighbours that may go side by side, and single calls that may not."""
+    batches: list[list[TakenCall]] = []
+    for call in calls:
+        if batches and call.is_parallel and batches[-1][-1].is_parallel:
+            batches[-1].append(call)
+        else:
+            batches.append([call])
+    return batches
+
+
+def _told_confined(result: ToolResult, call: TakenCall) -> ToolResult:
+    """Return the result with how its command was confined, also when that failed or was stopped."""
+    if not call.confinement or "confinement" in result.metadata:
+        return result
+    return replace(result, metadata=result.metadata | {"confinement": call.confinement})
+
+
+def _failure(error: ToolError) -> ToolResult:
+    return ToolResult(content=str(error), is_error=True, error_type=error.error_type)

@@ -1,0 +1,173 @@
+r"""Parts of a text file: a range of bytes, the last lines, a range of lines, or all of it.
+
+Only what the answer needs is read, and no answer is larger than its limits; what is cut says how to read on.
+Lines end at `\n`; `\r\n` is shown as `\n`. Everything here blocks.
+"""
+
+import codecs
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import BinaryIO
+
+from desktop_agent.core.base.errors import ToolError
+from desktop_agent.core.system.processes.output import continuation_bytes
+from desktop_agent.core.tools.files.textfile import as_seen
+
+MOST_RETURNED_BYTES = 100_000
+"""As UTF-8. With its note, an answer stays below the limit of every tool result."""
+
+_CHUNK_BYTES = 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class FilePart:
+    """What was read."""
+
+    text: str
+    lines: int
+    """How many lines are shown."""
+    is_cut: bool = False
+    """The limit, not the request, decided where the text ends."""
+
+
+class TextReader:
+    """Reads parts of one open file of `size_bytes`, whose text begins at byte `start`."""
+
+    def __init__(
+        self,
+        file: BinaryIO,
+        size_bytes: int,
+        *,
+        start: int,
+        encoding: str,
+        errors: str,
+        is_stopped: Callable[[], bool],
+        most_bytes: int = MOST_RETURNED_BYTES,
+        most_lines: int | None = None,
+    ) -> None:
+        """An answer has at most `most_bytes`, as UTF-8, and `most_lines`, without its note."""
+        self._file = file
+        self._size = size_bytes
+        self._start = start
+        self._encoding = encoding
+        self._errors = errors
+        self._is_stopped = is_stopped
+        self._most_bytes = most_bytes
+        self._most_lines = most_lines
+
+    def byte_range(self, offset: int, limit: int | None) -> FilePart:
+        """Read `limit` bytes from `offset` on, or to the end."""
+        if offset >= self._size:
+            raise ToolError(f"byte_offset {offset} is past the end: the file has {self._size} bytes.")
+        wanted = min(limit or self._size, self._size - offset)
+        self._file.seek(offset)
+        data = self._file.read(min(wanted, self._most_bytes // 3))  # a replaced byte becomes three
+        text = data.decode(self._encoding, self._errors)
+        if len(data) == wanted:
+            return FilePart(text, _count(text))
+        end = offset + len(data)
+        note = f"\n[Cut: bytes {offset}-{end - 1} of {self._size}. Read on with byte_offset={end}.]"
+        return FilePart(text + note, _count(text), is_cut=True)
+
+    def last_lines(self, count: int) -> FilePart:
+        """Read the last `count` lines."""
+        # Four bytes are a whole number of units in UTF-16 and UTF-32 too.
+        begin = self._start + max(0, (self._size - self._start - self._most_bytes) // 4 * 4)
+        self._file.seek(begin)
+        data = self._file.read(self._size - begin)
+        # What begins inside a character is not the file's fault, so it is no error even when errors are strict.
+        errors = self._errors if begin == self._start else "replace"
+        text = as_seen(data.decode(self._encoding, errors)).removesuffix("\n")
+        lines = text.split("\n")
+        if self._most_lines is not None and min(count, len(lines)) > self._most_lines:
+            count, begin = self._most_lines, max(begin, self._start + 1)
+            lines = lines[-count:]
+        is_cut = begin > self._start and len(lines) <= count
+        shown = "\n".join(lines[-count:])
+        encoded = shown.encode()
+        if is_cut or len(encoded) > self._most_bytes:
+            shown = _end_of(encoded, self._most_bytes)
+            note = f"[Cut: the last lines of a file of {self._size:,} bytes; earlier ones do not fit.]\n"
+            return FilePart(note + shown, _count(shown), is_cut=True)
+        return FilePart(shown, _count(shown))
+
+    def line_range(self, first: int, count: int | None) -> FilePart:
+        """Read `count` lines from line `first` on, or to the end, without the last line's ending."""
+        text, is_at_end = self._scan(first, count)
+        return self._limited(text.removesuffix("\n"), first, is_at_end=is_at_end)
+
+    def everything(self) -> FilePart:
+        """Read the file."""
+        text, is_at_end = self._scan(1, None)
+        return self._limited(text, 1, is_at_end=is_at_end)
+
+    def _limited(self, text: str, first: int, *, is_at_end: bool) -> FilePart:
+        if self._most_lines is not None and _count(text) > self._most_lines:
+            text, is_at_end = text[: _after_newlines(text, self._most_lines)[0]], False
+        encoded = text.encode()
+        if is_at_end and len(encoded) <= self._most_bytes:
+            return FilePart(text, _count(text))
+        shown = encoded[: self._most_bytes].decode("utf-8", "ignore")
+        whole, newline, _ = shown.rpartition("\n")
+        if newline:
+            lines = whole.count("\n") + 1
+            advice = f"lines {first}-{first + lines - 1}", f"Read on with offset={first + lines} and limit"
+            shown = whole
+        else:
+            lines = 1
+            advice = f"the beginning of line {first}", "Read such long lines in parts with byte_offset and byte_limit"
+        note = f"[Cut: {advice[0]} of a file of {self._size:,} bytes. {advice[1]}, or search the file with grep.]"
+        return FilePart(f"{shown}\n{note}", lines, is_cut=True)
+
+    def _scan(self, first: int, count: int | None) -> tuple[str, bool]:
+        """Return lines from `first` on, and whether they are all that was asked for (else the limit was passed)."""
+        self._file.seek(self._start)
+        decoder = codecs.getincrementaldecoder(self._encoding)(self._errors)
+        to_skip = first - 1
+        to_take = count
+        pieces: list[str] = []
+        taken_bytes = 0
+        last_character = ""
+        while True:
+            chunk = self._file.read(_CHUNK_BYTES)
+            text = decoder.decode(chunk, final=not chunk)
+            last_character = text[-1:] or last_character
+            skipped, passed = _after_newlines(text, to_skip)
+            to_skip -= passed
+            text = text[skipped:]
+            if to_take is not None:
+                end, passed = _after_newlines(text, to_take)
+                to_take -= passed
+                text = text[:end]
+            pieces.append(text)
+            taken_bytes += len(text.encode())
+            if not chunk or to_take == 0:
+                break
+            if taken_bytes > 2 * self._most_bytes or self._is_stopped():  # twice: `\r\n` shrinks
+                return as_seen("".join(pieces)), False
+        if first > 1 and not any(pieces):
+            lines = first - 1 - to_skip + (to_skip > 0 and last_character not in ("", "\n"))
+            raise ToolError(f"offset {first} is past the end: the file has {lines} lines.")
+        return as_seen("".join(pieces)), True
+
+
+def _after_newlines(text: str, count: int) -> tuple[int, int]:
+    """Return the index after the `count`-th newline, or the end, and how many newlines lie before it."""
+    present = text.count("\n") if count else 0
+    if present < count:
+        return len(text), present
+    index = 0
+    for _ in range(count):
+        index = text.index("\n", index) + 1
+    return index, count
+
+
+def _end_of(encoded: bytes, most_bytes: int) -> str:
+    """Return the last whole lines that fit, or the end of the last line."""
+    part = encoded[-most_bytes:]
+    start = part.find(b"\n") + 1
+    return part[start or continuation_bytes(part) :].decode()
+
+
+def _count(text: str) -> int:
+    return text.count("\n") + (not text.endswith("\n") and bool(text))

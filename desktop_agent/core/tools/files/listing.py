@@ -1,0 +1,234 @@
+"""The files of a folder as the project sees them: what `.gitignore` names is left out, `.git` and the like too.
+
+Two programs know this. For a whole repository git is faster and also right about files that are tracked although a
+rule ignores them; ripgrep does everything else, and everything again when git cannot answer for all of it: without a
+repository, below an ignored folder, with submodules or repositories inside. Git runs none of the
+programs that a repository's own configuration could name.
+"""
+
+import asyncio
+import os
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from desktop_agent.core.base.errors import ToolError
+from desktop_agent.core.system.gitrepo import NoStatus, PinnedGit, Repository, find_repository, pinned
+from desktop_agent.core.tools.files.ripgrep import SKIPPED, prepare, run_ripgrep
+from desktop_agent.core.tools.spec import ToolContext
+
+MOST_COLLECTED = 200_000
+"""Files looked at in one listing. A larger folder is listed in part."""
+
+MOST_RETURNED_BYTES = 80_000
+"""Bytes of paths that one answer shows the model."""
+
+_SKIPPED_BYTES = tuple(f"{name}/".encode() for name in SKIPPED - {".git"})
+_MOST_BYTES = 64 * 1024 * 1024
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """Files, relative to the folder that was listed, with `/`, sorted."""
+
+    paths: list[str]
+    is_partial: bool = False
+    """There are more than `MOST_COLLECTED`."""
+
+
+Select = Callable[[list[str]], list[str]]
+"""Returns what is wanted for a list of files. Called in a thread, for each part of a folder's files by itself."""
+Measure = Callable[[os.stat_result], int]
+
+
+async def list_paths(folder: Path, name: str, context: ToolContext, *, depth: int | None = None) -> Listing:
+    """List the files in `folder` (which the model calls `name`), hidden ones too, down to `depth` levels.
+
+    Cancelling ends the programs. Raises `ToolError` when the folder cannot be listed or that takes over a minute.
+    """
+    repository = await asyncio.to_thread(_repository_for, folder, context) if depth is None else None
+    listing = await _from_git(repository) if repository is not None else None
+    return listing or await _from_ripgrep(folder, name, context, depth)
+
+
+async def list_known(folder: Path, name: str, context: ToolContext, *, depth: int | None = None) -> Listing:
+    """List like `list_paths`, in half the time, and perhaps with files that git tracks and that were deleted since.
+
+    For who shows only some of them: look whether those are there (`missing`), and if not, take `list_paths`.
+    """
+    repository = await asyncio.to_thread(_repository_for, folder, context) if depth is None else None
+    if repository is not None:
+        async with pinned(repository) as git:
+            answer = await _ls_files(git, "--cached", "--others", "--exclude-standard")
+        if answer is not None and b"/\0" not in answer:
+            return await asyncio.to_thread(_known, answer)
+    return await _from_ripgrep(folder, name, context, depth)
+
+
+def missing(folder: Path, paths: list[str]) -> bool:
+    """Whether any of `paths`, some of them folders ending in `/`, is not there. Blocks."""
+    base = f"{folder}/"
+    return not all(os.path.lexists(base + path) for path in paths)
+
+
+def within_limits(paths: list[str], limit: int, max_bytes: int) -> list[str]:
+    """Return the first of `paths`: at most `limit`, and as many as fit into `max_bytes` of an answer in JSON."""
+    size = 0
+    for index, path in enumerate(paths[:limit]):
+        size += len(path.encode("utf-8", "replace")) + 4  # quotes, comma and space
+        if size > max_bytes:
+            return paths[:index]
+    return paths[:limit]
+
+
+async def list_by(
+    measure: Measure, folder: Path, name: str, context: ToolContext, *, select: Select, depth: int | None = None
+) -> Listing:
+    """List what `select` wants of the files in `folder`, the largest measure first, else by name.
+
+    Where git answers, tracked files are looked at while it still walks the folders for the others. Cancelling and
+    errors are those of `list_paths`.
+    """
+    measures: dict[str, int] = {}
+    repository = await asyncio.to_thread(_repository_for, folder, context) if depth is None else None
+    if repository is None or not await _measured_by_git(repository, folder, measures, select, measure):
+        listing = await _from_ripgrep(folder, name, context, depth)
+        measures = await asyncio.to_thread(_measured, folder, select(listing.paths), measure)
+        return Listing(await asyncio.to_thread(_descending, measures), listing.is_partial)
+    return Listing(await asyncio.to_thread(_descending, measures))
+
+
+def by_name(_: os.stat_result) -> int:
+    """Measure nothing: all are equal, so names decide."""
+    return 0
+
+
+def newest(status: os.stat_result) -> int:
+    """Measure by the time of the last change."""
+    return status.st_mtime_ns
+
+
+def largest(status: os.stat_result) -> int:
+    """Measure by size."""
+    return status.st_size
+
+
+def _descending(measures: dict[str, int]) -> list[str]:
+    return sorted(sorted(measures), key=measures.__getitem__, reverse=True)
+
+
+def _measured(folder: Path, paths: list[str], measure: Measure) -> dict[str, int]:
+    """Return those of `paths` that are there."""
+    base = f"{folder}/"  # plain text: a Path for each of a hundred thousand entries takes a second
+    found: dict[str, int] = {}
+    for path in paths:
+        try:
+            found[path] = measure(os.lstat(base + path))
+        except OSError:  # gone meanwhile, or deleted and still tracked
+            continue
+    return found
+
+
+async def _from_ripgrep(folder: Path, name: str, context: ToolContext, depth: int | None) -> Listing:
+    options = ["--files", "--null", "--hidden"]
+    if depth is not None:
+        options.append(f"--max-depth={depth}")
+    command = await asyncio.to_thread(prepare, options, folder=folder, context=context)
+    found: list[bytes] = []
+
+    def collect(records: list[bytes]) -> bool:
+        found.extend(records)
+        return len(found) < MOST_COLLECTED
+
+    end = await run_ripgrep(command, context, separator=b"\0", on_records=collect)
+    if end.exit_code == 2 and not found:
+        raise ToolError(f"{name} could not be listed: {end.errors.strip()}")
+    del found[MOST_COLLECTED:]
+    return Listing(await asyncio.to_thread(_decoded, found), end.is_stopped)
+
+
+def _decoded(found: list[bytes]) -> list[str]:
+    return sorted(b"\0".join(found).decode("utf-8", "replace").split("\0")) if found else []
+
+
+async def _from_git(repository: Repository) -> Listing | None:
+    """Return what git lists, or None when it cannot or does not know all of it.
+
+    Two processes side by side: walking the folders and looking at every tracked file take equally long.
+    """
+    async with pinned(repository) as git:
+        untracked, tracked = await asyncio.gather(
+            _ls_files(git, "--others", "--exclude-standard"), _ls_files(git, "-t", "--cached", "--deleted")
+        )
+    if untracked is None or tracked is None or b"/\0" in untracked:  # a folder: a repository of its own
+        return None
+    return await asyncio.to_thread(_merged, untracked, tracked)
+
+
+async def _measured_by_git(
+    repository: Repository, folder: Path, measures: dict[str, int], select: Select, measure: Measure
+) -> bool:
+    """Fill `measures` with what git lists; False when it does not know all of it."""
+
+    async def fill(git: PinnedGit | NoStatus, *options: str) -> bool:
+        answer = await _ls_files(git, *options)
+        if answer is None or b"/\0" in answer:
+            return False
+        found = await asyncio.to_thread(lambda: _measured(folder, select(_plain(answer)), measure))
+        measures.update(found)
+        return len(measures) <= MOST_COLLECTED
+
+    async with pinned(repository) as git:
+        return all(await asyncio.gather(fill(git, "--cached"), fill(git, "--others", "--exclude-standard")))
+
+
+async def _ls_files(git: PinnedGit | NoStatus, *options: str) -> bytes | None:
+    """Return what git lists, or None when it fails, takes too long or prints too much."""
+    answer = git if isinstance(git, NoStatus) else await git.run("ls-files", "-z", *options, limit_bytes=_MOST_BYTES)
+    return None if isinstance(answer, NoStatus) or not answer[1] else answer[0]
+
+
+def _repository_for(folder: Path, context: ToolContext) -> Repository | None:
+    """Return the repository of `folder` if git can list it: the workspace, its top, and no submodules. Blocks."""
+    if folder != context.boundary.root or (folder / ".gitmodules").exists():
+        return None
+    repository = find_repository(folder)
+    return repository if repository is not None and not repository.prefix else None
+
+
+def _merged(untracked: bytes, tracked: bytes) -> Listing | None:
+    """Return both lists as one, or None when git does not look at every file."""
+    known = _present("\0" + tracked.decode("utf-8", "replace").removesuffix("\0"))
+    if known is None:
+        return None
+    if any(name in answer for name in _SKIPPED_BYTES for answer in (untracked, tracked)):
+        known = [path for path in known if SKIPPED.isdisjoint(path.split("/"))]
+    paths = sorted(_plain(untracked) + known)  # two sorted runs: quick
+    return Listing(paths[:MOST_COLLECTED], len(paths) > MOST_COLLECTED)
+
+
+def _known(answer: bytes) -> Listing:
+    paths = sorted(dict.fromkeys(_plain(answer)))  # a file with a conflict is listed once for each side
+    return Listing(paths[:MOST_COLLECTED], len(paths) > MOST_COLLECTED)
+
+
+def _plain(answer: bytes) -> list[str]:
+    """Return the paths of a list without tags, except those in folders that are skipped."""
+    paths = answer.decode("utf-8", "replace").split("\0")[:-1]
+    if any(name in answer for name in _SKIPPED_BYTES):
+        return [path for path in paths if SKIPPED.isdisjoint(path.split("/"))]
+    return paths
+
+
+def _present(tagged: str) -> list[str] | None:
+    """Return the tracked files that are there. Every path has a tag; one that is gone comes again with `R`.
+
+    None for a checkout of a part (`S`), because git does not look whether such a file is there.
+    """
+    if "\0S " in tagged:
+        return None
+    if "\0R " not in tagged and "\0M " not in tagged:  # the usual case, without a step for each file
+        return tagged.split("\0H ")[1:]
+    records = tagged.split("\0")[1:]
+    gone = {record[2:] for record in records if record.startswith("R ")}
+    return [path for path in dict.fromkeys(record[2:] for record in records) if path not in gone]

@@ -1,0 +1,210 @@
+"""What runs is what was judged: an edited command, and the scripts that a command names."""
+
+import asyncio
+from dataclasses import replace
+
+import pytest
+
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import Aborted, Allowed, ApprovalRequest
+from desktop_agent.core.providers.scripted import Call, Say
+from desktop_agent.core.tools.approval.judging import is_worse
+from desktop_agent.core.transcript import ToolEntry, Transcript
+from tests.core.tools.execution.test_execution import needs_sandbox, run
+from tests.harness import Ground, Open
+
+
+async def asked(s: Open) -> ev.ApprovalRequested:
+    """Return the question about a command once it waits."""
+    s.submit(ops.SubmitPrompt(text="go"))
+    return await s.rx.expect(ev.ApprovalRequested)
+
+
+async def judged(s: Open, command: str) -> ev.CommandJudged:
+    """Edit the command, and return all that is known of it."""
+    s.submit(ops.JudgeCommand(call_id=s.rx.all(ev.ApprovalRequested)[-1].request.call_id, command=command))
+    while True:
+        told = await s.rx.expect(ev.CommandJudged)
+        if told.command == command and (told.digest is not None or told.obstacle):
+            return told
+
+
+def shown(s: Open) -> ToolEntry:
+    """Return the one call as a front shows it."""
+    transcript = Transcript()
+    for event in s.rx.events:
+        transcript.apply(event)
+    [entry] = [entry for entry in transcript.entries if isinstance(entry, ToolEntry)]
+    return entry
+
+
+def answer(s: Open, decision: Allowed) -> None:
+    call_id = s.rx.all(ev.ApprovalRequested)[-1].request.call_id
+    s.submit(ops.AnswerApproval(call_id=call_id, decision=decision))
+
+
+async def test_an_edited_command_is_judged_while_it_is_edited(ground: Ground) -> None:
+    await needs_sandbox(ground)
+    async with ground.session([[run("touch a.txt")], [Say("ok")]]) as s:
+        await asked(s)
+        told = await judged(s, "rm -rf build && git push")
+        assert told.request is not None
+        assert told.request.is_escalation
+        assert told.request.confinement.startswith("Not confined")
+        assert "Deletes folders with everything in them." in told.request.risks
+        assert "Uses the network." in told.request.risks
+        assert told.request.safety != ()
+        assert (await judged(s, "ls")).request is not None
+        answer(s, Allowed())
+        await s.rx.expect(ev.TurnEnded)
+    assert ground.read("a.txt") == "", "what was not edited after all runs as it was"
+
+
+async def test_only_the_latest_text_is_judged_to_the_end(ground: Ground) -> None:
+    await needs_sandbox(ground)
+    async with ground.session([[run("touch a.txt")], [Say("ok")]]) as s:
+        question = await asked(s)
+        for length in range(1, 30):
+            s.submit(ops.JudgeCommand(call_id=question.request.call_id, command="rm -rf " + "b" * length))
+        told = await judged(s, "rm -rf " + "b" * 29)
+        whole = [event for event in s.rx.all(ev.CommandJudged) if event.digest is not None]
+        assert told.digest == whole[-1].digest
+        assert len(whole) < 29
+        answer(s, Allowed())
+        await s.rx.expect(ev.TurnEnded)
+
+
+async def test_an_edited_command_that_is_worse_than_what_was_shown_is_asked_about(ground: Ground) -> None:
+    await needs_sandbox(ground)
+    ground.write("kept.txt", "kept\n")
+    async with ground.session([[run("touch a.txt")], [Say("ok")]]) as s:
+        await asked(s)
+        answer(s, Allowed(edited_command="rm -rf kept.txt"))
+        resolved = await s.rx.expect(ev.ApprovalResolved)
+        assert isinstance(resolved.decision, Aborted)
+        again = (await s.rx.expect(ev.ApprovalRequested)).request
+        assert again.command == "rm -rf kept.txt"
+        assert "Deletes folders with everything in them." in again.risks
+        assert ground.read("kept.txt") == "kept\n"
+        answer(s, Allowed())
+        await s.rx.expect(ev.TurnEnded)
+        assert "The user changed the command" in s.results()[0].content
+        entry = shown(s)
+        assert entry.edited_command == "rm -rf kept.txt"
+    assert not (ground.workspace / "kept.txt").exists()
+
+
+async def test_an_edited_command_runs_as_it_was_judged_not_as_the_old_one(ground: Ground) -> None:
+    """Asked to leave the sandbox for the network; edited into what needs none, it stays inside."""
+    await needs_sandbox(ground)
+    async with ground.session([[run("curl https://example.org")], [Say("ok")]]) as s:
+        question = await asked(s)
+        assert question.request.is_escalation
+        told = await judged(s, "touch a.txt")
+        assert told.request is not None
+        assert told.request.confinement.startswith("In the sandbox")
+        answer(s, Allowed(edited_command="touch a.txt", judged=told.digest))
+        finished = await s.rx.expect(ev.ToolCallFinished)
+        assert finished.result.metadata["confinement"] == "sandbox"
+
+
+async def test_an_answer_to_an_older_judgement_is_asked_again(ground: Ground) -> None:
+    await needs_sandbox(ground)
+    script = ground.write("run.sh", "echo one > out.txt\n")
+    async with ground.session([[run("true")], [Say("ok")]], approval="always") as s:
+        await asked(s)
+        told = await judged(s, "sh run.sh")
+        script.write_text("echo two > out.txt\n")
+        answer(s, Allowed(edited_command="sh run.sh", judged=told.digest))
+        again = (await s.rx.expect(ev.ApprovalRequested)).request
+        assert again.command == "sh run.sh"
+        assert not (ground.workspace / "out.txt").exists()
+        answer(s, Allowed())
+        await s.rx.expect(ev.TurnEnded)
+    assert ground.read("out.txt") == "two\n"
+
+
+async def test_what_must_not_run_says_so_while_it_is_typed(ground: Ground) -> None:
+    await needs_sandbox(ground)
+    async with ground.session([[run("touch a.txt")], [Say("ok")]]) as s:
+        await asked(s)
+        told = await judged(s, "")
+        assert (told.request, told.obstacle) == (None, "Command must not be empty")
+        answer(s, Allowed())
+        await s.rx.expect(ev.TurnEnded)
+
+
+@pytest.mark.parametrize(
+    ("command", "script"),
+    [
+        ("./build.sh", "build.sh"),
+        ("sh tools/build.sh x", "tools/build.sh"),
+        ("env A=1 python3 build.py", "build.py"),
+        ("true && . ./env.sh", "env.sh"),
+        ("sh < build.sh", "build.sh"),
+        ("python3 -m builder", "builder.py"),
+        ("make all", "Makefile"),
+    ],
+)
+async def test_a_script_that_changes_while_the_question_waits_brings_it_back(
+    ground: Ground, command: str, script: str
+) -> None:
+    await needs_sandbox(ground)
+    file = ground.write(script, "#!/bin/sh\nexit 0\n")
+    await asyncio.to_thread(file.chmod, 0o755)
+    async with ground.session([[run(command)], [Say("ok")]]) as s:
+        await asked(s)
+        file.write_text("#!/bin/sh\ntouch owned.txt\n")
+        answer(s, Allowed())
+        again = (await s.rx.expect(ev.ApprovalRequested)).request
+        assert script in again.reason
+        assert "changed after you were asked" in again.reason
+        answer(s, Allowed())
+        await s.rx.expect(ev.TurnEnded)
+        assert len(s.rx.all(ev.ApprovalRequested)) == 2, "the second answer was to what it is now"
+
+
+async def test_a_script_that_comes_while_the_question_waits_counts_too(ground: Ground) -> None:
+    await needs_sandbox(ground)
+    async with ground.session([[run("sh later.sh")], [Say("ok")]]) as s:
+        await asked(s)
+        ground.write("later.sh", "touch owned.txt\n")
+        answer(s, Allowed())
+        again = (await s.rx.expect(ev.ApprovalRequested)).request
+        assert "`later.sh` changed" in again.reason
+        answer(s, Allowed())
+        await s.rx.expect(ev.TurnEnded)
+
+
+async def test_a_command_that_is_stopped_or_fails_says_how_it_was_confined(ground: Ground) -> None:
+    await needs_sandbox(ground)
+    waits = Call("run_terminal_cmd", {"command": "echo begun; read line < fifo || sleep 1000"})
+    async with ground.session([[waits], [Say("ok")]], approval="on_request") as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        await s.rx.expect(ev.ToolOutputDelta)
+        s.submit(ops.Interrupt())
+        finished = await s.rx.expect(ev.ToolCallFinished)
+        assert finished.state == "failed"
+        assert finished.result.metadata["confinement"] == "sandbox"
+
+
+async def test_waiting_for_an_answer_is_no_running_time(ground: Ground) -> None:
+    await needs_sandbox(ground)
+    async with ground.session([[run("touch a.txt")], [Say("ok")]]) as s:
+        question = await asked(s)
+        answer(s, Allowed())
+        resolved = await s.rx.expect(ev.ApprovalResolved)
+        await s.rx.expect(ev.TurnEnded)
+        entry = shown(s)
+        assert entry.waited_s == (resolved.at - question.at).total_seconds() > 0
+
+
+def test_to_destroy_what_no_copy_holds_is_worse_than_to_destroy_nothing() -> None:
+    """A gap in the safety copy comes first where nothing at all is copied."""
+    shown_request = ApprovalRequest(
+        call_id="c1", tool="run_terminal_cmd", title="Run?", reason="It writes.", arguments_digest="0" * 64
+    )
+    gap = replace(shown_request, safety=("Not in the safety copy: big.bin. It is too large.",))
+    assert is_worse(gap, shown_request)
+    assert not is_worse(shown_request, gap)

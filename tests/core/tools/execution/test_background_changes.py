@@ -1,0 +1,167 @@
+"""What a background command leaves in the records: its own changes, all of them, and nothing of its walls."""
+
+import asyncio
+import os
+from pathlib import Path
+
+import pytest
+
+from desktop_agent.core.base.stand_ins import STAMP_NS
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import ChangeSelection
+from desktop_agent.core.providers.scripted import Call, Reply, Say
+from desktop_agent.core.tools.execution.confiner import SandboxProbe
+from tests.harness import Ground, Open
+
+
+def in_background(command: str) -> Call:
+    return Call("run_terminal_cmd", {"command": command, "is_background": True})
+
+
+def run(command: str) -> Call:
+    return Call("run_terminal_cmd", {"command": command})
+
+
+async def needs_bubblewrap(ground: Ground) -> None:
+    probe = SandboxProbe({"PATH": "/usr/local/bin:/usr/bin:/bin"})
+    sandbox = (await probe.search()).sandbox
+    if sandbox is None or sandbox.name != "bubblewrap":
+        pytest.skip("this machine has no bubblewrap")
+    ground.probe = probe
+
+
+def changed(s: Open) -> dict[str, str]:
+    """The path and author's call of everything on record."""
+    return {change.path: event.call_id for event in s.rx.all(ev.ChangesRecorded) for change in event.changes}
+
+
+def names_in(folder: Path) -> list[str]:
+    return sorted(path.name for path in folder.iterdir())
+
+
+async def test_the_walls_of_a_background_command_are_in_no_record_and_go_with_it(ground: Ground) -> None:
+    await needs_bubblewrap(ground)
+    script: list[Reply] = [[in_background("echo up; sleep 1000")], [run("touch b.txt")], [Say("ok")]]
+    async with ground.session(script, approval="on_request") as s:
+        await s.prompt()
+        assert {".git", ".desktop-agent"} < set(names_in(ground.workspace)), "it runs, so its walls stand"
+        assert list(changed(s)) == ["b.txt"]
+        job = (await s.rx.expect(ev.JobsReported)).jobs[0]
+        s.submit(ops.StopJob(job_id=job.id))
+        await s.rx.expect(ev.JobsReported, lambda event: event.jobs[0].state == "stopped")
+        assert names_in(ground.workspace) == ["b.txt"]
+
+
+async def test_what_a_killed_application_left_of_its_walls_goes_when_it_starts_anew(ground: Ground) -> None:
+    for name in (".git", ".desktop-agent"):
+        (ground.workspace / name).mkdir()
+        os.utime(ground.workspace / name, ns=(STAMP_NS, STAMP_NS))
+    async with ground.session([[Say("ok")]]):
+        assert names_in(ground.workspace) == []
+
+
+def control(action: str, **more: object) -> Call:
+    return Call("job_control", {"action": action, **more})
+
+
+async def test_what_a_background_command_changes_is_recorded_as_its_own_at_every_look_and_at_its_end(
+    ground: Ground,
+) -> None:
+    """A plain folder, real walls, and a command that works when the test lets it."""
+    await needs_bubblewrap(ground)
+    os.mkfifo(ground.workspace / "go")
+    os.mkfifo(ground.workspace / "did")
+    loop = "while read line < go; do echo $line >> log.txt; echo > did; done"
+    step = run("echo one > go; read x < did; touch mine.txt")
+    script: list[Reply] = [[in_background(loop)], [step], [control("list")], [Say("ok")]]
+    async with ground.session(script, approval="on_request") as s:
+        await s.prompt()
+        began, ran, _ = (event.call_id for event in s.rx.all(ev.ToolCallFinished))
+        assert changed(s).keys() == {"log.txt", "mine.txt"}
+        assert changed(s)["mine.txt"] == ran
+        await tell(ground, "two")
+        s.submit(ops.LookAtChanges())
+        await s.rx.expect(ev.ChangesRecorded, lambda event: event.call_id == began)
+        assert [change.path for event in of_call(s, began) for change in event.changes] == ["log.txt"]
+        await tell(ground, "three")
+        job = (await s.rx.expect(ev.JobsReported)).jobs[0]
+        s.submit(ops.StopJob(job_id=job.id))
+        last = await s.rx.expect(ev.ChangesRecorded, lambda event: event.is_last_look)
+        assert ground.blob(last.changes[0].after) == b"one\ntwo\nthree\n"
+        assert not any(event.uncaptured for event in s.rx.all(ev.ChangesRecorded))
+        s.submit(ops.UndoChanges(selection=ChangeSelection(call_id=began)))
+        await s.rx.expect(ev.ChangesUndone)
+        assert ground.read("log.txt") == "one\n", "that was seen while the other command ran, and is recorded as its"
+
+
+def of_call(s: Open, call_id: str) -> list[ev.ChangesRecorded]:
+    return [event for event in s.rx.all(ev.ChangesRecorded) if event.call_id == call_id]
+
+
+async def tell(ground: Ground, line: str) -> None:
+    """Have the command do one step, and wait until it has."""
+
+    def exchange() -> None:
+        (ground.workspace / "go").write_text(f"{line}\n")
+        (ground.workspace / "did").read_text()
+
+    await asyncio.to_thread(exchange)
+
+
+async def test_what_a_background_command_changes_before_the_session_closes_can_be_undone_in_the_next(
+    ground: Ground,
+) -> None:
+    await needs_bubblewrap(ground)
+    os.mkfifo(ground.workspace / "go")
+    os.mkfifo(ground.workspace / "did")
+    ground.write("a.txt", "a\n")
+    job = in_background("read line < go; echo $line > a.txt; echo > did; sleep 1000")
+    async with ground.session([[job], [Say("ok")]], approval="on_request") as s:
+        await s.prompt()
+        await tell(ground, "b")
+        session_id = s.id
+    async with ground.session([], resume=session_id) as s:
+        assert [record.change.path for record in s.session.transcript.changes.values()] == ["a.txt"]
+        s.submit(ops.UndoChanges(selection=ChangeSelection()))
+        await s.rx.expect(ev.ChangesUndone)
+        assert ground.read("a.txt") == "a\n"
+
+
+async def test_what_a_background_command_of_a_killed_application_changed_is_recorded_at_the_next_start(
+    ground: Ground,
+) -> None:
+    await needs_bubblewrap(ground)
+    os.mkfifo(ground.workspace / "go")
+    os.mkfifo(ground.workspace / "did")
+    job = in_background("while read line < go; do echo $line >> a.txt; echo > did; done")
+    async with ground.session([[job], [Say("ok")]], approval="on_request") as s:
+        await s.prompt()
+        await tell(ground, "seen")
+        s.submit(ops.LookAtChanges())
+        s.submit(ops.RenameSession(title="looked at"))
+        await s.rx.expect(ev.SessionRenamed)  # the look has ended, also in the baseline
+        await tell(ground, "unseen")
+        session_id = s.id
+        journal = ground.paths.sessions / session_id / "journal.jsonl"
+        cut = journal.read_bytes()
+        baseline = next(ground.paths.cache.glob("baselines/*.sqlite3"))
+        kept = baseline.read_bytes()
+    journal.write_bytes(cut)
+    baseline.write_bytes(kept)
+    async with ground.session([], resume=session_id) as s:
+        last = await s.rx.expect(ev.ChangesRecorded, lambda event: event.is_last_look)
+        assert [ground.blob(change.after) for change in last.changes] == [b"seen\nunseen\n"]
+        s.submit(ops.UndoChanges(selection=ChangeSelection()))
+        await s.rx.expect(ev.ChangesUndone)
+        assert not (ground.workspace / "a.txt").exists()
+
+
+async def test_a_background_command_that_has_ended_at_once_is_recorded_once(ground: Ground) -> None:
+    await needs_bubblewrap(ground)
+    script: list[Reply] = [[in_background("echo x > a.txt")], [control("list")], [Say("ok")]]
+    async with ground.session(script, approval="on_request") as s:
+        await s.prompt()
+        job = (await s.rx.expect(ev.JobsReported, lambda event: event.jobs[0].state == "exited")).jobs[0]
+        assert job.exit_code == 0
+        assert [change.path for event in s.rx.all(ev.ChangesRecorded) for change in event.changes] == ["a.txt"]

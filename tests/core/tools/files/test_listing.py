@@ -1,0 +1,140 @@
+"""Listing: git and ripgrep give the same answer wherever git is asked at all."""
+
+import os
+import shutil
+import subprocess
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from desktop_agent.core.tools.files import listing
+from desktop_agent.core.tools.files.globs import Glob
+from desktop_agent.core.tools.files.listing import Listing, by_name, largest, list_by, list_paths, newest
+
+if TYPE_CHECKING:
+    from tests.core.tools.conftest import Workspace
+
+pytestmark = pytest.mark.skipif(not shutil.which("git"), reason="git is not installed")
+
+
+def git(work: "Workspace", *arguments: str) -> None:
+    identity = ("-c", "user.name=T", "-c", "user.email=t@example.org")
+    subprocess.check_call(["git", *identity, *arguments], cwd=work.root, stdout=subprocess.DEVNULL)
+
+
+@pytest.fixture
+def repository(work: "Workspace") -> "Workspace":
+    git(work, "init", "-q")
+    for path in ("README.md", "src/main.py", "src/deep/x.py", "gone.py", "forced.log", "ä ö.txt", ".hidden/a"):
+        work.write(path, path)
+    for path in ("node_modules/a/index.js", "src/__pycache__/main.pyc"):
+        work.write(path, "x")
+    work.write(".gitignore", "*.log\nbuild/\n")
+    git(work, "add", ".")
+    git(work, "add", "--force", "forced.log")
+    git(work, "commit", "-q", "-m", "begin")
+    (work.root / "gone.py").unlink()
+    work.write("untracked.py", "new")
+    work.write("trace.log", "ignored")
+    work.write("build/out.o", "ignored")
+    return work
+
+
+ALL = [".gitignore", ".hidden/a", "README.md", "forced.log", "src/deep/x.py", "src/main.py", "untracked.py", "ä ö.txt"]
+
+
+async def listed(work: "Workspace") -> list[str]:
+    return (await list_paths(work.root, ".", work.context)).paths
+
+
+async def measured(work: "Workspace") -> list[str]:
+    return (await list_by(by_name, work.root, ".", work.context, select=list)).paths
+
+
+async def test_git_knows_what_is_tracked_untracked_deleted_and_ignored(repository: "Workspace") -> None:
+    """Z-113, T-29: a tracked file counts although a rule ignores it; one that is gone does not."""
+    assert await listed(repository) == ALL
+    assert await measured(repository) == ALL
+
+
+async def test_a_conflicted_file_is_listed_once(repository: "Workspace") -> None:
+    git(repository, "checkout", "-q", "-b", "other")
+    repository.write("README.md", "other")
+    git(repository, "commit", "-qam", "other")
+    git(repository, "checkout", "-q", "-")
+    repository.write("README.md", "mine")
+    git(repository, "commit", "-qam", "mine")
+    with pytest.raises(subprocess.CalledProcessError):
+        git(repository, "merge", "-q", "other")
+    assert (await listed(repository)).count("README.md") == 1
+    assert await listed(repository) == await measured(repository)
+
+
+async def test_a_repository_inside_is_looked_into(repository: "Workspace") -> None:
+    repository.write("inner/.git/HEAD", "ref: refs/heads/main\n")
+    (repository.root / "inner/.git/objects").mkdir()
+    (repository.root / "inner/.git/refs").mkdir()
+    repository.write("inner/code.py", "x")
+    assert "inner/code.py" in await listed(repository)
+    assert "inner/code.py" in await measured(repository)
+
+
+async def test_a_sparse_checkout_lists_what_is_there(repository: "Workspace") -> None:
+    git(repository, "update-index", "--skip-worktree", "src/main.py", "src/deep/x.py")
+    (repository.root / "src/deep/x.py").unlink()
+    for paths in (await listed(repository), await measured(repository)):
+        assert "src/main.py" in paths
+        assert "src/deep/x.py" not in paths
+
+
+async def test_a_broken_repository_is_listed_without_git(repository: "Workspace") -> None:
+    (repository.root / ".git/HEAD").write_text("nonsense")
+    assert "src/main.py" in await listed(repository)
+    assert "src/main.py" in await measured(repository)
+
+
+async def test_a_repositorys_own_commands_are_never_run(repository: "Workspace") -> None:
+    hook = repository.write("evil.sh", "#!/bin/sh\ntouch ran\n")
+    hook.chmod(0o755)
+    git(repository, "config", "core.fsmonitor", str(hook))
+    await listed(repository)
+    await measured(repository)
+    assert not (repository.root / "ran").exists()
+
+
+async def test_another_repository_named_in_the_environment_is_not_meant(repository: "Workspace") -> None:
+    assert isinstance(repository.context.environ, dict)
+    repository.context.environ["GIT_DIR"] = "/nowhere"
+    assert await listed(repository) == ALL
+
+
+async def test_order_is_by_measure_and_then_by_name(repository: "Workspace") -> None:
+    for path in ALL:
+        os.utime(repository.root / path, (5, 5))
+    os.utime(repository.root / "untracked.py", (9, 9))
+    os.utime(repository.root / "src/main.py", (7, 7))
+    found = await list_by(newest, repository.root, ".", repository.context, select=Glob("*.py").filter)
+    assert found == Listing(["untracked.py", "src/main.py", "src/deep/x.py"])
+    found = await list_by(largest, repository.root, ".", repository.context, select=Glob("src/**").filter)
+    assert found.paths == ["src/deep/x.py", "src/main.py"]
+
+
+async def test_too_many_files_are_listed_in_part(repository: "Workspace", monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(listing, "MOST_COLLECTED", 3)
+    assert await list_paths(repository.root, ".", repository.context) == Listing(ALL[:3], is_partial=True)
+    found = await list_by(by_name, repository.root, ".", repository.context, select=list)
+    assert (len(found.paths), found.is_partial) == (3, True)
+
+
+@given(
+    st.text(alphabet="ab*?/.{,}[]\\", min_size=1, max_size=8),
+    st.lists(st.text(alphabet="ab./", min_size=1, max_size=8).filter(lambda path: not path.startswith("/"))),
+)
+def test_filtering_many_paths_is_matching_each(pattern: str, paths: list[str]) -> None:
+    try:
+        glob = Glob(pattern)
+    except ValueError:
+        return
+    assert glob.filter(paths) == [path for path in paths if glob.matches(path)]

@@ -1,0 +1,79 @@
+"""Suggestions are about what is really there, and quick on large input."""
+
+from pathlib import Path
+
+import pytest
+
+from desktop_agent.core.tools.files.suggest import closest_names, closest_paths, paths_named, same_words, similar_lines
+from tests.harness import BUILTIN_TOOLS
+
+
+def test_names_come_best_first() -> None:
+    assert closest_names("read_fil", ["grep", "read_files", "read_file"])[0] == "read_file"
+    assert closest_names("zzz", ["grep", "read_file"]) == ()
+    assert closest_names("x", []) == ()
+
+
+def test_paths_are_relative_to_the_workspace(tmp_path: Path) -> None:
+    (tmp_path / "src").mkdir()
+    (tmp_path / "src" / "settings.py").touch()
+    assert closest_paths(tmp_path / "src" / "setting.py", tmp_path) == ("src/settings.py",)
+    assert closest_paths(tmp_path / "nowhere" / "a", tmp_path) == ()
+
+
+@pytest.mark.parametrize(
+    ("missing", "there", "meant"),
+    [
+        ("nope.txt", "requirements-mypy.txt", False),
+        ("nope.txt", "note.txt", True),
+        ("a.py", "b.py", False),
+        ("test_nope.py", "test_suggest.py", False),
+        ("readme.md", "README.md", True),
+        ("config", "config.toml", True),
+        ("main.js", "main.ts", True),
+        ("suggest_test.py", "test_suggest.py", True),
+        ("suggest.py", "test_suggest.py", True),
+        (".gitignor", ".gitignore", True),
+    ],
+)
+def test_a_path_is_suggested_only_when_its_name_is_alike(
+    tmp_path: Path, missing: str, there: str, *, meant: bool
+) -> None:
+    (tmp_path / there).touch()
+    assert closest_paths(tmp_path / missing, tmp_path) == ((there,) if meant else ())
+
+
+@pytest.mark.parametrize("name", ["bogus", "nope", "a", "serve", "x_y"])
+def test_a_tool_is_not_suggested_for_a_word_that_is_like_none(name: str) -> None:
+    assert closest_names(name, [tool.name for tool in BUILTIN_TOOLS]) == ()
+
+
+def test_a_tool_is_suggested_for_a_part_of_its_name() -> None:
+    names = [tool.name for tool in BUILTIN_TOOLS]
+    for part, meant in {"read": "read_file", "list": "list_files", "terminal_cmd": "run_terminal_cmd"}.items():
+        assert closest_names(part, names)[0] == meant
+
+
+def test_a_name_is_found_wherever_it_is_nearest_first(tmp_path: Path) -> None:
+    for folder in ("x/y/z", "x", "node_modules", ".hidden", "w"):
+        (tmp_path / folder).mkdir(parents=True, exist_ok=True)
+        (tmp_path / folder / "a.py").touch()
+    assert paths_named("a.py", tmp_path) == ("w/a.py", "x/a.py", "x/y/z/a.py")
+    assert paths_named("b.py", tmp_path) == ()
+
+
+def test_white_space_within_lines_is_ignored_but_not_their_number() -> None:
+    text = "a\n\tb  c\nd\n"
+    assert same_words("b c", text) == 2
+    assert same_words(" b c\nd", text) == 2
+    assert same_words("b c d", text) is None
+    assert same_words("b\nc", text) is None
+    assert same_words(" \n ", text) is None
+    assert same_words("d\n\n\n", text) == 3
+
+
+def test_similar_lines_are_those_like_the_first_line() -> None:
+    text = "def compute(x):\n    pass\n\ndef computed(x):\n"
+    assert similar_lines("def compute(y):\n    pass", text) == (1, 4)
+    assert similar_lines("", text) == ()
+    assert similar_lines("####", text) == ()
