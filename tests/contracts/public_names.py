@@ -16,7 +16,7 @@ from typing import Annotated, Literal, Union, cast, get_args, get_origin, get_ty
 
 import desktop_agent
 from desktop_agent.cli import COMMANDS, WITH_VALUE
-from desktop_agent.commands.parser import build_parser
+from desktop_agent.cli.parser import build_parser
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops

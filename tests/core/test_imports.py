@@ -46,14 +46,10 @@ def loaded_after(program: str, *candidates: str) -> list[str]:
 
 def test_nothing_headless_imports_qt() -> None:
     headless = [
-        name
-        for part in ("core", "workbench", "library", "api", "headless", "commands", "cli")
-        for name in modules_below(part)
+        name for part in ("core", "workbench", "library", "api", "headless", "cli") for name in modules_below(part)
     ]
     assert len(headless) > 80
-    assert {"desktop_agent.core.session.session", "desktop_agent.workbench", "desktop_agent.commands.run"} < set(
-        headless
-    )
+    assert {"desktop_agent.core.session.session", "desktop_agent.workbench", "desktop_agent.cli.run"} < set(headless)
     program = f"from importlib import import_module\nfor name in {headless!r}:\n    import_module(name)"
     assert loaded_after(program, *QT, "desktop_agent.ui", "desktop_agent.app") == []
 
@@ -86,7 +82,7 @@ def test_what_needs_no_session_takes_no_tools_and_no_providers(arguments: list[s
 
 
 def test_a_run_imports_what_reads_git_and_what_suggests_names_only_when_it_needs_them() -> None:
-    assert loaded_after("import desktop_agent.commands.run", *QT, "pygit2", "rapidfuzz", "anthropic", "httpx2") == []
+    assert loaded_after("import desktop_agent.cli.run", *QT, "pygit2", "rapidfuzz", "anthropic", "httpx2") == []
 
 
 @pytest.mark.parametrize("arguments", [["config", "path"], ["run", "--prompt", "x", "--workspace", "/none"]])
@@ -96,8 +92,8 @@ import gc, sys
 from desktop_agent.cli import main
 
 def is_importing(phase, info):
-    command = sys.modules.get("desktop_agent.commands.{arguments[0]}")
-    if "desktop_agent.commands" in sys.modules and not hasattr(command, "main"):
+    command = sys.modules.get("desktop_agent.cli.{arguments[0]}")
+    if "desktop_agent.cli.dispatch" in sys.modules and not hasattr(command, "main"):
         meanwhile.append(info)
 
 meanwhile = []

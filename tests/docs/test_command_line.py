@@ -9,7 +9,7 @@ import pytest
 
 from desktop_agent.app.arguments import parse_arguments
 from desktop_agent.cli import COMMANDS, WITH_VALUE
-from desktop_agent.commands.parser import build_parser
+from desktop_agent.cli.parser import build_parser
 from desktop_agent.headless import EXIT_CODES
 from tests.harness import BUILTIN_TOOLS
 

@@ -3,7 +3,7 @@
 import argparse
 from dataclasses import asdict
 
-from desktop_agent.commands.console import Console
+from desktop_agent.cli.console import Console
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.protocol.model import JsonObject, SearchHit, SearchQuery
 from desktop_agent.workbench import Workbench

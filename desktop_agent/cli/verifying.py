@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 
-from desktop_agent.commands.console import Console
+from desktop_agent.cli.console import Console
 from desktop_agent.core.base.errors import SessionBusyError, SessionNotFoundError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.plain_text import number_of

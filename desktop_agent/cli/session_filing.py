@@ -4,7 +4,7 @@ import argparse
 import asyncio
 import sys
 
-from desktop_agent.commands.console import Console, size_text
+from desktop_agent.cli.console import Console, size_text
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol.events import SessionArchived, SessionPinned, SessionRenamed

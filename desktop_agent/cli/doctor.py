@@ -14,7 +14,7 @@ from importlib import metadata
 from pathlib import Path
 from typing import Literal
 
-from desktop_agent.commands.console import Console, table
+from desktop_agent.cli.console import Console, table
 from desktop_agent.core.approvals.rulebook import LiveRules
 from desktop_agent.core.approvals.rules_file import RULES_NAME, RulesFile
 from desktop_agent.core.base.errors import CredentialsError

@@ -4,7 +4,7 @@ import argparse
 import asyncio
 from dataclasses import asdict
 
-from desktop_agent.commands.console import Console, size_text
+from desktop_agent.cli.console import Console, size_text
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.plain_text import number_of
 from desktop_agent.core.export import export_text

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from tests.commands.conftest import Command, RecordedSession
+from tests.cli.conftest import Command, RecordedSession
 
 TEXT = b"".join(b"line %d\n" % number for number in range(60))
 FIRST = (b"line 3\n", b"three\n")

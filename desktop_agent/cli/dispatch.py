@@ -6,8 +6,8 @@ import importlib
 from collections.abc import Mapping, Sequence
 from typing import Protocol, cast
 
-from desktop_agent.commands.console import Console, OutputError
-from desktop_agent.commands.parser import build_parser
+from desktop_agent.cli.console import Console, OutputError
+from desktop_agent.cli.parser import build_parser
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.base.private_files import close_to_others
@@ -28,7 +28,7 @@ def run_command(argv: Sequence[str], environ: Mapping[str, str]) -> int:
     args.environ = environ
     console = Console(is_json=args.json)
     close_to_others(AppPaths.from_environment().roots)
-    module = cast("_Command", _imported(f"desktop_agent.commands.{args.command}"))
+    module = cast("_Command", _imported(f"desktop_agent.cli.{args.command}"))
     try:
         return module.main(args, console)
     except AgentError as error:

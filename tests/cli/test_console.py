@@ -5,7 +5,7 @@ import json
 
 import pytest
 
-from desktop_agent.commands.console import Console
+from desktop_agent.cli.console import Console
 
 STEERING = "".join(map(chr, (*range(0x20), *range(0x7F, 0xA0), 0x202E, 0x2066)))
 

@@ -4,7 +4,7 @@ import pytest
 
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import ChangeSelection
-from tests.commands.conftest import Command, RecordedSession
+from tests.cli.conftest import Command, RecordedSession
 
 TEXT = b"".join(b"line %d\n" % number for number in range(40))
 EDITED = TEXT.replace(b"line 3\n", b"three\n").replace(b"line 30\n", b"thirty\n")

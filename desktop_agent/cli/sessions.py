@@ -6,7 +6,7 @@ from dataclasses import asdict
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from desktop_agent.commands.console import Console, size_text, table
+from desktop_agent.cli.console import Console, size_text, table
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.paths import AppPaths
@@ -49,7 +49,7 @@ def main(args: argparse.Namespace, console: Console) -> int:
         case "show":
             _show(catalog, blobs, console, catalog.find(args.id))
         case "verify":
-            from desktop_agent.commands.verifying import verify_sessions
+            from desktop_agent.cli.verifying import verify_sessions
 
             ids = catalog.ids() if args.id is None else [catalog.find(args.id)]
             return verify_sessions(catalog, ids, console, is_repairing=args.repair)
@@ -62,9 +62,9 @@ def main(args: argparse.Namespace, console: Console) -> int:
 
 def _at_the_workbench(bench: "Workbench", args: argparse.Namespace, console: Console) -> int:
     """Carry out a subcommand that searches, copies, changes or makes a session."""
-    from desktop_agent.commands.session_exchange import export, import_file
-    from desktop_agent.commands.session_filing import file_or_delete
-    from desktop_agent.commands.session_search import search_sessions
+    from desktop_agent.cli.session_exchange import export, import_file
+    from desktop_agent.cli.session_filing import file_or_delete
+    from desktop_agent.cli.session_search import search_sessions
 
     match args.action:
         case "search":

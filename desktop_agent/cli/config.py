@@ -7,8 +7,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import cast
 
-from desktop_agent.commands.console import Console
-from desktop_agent.commands.warnings import ProblemTeller, warn_of_project
+from desktop_agent.cli.console import Console
+from desktop_agent.cli.warnings import ProblemTeller, warn_of_project
 from desktop_agent.core.base.errors import UnsafeSettingsError, UsageError
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.protocol.model import JsonObject

@@ -5,10 +5,10 @@ import asyncio
 from collections.abc import Collection, Sequence
 from pathlib import Path
 
-from desktop_agent.commands.console import Console, table
-from desktop_agent.commands.redoing import redo_steps, redoes_steps
-from desktop_agent.commands.reverting import report, revert
-from desktop_agent.commands.selecting import (
+from desktop_agent.cli.console import Console, table
+from desktop_agent.cli.redoing import redo_steps, redoes_steps
+from desktop_agent.cli.reverting import report, revert
+from desktop_agent.cli.selecting import (
     NumberedHunk,
     agents_rows,
     hunks_of,

@@ -7,9 +7,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
-from desktop_agent.commands.console import Console, OutputError
-from desktop_agent.commands.interruptible import run_to_end
-from desktop_agent.commands.warnings import ProblemTeller, warn_of_project
+from desktop_agent.cli.console import Console, OutputError
+from desktop_agent.cli.interruptible import run_to_end
+from desktop_agent.cli.warnings import ProblemTeller, warn_of_project
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.paths import AppPaths

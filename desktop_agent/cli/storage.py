@@ -4,7 +4,7 @@ import argparse
 from collections.abc import Mapping
 from dataclasses import asdict
 
-from desktop_agent.commands.console import Console, size_text, table
+from desktop_agent.cli.console import Console, size_text, table
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.paths import AppPaths

@@ -6,9 +6,9 @@ import json
 import os
 import sys
 
-from desktop_agent.commands.console import Console, table
-from desktop_agent.commands.interruptible import run_to_end
-from desktop_agent.commands.warnings import ProblemTeller
+from desktop_agent.cli.console import Console, table
+from desktop_agent.cli.interruptible import run_to_end
+from desktop_agent.cli.warnings import ProblemTeller
 from desktop_agent.core.base.errors import ToolError, UsageError
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.protocol.model import JsonObject, ToolDefinition

@@ -14,7 +14,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import ChangeSelection, Clash, FileImage, FileOutcome
 from desktop_agent.core.undo.outcome_words import describe_outcome
 from desktop_agent.workbench import Workbench
-from tests.commands.conftest import Command, RecordedSession
+from tests.cli.conftest import Command, RecordedSession
 
 TEXT = b"".join(b"line %d\n" % number for number in range(40))
 EDITED = TEXT.replace(b"line 3\n", b"three\n").replace(b"line 30\n", b"")

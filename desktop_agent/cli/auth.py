@@ -5,7 +5,7 @@ import getpass
 import sys
 from collections.abc import Mapping
 
-from desktop_agent.commands.console import Console
+from desktop_agent.cli.console import Console
 from desktop_agent.core.base.errors import CredentialsError, UsageError
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.providers.auth.keys import KEY_VARIABLES, SystemKeyStore, resolve_key

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from desktop_agent import cli
-from tests.commands.conftest import RecordedSession
+from tests.cli.conftest import RecordedSession
 
 
 def run(capsys: pytest.CaptureFixture[str], *arguments: str) -> tuple[int, str, str]:

@@ -4,8 +4,8 @@ import argparse
 import asyncio
 from pathlib import Path
 
-from desktop_agent.commands.console import Console, table
-from desktop_agent.commands.reverting import report, revert
+from desktop_agent.cli.console import Console, table
+from desktop_agent.cli.reverting import report, revert
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.changes.ledger import Ledger

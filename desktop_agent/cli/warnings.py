@@ -1,6 +1,6 @@
 """What commands say about settings that cannot be used, once for each thing."""
 
-from desktop_agent.commands.console import Console
+from desktop_agent.cli.console import Console
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 

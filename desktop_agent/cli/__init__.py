@@ -31,7 +31,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     if arguments and arguments[0] in (*COMMANDS, "-h", "--help", "--version"):
         if argv is None:
             gc.disable()  # until the command is imported
-        from desktop_agent.commands import run_command
+        from desktop_agent.cli.dispatch import run_command
 
         return run_command(arguments, environ)
     word = _plain_word(arguments)
