@@ -15,6 +15,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 
+from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.approvals.rules_file import RulesFile
 from desktop_agent.core.base.errors import (
     AgentError,
@@ -72,7 +73,6 @@ from desktop_agent.library.opening import model_meant, workbench_of
 from desktop_agent.library.results import Result, RunFailedError, error_of
 from desktop_agent.library.turns import BUSY_HINT, BUSY_TITLE, RunningTurn, closed_error
 from desktop_agent.library.waiting import to_its_end
-from desktop_agent.workbench import Workbench
 
 __all__ = [
     "Aborted",

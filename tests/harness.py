@@ -9,6 +9,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TypeVar
 
+from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.paths import AppPaths
@@ -40,7 +41,6 @@ from desktop_agent.core.tools.builtin import builtin_tools
 from desktop_agent.core.tools.execution.confiner import SandboxProbe
 from desktop_agent.core.tools.spec import AnyTool
 from desktop_agent.core.transcript import Transcript
-from desktop_agent.workbench import Workbench
 
 E = TypeVar("E", bound=ev.Event)
 

@@ -32,6 +32,7 @@ from desktop_agent.app.settings_desk import SettingsDesk
 from desktop_agent.app.setup import Setup
 from desktop_agent.app.unsent import UnsentKeeper
 from desktop_agent.app.viewing import Viewing
+from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import AgentError, SessionBusyError, WorkspaceError
 from desktop_agent.core.base.ids import SessionId
@@ -47,7 +48,6 @@ from desktop_agent.ui.bridge import SessionBridge
 from desktop_agent.ui.eventloop import TaskSpawner
 from desktop_agent.ui.pasted_keys import PastedKeys
 from desktop_agent.ui.theme import Theme
-from desktop_agent.workbench import Workbench
 
 DEMO = ModelRef(provider="demo", model=DEMO_MODEL)
 EXAMPLES = ("What does this project do?", "Run the tests and fix what fails.", "Find code that nothing uses.")

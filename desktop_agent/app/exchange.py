@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QFileDialog, QProgressDialog, QWidget
 
 from desktop_agent.app.attempts import Try
 from desktop_agent.app.sessions import LiveSessions
+from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import SessionBusyError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.export import ExportForm
@@ -18,7 +19,6 @@ from desktop_agent.core.importing import AlreadyImportedError
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.store.filing import Filing
 from desktop_agent.ui.sessions.questions import DeleteQuestion, ImportedAlreadyQuestion
-from desktop_agent.workbench import Workbench
 
 _PATIENCE_MS = 500
 """After this an export says how far it is."""

@@ -5,12 +5,12 @@ from collections.abc import Callable, Mapping
 
 from PySide6.QtCore import QObject
 
+from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.protocol.model import SearchQuery, SessionSummary
 from desktop_agent.core.search.sessions.process import update_beside
 from desktop_agent.ui.eventloop import TaskSpawner
 from desktop_agent.ui.sessions.search_panel import SearchPanel
-from desktop_agent.workbench import Workbench
 
 QUIET_S = 3.0
 """After a turn: the next one often follows it, and users do not search for what they just saw."""

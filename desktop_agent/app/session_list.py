@@ -6,9 +6,9 @@ from dataclasses import replace
 
 from desktop_agent.app.desk import Desk
 from desktop_agent.app.sessions import LiveSessions
+from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol.model import SessionSummary
-from desktop_agent.workbench import Workbench
 
 LISTED_EVENTS = frozenset(
     {

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from desktop_agent.app.pages import PageLoader
 from desktop_agent.app.unsent import UnsentKeeper
+from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.ids import SessionId, new_prompt_id
 from desktop_agent.core.protocol import events as ev
@@ -20,7 +21,6 @@ from desktop_agent.core.store.drafts import session_draft
 from desktop_agent.core.store.filing import Filing
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.bridge import SessionBridge
-from desktop_agent.workbench import Workbench
 
 _FILING_S = 10.0
 """How long quitting waits for a session that the user has renamed or pinned while it was being opened."""

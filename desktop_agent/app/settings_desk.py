@@ -9,6 +9,7 @@ from PySide6.QtCore import QObject, Qt, QTimer
 from desktop_agent.app.desk import Desk
 from desktop_agent.app.look import apply_look
 from desktop_agent.app.setup import Setup
+from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import AgentError, UsageError
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.settings import ExecutionSettings, SettingsProblem, UiSettings
@@ -17,7 +18,6 @@ from desktop_agent.core.settings.project_trust import Answer
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.ui.eventloop import TaskSpawner
 from desktop_agent.ui.theme import Theme
-from desktop_agent.workbench import Workbench
 
 _LOOK_EVERY_MS = 1_000
 

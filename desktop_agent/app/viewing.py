@@ -5,6 +5,8 @@ from contextlib import suppress
 
 from PySide6.QtCore import QCoreApplication, QObject, Signal
 
+from desktop_agent.composition.viewing import POLL_S, ViewedSession
+from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import AgentError, SessionBusyError, StorageError
 from desktop_agent.core.base.ids import SessionId
@@ -12,8 +14,6 @@ from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.events import Event
 from desktop_agent.core.transcript import replay
 from desktop_agent.ui.bridge import SessionBridge
-from desktop_agent.viewing import POLL_S, ViewedSession
-from desktop_agent.workbench import Workbench
 
 
 class Viewing(QObject):

@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
     from desktop_agent.app.conductor import Conductor
     from desktop_agent.app.desk import Desk
+    from desktop_agent.composition.workbench import Workbench
     from desktop_agent.core.settings.live_settings import LiveSettings
-    from desktop_agent.workbench import Workbench
 
 LAYOUT_NAME: Final = "window.ini"
 _SETTLE_S: Final = 0.02
@@ -240,11 +240,11 @@ def _load_core(
     from contextlib import suppress
     from importlib import import_module
 
+    from desktop_agent.composition.workbench import Workbench
     from desktop_agent.core.base.private_files import close_to_others, make_private_file, make_private_folder
     from desktop_agent.core.providers.auth.keys import SystemKeyStore
     from desktop_agent.core.providers.catalog import ProviderCatalog
     from desktop_agent.ui.chat.markdown.parse import parser
-    from desktop_agent.workbench import Workbench
 
     close_to_others(paths.roots)
     with suppress(OSError):  # Qt keeps the mode of a file that it finds; all users may read one that it makes

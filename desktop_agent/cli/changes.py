@@ -16,6 +16,7 @@ from desktop_agent.cli.selecting import (
     revertible,
     with_hunks,
 )
+from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.base.plain_text import on_one_line
 from desktop_agent.core.changes.attribution import Contents
@@ -28,7 +29,6 @@ from desktop_agent.core.store.journal.journal import read_journal
 from desktop_agent.core.transcript import ChangeRecord, ToolEntry, Transcript, replay
 from desktop_agent.core.undo.execute import draft_revert
 from desktop_agent.core.undo.plan import Direction
-from desktop_agent.workbench import Workbench
 
 
 def main(args: argparse.Namespace, console: Console) -> int:

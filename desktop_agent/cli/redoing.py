@@ -6,6 +6,7 @@ from pathlib import Path
 
 from desktop_agent.cli.console import Console, table
 from desktop_agent.cli.reverting import report, revert
+from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.changes.ledger import Ledger
@@ -15,7 +16,6 @@ from desktop_agent.core.transcript import Transcript
 from desktop_agent.core.undo.execute import steps_meant
 from desktop_agent.core.undo.outcome_words import describe_step
 from desktop_agent.core.undo.redo import draft_steps
-from desktop_agent.workbench import Workbench
 
 
 def redoes_steps(args: argparse.Namespace) -> bool:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from desktop_agent.cli.console import Console
+from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol import events as ev
@@ -11,7 +12,6 @@ from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import FileOutcome, JsonObject
 from desktop_agent.core.undo.outcome_words import describe_outcome
 from desktop_agent.core.undo.plan import Direction
-from desktop_agent.workbench import Workbench
 
 
 async def revert(

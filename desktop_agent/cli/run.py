@@ -10,6 +10,7 @@ from typing import cast
 from desktop_agent.cli.console import Console, OutputError
 from desktop_agent.cli.interruptible import run_to_end
 from desktop_agent.cli.warnings import ProblemTeller, warn_of_project
+from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.paths import AppPaths
@@ -27,7 +28,6 @@ from desktop_agent.core.tools.access import CallRules
 from desktop_agent.core.tools.files.suggest import closest_names
 from desktop_agent.headless import HeadlessRun, RunOptions, RunResult
 from desktop_agent.headless.logs import RunLogs
-from desktop_agent.workbench import Workbench
 
 
 def main(args: argparse.Namespace, console: Console) -> int:

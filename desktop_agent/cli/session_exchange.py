@@ -5,12 +5,12 @@ import asyncio
 from dataclasses import asdict
 
 from desktop_agent.cli.console import Console, size_text
+from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.plain_text import number_of
 from desktop_agent.core.export import export_text
 from desktop_agent.core.importing.facts import SOURCE_NAMES
 from desktop_agent.core.protocol.model import JsonObject
-from desktop_agent.workbench import Workbench
 
 _MAX_NAMED = 20
 

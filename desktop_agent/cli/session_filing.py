@@ -5,10 +5,10 @@ import asyncio
 import sys
 
 from desktop_agent.cli.console import Console, size_text
+from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol.events import SessionArchived, SessionPinned, SessionRenamed
-from desktop_agent.workbench import Workbench
 
 
 def file_or_delete(bench: Workbench, console: Console, args: argparse.Namespace) -> int:

@@ -4,9 +4,9 @@ import argparse
 from dataclasses import asdict
 
 from desktop_agent.cli.console import Console
+from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.protocol.model import JsonObject, SearchHit, SearchQuery
-from desktop_agent.workbench import Workbench
 
 
 def search_sessions(bench: Workbench, console: Console, args: argparse.Namespace) -> None:

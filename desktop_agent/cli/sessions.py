@@ -35,7 +35,7 @@ from desktop_agent.core.transcript import (
 from desktop_agent.core.undo.outcome_words import describe_outcome
 
 if TYPE_CHECKING:
-    from desktop_agent.workbench import Workbench
+    from desktop_agent.composition.workbench import Workbench
 
 
 def main(args: argparse.Namespace, console: Console) -> int:
@@ -54,7 +54,7 @@ def main(args: argparse.Namespace, console: Console) -> int:
             ids = catalog.ids() if args.id is None else [catalog.find(args.id)]
             return verify_sessions(catalog, ids, console, is_repairing=args.repair)
         case _:
-            from desktop_agent.workbench import Workbench
+            from desktop_agent.composition.workbench import Workbench
 
             return _at_the_workbench(Workbench.from_environment(), args, console)
     return 0

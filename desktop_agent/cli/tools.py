@@ -9,6 +9,7 @@ import sys
 from desktop_agent.cli.console import Console, table
 from desktop_agent.cli.interruptible import run_to_end
 from desktop_agent.cli.warnings import ProblemTeller
+from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import ToolError, UsageError
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.protocol.model import JsonObject, ToolDefinition
@@ -19,7 +20,6 @@ from desktop_agent.core.tools.access import UNAVAILABLE, Access, CallRules
 from desktop_agent.core.tools.builtin import builtin_tools
 from desktop_agent.core.tools.registry import ToolRegistry
 from desktop_agent.headless.single_call import CallOptions, CallReport, SingleCall
-from desktop_agent.workbench import Workbench
 
 
 def main(args: argparse.Namespace, console: Console) -> int:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
 
+from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import AgentError, UnsafeSettingsError, UsageError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol import events as ev
@@ -33,7 +34,6 @@ from desktop_agent.core.tools.access import CallRules
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.headless.logs import RunLogs
 from desktop_agent.headless.result import RunResult, collect_result, describe
-from desktop_agent.workbench import Workbench
 
 T = TypeVar("T")
 

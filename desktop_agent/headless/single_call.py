@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.paths import AppPaths
@@ -22,7 +23,6 @@ from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.tools.spec import AnyTool
 from desktop_agent.headless.result import EXIT_CODES
 from desktop_agent.headless.runner import HeadlessRun, RunOptions
-from desktop_agent.workbench import Workbench
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

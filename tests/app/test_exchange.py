@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtWidgets import QFileDialog, QListView, QMessageBox, QPushButton
 
+from desktop_agent.composition.workbench import OpenedSession, Workbench
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.protocol.model import TextBlock
@@ -14,7 +15,6 @@ from desktop_agent.core.protocol.model.sessions import SessionSummary
 from desktop_agent.core.session.recorder import Sink
 from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.transcript import NoticeEntry
-from desktop_agent.workbench import OpenedSession, Workbench
 from tests.app.conftest import Go
 from tests.core.export.conftest import Written
 from tests.core.importing.conftest import SAMPLES

@@ -8,6 +8,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLineEdit, QMessageBox, QPushButton
 
+from desktop_agent.composition.workbench import OpenedSession, Workbench
 from desktop_agent.core.base.errors import AgentError, StorageError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.paths import AppPaths
@@ -18,7 +19,6 @@ from desktop_agent.core.session.resuming.opening import LONG_BYTES
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.drafts import Drafts, Unsent, session_draft
 from desktop_agent.core.store.journal.snapshot import SNAPSHOT_NAME
-from desktop_agent.workbench import OpenedSession, Workbench
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver
 from tests.journals import SESSION_ID, opened, turn, write_journal

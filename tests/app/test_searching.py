@@ -7,11 +7,11 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QListView
 
+from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.store.journal.journal import Journal
 from desktop_agent.core.transcript import PromptEntry
-from desktop_agent.workbench import Workbench
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver
 

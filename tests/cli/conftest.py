@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from desktop_agent.cli import main
+from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.changes.ledger import Ledger
@@ -17,7 +18,6 @@ from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import Author, FileChange, ToolCall, Uncaptured
 from desktop_agent.core.store.journal.journal import Journal, read_journal
 from desktop_agent.core.system.files import FileState, FileTransition, read_state, write_state
-from desktop_agent.workbench import Workbench
 
 
 @dataclass

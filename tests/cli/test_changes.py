@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.cli import main
+from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import ChangeSelection, Clash, FileImage, FileOutcome
 from desktop_agent.core.undo.outcome_words import describe_outcome
-from desktop_agent.workbench import Workbench
 from tests.cli.conftest import Command, RecordedSession
 
 TEXT = b"".join(b"line %d\n" % number for number in range(40))

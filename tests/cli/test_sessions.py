@@ -9,10 +9,10 @@ import pytest
 
 from desktop_agent.cli import main
 from desktop_agent.cli.parser import HIT_KINDS
+from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import HitKind, ModelRef
 from desktop_agent.core.store.journal.journal import Journal
-from desktop_agent.workbench import Workbench
 
 MODEL = ModelRef(provider="scripted", model="scripted")
 NOW = datetime.now(UTC)

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.cli import main
+from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.protocol.model import TextBlock
 from desktop_agent.core.store.lock import SessionLock
-from desktop_agent.workbench import Workbench
 from tests.core.export.conftest import Written
 from tests.core.importing.conftest import SAMPLES
 

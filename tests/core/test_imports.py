@@ -46,10 +46,12 @@ def loaded_after(program: str, *candidates: str) -> list[str]:
 
 def test_nothing_headless_imports_qt() -> None:
     headless = [
-        name for part in ("core", "workbench", "library", "api", "headless", "cli") for name in modules_below(part)
+        name for part in ("core", "composition", "library", "api", "headless", "cli") for name in modules_below(part)
     ]
     assert len(headless) > 80
-    assert {"desktop_agent.core.session.session", "desktop_agent.workbench", "desktop_agent.cli.run"} < set(headless)
+    assert {"desktop_agent.core.session.session", "desktop_agent.composition.workbench", "desktop_agent.cli.run"} < set(
+        headless
+    )
     program = f"from importlib import import_module\nfor name in {headless!r}:\n    import_module(name)"
     assert loaded_after(program, *QT, "desktop_agent.ui", "desktop_agent.app") == []
 
@@ -62,7 +64,7 @@ def test_importing_the_package_pulls_in_nothing() -> None:
 def test_saying_what_it_is_takes_no_machinery(argument: str) -> None:
     start = f"from desktop_agent.cli import main\ntry:\n    main([{argument!r}])"
     program = f"{start}\nexcept SystemExit as end:\n    assert not end.code"
-    assert loaded_after(program, *HEAVY, "desktop_agent.workbench", "desktop_agent.app") == []
+    assert loaded_after(program, *HEAVY, "desktop_agent.composition.workbench", "desktop_agent.app") == []
 
 
 @pytest.mark.parametrize(
@@ -77,7 +79,11 @@ def test_saying_what_it_is_takes_no_machinery(argument: str) -> None:
 )
 def test_what_needs_no_session_takes_no_tools_and_no_providers(arguments: list[str]) -> None:
     program = f"from desktop_agent.cli import main\nassert main({arguments!r}) == 0"
-    machinery = ("desktop_agent.workbench", "desktop_agent.assembly", "desktop_agent.core.policy")
+    machinery = (
+        "desktop_agent.composition.workbench",
+        "desktop_agent.composition.assembly",
+        "desktop_agent.core.policy",
+    )
     assert loaded_after(program, *QT, "pygit2", "httpx2", "rapidfuzz", "keyring", *machinery) == []
 
 
@@ -109,7 +115,15 @@ assert not meanwhile, len(meanwhile)
 
 
 def test_the_window_is_painted_before_the_core_is_imported() -> None:
-    later = ("pydantic", "anthropic", "pygit2", "markdown_it", "pygments", "qasync", "desktop_agent.workbench")
+    later = (
+        "pydantic",
+        "anthropic",
+        "pygit2",
+        "markdown_it",
+        "pygments",
+        "qasync",
+        "desktop_agent.composition.workbench",
+    )
     program = "import desktop_agent.app.window"
     assert (
         loaded_after(

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.context.history import History
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
@@ -14,7 +15,6 @@ from desktop_agent.core.providers.scripted import Call, Say, ScriptedProvider, i
 from desktop_agent.core.store.collect import report_storage
 from desktop_agent.core.store.journal.journal import read_journal
 from desktop_agent.core.transcript import replay
-from desktop_agent.workbench import Workbench
 from tests.harness import Ground
 
 CACHES = frozenset({"summary.json", "lock"})

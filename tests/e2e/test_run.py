@@ -359,7 +359,9 @@ def test_what_the_provider_refuses_is_said_in_words_with_the_way_out(
 
 
 def test_nobody_listening_is_said_in_words(agent: Agent, workspace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("desktop_agent.assembly.RetryPolicy", lambda: RetryPolicy(max_tries=2, base_s=0.001))
+    monkeypatch.setattr(
+        "desktop_agent.composition.assembly.RetryPolicy", lambda: RetryPolicy(max_tries=2, base_s=0.001)
+    )
     ran = agent.run(workspace, "http://127.0.0.1:9")
     assert (ran.code, ran.json["stopped_reason"]) == (1, "provider_error")
     assert "could not be reached" in ran.err

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.approvals.rulebook import LiveRules
 from desktop_agent.core.approvals.rules_file import RulesFile
 from desktop_agent.core.base.errors import UsageError
@@ -15,7 +16,6 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.ops import Shutdown, SubmitPrompt
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.headless import HeadlessRun, RunOptions
-from desktop_agent.workbench import Workbench
 from tests.attacks.corpus import cases
 from tests.attacks.settings.broken_files import NO_FILES
 from tests.attacks.settings.test_broken_files import desktop_agent, runs

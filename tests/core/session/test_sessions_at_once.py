@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ToolResult
 from desktop_agent.core.providers.scripted import Call, Hang, Say, ScriptedProvider, in_order
 from desktop_agent.core.session.session import Session
 from desktop_agent.core.tools.spec import ReadTool, ToolArguments, ToolContext
-from desktop_agent.workbench import Workbench
 from tests.harness import MODEL, Ground, Receiver
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
@@ -14,7 +15,6 @@ from desktop_agent.core.protocol.model import ModelRef, ModelRequest, TextBlock
 from desktop_agent.core.providers.base import Provider, StreamPiece, TextChunk
 from desktop_agent.core.providers.scripted import Crash, Fail, Hang, Reply, Say, ScriptedProvider, in_order
 from desktop_agent.core.session.titling import MAX_TITLE_CHARS, clean_title
-from desktop_agent.workbench import Workbench
 from tests.harness import Ground, Open, Receiver
 
 MODEL = ModelRef(provider="anthropic", model="m")

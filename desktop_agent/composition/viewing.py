@@ -14,7 +14,7 @@ from desktop_agent.core.store.journal.follow import Follower
 from desktop_agent.core.store.lock import is_locked
 
 if TYPE_CHECKING:
-    from desktop_agent.workbench import OpenedSession
+    from desktop_agent.composition.workbench import OpenedSession
 
 POLL_S = 0.5
 """How old what is shown may be. A look costs one `stat` when nothing happened."""

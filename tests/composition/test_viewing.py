@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from desktop_agent.composition.viewing import ViewedSession
+from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import SessionBusyError, SessionNotFoundError, StorageError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol import events as ev
@@ -14,8 +16,6 @@ from desktop_agent.core.protocol import ops
 from desktop_agent.core.providers.scripted import Call, Say, ScriptedProvider, in_order
 from desktop_agent.core.store.journal.follow import Follower
 from desktop_agent.core.transcript import replay
-from desktop_agent.viewing import ViewedSession
-from desktop_agent.workbench import Workbench
 from tests.harness import Ground, Receiver, check_conversation
 
 

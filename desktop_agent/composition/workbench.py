@@ -16,7 +16,8 @@ from functools import partial
 from pathlib import Path
 
 from desktop_agent import __version__
-from desktop_agent.assembly import Assembly, SessionPlan, SessionStorage, SharedTools
+from desktop_agent.composition.assembly import Assembly, SessionPlan, SessionStorage, SharedTools
+from desktop_agent.composition.viewing import ViewedSession
 from desktop_agent.core.approvals.rulebook import LiveRules
 from desktop_agent.core.approvals.rules_file import RULES_NAME, RulesFile
 from desktop_agent.core.base.clock import Clock, SystemClock
@@ -66,7 +67,6 @@ from desktop_agent.core.tools.execution.confiner import SandboxProbe
 from desktop_agent.core.tools.secret_names import finder_of_secrets
 from desktop_agent.core.tools.spec import AnyTool
 from desktop_agent.core.transcript import Page, Transcript
-from desktop_agent.viewing import ViewedSession
 
 
 @dataclass(frozen=True, slots=True)
