@@ -4,6 +4,6 @@ The only part that knows every concrete class. The window is painted before the 
 `docs/architecture.md` for what that buys.
 """
 
-from desktop_agent.app.window import Window, build, main
+from desktop_agent.app.startup.window import Window, build, main
 
 __all__ = ["Window", "build", "main"]

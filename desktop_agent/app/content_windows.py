@@ -6,7 +6,7 @@ from pathlib import Path
 
 from PySide6.QtWidgets import QWidget
 
-from desktop_agent.app.attempts import Try
+from desktop_agent.app.background_tasks import Try
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.protocol.model import BlobRef, Job
 from desktop_agent.core.store.blobs import Blobs

@@ -9,7 +9,7 @@ from PySide6.QtCore import QSettings
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QApplication, QDialog, QMessageBox, QPushButton, QWidget
 
-from desktop_agent.app.diffs import BlobDiffs
+from desktop_agent.app.review.diffs import BlobDiffs
 from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops

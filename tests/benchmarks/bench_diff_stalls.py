@@ -18,7 +18,7 @@ import pytest
 from PySide6.QtCore import QObject, Qt, QTimer
 from PySide6.QtWidgets import QApplication
 
-from desktop_agent.app.diffs import BlobDiffs
+from desktop_agent.app.review.diffs import BlobDiffs
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.ui import eventloop
 from desktop_agent.ui.review.diff_view import DiffView

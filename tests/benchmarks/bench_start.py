@@ -50,7 +50,7 @@ USABLE = """
 import os, sys, time
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QAbstractItemView, QLabel
-from desktop_agent.app import window as module
+from desktop_agent.app.startup import window as module
 
 def largest(sizes):
     return max(sizes, default=0)

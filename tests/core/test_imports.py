@@ -124,7 +124,7 @@ def test_the_window_is_painted_before_the_core_is_imported() -> None:
         "qasync",
         "desktop_agent.composition.workbench",
     )
-    program = "import desktop_agent.app.window"
+    program = "import desktop_agent.app.startup.window"
     assert (
         loaded_after(
             program, *later, "desktop_agent.core.protocol.events", "desktop_agent.core.protocol.model", "asyncio"

@@ -7,7 +7,7 @@ from typing import cast
 
 import pytest
 
-from desktop_agent.app.arguments import parse_arguments
+from desktop_agent.app.startup.arguments import parse_arguments
 from desktop_agent.cli import COMMANDS, WITH_VALUE
 from desktop_agent.cli.parser import build_parser
 from desktop_agent.headless import EXIT_CODES

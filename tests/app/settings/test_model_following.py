@@ -2,7 +2,7 @@
 
 import pytest
 
-from desktop_agent.app.model_following import followed
+from desktop_agent.app.settings.model_following import followed
 from desktop_agent.core.protocol.model import ModelRef
 
 SONNET, OPUS = ModelRef(provider="anthropic", model="sonnet"), ModelRef(provider="anthropic", model="opus")

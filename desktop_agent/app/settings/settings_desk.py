@@ -6,9 +6,9 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Qt, QTimer
 
-from desktop_agent.app.desk import Desk
-from desktop_agent.app.look import apply_look
-from desktop_agent.app.setup import Setup
+from desktop_agent.app.settings.look import apply_look
+from desktop_agent.app.settings.setup import Setup
+from desktop_agent.app.window_panels import Desk
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import AgentError, UsageError
 from desktop_agent.core.protocol import ops

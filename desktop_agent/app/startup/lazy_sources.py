@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from desktop_agent.app.diffs import BlobDiffs
-    from desktop_agent.app.git_review import GitReview
+    from desktop_agent.app.review.diffs import BlobDiffs
+    from desktop_agent.app.review.git_review import GitReview
     from desktop_agent.core.base.ids import HunkKey
     from desktop_agent.core.diff.comparing import Comparer
     from desktop_agent.core.protocol.model import ApprovalRequest, BlobRef, FileChange, FileDiff, FileImage
@@ -70,7 +70,7 @@ class LaterJudges:
 
     def judge(self, transcript: "Transcript") -> "RuleMaths":
         """Return the judge for a session."""
-        from desktop_agent.app.rule_judge import RuleJudge
+        from desktop_agent.app.review.rule_judge import RuleJudge
 
         return RuleJudge(transcript, self.is_sandbox_available, self.execution_in)
 
@@ -104,7 +104,7 @@ class LaterGit:
 
     def _real(self) -> "GitReview":
         if self._source is None:
-            from desktop_agent.app.git_review import GitReview
+            from desktop_agent.app.review.git_review import GitReview
 
             self._source = GitReview(self._diffs.comparer)
         return self._source

@@ -90,7 +90,7 @@ def test_a_command_line_it_does_not_understand_ends_with_2(capsys: pytest.Captur
 
 NOTING = """
 import sys
-from desktop_agent.app import window
+from desktop_agent.app.startup import window
 
 class Noting(window.Window):
     def furnish(self):

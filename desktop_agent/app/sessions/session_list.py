@@ -4,8 +4,8 @@ import asyncio
 from collections.abc import Mapping
 from dataclasses import replace
 
-from desktop_agent.app.desk import Desk
-from desktop_agent.app.sessions import LiveSessions
+from desktop_agent.app.sessions.sessions import LiveSessions
+from desktop_agent.app.window_panels import Desk
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol.model import SessionSummary

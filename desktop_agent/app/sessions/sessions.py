@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from desktop_agent.app.pages import PageLoader
-from desktop_agent.app.unsent import UnsentKeeper
+from desktop_agent.app.drafts.draft_autosave import UnsentKeeper
+from desktop_agent.app.sessions.pages import PageLoader
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.ids import SessionId, new_prompt_id

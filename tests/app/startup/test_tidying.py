@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.app.tidying import DELAY_S, Tidying
+from desktop_agent.app.startup.tidying import DELAY_S, Tidying
 from desktop_agent.core.store.blobs import Blobs
 
 NOW = datetime(2026, 11, 22, 9, tzinfo=UTC)

@@ -12,26 +12,26 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtWidgets import QFileDialog
 
-from desktop_agent.app.arguments import NEWEST, WindowArguments
-from desktop_agent.app.attempts import Attempts
+from desktop_agent.app.background_tasks import Attempts
 from desktop_agent.app.content_windows import ContentWindows
-from desktop_agent.app.demo import make_demo_workspace
-from desktop_agent.app.desk import Desk
-from desktop_agent.app.diffs import BlobDiffs
-from desktop_agent.app.draft import Draft
-from desktop_agent.app.exchange import Exchange
+from desktop_agent.app.drafts.draft import Draft
+from desktop_agent.app.drafts.draft_autosave import UnsentKeeper
 from desktop_agent.app.file_opening import open_file
-from desktop_agent.app.later import LaterDiffs
-from desktop_agent.app.model_following import ModelFollowing
 from desktop_agent.app.quit_question import QuitQuestion
-from desktop_agent.app.resending import take_back_since
-from desktop_agent.app.searching import Searching
-from desktop_agent.app.session_list import LISTED_EVENTS, SessionList
-from desktop_agent.app.sessions import LiveSessions
-from desktop_agent.app.settings_desk import SettingsDesk
-from desktop_agent.app.setup import Setup
-from desktop_agent.app.unsent import UnsentKeeper
-from desktop_agent.app.viewing import Viewing
+from desktop_agent.app.review.diffs import BlobDiffs
+from desktop_agent.app.sessions.exchange import Exchange
+from desktop_agent.app.sessions.resending import take_back_since
+from desktop_agent.app.sessions.searching import Searching
+from desktop_agent.app.sessions.session_list import LISTED_EVENTS, SessionList
+from desktop_agent.app.sessions.sessions import LiveSessions
+from desktop_agent.app.sessions.viewing import Viewing
+from desktop_agent.app.settings.model_following import ModelFollowing
+from desktop_agent.app.settings.settings_desk import SettingsDesk
+from desktop_agent.app.settings.setup import Setup
+from desktop_agent.app.startup.arguments import NEWEST, WindowArguments
+from desktop_agent.app.startup.demo import make_demo_workspace
+from desktop_agent.app.startup.lazy_sources import LaterDiffs
+from desktop_agent.app.window_panels import Desk
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import AgentError, SessionBusyError, WorkspaceError

@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from desktop_agent.app.later import LaterDiffs, LaterGit, LaterJudges
+from desktop_agent.app.startup.lazy_sources import LaterDiffs, LaterGit, LaterJudges
 from desktop_agent.ui.banner import Banner
 from desktop_agent.ui.chat.cards.source import CardLoader
 from desktop_agent.ui.chat.composer import Composer

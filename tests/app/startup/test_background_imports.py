@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.app.giving_way import imports_give_way
+from desktop_agent.app.startup.background_imports import imports_give_way
 
 NAMES = ("giving_way_one", "giving_way_two", "giving_way_three")
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.app.resending import take_back_since
+from desktop_agent.app.sessions.resending import take_back_since
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops

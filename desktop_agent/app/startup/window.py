@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from PySide6.QtCore import QObject, QSettings, Qt, Signal
 from PySide6.QtWidgets import QApplication
 
-from desktop_agent.app.arguments import WindowArguments, parse_arguments
+from desktop_agent.app.startup.arguments import WindowArguments, parse_arguments
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.ui.first_paint import show_painted
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable, Coroutine
 
-    from desktop_agent.app.conductor import Conductor
-    from desktop_agent.app.desk import Desk
+    from desktop_agent.app.window_controller import Conductor
+    from desktop_agent.app.window_panels import Desk
     from desktop_agent.composition.workbench import Workbench
     from desktop_agent.core.settings.live_settings import LiveSettings
 
@@ -72,9 +72,9 @@ class Window(QObject):
         """Build the panels, if that has not been done yet."""
         if self._desk is not None:
             return
-        from desktop_agent.app.desk import furnish
-        from desktop_agent.app.later import LaterDiffs, LaterJudges
-        from desktop_agent.app.look import apply_look
+        from desktop_agent.app.settings.look import apply_look
+        from desktop_agent.app.startup.lazy_sources import LaterDiffs, LaterJudges
+        from desktop_agent.app.window_panels import furnish
         from desktop_agent.core.settings.live_settings import LiveSettings
         from desktop_agent.ui.eventloop import TaskSpawner
         from desktop_agent.ui.icons import Icons
@@ -96,7 +96,7 @@ class Window(QObject):
         """Run the application until it is asked to quit; then end everything it started. Returns the exit code."""
         import asyncio
 
-        from desktop_agent.app.log_file import WindowLog
+        from desktop_agent.app.startup.log_file import WindowLog
         from desktop_agent.ui.import_hook import remove_import_hook
 
         self.furnish()
@@ -155,7 +155,7 @@ class Window(QObject):
             self._spawner.spawn(self._quit_if_allowed())
 
     def _build_conductor(self, bench: "Workbench") -> "Conductor":
-        from desktop_agent.app.conductor import Conductor
+        from desktop_agent.app.window_controller import Conductor
 
         return Conductor(self.desk, self.theme, self._arguments, bench, self._diffs, self._spawner)
 
@@ -262,7 +262,7 @@ def _load_core(
 
 
 def _tidying(bench: "Workbench") -> "Coroutine[object, object, None]":
-    from desktop_agent.app.tidying import Tidying
+    from desktop_agent.app.startup.tidying import Tidying
     from desktop_agent.core.base.clock import SystemClock
 
     return Tidying(bench.blobs, bench.paths.sessions, bench.paths.cache, SystemClock()).run()
@@ -272,7 +272,7 @@ def _load_review() -> None:
     """Import, in a thread, what shows changes: a session that is resumed has some, and they wait for it."""
     from importlib import import_module
 
-    from desktop_agent.app.giving_way import imports_give_way
+    from desktop_agent.app.startup.background_imports import imports_give_way
 
     with imports_give_way():
         for module in ("content", "review_view"):
@@ -284,7 +284,7 @@ def _load_rest() -> None:
     import gc
     from importlib import import_module
 
-    from desktop_agent.app.giving_way import imports_give_way
+    from desktop_agent.app.startup.background_imports import imports_give_way
 
     with imports_give_way():
         from desktop_agent.core.diff.intraline import get_ready

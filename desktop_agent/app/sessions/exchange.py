@@ -9,8 +9,8 @@ from PySide6.QtCore import QElapsedTimer, QLocale, QObject, Qt, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QFileDialog, QProgressDialog, QWidget
 
-from desktop_agent.app.attempts import Try
-from desktop_agent.app.sessions import LiveSessions
+from desktop_agent.app.background_tasks import Try
+from desktop_agent.app.sessions.sessions import LiveSessions
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import SessionBusyError
 from desktop_agent.core.base.ids import SessionId

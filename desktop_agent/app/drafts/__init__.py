@@ -1,0 +1,1 @@
+"""What is written and not sent, and the conversation before its first prompt."""

@@ -1,0 +1,1 @@
+"""The sessions of the window: open, listed, searched, read along, exchanged, sent again."""

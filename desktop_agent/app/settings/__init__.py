@@ -1,0 +1,1 @@
+"""The settings while the window is open: set up, followed, applied."""

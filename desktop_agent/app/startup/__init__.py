@@ -1,0 +1,1 @@
+"""From the start of the process to a window that is complete, and what it does once a day."""
