@@ -3,8 +3,8 @@
 from collections.abc import Callable, Coroutine
 
 from desktop_agent.core.base.errors import AgentError
-from desktop_agent.ui.banner import Banner
-from desktop_agent.ui.eventloop import TaskSpawner
+from desktop_agent.ui.runtime.eventloop import TaskSpawner
+from desktop_agent.ui.widgets.banner import Banner
 
 Try = Callable[[Coroutine[object, object, object]], None]
 """Does work in the background and shows what goes wrong."""

@@ -44,10 +44,10 @@ from desktop_agent.core.slash.parse import parse
 from desktop_agent.core.store.drafts import DraftKey, Drafts, folder_draft, session_draft, viewing_draft
 from desktop_agent.core.system.gitrepo import RepoStatus
 from desktop_agent.core.system.workspace import current_folder, usable_workspace
-from desktop_agent.ui.bridge import SessionBridge
-from desktop_agent.ui.eventloop import TaskSpawner
-from desktop_agent.ui.pasted_keys import PastedKeys
+from desktop_agent.ui.runtime.eventloop import TaskSpawner
 from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.widgets.pasted_keys import PastedKeys
+from desktop_agent.ui.window.bridge import SessionBridge
 
 DEMO = ModelRef(provider="demo", model=DEMO_MODEL)
 EXAMPLES = ("What does this project do?", "Run the tests and fix what fails.", "Find code that nothing uses.")

@@ -6,26 +6,26 @@ from datetime import UTC, datetime
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from desktop_agent.app.startup.lazy_sources import LaterDiffs, LaterGit, LaterJudges
-from desktop_agent.ui.banner import Banner
 from desktop_agent.ui.chat.cards.source import CardLoader
 from desktop_agent.ui.chat.composer import Composer
+from desktop_agent.ui.chat.find_bar import FindBar
 from desktop_agent.ui.chat.view import TranscriptView
-from desktop_agent.ui.eventloop import TaskSpawner
 from desktop_agent.ui.files.panel import FileTree
-from desktop_agent.ui.find_bar import FindBar
-from desktop_agent.ui.focus_keeper import FocusKeeper
-from desktop_agent.ui.icons import Icons
 from desktop_agent.ui.jobs.panel import JobsPanel
-from desktop_agent.ui.main_window import MainWindow, Panels
-from desktop_agent.ui.mode_pickers import ModePickers
 from desktop_agent.ui.review.panel import ReviewPanel
-from desktop_agent.ui.session_wiring import SessionPanels, SessionWiring
+from desktop_agent.ui.runtime.eventloop import TaskSpawner
 from desktop_agent.ui.sessions.panel import SessionList
 from desktop_agent.ui.sessions.search_panel import SearchPanel
 from desktop_agent.ui.settings.hold_banner import HoldBanner
 from desktop_agent.ui.settings.project_banner import ProjectBanner
 from desktop_agent.ui.theme import Theme
-from desktop_agent.ui.viewing_bar import ViewingBar
+from desktop_agent.ui.widgets.banner import Banner
+from desktop_agent.ui.widgets.focus_keeper import FocusKeeper
+from desktop_agent.ui.widgets.icons import Icons
+from desktop_agent.ui.window.main_window import MainWindow, Panels
+from desktop_agent.ui.window.mode_pickers import ModePickers
+from desktop_agent.ui.window.session_wiring import SessionPanels, SessionWiring
+from desktop_agent.ui.window.viewing_bar import ViewingBar
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,18 +16,18 @@ from desktop_agent.core.protocol import ops
 from desktop_agent.core.providers.scripted import Reply
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.transcript import Transcript
-from desktop_agent.ui.actions import Actions
-from desktop_agent.ui.bridge import SessionBridge
 from desktop_agent.ui.chat.composer import Composer
 from desktop_agent.ui.chat.view import TranscriptView
 from desktop_agent.ui.files.panel import FileTree
 from desktop_agent.ui.jobs.panel import JobsPanel
-from desktop_agent.ui.main_window import MainWindow, Panels
-from desktop_agent.ui.mode_pickers import ModePickers
 from desktop_agent.ui.review.diff_pane import DiffPane
 from desktop_agent.ui.review.panel import ReviewPanel
-from desktop_agent.ui.session_wiring import SessionPanels, SessionWiring
 from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.window.actions import Actions
+from desktop_agent.ui.window.bridge import SessionBridge
+from desktop_agent.ui.window.main_window import MainWindow, Panels
+from desktop_agent.ui.window.mode_pickers import ModePickers
+from desktop_agent.ui.window.session_wiring import SessionPanels, SessionWiring
 from tests.harness import Ground, Open
 from tests.ui.approvals.stage import NOW
 

@@ -18,8 +18,8 @@ from desktop_agent.core.sandbox.find import find_sandbox
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.transcript import PromptEntry, ToolEntry
 from desktop_agent.ui.approvals.dialog import ApprovalDialog
-from desktop_agent.ui.output_window import OutputWindow
-from desktop_agent.ui.picture_window import PictureWindow
+from desktop_agent.ui.window.output_window import OutputWindow
+from desktop_agent.ui.window.picture_window import PictureWindow
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver
 from tests.servers import fault

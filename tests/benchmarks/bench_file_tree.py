@@ -18,8 +18,8 @@ import pytest
 from PySide6.QtCore import QObject, Qt, QTimer
 from PySide6.QtWidgets import QApplication, QLineEdit, QTableView, QWidget
 
-from desktop_agent.ui.eventloop import TaskSpawner, run
 from desktop_agent.ui.files import FileTree
+from desktop_agent.ui.runtime.eventloop import TaskSpawner, run
 from desktop_agent.ui.theme import Theme
 
 BEAT_MS: Final = 4

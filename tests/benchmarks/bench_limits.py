@@ -16,7 +16,7 @@ import pytest
 from PySide6.QtCore import QElapsedTimer, Qt, QTimer
 from PySide6.QtWidgets import QApplication
 
-from desktop_agent.ui.eventloop import run
+from desktop_agent.ui.runtime.eventloop import run
 from tests.attacks.bounds import MOST_TASKS, net
 from tests.attacks.sandbox.bombs import HOGS, Bomb, Told, Way, blow_up
 

@@ -35,13 +35,13 @@ app.exec()
 OURS = """
 import os, sys, types
 # What comes after the first paint is replaced by the end of the process.
-loop = types.ModuleType("desktop_agent.ui.eventloop")
+loop = types.ModuleType("desktop_agent.ui.runtime.eventloop")
 def run(*_args, **_kwargs):
     print(*sorted({name.partition(".")[0] for name in sys.modules}), flush=True)
     os._exit(0)
 loop.run = run
 import desktop_agent.ui
-sys.modules[loop.__name__] = desktop_agent.ui.eventloop = loop
+sys.modules[loop.__name__] = desktop_agent.ui.runtime.eventloop = loop
 from desktop_agent.cli import main
 main(sys.argv[1:])
 """

@@ -5,7 +5,7 @@ import tomllib
 from dataclasses import asdict
 
 from desktop_agent.core.settings import Settings, declared_settings
-from desktop_agent.ui.mode_words import MODES, POLICIES, approval_words, sandbox_words
+from desktop_agent.ui.wording.mode_words import MODES, POLICIES, approval_words, sandbox_words
 from tests.docs.settings_page import PAGE, settings_page
 
 

@@ -8,7 +8,7 @@ from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.settings.loading import parse_file, values_in
-from desktop_agent.ui.actions import Actions
+from desktop_agent.ui.window.actions import Actions
 
 ROOT = Path(__file__).parents[2]
 GUIDE = (ROOT / "docs" / "user-guide.md").read_text(encoding="utf-8")

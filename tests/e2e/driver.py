@@ -15,7 +15,7 @@ from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.protocol.events import Notice
 from desktop_agent.core.settings.settings_file import save_setting
 from desktop_agent.core.transcript import NoticeEntry, Transcript
-from desktop_agent.ui import eventloop
+from desktop_agent.ui.runtime import eventloop
 
 W = TypeVar("W", bound=QWidget)
 

@@ -10,7 +10,7 @@ from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.events import ModeSet, SessionOpened
 from desktop_agent.core.protocol.model import ApprovalPolicy, ModelRef, SandboxMode
 from desktop_agent.core.transcript import Transcript
-from desktop_agent.ui.bridge import SessionBridge
+from desktop_agent.ui.window.bridge import SessionBridge
 
 
 class Draft:

@@ -14,7 +14,7 @@ from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.store.drafts import DraftKey, Drafts, Unsent
 from desktop_agent.ui.chat.composer import Composer
 from desktop_agent.ui.chat.view import TranscriptView
-from desktop_agent.ui.eventloop import TaskSpawner
+from desktop_agent.ui.runtime.eventloop import TaskSpawner
 
 _PAUSE_MS = 500
 """How long the user must have typed nothing before the text is saved."""

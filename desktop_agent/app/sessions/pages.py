@@ -8,7 +8,7 @@ from typing import Final
 
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.transcript import Page, Transcript
-from desktop_agent.ui.bridge import SessionBridge
+from desktop_agent.ui.window.bridge import SessionBridge
 
 MAX_LOADED_BYTES: Final = 8 * 2**20
 """Of the journal: how much of it may be loaded besides what is in view or came since the session was opened."""

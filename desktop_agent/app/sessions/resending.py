@@ -8,7 +8,7 @@ from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.events import ChangesUndone, Notice
 from desktop_agent.core.protocol.model import ChangeSelection
-from desktop_agent.ui.bridge import SessionBridge
+from desktop_agent.ui.window.bridge import SessionBridge
 
 
 async def take_back_since(bridge: SessionBridge, turn: int) -> None:

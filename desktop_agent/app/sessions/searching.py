@@ -9,7 +9,7 @@ from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.protocol.model import SearchQuery, SessionSummary
 from desktop_agent.core.search.sessions.process import update_beside
-from desktop_agent.ui.eventloop import TaskSpawner
+from desktop_agent.ui.runtime.eventloop import TaskSpawner
 from desktop_agent.ui.sessions.search_panel import SearchPanel
 
 QUIET_S = 3.0

@@ -20,7 +20,7 @@ from desktop_agent.core.session.session import Session
 from desktop_agent.core.store.drafts import session_draft
 from desktop_agent.core.store.filing import Filing
 from desktop_agent.core.transcript import Transcript
-from desktop_agent.ui.bridge import SessionBridge
+from desktop_agent.ui.window.bridge import SessionBridge
 
 _FILING_S = 10.0
 """How long quitting waits for a session that the user has renamed or pinned while it was being opened."""

@@ -13,7 +13,7 @@ from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.events import Event
 from desktop_agent.core.transcript import replay
-from desktop_agent.ui.bridge import SessionBridge
+from desktop_agent.ui.window.bridge import SessionBridge
 
 
 class Viewing(QObject):

@@ -16,7 +16,7 @@ from desktop_agent.core.settings import ExecutionSettings, SettingsProblem, UiSe
 from desktop_agent.core.settings.project import ProjectProposal
 from desktop_agent.core.settings.project_trust import Answer
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
-from desktop_agent.ui.eventloop import TaskSpawner
+from desktop_agent.ui.runtime.eventloop import TaskSpawner
 from desktop_agent.ui.theme import Theme
 
 _LOOK_EVERY_MS = 1_000

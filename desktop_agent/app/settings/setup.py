@@ -16,14 +16,14 @@ from desktop_agent.core.providers.auth.keys import KEY_VARIABLES, KeyStore, Reso
 from desktop_agent.core.providers.auth.patience import beside
 from desktop_agent.core.settings.live_settings import LiveSettings, SettingChange
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
-from desktop_agent.ui.eventloop import TaskSpawner
-from desktop_agent.ui.main_window import MainWindow
-from desktop_agent.ui.mode_pickers import ANTHROPIC_MODELS
 from desktop_agent.ui.onboarding.dialog import OnboardingDialog
+from desktop_agent.ui.runtime.eventloop import TaskSpawner
 from desktop_agent.ui.settings.dialog import SettingsDialog
 from desktop_agent.ui.settings.key_status import KeyCheck, KeyStatus
 from desktop_agent.ui.settings.state import SettingsView
 from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.window.main_window import MainWindow
+from desktop_agent.ui.window.mode_pickers import ANTHROPIC_MODELS
 
 
 class Setup(QObject):

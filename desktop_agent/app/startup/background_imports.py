@@ -14,7 +14,7 @@ from importlib.machinery import ModuleSpec
 from types import ModuleType
 from typing import Final
 
-from desktop_agent.ui.work_share import WorkShare
+from desktop_agent.ui.runtime.work_share import WorkShare
 
 _BUSY_SHARE: Final = 0.3
 """A thread that has to wait for the interpreter does not work all the time, even while it has much to do."""

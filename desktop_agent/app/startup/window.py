@@ -15,9 +15,9 @@ from PySide6.QtWidgets import QApplication
 from desktop_agent.app.startup.arguments import WindowArguments, parse_arguments
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.paths import AppPaths
-from desktop_agent.ui.first_paint import show_painted
-from desktop_agent.ui.main_window import MainWindow
+from desktop_agent.ui.runtime.first_paint import show_painted
 from desktop_agent.ui.theme import Theme, last_theme
+from desktop_agent.ui.window.main_window import MainWindow
 
 if TYPE_CHECKING:
     import asyncio
@@ -76,9 +76,9 @@ class Window(QObject):
         from desktop_agent.app.startup.lazy_sources import LaterDiffs, LaterJudges
         from desktop_agent.app.window_panels import furnish
         from desktop_agent.core.settings.live_settings import LiveSettings
-        from desktop_agent.ui.eventloop import TaskSpawner
-        from desktop_agent.ui.icons import Icons
-        from desktop_agent.ui.watchdog import Watchdog
+        from desktop_agent.ui.runtime.eventloop import TaskSpawner
+        from desktop_agent.ui.runtime.watchdog import Watchdog
+        from desktop_agent.ui.widgets.icons import Icons
 
         self._live = LiveSettings.load(self._paths.settings_file(), os.environ)
         live = self._live
@@ -97,7 +97,7 @@ class Window(QObject):
         import asyncio
 
         from desktop_agent.app.startup.log_file import WindowLog
-        from desktop_agent.ui.import_hook import remove_import_hook
+        from desktop_agent.ui.runtime.import_hook import remove_import_hook
 
         self.furnish()
         self._quit = asyncio.Event()
@@ -205,7 +205,7 @@ def main(argv: Sequence[str], environ: Mapping[str, str] = os.environ) -> int:
     assert isinstance(app, QApplication)
     show_painted(app, window.main_window, window.main_window.top_bar)
 
-    from desktop_agent.ui import eventloop
+    from desktop_agent.ui.runtime import eventloop
 
     return eventloop.run(app, window.serve, on_signal=window.request_quit)
 

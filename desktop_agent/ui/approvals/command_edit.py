@@ -4,10 +4,10 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QFont, QFontMetrics, QTextLayout, QTextOption
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
-from desktop_agent.ui.exact_field import ExactField
-from desktop_agent.ui.fold_bar import FoldBar
-from desktop_agent.ui.model_words import visible
 from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.widgets.exact_field import ExactField
+from desktop_agent.ui.widgets.fold_bar import FoldBar
+from desktop_agent.ui.wording.model_words import visible
 
 _MOST_LINES = 10
 _MEASURED_CHARS = 4_000

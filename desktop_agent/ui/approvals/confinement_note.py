@@ -3,8 +3,8 @@
 from PySide6.QtWidgets import QFrame, QVBoxLayout, QWidget
 
 from desktop_agent.ui.approvals.signs import signed_line
-from desktop_agent.ui.mode_words import escalation_words
 from desktop_agent.ui.theme import Radius, Space, Theme
+from desktop_agent.ui.wording.mode_words import escalation_words
 
 
 class ConfinementNote(QFrame):

@@ -22,14 +22,14 @@ from desktop_agent.ui.approvals.question_head import QuestionHead
 from desktop_agent.ui.approvals.request_words import quoted
 from desktop_agent.ui.approvals.rule_draft import allow_words, scope_words
 from desktop_agent.ui.approvals.rule_editor import RuleEditor
-from desktop_agent.ui.arming import ARMING_DELAY_MS
-from desktop_agent.ui.fold_bar import obstacle_words
-from desktop_agent.ui.hairline import hairline
-from desktop_agent.ui.model_words import one_line, visible
-from desktop_agent.ui.picker import Picker
-from desktop_agent.ui.shortcut_button import ShortcutButton
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.tooltips import plain_tooltip
+from desktop_agent.ui.widgets.arming import ARMING_DELAY_MS
+from desktop_agent.ui.widgets.fold_bar import obstacle_words
+from desktop_agent.ui.widgets.hairline import hairline
+from desktop_agent.ui.widgets.picker import Picker
+from desktop_agent.ui.widgets.shortcut_button import ShortcutButton
+from desktop_agent.ui.wording.model_words import one_line, visible
+from desktop_agent.ui.wording.tooltips import plain_tooltip
 
 if TYPE_CHECKING:
     from desktop_agent.core.protocol.events import CommandJudged

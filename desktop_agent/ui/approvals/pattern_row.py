@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QComboBox, QCompleter, QLabel, QSizePolicy, QVBoxLayout, QWidget
 
-from desktop_agent.ui.picker import Picker
 from desktop_agent.ui.theme import Height, Space, Theme
+from desktop_agent.ui.widgets.picker import Picker
 
 PATTERN_HEIGHT = Height.BUTTON + 2
 

@@ -10,10 +10,10 @@ from desktop_agent.ui.approvals.command_edit import CommandEdit
 from desktop_agent.ui.approvals.confinement_note import ConfinementNote
 from desktop_agent.ui.approvals.risk_note import RiskNote
 from desktop_agent.ui.approvals.safety_note import SafetyNote
-from desktop_agent.ui.exact_field import ExactField
-from desktop_agent.ui.fold_bar import FoldBar
-from desktop_agent.ui.model_words import hidden_text_risks, visible
 from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.widgets.exact_field import ExactField
+from desktop_agent.ui.widgets.fold_bar import FoldBar
+from desktop_agent.ui.wording.model_words import hidden_text_risks, visible
 
 _MOST_DETAIL_LINES = 12
 """What is longer can be scrolled, so that the answers stay in sight."""

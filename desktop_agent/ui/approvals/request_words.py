@@ -3,7 +3,7 @@
 from PySide6.QtCore import QCoreApplication
 
 from desktop_agent.core.protocol.model import ApprovalRequest
-from desktop_agent.ui.short_path import short_path
+from desktop_agent.ui.wording.short_path import short_path
 
 
 def _tr(text: str) -> str:

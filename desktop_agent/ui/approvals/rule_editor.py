@@ -13,9 +13,9 @@ from desktop_agent.ui.approvals.pattern_row import PATTERN_HEIGHT, PatternRow
 from desktop_agent.ui.approvals.rule_draft import EXPIRIES, RuleDraft, expiry_words
 from desktop_agent.ui.approvals.rule_maths import RuleContext
 from desktop_agent.ui.approvals.rule_preview import RulePreview, Verdict
-from desktop_agent.ui.picker import Picker
+from desktop_agent.ui.runtime.throttle import Throttle
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.throttle import Throttle
+from desktop_agent.ui.widgets.picker import Picker
 
 TYPING_MS = 120
 """How often at most the preview is made anew while a pattern is typed."""

@@ -6,9 +6,9 @@ from PySide6.QtCore import QElapsedTimer, Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QListWidget, QListWidgetItem, QVBoxLayout, QWidget
 
-from desktop_agent.ui.model_words import one_line
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.tooltips import plain_tooltip
+from desktop_agent.ui.wording.model_words import one_line
+from desktop_agent.ui.wording.tooltips import plain_tooltip
 
 SLICE_MS = 6
 """Judging goes on for this long and then lets the window live: parsing 200 long commands takes several frames."""

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from desktop_agent.ui.approvals.signs import signed_line
-from desktop_agent.ui.model_words import visible
 from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.wording.model_words import visible
 
 
 class SafetyNote(QWidget):

@@ -11,9 +11,9 @@ from desktop_agent.ui.chat.flow import flow
 from desktop_agent.ui.chat.message_edit import MessageEdit
 from desktop_agent.ui.chat.prompt_history import PromptHistory
 from desktop_agent.ui.chat.queue_card import QueueCard
-from desktop_agent.ui.context_meter import ContextMeter
-from desktop_agent.ui.picker_button import PickerButton
 from desktop_agent.ui.theme import Radius, Space, Theme
+from desktop_agent.ui.widgets.context_meter import ContextMeter
+from desktop_agent.ui.widgets.picker_button import PickerButton
 
 if TYPE_CHECKING:
     from desktop_agent.core.protocol.model import ContextUse

@@ -5,7 +5,7 @@ from PySide6.QtGui import QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.ui.theme import Radius, Space, Theme, TypeSize
-from desktop_agent.ui.tooltips import plain_tooltip
+from desktop_agent.ui.wording.tooltips import plain_tooltip
 
 _HEIGHT = 30
 _MOST_CHARS = 2_000

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
-from desktop_agent.ui.choice_card import ChoiceCard
-from desktop_agent.ui.picker import Picker
 from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.widgets.choice_card import ChoiceCard
+from desktop_agent.ui.widgets.picker import Picker
 
 if TYPE_CHECKING:
     from desktop_agent.core.protocol.model import RewindScope

@@ -17,8 +17,8 @@ from desktop_agent.ui.chat.reading_place import ReadingPlace
 from desktop_agent.ui.chat.rows import Rows
 from desktop_agent.ui.chat.slices import Slice
 from desktop_agent.ui.chat.text.styles import TextStyles
+from desktop_agent.ui.runtime.throttle import Throttle
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.throttle import Throttle
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

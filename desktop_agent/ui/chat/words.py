@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, cast
 from PySide6.QtCore import QCoreApplication
 
 from desktop_agent.core.protocol.model import Aborted, Allowed, Denied
-from desktop_agent.ui.model_words import visible
+from desktop_agent.ui.wording.model_words import visible
 
 if TYPE_CHECKING:
     from desktop_agent.core.protocol.events import TurnEndReason

@@ -10,10 +10,10 @@ from desktop_agent.ui.context.long_text import LongText
 from desktop_agent.ui.context.pin_list import PinList
 from desktop_agent.ui.context.section_list import SectionList
 from desktop_agent.ui.context.words import section_hint, section_name
-from desktop_agent.ui.context_meter import counted
-from desktop_agent.ui.hairline import hairline
-from desktop_agent.ui.screen_room import resize_within_screen
 from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.widgets.context_meter import counted
+from desktop_agent.ui.widgets.hairline import hairline
+from desktop_agent.ui.widgets.screen_room import resize_within_screen
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -16,10 +16,10 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from desktop_agent.ui.elided_label import ElidedLabel
-from desktop_agent.ui.picker import Picker
 from desktop_agent.ui.theme import Height, Space
-from desktop_agent.ui.tooltips import plain_tooltip
+from desktop_agent.ui.widgets.elided_label import ElidedLabel
+from desktop_agent.ui.widgets.picker import Picker
+from desktop_agent.ui.wording.tooltips import plain_tooltip
 
 if TYPE_CHECKING:
     from desktop_agent.core.protocol.model import Pin

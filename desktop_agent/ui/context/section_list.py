@@ -14,9 +14,9 @@ from PySide6.QtWidgets import (
 )
 
 from desktop_agent.ui.context.words import COLOURS, section_name
-from desktop_agent.ui.context_meter import counted
-from desktop_agent.ui.rows import FocusRing, draw_ground
 from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
+from desktop_agent.ui.widgets.context_meter import counted
+from desktop_agent.ui.widgets.rows import FocusRing, draw_ground
 
 if TYPE_CHECKING:
     from desktop_agent.core.protocol.model import ContextSection

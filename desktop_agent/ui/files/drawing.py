@@ -7,8 +7,8 @@ from PySide6.QtGui import QFont, QFontMetricsF, QPainter, QPolygonF
 from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem
 
 from desktop_agent.ui.files.words import COLOUR_OF_STATE, LETTERS, displayed
-from desktop_agent.ui.rows import FocusRing, draw_ground, draw_line
 from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
+from desktop_agent.ui.widgets.rows import FocusRing, draw_ground, draw_line
 
 if TYPE_CHECKING:
     from desktop_agent.ui.files.marks import Mark

@@ -8,8 +8,8 @@ from PySide6.QtWidgets import QStyleOptionViewItem
 
 from desktop_agent.ui.files.drawing import RowDelegate
 from desktop_agent.ui.files.words import displayed
-from desktop_agent.ui.rows import FocusRing, draw_ground, draw_line
 from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.widgets.rows import FocusRing, draw_ground, draw_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -12,7 +12,7 @@ from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistent
 from desktop_agent.ui.files.marks import Mark, Marks
 from desktop_agent.ui.files.outline import Folder, Outline
 from desktop_agent.ui.files.words import describe_mark, displayed
-from desktop_agent.ui.tooltips import plain_tooltip
+from desktop_agent.ui.wording.tooltips import plain_tooltip
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -4,8 +4,8 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QTableView, QWidget
 
-from desktop_agent.ui.rows import FocusRing
 from desktop_agent.ui.theme import Height
+from desktop_agent.ui.widgets.rows import FocusRing
 
 
 class FileRows(QTableView):

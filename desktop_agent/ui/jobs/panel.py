@@ -8,9 +8,9 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QKeyEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
-from desktop_agent.ui.hairline import hairline
 from desktop_agent.ui.jobs.row import ROW_HEIGHT, JobRow
 from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.widgets.hairline import hairline
 
 if TYPE_CHECKING:
     from desktop_agent.core.protocol.model import Job

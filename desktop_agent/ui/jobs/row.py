@@ -7,11 +7,11 @@ from PySide6.QtCore import QPointF, QSize, Qt, Signal
 from PySide6.QtGui import QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
-from desktop_agent.ui.elided_label import ElidedLabel
 from desktop_agent.ui.jobs import words
-from desktop_agent.ui.model_words import one_line, visible
 from desktop_agent.ui.theme import Space, Theme, TypeSize
-from desktop_agent.ui.tooltips import plain_tooltip
+from desktop_agent.ui.widgets.elided_label import ElidedLabel
+from desktop_agent.ui.wording.model_words import one_line, visible
+from desktop_agent.ui.wording.tooltips import plain_tooltip
 
 if TYPE_CHECKING:
     from desktop_agent.core.protocol.model import Job

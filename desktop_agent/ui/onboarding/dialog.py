@@ -5,10 +5,10 @@ from pathlib import Path
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QDialog, QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
-from desktop_agent.ui.choice_card import ChoiceCard
-from desktop_agent.ui.short_path import short_path
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.tooltips import plain_tooltip
+from desktop_agent.ui.widgets.choice_card import ChoiceCard
+from desktop_agent.ui.wording.short_path import short_path
+from desktop_agent.ui.wording.tooltips import plain_tooltip
 
 _WIDTH = 520
 _FOLDER_WIDTH = 220

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING, cast
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QListView, QWidget
 
-from desktop_agent.ui.picker import Picker
 from desktop_agent.ui.review.baseline_model import BaselineModel
 from desktop_agent.ui.review.changed_files import Baseline
+from desktop_agent.ui.widgets.picker import Picker
 
 if TYPE_CHECKING:
     from desktop_agent.ui.review.source import GitState

@@ -7,7 +7,7 @@ from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistent
 
 from desktop_agent.core.base.hidden_text import named
 from desktop_agent.ui.review.changed_files import ChangedFile
-from desktop_agent.ui.tooltips import plain_tooltip
+from desktop_agent.ui.wording.tooltips import plain_tooltip
 
 Tags = Literal["author", "kind"]
 """What is said beside a path: who changed the file, or what becomes of it."""

@@ -6,7 +6,6 @@ from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QHideEvent, QKeySequence, QResizeEvent, QShortcut, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
 
-from desktop_agent.ui.hairline import hairline
 from desktop_agent.ui.review.changed_files import Baseline, ChangedFile
 from desktop_agent.ui.review.decisions import Decisions, last_step
 from desktop_agent.ui.review.file_decisions import FileDecisions
@@ -19,8 +18,9 @@ from desktop_agent.ui.review.reviewed import Reviewed
 from desktop_agent.ui.review.undo_bar import BarState, Scope
 from desktop_agent.ui.review.undo_news import UndoNews
 from desktop_agent.ui.review.verdicts import is_decided, progress
+from desktop_agent.ui.runtime.throttle import Throttle
 from desktop_agent.ui.theme import Height, Space, TypeSize
-from desktop_agent.ui.throttle import Throttle
+from desktop_agent.ui.widgets.hairline import hairline
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

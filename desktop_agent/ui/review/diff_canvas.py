@@ -13,7 +13,7 @@ from desktop_agent.ui.review.diff_selection import Selection, line_of
 from desktop_agent.ui.review.diff_words import diff_name, summary
 from desktop_agent.ui.review.highlighter import Coloured, Highlighter
 from desktop_agent.ui.theme import Theme, TypeSize
-from desktop_agent.ui.visible_text import MAX_DRAWN_CHARS
+from desktop_agent.ui.wording.visible_text import MAX_DRAWN_CHARS
 
 MIN_SIDE_BY_SIDE_WIDTH = 440
 """Narrower than this, two columns would show no code: the diff is unified, whatever was asked for."""

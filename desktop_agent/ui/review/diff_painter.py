@@ -18,7 +18,7 @@ from desktop_agent.ui.review.highlighter import Highlighter
 from desktop_agent.ui.review.line_layouts import Columns, LaidLine, LineLayouts
 from desktop_agent.ui.review.line_words import LineWords
 from desktop_agent.ui.theme import Theme, TypeSize
-from desktop_agent.ui.visible_text import MAX_DRAWN_CHARS
+from desktop_agent.ui.wording.visible_text import MAX_DRAWN_CHARS
 
 _STRIPE = 8
 _NUMBER_SIZE = 10.5 / TypeSize.DIFF

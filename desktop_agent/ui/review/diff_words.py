@@ -9,7 +9,7 @@ from desktop_agent.core.diff.rows import Gap, LineSide, Row, Rows
 from desktop_agent.core.diff.text import without_ending
 from desktop_agent.core.protocol.model import Author, FileDiff, LineComment, MovedBlock
 from desktop_agent.ui.review.hunk_states import Decisions, HunkState
-from desktop_agent.ui.visible_text import visible_line
+from desktop_agent.ui.wording.visible_text import visible_line
 
 
 def hunk_label(hunk: Hunk) -> str:

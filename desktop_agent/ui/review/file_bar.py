@@ -6,9 +6,9 @@ from PySide6.QtCore import Qt, Signal, SignalInstance
 from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QWidget
 
-from desktop_agent.ui.elided_label import ElidedLabel
 from desktop_agent.ui.theme import Space, Theme, TypeSize
-from desktop_agent.ui.tooltips import plain_tooltip
+from desktop_agent.ui.widgets.elided_label import ElidedLabel
+from desktop_agent.ui.wording.tooltips import plain_tooltip
 
 if TYPE_CHECKING:
     from desktop_agent.core.diff.rows import RowMode

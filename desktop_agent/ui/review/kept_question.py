@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtWidgets import QMessageBox, QWidget
 
-from desktop_agent.ui.model_words import visible
+from desktop_agent.ui.wording.model_words import visible
 
 if TYPE_CHECKING:
     from desktop_agent.core.protocol.model import ChangeSelection

@@ -12,7 +12,7 @@ from PySide6.QtGui import QFont, QFontMetricsF, QPainter, QTextCharFormat, QText
 from desktop_agent.core.diff.text import without_ending
 from desktop_agent.ui.review.syntax import LineSpans
 from desktop_agent.ui.theme import Theme
-from desktop_agent.ui.visible_text import VisibleLine, utf16_length, visible_line
+from desktop_agent.ui.wording.visible_text import VisibleLine, utf16_length, visible_line
 
 WINDOW_CHARS = 128
 """Windows start and end at multiples of this, so that scrolling a little needs no new layout."""

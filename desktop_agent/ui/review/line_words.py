@@ -7,7 +7,7 @@ from desktop_agent.core.diff.intraline import ChangedWords, Spans, changed_words
 from desktop_agent.core.diff.rows import LineSide, Row
 from desktop_agent.core.diff.text import without_ending
 from desktop_agent.core.protocol.model import FileDiff
-from desktop_agent.ui.visible_text import MAX_DRAWN_CHARS
+from desktop_agent.ui.wording.visible_text import MAX_DRAWN_CHARS
 
 _MAX_KEPT: Final = 5_000
 BUDGET_S: Final = 0.004

@@ -6,9 +6,9 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QPushButton, QVBoxLayout, QWidget
 
-from desktop_agent.ui.elided_label import ElidedLabel
-from desktop_agent.ui.shortcut_button import ShortcutButton
 from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.widgets.elided_label import ElidedLabel
+from desktop_agent.ui.widgets.shortcut_button import ShortcutButton
 
 Scope = Literal["turn", "since", "session", "git", "filtered"]
 

@@ -6,9 +6,9 @@ from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QPointF,
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QLineEdit, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
-from desktop_agent.ui.rows import RIGHT, FocusRing, draw_ground, draw_line
 from desktop_agent.ui.sessions.model import SessionModel
 from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
+from desktop_agent.ui.widgets.rows import RIGHT, FocusRing, draw_ground, draw_line
 
 if TYPE_CHECKING:
     from desktop_agent.core.protocol.model import SessionSummary

@@ -4,9 +4,9 @@ from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QPointF,
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter
 from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem
 
-from desktop_agent.ui.rows import RIGHT, FocusRing, draw_ground, draw_line
 from desktop_agent.ui.sessions.found_model import FoundModel, FoundRow
 from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
+from desktop_agent.ui.widgets.rows import RIGHT, FocusRing, draw_ground, draw_line
 
 AnyIndex = QModelIndex | QPersistentModelIndex
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from PySide6.QtCore import QAbstractListModel, QLocale, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
 from desktop_agent.core.base.hidden_text import named
-from desktop_agent.ui.moments import long_moment, short_moment
-from desktop_agent.ui.tooltips import plain_tooltip
+from desktop_agent.ui.wording.moments import long_moment, short_moment
+from desktop_agent.ui.wording.tooltips import plain_tooltip
 
 if TYPE_CHECKING:
     from desktop_agent.core.protocol.model import SessionSummary

@@ -19,11 +19,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from desktop_agent.ui.rows import FocusRing
 from desktop_agent.ui.sessions.delegate import SessionDelegate
 from desktop_agent.ui.sessions.menu import SessionMenu
 from desktop_agent.ui.sessions.model import SessionModel
 from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.widgets.rows import FocusRing
 
 if TYPE_CHECKING:
     from desktop_agent.core.protocol.model import SessionSummary

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QWidget
 
-from desktop_agent.ui.picker import Picker
 from desktop_agent.ui.theme import Space
+from desktop_agent.ui.widgets.picker import Picker
 
 if TYPE_CHECKING:
     from desktop_agent.core.protocol.model import HitKind, SearchQuery

@@ -19,11 +19,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from desktop_agent.ui.rows import FocusRing
 from desktop_agent.ui.sessions.found_delegate import FoundDelegate
 from desktop_agent.ui.sessions.found_model import FoundModel
 from desktop_agent.ui.sessions.search_filters import SearchFilters
 from desktop_agent.ui.theme import Height, Space, Theme
+from desktop_agent.ui.widgets.rows import FocusRing
 
 if TYPE_CHECKING:
     from desktop_agent.core.protocol.model import SearchHit, SearchQuery, SessionSummary

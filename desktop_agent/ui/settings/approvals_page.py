@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from desktop_agent.core.settings import declared_settings
-from desktop_agent.ui.choice_card import ChoiceCard
-from desktop_agent.ui.hairline import hairline
-from desktop_agent.ui.mode_words import MODES, POLICIES, approval_words, sandbox_words
 from desktop_agent.ui.settings.controls import words
 from desktop_agent.ui.settings.generated_page import SettingRows
 from desktop_agent.ui.settings.parts import SettingsPage, form, name_of, note, pick, picker, say
 from desktop_agent.ui.settings.setting_row import shown
 from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.widgets.choice_card import ChoiceCard
+from desktop_agent.ui.widgets.hairline import hairline
+from desktop_agent.ui.wording.mode_words import MODES, POLICIES, approval_words, sandbox_words
 
 if TYPE_CHECKING:
     from desktop_agent.core.settings import Setting

@@ -15,8 +15,8 @@ from PySide6.QtWidgets import (
 
 from desktop_agent.ui.settings.parts import pick, picker
 from desktop_agent.ui.settings.texts_control import TextsControl
-from desktop_agent.ui.switch import Switch
 from desktop_agent.ui.theme import Height, Space, Theme
+from desktop_agent.ui.widgets.switch import Switch
 
 if TYPE_CHECKING:
     from desktop_agent.core.settings import Setting

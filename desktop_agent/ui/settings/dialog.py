@@ -14,8 +14,6 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from desktop_agent.ui.hairline import hairline
-from desktop_agent.ui.screen_room import resize_within_screen
 from desktop_agent.ui.settings.approvals_page import ApprovalsPage
 from desktop_agent.ui.settings.foot import Foot
 from desktop_agent.ui.settings.generated_page import GeneratedPage, SearchPage
@@ -25,6 +23,8 @@ from desktop_agent.ui.settings.parts import Page, note
 from desktop_agent.ui.settings.project_page import ProjectPage
 from desktop_agent.ui.settings.rules_page import RulesPage
 from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.widgets.hairline import hairline
+from desktop_agent.ui.widgets.screen_room import resize_within_screen
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

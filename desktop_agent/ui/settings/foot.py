@@ -10,7 +10,7 @@ from desktop_agent.ui.settings.controls import words
 from desktop_agent.ui.settings.parts import note, say
 from desktop_agent.ui.settings.setting_row import shown
 from desktop_agent.ui.theme import Space
-from desktop_agent.ui.tooltips import plain_tooltip
+from desktop_agent.ui.wording.tooltips import plain_tooltip
 
 if TYPE_CHECKING:
     from desktop_agent.core.base.errors import AgentError

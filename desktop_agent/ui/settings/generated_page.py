@@ -6,11 +6,11 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QLabel, QVBoxLayout
 
 from desktop_agent.core.settings import declared_section, declared_settings
-from desktop_agent.ui.hairline import hairline
 from desktop_agent.ui.settings.controls import words
 from desktop_agent.ui.settings.parts import SettingsPage, note
 from desktop_agent.ui.settings.setting_row import SettingRow
 from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.widgets.hairline import hairline
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

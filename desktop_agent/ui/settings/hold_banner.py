@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
-from desktop_agent.ui.banner_frame import BannerFrame
-from desktop_agent.ui.tooltips import plain_tooltip
+from desktop_agent.ui.widgets.banner_frame import BannerFrame
+from desktop_agent.ui.wording.tooltips import plain_tooltip
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

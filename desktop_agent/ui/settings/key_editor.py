@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
-from desktop_agent.ui.pasted_keys import TAKES_KEYS
 from desktop_agent.ui.settings.parts import note, say
 from desktop_agent.ui.theme import Space
+from desktop_agent.ui.widgets.pasted_keys import TAKES_KEYS
 
 if TYPE_CHECKING:
     from desktop_agent.ui.settings.key_status import KeyCheck, KeyStatus

@@ -6,12 +6,12 @@ from PySide6.QtWidgets import QComboBox, QLineEdit, QVBoxLayout, QWidget
 
 from desktop_agent.core.base.web_address import is_readable_on_the_way
 from desktop_agent.core.settings import declared_settings
-from desktop_agent.ui.hairline import hairline
-from desktop_agent.ui.picker import Picker
 from desktop_agent.ui.settings.generated_page import SettingRows
 from desktop_agent.ui.settings.key_editor import KeyEditor
 from desktop_agent.ui.settings.parts import SettingsPage, form, name_of, note, pick, picker
 from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.widgets.hairline import hairline
+from desktop_agent.ui.widgets.picker import Picker
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -6,8 +6,8 @@ from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QSize, Qt
 from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QFrame, QListWidget, QStyledItemDelegate, QStyleOptionViewItem
 
-from desktop_agent.ui.rows import FocusRing, draw_ground
 from desktop_agent.ui.theme import Height, Space, Theme
+from desktop_agent.ui.widgets.rows import FocusRing, draw_ground
 
 
 class Navigation(QListWidget):

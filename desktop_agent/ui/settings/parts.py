@@ -5,8 +5,8 @@ from collections.abc import Iterable
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QFormLayout, QFrame, QLabel, QScrollArea, QVBoxLayout, QWidget
 
-from desktop_agent.ui.picker import Picker
 from desktop_agent.ui.theme import Space
+from desktop_agent.ui.widgets.picker import Picker
 
 _NAME_WIDTH = 92
 

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
-from desktop_agent.ui.banner_frame import BannerFrame
 from desktop_agent.ui.settings.project_page import change_lines, problem_lines
+from desktop_agent.ui.widgets.banner_frame import BannerFrame
 
 if TYPE_CHECKING:
     from desktop_agent.core.settings.project import ProjectProposal

@@ -11,7 +11,7 @@ from desktop_agent.ui.settings.controls import words
 from desktop_agent.ui.settings.parts import Page, note
 from desktop_agent.ui.settings.setting_row import shown
 from desktop_agent.ui.theme import Space
-from desktop_agent.ui.visible_text import visible_line
+from desktop_agent.ui.wording.visible_text import visible_line
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,11 +6,11 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QLocale, Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
-from desktop_agent.ui.elided_label import ElidedLabel
-from desktop_agent.ui.model_words import one_line, visible
-from desktop_agent.ui.moments import long_moment, short_moment
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.tooltips import plain_tooltip
+from desktop_agent.ui.widgets.elided_label import ElidedLabel
+from desktop_agent.ui.wording.model_words import one_line, visible
+from desktop_agent.ui.wording.moments import long_moment, short_moment
+from desktop_agent.ui.wording.tooltips import plain_tooltip
 
 if TYPE_CHECKING:
     from desktop_agent.core.protocol.model import Rule

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from desktop_agent.ui.terminal.line import PrintedLine, Run, goes_back, read_line
 from desktop_agent.ui.terminal.look import PLAIN, Look, look_after
-from desktop_agent.ui.visible_text import utf16_length
+from desktop_agent.ui.wording.visible_text import utf16_length
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -7,7 +7,7 @@ from PySide6.QtGui import QPainter, QPaintEvent, QTextCursor, QTextDocument, QTe
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from desktop_agent.ui.terminal.formats import LookFormats
-from desktop_agent.ui.visible_text import utf16_length
+from desktop_agent.ui.wording.visible_text import utf16_length
 
 if TYPE_CHECKING:
     from desktop_agent.ui.terminal.document import PrintedDocument

@@ -11,7 +11,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.providers.scripted import Call, Hang, Say
 from desktop_agent.core.transcript import Transcript
-from desktop_agent.ui.bridge import SessionBridge
+from desktop_agent.ui.window.bridge import SessionBridge
 from tests.harness import PATIENCE_S, Ground, Open
 from tests.journals import turn
 

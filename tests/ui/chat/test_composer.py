@@ -10,9 +10,9 @@ from pytestqt.qtbot import QtBot
 from desktop_agent.core.protocol.model import ContextUse, ModelRef
 from desktop_agent.ui.chat.composer import Composer
 from desktop_agent.ui.chat.queue_card import QueueCard
-from desktop_agent.ui.context_meter import ContextMeter
-from desktop_agent.ui.mode_pickers import ModePickers
 from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.widgets.context_meter import ContextMeter
+from desktop_agent.ui.window.mode_pickers import ModePickers
 from tests.ui.chat.stage import click, record, type_text
 
 USE = ContextUse(tokens=68_000, window=200_000, source="reported")

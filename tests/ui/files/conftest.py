@@ -10,9 +10,9 @@ from PySide6.QtCore import QAbstractItemModel, Qt
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QWidget
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.ui.eventloop import TaskSpawner, run
 from desktop_agent.ui.files import FileTree
 from desktop_agent.ui.files.view import FileRows
+from desktop_agent.ui.runtime.eventloop import TaskSpawner, run
 from desktop_agent.ui.theme import Theme
 
 PATIENCE_S = 20

@@ -8,9 +8,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLabel, QPushButton
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.ui.choice_card import ChoiceCard
 from desktop_agent.ui.onboarding import OnboardingDialog
 from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.widgets.choice_card import ChoiceCard
 
 
 class Desk:

@@ -5,7 +5,7 @@ from PySide6.QtGui import QImage, QPainter
 
 from desktop_agent.ui.review.line_layouts import WINDOW_CHARS, Columns, LineLayouts
 from desktop_agent.ui.theme import Theme
-from desktop_agent.ui.visible_text import visible_line
+from desktop_agent.ui.wording.visible_text import visible_line
 
 WHOLE = Columns(0, 10_000)
 

@@ -29,15 +29,15 @@ from desktop_agent.core.settings import (
 from desktop_agent.core.settings.live_settings import SettingChange
 from desktop_agent.core.settings.loading import parse_file
 from desktop_agent.core.settings.project import proposal_of
-from desktop_agent.ui.choice_card import ChoiceCard
 from desktop_agent.ui.settings import KeyCheck, KeyStatus, SettingsDialog
 from desktop_agent.ui.settings.dialog import Section
 from desktop_agent.ui.settings.project_banner import ProjectBanner
 from desktop_agent.ui.settings.project_page import change_lines, problem_lines
 from desktop_agent.ui.settings.setting_row import SettingRow
 from desktop_agent.ui.settings.state import SettingsView
-from desktop_agent.ui.switch import Switch
 from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.widgets.choice_card import ChoiceCard
+from desktop_agent.ui.widgets.switch import Switch
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 SECRET = "sk-ant-api03-very-secret"

@@ -11,18 +11,18 @@ from PySide6.QtGui import QFont, QHideEvent, QKeySequence, QPainter, QPaintEvent
 from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QWidget
 
 from desktop_agent.core.protocol.model import Allowed, ApprovalRequest, ApprovalScope, Denied, ScopeOffer
-from desktop_agent.ui.arming import ARMING_DELAY_MS
 from desktop_agent.ui.chat.entries.card_command import CardCommand
 from desktop_agent.ui.chat.entries.card_notes import CardNotes, shown_lines
 from desktop_agent.ui.chat.entries.paragraph import Paragraph, read_code_spans
 from desktop_agent.ui.chat.flow import flow
 from desktop_agent.ui.chat.markdown.inline import utf16_slice
 from desktop_agent.ui.chat.text.styles import TextStyles
-from desktop_agent.ui.fold_bar import obstacle_words
-from desktop_agent.ui.model_words import one_line, visible
-from desktop_agent.ui.short_path import short_path
 from desktop_agent.ui.theme import Radius, Space
-from desktop_agent.ui.tooltips import plain_tooltip
+from desktop_agent.ui.widgets.arming import ARMING_DELAY_MS
+from desktop_agent.ui.widgets.fold_bar import obstacle_words
+from desktop_agent.ui.wording.model_words import one_line, visible
+from desktop_agent.ui.wording.short_path import short_path
+from desktop_agent.ui.wording.tooltips import plain_tooltip
 
 if TYPE_CHECKING:
     from desktop_agent.core.protocol.events import CommandJudged

@@ -7,9 +7,9 @@ from desktop_agent.ui.chat import words
 from desktop_agent.ui.chat.entries.paragraph import Paragraph
 from desktop_agent.ui.chat.markdown.inline import LINE_BREAK
 from desktop_agent.ui.chat.text.styles import TextStyles
-from desktop_agent.ui.mode_words import escalation_words
-from desktop_agent.ui.model_words import hidden_text_risks, visible
 from desktop_agent.ui.theme import Space
+from desktop_agent.ui.wording.mode_words import escalation_words
+from desktop_agent.ui.wording.model_words import hidden_text_risks, visible
 
 _SHOWN_FILES = 6
 

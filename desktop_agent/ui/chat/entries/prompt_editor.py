@@ -5,8 +5,8 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QLabel, QPushButton, QWidget
 
 from desktop_agent.ui.chat.message_edit import MessageEdit
-from desktop_agent.ui.picker import Picker
 from desktop_agent.ui.theme import Space
+from desktop_agent.ui.widgets.picker import Picker
 
 _PADDING = 12
 

@@ -24,7 +24,7 @@ from desktop_agent.ui.chat.text.column import Column, Match
 from desktop_agent.ui.chat.text.passage import TextPassage
 from desktop_agent.ui.chat.text.styles import CODE_LINE, TextStyles
 from desktop_agent.ui.theme import Radius, Space
-from desktop_agent.ui.tooltips import plain_tooltip
+from desktop_agent.ui.wording.tooltips import plain_tooltip
 
 if TYPE_CHECKING:
     from desktop_agent.ui.chat.cards.source import CardLoader

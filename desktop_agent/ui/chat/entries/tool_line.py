@@ -10,9 +10,9 @@ from desktop_agent.core.protocol.model import Aborted, Denied
 from desktop_agent.ui.chat import words
 from desktop_agent.ui.chat.entries.fold import FOLDED, UNFOLDED, FoldLine
 from desktop_agent.ui.chat.text.styles import TextStyles
-from desktop_agent.ui.model_words import visible
 from desktop_agent.ui.theme import Radius, Space
-from desktop_agent.ui.tooltips import plain_tooltip
+from desktop_agent.ui.wording.model_words import visible
+from desktop_agent.ui.wording.tooltips import plain_tooltip
 
 if TYPE_CHECKING:
     from desktop_agent.core.transcript import ToolEntry

@@ -6,10 +6,10 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLabel, QPushButton, QSplitter, QVBoxLayout, QWidget
 
-from desktop_agent.ui.hairline import hairline
 from desktop_agent.ui.review.conflict.columns import ThreeColumns
 from desktop_agent.ui.review.conflict.result_editor import ResultEditor
 from desktop_agent.ui.theme import Space
+from desktop_agent.ui.widgets.hairline import hairline
 
 if TYPE_CHECKING:
     from desktop_agent.core.merge.three_way import Choice, ThreeWay

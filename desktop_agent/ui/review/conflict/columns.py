@@ -15,7 +15,7 @@ from desktop_agent.ui.review.diff_geometry import ROW_HEIGHT
 from desktop_agent.ui.review.highlighter import Highlighter
 from desktop_agent.ui.review.line_layouts import Columns, LineLayouts
 from desktop_agent.ui.theme import Theme, TypeSize
-from desktop_agent.ui.visible_text import MAX_DRAWN_CHARS
+from desktop_agent.ui.wording.visible_text import MAX_DRAWN_CHARS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

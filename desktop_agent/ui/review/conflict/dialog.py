@@ -19,11 +19,11 @@ from PySide6.QtWidgets import (
 from shiboken6 import isValid
 
 from desktop_agent.core.base.errors import AgentError
-from desktop_agent.ui.hairline import hairline
 from desktop_agent.ui.review.conflict.clash_page import ClashPage
 from desktop_agent.ui.review.conflict.resolution import Purpose, Resolution
 from desktop_agent.ui.theme import Space
-from desktop_agent.ui.tooltips import plain_tooltip
+from desktop_agent.ui.widgets.hairline import hairline
+from desktop_agent.ui.wording.tooltips import plain_tooltip
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,7 +6,7 @@ from PySide6.QtCore import QObject, QTimer
 from PySide6.QtGui import QTextCharFormat, QTextLayout
 
 from desktop_agent.ui.review.highlighter import Highlighter
-from desktop_agent.ui.visible_text import utf16_length
+from desktop_agent.ui.wording.visible_text import utf16_length
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QTextBlock

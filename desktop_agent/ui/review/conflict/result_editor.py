@@ -10,7 +10,7 @@ from desktop_agent.core.merge.edited_lines import editor_text, encode_edited
 from desktop_agent.core.merge.three_way import Choice, ThreeWay
 from desktop_agent.ui.review.conflict.editor_colours import EditorColours
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.visible_text import utf16_length
+from desktop_agent.ui.wording.visible_text import utf16_length
 
 _KEEP = QTextCursor.MoveMode.KeepAnchor
 

@@ -5,10 +5,10 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
-from desktop_agent.ui.hairline import hairline
 from desktop_agent.ui.review.diff_view import DiffView
 from desktop_agent.ui.review.media.binary_facts import version_words
 from desktop_agent.ui.theme import Space, TypeSize
+from desktop_agent.ui.widgets.hairline import hairline
 
 if TYPE_CHECKING:
     from desktop_agent.core.merge.three_way import Source

@@ -3,10 +3,10 @@
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QLabel, QVBoxLayout, QWidget
 
-from desktop_agent.ui.hairline import hairline
 from desktop_agent.ui.review.media.binary_facts import BinaryFacts, version_words
 from desktop_agent.ui.review.media.hex_text import HexText
 from desktop_agent.ui.theme import Space, Theme, TypeSize
+from desktop_agent.ui.widgets.hairline import hairline
 
 
 class BinaryView(QWidget):

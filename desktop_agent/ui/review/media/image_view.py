@@ -3,13 +3,13 @@
 from PySide6.QtCore import QSignalBlocker, Qt
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QSlider, QVBoxLayout, QWidget
 
-from desktop_agent.ui.elided_label import ElidedLabel
-from desktop_agent.ui.hairline import hairline
 from desktop_agent.ui.review.media.canvas import SWIPE_STEP, CompareMode, PictureCanvas
 from desktop_agent.ui.review.media.decoding import Picture
 from desktop_agent.ui.review.media.words import picture_words
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.tooltips import plain_tooltip
+from desktop_agent.ui.widgets.elided_label import ElidedLabel
+from desktop_agent.ui.widgets.hairline import hairline
+from desktop_agent.ui.wording.tooltips import plain_tooltip
 
 _SLIDER_STEPS = 1_000
 

@@ -6,8 +6,8 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QPushButton, QStackedLayout, QVBoxLayout, QWidget
 from shiboken6 import isValid
 
-from desktop_agent.ui.hairline import hairline
 from desktop_agent.ui.theme import Space
+from desktop_agent.ui.widgets.hairline import hairline
 
 if TYPE_CHECKING:
     from desktop_agent.core.protocol.model import FileDiff

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QPushButton, QWidget
 from desktop_agent.core.transcript import ForkEntry, PromptEntry
 from desktop_agent.ui.chat.entries.prompt import EDIT
 from desktop_agent.ui.chat.message_edit import MessageEdit
-from desktop_agent.ui.picker import Picker
+from desktop_agent.ui.widgets.picker import Picker
 from tests.ui.chat.stage import NOW, Stage, answer
 
 

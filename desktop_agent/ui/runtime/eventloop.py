@@ -1,0 +1,234 @@
+"""Runs asyncio on Qt's event loop, and keeps hold of background work. The only importer of qasync.
+
+Importing this module is cheap: asyncio and qasync (45 ms together) are loaded by `run`, after the window was painted.
+
+qasync's own `run` and `asyncClose` are not used. They leave tasks and asynchronous generators unfinished, step tasks
+without a running loop on Python 3.14, and spin `processEvents`. A dialog must never be `exec`'d from a coroutine: the
+nested Qt loop loses every task that becomes ready meanwhile. Use `open()` and a future.
+"""
+
+import logging
+import os
+import signal
+import sys
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any, Final
+
+from PySide6.QtWidgets import QApplication
+
+if TYPE_CHECKING:
+    import asyncio
+
+Work = Coroutine[object, object, None]
+
+GRACE_S: Final = 10.0
+"""How long cancelled tasks may take to clean up at the end. Killing a process group and closing a journal fit in."""
+
+SWITCH_INTERVAL_S: Final = 0.0001
+"""How long another thread may keep the interpreter to itself while the window wants it. Python's own 5 ms are a third
+of a frame, and one painting can be made to wait for them several times. Each wait costs that much, so it is as short as
+still lets two threads get on."""
+
+_WORKER_THREADS: Final = 8
+
+_log = logging.getLogger(__name__)
+
+
+def run(
+    app: QApplication,
+    main: Callable[[], Coroutine[object, object, int]],
+    *,
+    on_signal: Callable[[], None] | None = None,
+) -> int:
+    """Run `main()` on Qt's loop and return what it returns. Everything it left behind is cancelled and awaited.
+
+    The first SIGINT or SIGTERM calls `on_signal`, which is to make `main` return; without it, and at the second
+    signal, `main` is cancelled. Being cancelled like that, or by `QApplication.quit`, is a return value of 0. Closing
+    the last window ends nothing. An exception of `main` is raised here. Garbage is collected on this thread only.
+    """
+    from concurrent.futures import ThreadPoolExecutor
+
+    from desktop_agent.ui.runtime.garbage import WindowThreadCollector
+
+    app.setQuitOnLastWindowClosed(False)
+    loop = _new_loop(app)
+    workers = ThreadPoolExecutor(_WORKER_THREADS, thread_name_prefix="worker")
+    loop.set_default_executor(workers)  # qasync's own starts ten QThreads, which Python does not know
+    collector = WindowThreadCollector()
+    collector.start()
+    switch_interval_s = sys.getswitchinterval()
+    sys.setswitchinterval(SWITCH_INTERVAL_S)
+    try:
+        return _run_main(loop, main, on_signal)
+    finally:
+        try:
+            _run_to_end(loop, _cancel_leftovers())
+            _run_to_end(loop, loop.shutdown_asyncgens())
+            workers.shutdown(wait=True, cancel_futures=True)
+        finally:
+            collector.stop()
+            sys.setswitchinterval(switch_interval_s)
+            loop.close()
+
+
+def _new_loop(app: QApplication) -> "asyncio.AbstractEventLoop":
+    os.environ["QT_API"] = "pyside6"  # qasync would prefer any other binding that happens to be installed
+    import qasync
+
+    class Loop(qasync.QEventLoop):
+        """qasync installs no hooks for asynchronous generators: abandoned ones would never be closed."""
+
+        def run_forever(self) -> None:
+            hooks: Any = self  # asyncio's own, and private: type checkers do not know them
+            before = sys.get_asyncgen_hooks()
+            sys.set_asyncgen_hooks(firstiter=hooks._asyncgen_firstiter_hook, finalizer=hooks._asyncgen_finalizer_hook)
+            try:
+                super().run_forever()
+            finally:
+                sys.set_asyncgen_hooks(*before)
+
+    return Loop(app)
+
+
+def _run_main(
+    loop: "asyncio.AbstractEventLoop",
+    main: Callable[[], Coroutine[object, object, int]],
+    on_signal: Callable[[], None] | None,
+) -> int:
+    import asyncio
+
+    task = loop.create_task(main(), name="main")
+    task.add_done_callback(lambda _: loop.stop())
+    with _Signals(loop, task, on_signal):
+        loop.run_forever()
+        if not task.done():  # something else ended Qt's loop: the session manager, or Quit in a system menu
+            task.cancel()
+            loop.run_forever()
+    try:
+        return task.result()
+    except asyncio.CancelledError:
+        return 0
+
+
+def _run_to_end(loop: "asyncio.AbstractEventLoop", work: Work) -> None:
+    task = loop.create_task(work)
+    task.add_done_callback(lambda _: loop.stop())
+    while not task.done():
+        loop.run_forever()
+    task.result()
+
+
+async def _cancel_leftovers() -> None:
+    import asyncio
+
+    leftovers = asyncio.all_tasks() - {asyncio.current_task()}
+    for task in leftovers:
+        task.cancel()
+    if not leftovers:
+        return
+    done, stuck = await asyncio.wait(leftovers, timeout=GRACE_S)
+    for task in stuck:
+        _log.error("%s did not end within %.0f s of being cancelled", task.get_name(), GRACE_S)
+    for task in done:
+        if not task.cancelled() and (error := task.exception()) is not None:
+            _log.error("%s failed while ending", task.get_name(), exc_info=error)
+
+
+class _Signals:
+    """While entered, signals ask the application to end instead of ending the process."""
+
+    def __init__(
+        self, loop: "asyncio.AbstractEventLoop", task: "asyncio.Task[int]", on_signal: Callable[[], None] | None
+    ) -> None:
+        self._loop = loop
+        self._task = task
+        self._on_signal = on_signal
+        self._is_asked = False
+
+    def __enter__(self) -> None:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            if sys.platform == "win32":
+                signal.signal(number, self._from_interpreter)
+            else:
+                self._loop.add_signal_handler(number, self._ask)
+
+    def __exit__(self, *_: object) -> None:
+        for number in (signal.SIGINT, signal.SIGTERM):
+            if sys.platform == "win32":
+                signal.signal(number, signal.SIG_DFL)
+            else:
+                self._loop.remove_signal_handler(number)
+
+    def _from_interpreter(self, *_: object) -> None:
+        self._loop.call_soon_threadsafe(self._ask)
+
+    def _ask(self) -> None:
+        if self._on_signal is None or self._is_asked:
+            self._task.cancel()
+        else:
+            self._is_asked = True
+            self._on_signal()
+
+
+class TaskSpawner:
+    """Starts coroutines as tasks and keeps them referenced and named until they end.
+
+    Work that is spawned before `start` waits for it, so widgets can be built before there is a loop. An exception goes
+    to `on_error`; being cancelled is no error.
+    """
+
+    def __init__(self, on_error: Callable[[BaseException], None]) -> None:
+        self._on_error = on_error
+        self._waiting: list[Work] = []
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._is_started = False
+        self._is_closed = False
+
+    def __len__(self) -> int:
+        """How much work has not ended yet."""
+        return len(self._waiting) + len(self._tasks)
+
+    def start(self) -> None:
+        """Start what waits, and everything after it at once. Call it with the loop running."""
+        self._is_started = True
+        waiting, self._waiting = self._waiting, []
+        for work in waiting:
+            self._start(work)
+
+    def spawn(self, work: Work) -> None:
+        """Run `work` to its end in the background. After `aclose` it is dropped without being started."""
+        if self._is_closed:
+            work.close()
+        elif self._is_started:
+            self._start(work)
+        else:
+            self._waiting.append(work)
+
+    def cancel_all(self) -> None:
+        """Ask all work to end; what did not start yet never will."""
+        waiting, self._waiting = self._waiting, []
+        for work in waiting:
+            work.close()
+        for task in self._tasks:
+            task.cancel()
+
+    async def aclose(self) -> None:
+        """Take no more work, cancel what runs, and return when it has ended."""
+        import asyncio
+
+        self._is_closed = True
+        self.cancel_all()
+        if self._tasks:
+            await asyncio.wait(set(self._tasks))
+
+    def _start(self, work: Work) -> None:
+        import asyncio
+
+        task = asyncio.get_running_loop().create_task(work, name=getattr(work, "__qualname__", None))
+        self._tasks.add(task)
+        task.add_done_callback(self._on_done)
+
+    def _on_done(self, task: "asyncio.Task[None]") -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._on_error(error)

@@ -1,0 +1,91 @@
+"""Collects Python's cyclic garbage on the window's thread, and nowhere else.
+
+Python collects in whichever thread happens to allocate. A widget that is part of a reference cycle could so be
+destroyed by a worker thread, which Qt answers with a warning at best and a crash at worst. While the loop runs,
+automatic collection is therefore off, and a timer does its work.
+"""
+
+import gc
+import time
+from collections.abc import Callable
+from typing import Final
+
+from PySide6.QtCore import QObject, QTimer
+
+from desktop_agent.ui.runtime.work_share import WorkShare
+
+_INTERVAL_MS: Final = 250
+_FULL: Final = 2
+_FULL_SHARE: Final = 0.001
+"""A full collection stops the window for as long as it takes; at most this share of the time goes to it."""
+_BUSY_SHARE: Final = 0.25
+"""A window's thread that worked for more of the last interval is painting what the user scrolls or types."""
+_MOST_PATIENCE_S: Final = 10.0
+"""How long garbage may wait for such a time to end."""
+
+
+class WindowThreadCollector(QObject):
+    """Stands in for automatic collection from `start` to `stop`, by the same counts and thresholds.
+
+    The youngest garbage goes at once, which takes a millisecond. Older garbage can take as long as a frame, so it waits
+    while the window is busy: a pause shows in the middle of scrolling, and not after it.
+    """
+
+    def __init__(
+        self,
+        parent: QObject | None = None,
+        *,
+        clock: Callable[[], float] = time.monotonic,
+        work_clock: Callable[[], float] = time.thread_time,
+    ) -> None:
+        """`clock` returns the time in seconds, and `work_clock` how many of them this thread has worked."""
+        super().__init__(parent)
+        self._was_enabled = False
+        self._full_again_at = 0.0
+        self._clock = clock
+        self._work = WorkShare(clock, work_clock)
+        self._put_off_until: float | None = None
+        self._timer = QTimer(self)
+        self._timer.setInterval(_INTERVAL_MS)
+        self._timer.timeout.connect(self.collect_due)
+
+    def start(self) -> None:
+        """Turn automatic collection off, and collect from here."""
+        self._was_enabled = gc.isenabled()
+        gc.disable()
+        gc.freeze()  # what is there already stays; going over it again and again would stop the window
+        self._work.since_last()
+        self._put_off_until = None
+        self._timer.start()
+
+    def stop(self) -> None:
+        """Leave it to Python again."""
+        self._timer.stop()
+        if self._was_enabled:
+            gc.enable()
+
+    def collect_due(self) -> None:
+        """Collect the generations whose counts have passed their thresholds, and whose time it is."""
+        start = self._clock()
+        generation = self._due(start, is_busy=self._work.since_last() > _BUSY_SHARE)
+        if generation is None:
+            return
+        gc.collect(generation)
+        if generation == _FULL:
+            end = self._clock()
+            self._full_again_at = end + (end - start) / _FULL_SHARE
+
+    def _due(self, now: float, *, is_busy: bool) -> int | None:
+        """Return the oldest generation to collect, if any."""
+        young, middle, old = (count >= limit for count, limit in zip(gc.get_count(), gc.get_threshold(), strict=True))
+        if not middle:
+            return 0 if young else None
+        if is_busy:
+            if self._put_off_until is None:
+                self._put_off_until = now + _MOST_PATIENCE_S
+            if now < self._put_off_until:
+                return 0 if young else None
+        elif not young and self._put_off_until is None:
+            return None
+        self._put_off_until = None
+        return _FULL if old and now >= self._full_again_at else 1

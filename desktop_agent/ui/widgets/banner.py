@@ -1,0 +1,36 @@
+"""A banner above the conversation: what went wrong outside of it, and what to do. Never a dialog in the way."""
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QWidget
+
+from desktop_agent.core.base.errors import WorkspaceError
+from desktop_agent.ui.widgets.banner_frame import BannerFrame
+from desktop_agent.ui.wording.tooltips import plain_tooltip
+
+if TYPE_CHECKING:
+    from desktop_agent.core.base.errors import AgentError
+
+
+class Banner(BannerFrame):
+    """Shows one problem until it is dismissed or replaced.
+
+    Signals:
+        folder_requested: let the user choose another folder.
+    """
+
+    folder_requested = Signal()
+
+    def __init__(self, parent: QWidget | None = None) -> None:
+        super().__init__("banner", parent)
+        self._folder = self.add_button(self.tr("Open another folder…"), "bannerFolderButton")
+        self._folder.clicked.connect(self.folder_requested)
+        self.add_button(self.tr("Dismiss"), "bannerDismissButton", is_flat=True).clicked.connect(self.hide)
+
+    def show_error(self, error: "AgentError") -> None:
+        """Show what happened and what to do; the details are the tool tip."""
+        self.say(error.title, error.hint)
+        self._folder.setVisible(isinstance(error, WorkspaceError))
+        self.setToolTip(plain_tooltip(error.detail))
+        self.show()

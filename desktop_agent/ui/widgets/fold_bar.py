@@ -1,0 +1,92 @@
+"""Says which part of a text was not in sight yet, and scrolls to it: the user allows only what was in sight."""
+
+from PySide6.QtCore import QCoreApplication, QLocale, Signal
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QWidget
+
+from desktop_agent.ui.theme import Space
+from desktop_agent.ui.widgets.exact_field import ExactField, Unseen
+
+
+def obstacle_words() -> str:
+    """Say why a text that was not wholly in sight cannot be allowed yet."""
+    return QCoreApplication.translate("FoldBar", "Scroll through all of it to enable Allow")
+
+
+def unseen_words(unseen: Unseen) -> str:
+    """Say what is below the fold: `292 more lines`, `1 line goes on for 6,044 characters`."""
+
+    def say(text: str) -> str:
+        return QCoreApplication.translate("FoldBar", text)
+
+    count = QLocale(QLocale.Language.English).toString
+    parts: list[str] = []
+    if unseen.characters:
+        parts.append(say("1 line goes on for {0} characters").format(count(unseen.characters)))
+    if unseen.lines:
+        lines = say("1 more line") if unseen.lines == 1 else say("{0} more lines").format(count(unseen.lines))
+        parts.append(lines)
+    return " · ".join(parts)
+
+
+class FoldBar(QWidget):
+    """Stands below a field that shows only some of its text. Not there at all below one that shows everything.
+
+    Signals:
+        resize_wanted: the field wants to be higher, or this came or went.
+        changed: another part of the text was seen.
+    """
+
+    resize_wanted = Signal()
+    changed = Signal()
+
+    def __init__(self, field: ExactField, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("approvalFoldBar")
+        self._field = field
+        self._was_folded = False
+        self._words = QLabel()
+        self._words.setProperty("role", "warning")
+        # Its words give way in a narrow window: they never widen it.
+        self._words.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self._more = QPushButton(self.tr("Show more"))
+        self._more.setObjectName("approvalShowMoreButton")
+        self._more.setProperty("compact", True)
+        self._more.setAutoDefault(False)
+        self._more.clicked.connect(self._on_more)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(Space.S)
+        row.addWidget(self._words, 1)
+        row.addWidget(self._more)
+        self.hide()
+        field.seen.connect(self._on_seen)
+
+    @property
+    def is_all_seen(self) -> bool:
+        """Whether all of the text was in sight."""
+        return self._field.unseen().is_nothing
+
+    def text(self) -> str:
+        """Return what it says."""
+        return self._words.text()
+
+    def _on_seen(self) -> None:
+        unseen = self._field.unseen()
+        self._was_folded |= not unseen.is_nothing
+        said = (
+            self.tr("You have seen all of it") if unseen.is_nothing else f"{unseen_words(unseen)} · {obstacle_words()}"
+        )
+        self._words.setText(said)
+        self._words.setAccessibleName(said)
+        self._words.setToolTip(said)
+        self._words.setProperty("role", "secondary" if unseen.is_nothing else "warning")
+        self._words.style().polish(self._words)
+        self._more.setVisible(not unseen.is_nothing)
+        if self._was_folded and self.isHidden():
+            self.show()
+            self.resize_wanted.emit()
+        self.changed.emit()
+
+    def _on_more(self) -> None:
+        if self._field.show_more():
+            self.resize_wanted.emit()

@@ -1,0 +1,1 @@
+"""The main window, its bars and the windows beside it, and what connects panels with a session."""

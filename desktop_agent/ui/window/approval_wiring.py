@@ -1,0 +1,120 @@
+"""Connects the approval dialog with the session that is shown."""
+
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject
+from PySide6.QtWidgets import QWidget
+
+from desktop_agent.ui.theme import Theme
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from datetime import datetime
+
+    from desktop_agent.core.protocol.events import CommandJudged
+    from desktop_agent.core.protocol.model import ApprovalRequest, Decision
+    from desktop_agent.core.transcript import Transcript
+    from desktop_agent.ui.approvals.dialog import ApprovalDialog
+    from desktop_agent.ui.approvals.rule_maths import RuleContext, RuleMaths
+    from desktop_agent.ui.review.source import DiffSource, Spawn
+    from desktop_agent.ui.window.bridge import SessionBridge
+
+
+class ApprovalWiring(QObject):
+    """Opens the dialog of a question, one at a time, and submits the answer."""
+
+    def __init__(
+        self,
+        window: QWidget,
+        theme: Theme,
+        diff_source: "DiffSource",
+        spawn: "Spawn",
+        now: "Callable[[], datetime]",
+        rule_maths: "Callable[[Transcript], RuleMaths] | None",
+    ) -> None:
+        """`rule_maths` judges rules for a session, asked for when a question is shown; without it, none can be made."""
+        super().__init__(window)
+        self._window = window
+        self._theme = theme
+        self._diff_source = diff_source
+        self._spawn = spawn
+        self._now = now
+        self._rule_maths = rule_maths
+        self._bridge: SessionBridge | None = None
+        self._dialog: ApprovalDialog | None = None
+
+    def show(self, bridge: "SessionBridge") -> None:
+        """Be about this session from now on."""
+        self.close()
+        self._bridge = bridge
+
+    def close(self) -> None:
+        """Close the dialog; its question goes on waiting."""
+        if self._dialog is not None:
+            self._dialog.close()
+
+    def close_if(self, call_id: str) -> None:
+        """Close the dialog if it is about this call, which was decided elsewhere."""
+        if self._dialog is not None:
+            self._dialog.close_if(call_id)
+
+    def open_next(self) -> None:
+        """Open the dialog for the question that waits longest, unless the session is only read."""
+        if self._bridge is None or self._bridge.read_only:
+            return
+        if pending := self._bridge.transcript.pending_approvals:
+            self.open(pending[0].call_id)
+
+    def open(self, call_id: str) -> None:
+        """Open the dialog for a question that waits, unless it is open already."""
+        request = self._pending(call_id)
+        if request is None or (self._dialog is not None and self._dialog.call_id == call_id):
+            return
+        from desktop_agent.ui.approvals.dialog import ApprovalDialog
+
+        self.close()
+        self._dialog = ApprovalDialog(
+            self._theme, request, self._diff_source, self._spawn, self._window, rules=self._rule_context(request)
+        )
+        self._dialog.decided.connect(self.answer)
+        self._dialog.edited.connect(self.judge)
+        self._dialog.finished.connect(self._forget)
+        self._dialog.open()
+
+    def answer(self, call_id: str, decision: "Decision") -> None:
+        """Tell the session what the user decided."""
+        from desktop_agent.core.protocol.ops import AnswerApproval
+
+        if self._bridge is not None:
+            self._bridge.submit(AnswerApproval(call_id=call_id, decision=decision))
+
+    def judge(self, call_id: str, command: str) -> None:
+        """Have the session judge a command as the user edits it."""
+        from desktop_agent.core.protocol.ops import JudgeCommand
+
+        if self._bridge is not None:
+            self._bridge.submit(JudgeCommand(call_id=call_id, command=command))
+
+    def show_judgement(self, judged: "CommandJudged") -> None:
+        """Show the answer in the dialog, if it is open about that call."""
+        if self._dialog is not None and self._dialog.call_id == judged.call_id:
+            self._dialog.show_judgement(judged)
+
+    def _rule_context(self, request: "ApprovalRequest") -> "RuleContext | None":
+        if self._rule_maths is None or self._bridge is None:
+            return None
+        from desktop_agent.ui.approvals.past_calls import past_calls
+        from desktop_agent.ui.approvals.rule_maths import RuleContext
+
+        transcript = self._bridge.transcript
+        past = past_calls(transcript, request)
+        return RuleContext(self._rule_maths(transcript), transcript.workspace, past, self._now)
+
+    def _pending(self, call_id: str) -> "ApprovalRequest | None":
+        pending = self._bridge.transcript.pending_approvals if self._bridge is not None else []
+        return next((request for request in pending if request.call_id == call_id), None)
+
+    def _forget(self) -> None:
+        if self._dialog is not None:
+            self._dialog.deleteLater()
+            self._dialog = None

@@ -1,0 +1,159 @@
+"""A picture in a window of its own: fitted into it, or in any size, to look at closely."""
+
+from PySide6.QtCore import QRectF, QSize, Qt, Signal
+from PySide6.QtGui import QImage, QKeySequence, QPainter, QPaintEvent, QResizeEvent, QShortcut, QWheelEvent
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QPushButton, QScrollArea, QVBoxLayout, QWidget
+
+from desktop_agent.ui.theme import Space
+from desktop_agent.ui.widgets.screen_room import resize_within_screen
+
+LARGE = QSize(6_000, 6_000)
+"""What it is good for: a picture of more is shown in a smaller version."""
+
+_STEP = 1.25
+_SMALLEST, _LARGEST = 0.05, 16.0
+_SMOOTH_UP_TO = 2.0
+"""Beyond this size its pixels are shown as they are: a user who zooms in so far wants to see them."""
+
+
+class PictureWindow(QDialog):
+    """One picture. Non-modal; deletes itself when it is closed."""
+
+    def __init__(self, title: str, image: QImage, size: QSize, parent: QWidget | None = None) -> None:
+        """`size` is the picture's own; `image` may be a smaller version of it."""
+        super().__init__(parent)
+        self.setObjectName("pictureWindow")
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self.setWindowTitle(title)
+        self._own_size = size
+        self._is_fitted = True
+        self._picture = _Picture(image, size)
+        self._picture.setAccessibleName(self.tr("Picture {title}").format(title=title))
+        self._area = _Area(self)
+        self._area.resized.connect(self._on_area_resized)
+        self._area.setFrameShape(QScrollArea.Shape.NoFrame)
+        self._area.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._area.setWidget(self._picture)
+        self._picture.zoomed.connect(self._zoom_by)
+        self._label = QLabel(self)
+        self._label.setProperty("role", "secondary")
+        self._fit = self._button(self.tr("Fit"), self._on_fit, "Ctrl+0")
+        self._fit.setCheckable(True)
+        actual = self._button(self.tr("100 %"), self._on_actual, "Ctrl+1")
+        smaller = self._button("\N{MINUS SIGN}", self._on_smaller, QKeySequence.StandardKey.ZoomOut)
+        smaller.setAccessibleName(self.tr("Smaller"))
+        larger = self._button("+", self._on_larger, QKeySequence.StandardKey.ZoomIn)
+        larger.setAccessibleName(self.tr("Larger"))
+        close = self._button(self.tr("Close"), self.close)
+        row = QHBoxLayout()
+        for button in (self._fit, actual, smaller, larger):
+            row.addWidget(button)
+        row.addWidget(self._label, 1)
+        row.addWidget(close)
+        layout = QVBoxLayout(self)
+        layout.setContentsMargins(Space.M, Space.M, Space.M, Space.M)
+        layout.setSpacing(Space.S)
+        layout.addWidget(self._area, 1)
+        layout.addLayout(row)
+        wanted = size.boundedTo(QSize(960, 640)).expandedTo(QSize(420, 320)) + QSize(2 * Space.M, 64)
+        resize_within_screen(self, wanted)
+
+    def _button(self, text: str, action: object, shortcut: str | QKeySequence.StandardKey | None = None) -> QPushButton:
+        button = QPushButton(text, self)
+        button.setAutoDefault(False)
+        button.clicked.connect(action)
+        if shortcut is not None:
+            QShortcut(QKeySequence(shortcut), self).activated.connect(button.click)
+        return button
+
+    @property
+    def scale(self) -> float:
+        """How large the picture is shown: 1 is its own size."""
+        return self._picture.scale
+
+    def _fit_in(self) -> None:
+        room, size = self._area.maximumViewportSize(), self._own_size
+        scale = min(room.width() / max(1, size.width()), room.height() / max(1, size.height()))
+        self._show_at(min(1.0, scale))
+
+    def _show_at(self, scale: float) -> None:
+        self._picture.set_scale(min(_LARGEST, max(_SMALLEST, scale)))
+        size = f"{self._own_size.width()} × {self._own_size.height()}"
+        self._label.setText(f"{size} · {self._picture.scale:.0%}")
+        self._fit.setChecked(self._is_fitted)
+
+    def _zoom_by(self, factor: float) -> None:
+        self._is_fitted = False
+        self._show_at(self._picture.scale * factor)
+
+    def _on_fit(self) -> None:
+        self._is_fitted = True
+        self._fit_in()
+
+    def _on_actual(self) -> None:
+        self._is_fitted = False
+        self._show_at(1.0)
+
+    def _on_smaller(self) -> None:
+        self._zoom_by(1 / _STEP)
+
+    def _on_larger(self) -> None:
+        self._zoom_by(_STEP)
+
+    def _on_area_resized(self) -> None:
+        if self._is_fitted:
+            self._fit_in()
+
+
+class _Area(QScrollArea):
+    """Says when there is more or less room.
+
+    Signals:
+        resized: it has another size.
+    """
+
+    resized = Signal()
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self.resized.emit()
+
+
+class _Picture(QWidget):
+    """Paints the part of the picture that is in sight.
+
+    Signals:
+        zoomed: it shall be this many times as large.
+    """
+
+    zoomed = Signal(float)
+
+    def __init__(self, image: QImage, size: QSize) -> None:
+        super().__init__()
+        self._image = image
+        self._size = size
+        self.scale = 1.0
+
+    def set_scale(self, scale: float) -> None:
+        """Be shown in this size."""
+        self.scale = scale
+        self.resize(
+            QSize(round(self._size.width() * scale), round(self._size.height() * scale)).expandedTo(QSize(1, 1))
+        )
+        self.update()
+
+    def wheelEvent(self, event: QWheelEvent) -> None:
+        if event.modifiers() & Qt.KeyboardModifier.ControlModifier and event.angleDelta().y():
+            self.zoomed.emit(_STEP if event.angleDelta().y() > 0 else 1 / _STEP)
+            event.accept()
+        else:
+            super().wheelEvent(event)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        is_smooth = self.scale < _SMOOTH_UP_TO
+        painter.setRenderHint(QPainter.RenderHint.SmoothPixmapTransform, is_smooth)
+        area = QRectF(event.rect())
+        factor = self._image.width() / max(1, self.width())
+        painter.drawImage(area, self._image, QRectF(area.topLeft() * factor, area.size() * factor))
+        painter.end()

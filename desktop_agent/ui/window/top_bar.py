@@ -1,0 +1,206 @@
+"""The bar at the top: folder and branch, the session's title, what waits for the user, and the menu."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeySequence
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QPushButton, QSizePolicy, QToolButton, QWidget
+
+from desktop_agent.ui.jobs import words
+from desktop_agent.ui.theme import Height, Space, Theme
+from desktop_agent.ui.widgets.elided_label import ElidedLabel
+from desktop_agent.ui.widgets.shortcut_button import ShortcutButton
+from desktop_agent.ui.window.actions import Actions
+from desktop_agent.ui.wording.tooltips import plain_tooltip
+
+if TYPE_CHECKING:
+    from desktop_agent.ui.widgets.icons import Icons
+
+_TITLE_CHARS = 120
+
+
+class TopBar(QWidget):
+    """What is being worked on, at a glance.
+
+    Signals:
+        waiting_clicked: the user wants to see what waits for them.
+    """
+
+    waiting_clicked = Signal()
+
+    def __init__(self, theme: Theme, actions: Actions, parent: QWidget | None = None) -> None:
+        super().__init__(parent)
+        self.setObjectName("topBar")
+        self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
+        self.setFixedHeight(Height.TOP_BAR)
+        self._theme = theme
+        self._actions = actions
+        self.workspace_button = self._build_workspace_button()
+        self.branch_label = self._build_branch_label()
+        self.title_label = self._build_title_label()
+        self.demo_label = self._build_demo_label()
+        self.search_button = self._build_search_button()
+        self.waiting_button = self._build_waiting_button()
+        self.jobs_button = self._build_jobs_button()
+        self.review_button = self._build_review_button()
+        self.menu_button = self._build_menu_button()
+        self.side_button = self._build_side_button()
+        layout = QHBoxLayout(self)
+        layout.setContentsMargins(Space.M, 0, Space.M, 0)
+        layout.setSpacing(Space.S)
+        for widget in (self.side_button, self.workspace_button, self.branch_label, self.demo_label):
+            layout.addWidget(widget)
+        layout.addWidget(self.title_label, 1)
+        for widget in (self.search_button, self.waiting_button, self.jobs_button, self.review_button, self.menu_button):
+            layout.addWidget(widget)
+        self.set_workspace(None)
+
+    def attach_icons(self, icons: "Icons") -> None:
+        """Use icons from now on, where signs stood in for them."""
+        icons.attach(self.menu_button, "gear", "muted")
+        icons.attach(self.side_button, "side", "muted")
+        self.menu_button.setText("")
+        self.side_button.setText("")
+
+    def set_workspace(self, workspace: Path | None) -> None:
+        """Show the folder's name; its whole path is the tool tip."""
+        name = (workspace.name or str(workspace)) if workspace else self.tr("Choose a folder")
+        name = " ".join(name.split())  # a name may have line breaks; a button has one line
+        self.workspace_button.setText(f"{name} ▾")
+        self.workspace_button.setToolTip(plain_tooltip(str(workspace)) if workspace else self.tr("Nothing is open yet"))
+
+    def set_branch(self, branch: str) -> None:
+        """Show the branch; nothing when there is none."""
+        self.branch_label.setText(f"⎇ {branch}" if branch else "")
+        self.branch_label.setVisible(bool(branch))
+        self.branch_label.setAccessibleName(self.tr("Branch {0}").format(branch) if branch else "")
+
+    def set_title(self, title: str, *, is_demo: bool) -> None:
+        """Show the session's title, and whether a scripted model answers."""
+        self.title_label.setText(title[:_TITLE_CHARS] or self.tr("New session"))
+        self.title_label.setToolTip(plain_tooltip(title))
+        self.demo_label.setVisible(is_demo)
+
+    def set_waiting(self, count: int) -> None:
+        """Show how many questions wait for the user; nothing when none does."""
+        self.waiting_button.setText(self.tr("Waiting for you · {0}").format(count))
+        self.waiting_button.setVisible(count > 0)
+
+    def set_jobs(self, *, running: int, total: int) -> None:
+        """Show how many background commands run; nothing when there never was one."""
+        self.jobs_button.setText(words.count(running))
+        self.jobs_button.setAccessibleName(self.tr("Background commands, {0} running").format(running))
+        self.jobs_button.setVisible(total > 0)
+
+    def set_narrow(self, *, is_narrow: bool) -> None:
+        """In a narrow window offer the way to sessions and files, which are out of sight there."""
+        self.side_button.setVisible(is_narrow)
+
+    def set_review_hidden(self, *, is_hidden: bool) -> None:
+        """Offer the way to the review panel while it is not in sight."""
+        self.review_button.setVisible(is_hidden)
+
+    def _build_workspace_button(self) -> QToolButton:
+        button = QToolButton(self)
+        button.setObjectName("workspaceButton")
+        button.setAccessibleName(self.tr("Workspace folder"))
+        button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        font = self._theme.text_font()
+        font.setWeight(font.Weight.DemiBold)
+        button.setFont(font)
+        menu = QMenu(button)
+        menu.addAction(self._actions.open_folder)
+        menu.addAction(self._actions.new_session)
+        menu.addAction(self._actions.demo)
+        button.setMenu(menu)
+        return button
+
+    def _build_side_button(self) -> QToolButton:
+        button = QToolButton(self)
+        button.setProperty("variant", "flat")
+        button.setText("☰")
+        button.setAccessibleName(self._actions.toggle_side.text())
+        button.setToolTip(self._actions.toggle_side.text())
+        button.setVisible(False)
+        button.clicked.connect(self._actions.toggle_side.trigger)
+        return button
+
+    def _build_branch_label(self) -> QLabel:
+        label = QLabel(self)
+        label.setProperty("role", "secondary")
+        label.setFont(self._theme.code_font())
+        label.setVisible(False)
+        return label
+
+    def _build_title_label(self) -> QLabel:
+        label = ElidedLabel(parent=self)
+        label.setProperty("role", "strong")
+        label.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        return label
+
+    def _build_demo_label(self) -> QLabel:
+        label = QLabel(self.tr("Demo"), self)
+        label.setProperty("role", "tag")
+        label.setToolTip(self.tr("A scripted model answers. Tools, changes and undo are real."))
+        label.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
+        label.setVisible(False)
+        return label
+
+    def _build_search_button(self) -> ShortcutButton:
+        keys = self._actions.search.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
+        button = ShortcutButton(self._theme, self.tr("Search"), keys, colour_role="muted", parent=self)
+        button.setObjectName("searchButton")
+        button.setAccessibleName(self.tr("Search all sessions"))
+        button.setProperty("variant", "flat")
+        button.clicked.connect(self._actions.search.trigger)
+        return button
+
+    def _build_waiting_button(self) -> QPushButton:
+        button = QPushButton(self)
+        button.setProperty("variant", "warning")
+        button.setVisible(False)
+        button.clicked.connect(self.waiting_clicked)
+        return button
+
+    def _build_jobs_button(self) -> QPushButton:
+        button = QPushButton(self)
+        button.setObjectName("jobsButton")
+        button.setProperty("variant", "flat")
+        button.setToolTip(self._actions.toggle_jobs.text())
+        button.setVisible(False)
+        button.clicked.connect(self._actions.toggle_jobs.trigger)
+        return button
+
+    def _build_review_button(self) -> QPushButton:
+        button = QPushButton(self.tr("Review"), self)
+        button.setProperty("variant", "flat")
+        button.setVisible(False)
+        button.clicked.connect(self._actions.toggle_review.trigger)
+        return button
+
+    def _build_menu_button(self) -> QToolButton:
+        button = QToolButton(self)
+        button.setProperty("variant", "flat")
+        button.setText("⚙")
+        button.setAccessibleName(self.tr("Menu"))
+        button.setToolTip(self.tr("Settings and more"))
+        button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
+        menu = QMenu(button)
+        menu.addAction(self._actions.settings)
+        menu.addAction(self._actions.import_session)
+        menu.addAction(self._actions.export_session)
+        menu.addSeparator()
+        menu.addAction(self._actions.toggle_side)
+        menu.addAction(self._actions.toggle_review)
+        menu.addAction(self._actions.toggle_jobs)
+        menu.addAction(self._actions.find)
+        menu.addAction(self._actions.search)
+        menu.addSeparator()
+        menu.addAction(self._actions.inspect_context)
+        menu.addAction(self._actions.compact)
+        menu.addSeparator()
+        menu.addAction(self._actions.quit)
+        button.setMenu(menu)
+        return button

@@ -1,0 +1,370 @@
+"""asyncio on Qt's loop: what runs, what ends it, and that nothing is left behind."""
+
+import asyncio
+import gc
+import os
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QTimer
+from PySide6.QtWidgets import QApplication, QWidget
+
+from desktop_agent.core.base.clock import SystemClock
+from desktop_agent.core.system.processes.runner import Command, ProcessOutcome, ProcessRunner
+from desktop_agent.ui.runtime import eventloop
+from desktop_agent.ui.runtime.eventloop import TaskSpawner, run
+
+
+async def forever() -> None:
+    await asyncio.Event().wait()
+
+
+def fail(error: BaseException) -> None:
+    raise error
+
+
+# --- running ------------------------------------------------------------------------------------------------------
+
+
+def test_the_value_of_main_is_returned(qapp: QApplication) -> None:
+    async def main() -> int:
+        await asyncio.sleep(0)
+        return 7
+
+    assert run(qapp, main) == 7
+
+
+def test_an_exception_in_main_is_raised(qapp: QApplication) -> None:
+    async def main() -> int:
+        await asyncio.sleep(0)
+        raise LookupError("not here")
+
+    with pytest.raises(LookupError, match="not here"):
+        run(qapp, main)
+
+
+def test_twenty_loops_run_one_after_another(qapp: QApplication) -> None:
+    async def main() -> int:
+        await asyncio.sleep(0.001)
+        return len(asyncio.all_tasks())
+
+    assert [run(qapp, main) for _ in range(20)] == [1] * 20
+
+
+def test_a_child_process_can_be_talked_to(qapp: QApplication) -> None:
+    seen: list[bytes] = []
+
+    async def main() -> int:
+        process = await asyncio.create_subprocess_exec(
+            sys.executable, "-c", "print(input()[::-1])", stdin=subprocess.PIPE, stdout=subprocess.PIPE
+        )
+        output, _ = await process.communicate(b"olleh\n")
+        seen.append(output.strip())
+        return await process.wait()
+
+    assert run(qapp, main) == 0
+    assert seen == [b"hello"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the commands are shell commands")
+@pytest.mark.parametrize("tty", [False, True])
+def test_a_command_that_prints_much_is_read_to_its_end(qapp: QApplication, tmp_path: Path, *, tty: bool) -> None:
+    outcomes: list[ProcessOutcome] = []
+    shown: list[str] = []
+
+    async def main() -> int:
+        runner = ProcessRunner(SystemClock())
+        command = Command(argv=("/bin/sh", "-c", "seq 200000"), cwd=tmp_path, environ={"PATH": "/bin"}, tty=tty)
+        outcomes.append(await runner.run(command, on_text=shown.append))
+        await runner.aclose()
+        return 0
+
+    assert run(qapp, main) == 0
+    assert outcomes[0].total_lines == 200_000
+    assert shown[-1].endswith("200000\n")
+
+
+def test_work_in_a_thread_does_not_stop_the_window(qapp: QApplication) -> None:
+    async def main() -> int:
+        beat = asyncio.Event()
+        release = threading.Event()
+        QTimer.singleShot(0, beat.set)
+        thread = asyncio.create_task(asyncio.to_thread(release.wait))
+        await beat.wait()  # Qt's timer fires while the thread still waits
+        release.set()
+        return int(await thread)
+
+    assert run(qapp, main) == 1
+
+
+def test_threads_give_way_to_the_window_sooner_than_python_has_it(qapp: QApplication) -> None:
+    before = sys.getswitchinterval()
+
+    async def main() -> int:
+        assert sys.getswitchinterval() == pytest.approx(eventloop.SWITCH_INTERVAL_S)
+        return 0
+
+    assert eventloop.run(qapp, main) == 0
+    assert sys.getswitchinterval() == before
+
+
+def test_a_task_can_be_started_from_a_slot(qapp: QApplication) -> None:
+    async def main() -> int:
+        done = asyncio.Event()
+        spawner = TaskSpawner(fail)
+        spawner.start()
+
+        async def work() -> None:
+            done.set()
+
+        def slot() -> None:
+            spawner.spawn(work())
+
+        QTimer.singleShot(0, slot)
+        await done.wait()
+        return 1
+
+    assert run(qapp, main) == 1
+
+
+def test_closing_the_last_window_ends_nothing(qapp: QApplication) -> None:
+    async def main() -> int:
+        window = QWidget()
+        window.show()
+        window.close()
+        for _ in range(20):
+            await asyncio.sleep(0)
+        return 5
+
+    assert run(qapp, main) == 5
+
+
+# --- ending -------------------------------------------------------------------------------------------------------
+
+
+def test_tasks_left_behind_are_cancelled_and_may_clean_up(qapp: QApplication, caplog: pytest.LogCaptureFixture) -> None:
+    cleaned: list[str] = []
+
+    async def leftover() -> None:
+        try:
+            await forever()
+        finally:
+            await asyncio.sleep(0.001)
+            cleaned.append("tidy")
+
+    async def main() -> int:
+        task = asyncio.create_task(leftover())
+        await asyncio.sleep(0)
+        return 0 if not task.done() else 1
+
+    assert run(qapp, main) == 0
+    gc.collect()  # a destroyed pending task would complain now
+    assert cleaned == ["tidy"]
+    assert caplog.records == []
+
+
+def test_a_task_that_fails_while_ending_is_logged_by_name(
+    qapp: QApplication, caplog: pytest.LogCaptureFixture, expected_logs: list[str]
+) -> None:
+    expected_logs.append("untidy failed while ending")
+
+    async def fails() -> None:
+        try:
+            await forever()
+        finally:
+            raise RuntimeError("could not tidy up")
+
+    async def main() -> int:
+        tasks.append(asyncio.create_task(fails(), name="untidy"))
+        await asyncio.sleep(0)
+        return 0
+
+    tasks: list[asyncio.Task[None]] = []
+    assert run(qapp, main) == 0
+    assert [record.message for record in caplog.records] == ["untidy failed while ending"]
+
+
+def test_a_task_that_will_not_end_does_not_hold_up_the_end(
+    qapp: QApplication,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+    expected_logs: list[str],
+) -> None:
+    expected_logs.append("stubborn did not end")
+    monkeypatch.setattr(eventloop, "GRACE_S", 0.01)
+    release: list[asyncio.Event] = []
+
+    async def stubborn() -> None:
+        release.append(asyncio.Event())
+        while not release[0].is_set():
+            try:
+                await release[0].wait()
+            except asyncio.CancelledError:
+                if len(release) > 1:
+                    raise
+
+    async def main() -> int:
+        tasks.append(asyncio.create_task(stubborn(), name="stubborn"))
+        await asyncio.sleep(0)
+        return 0
+
+    tasks: list[asyncio.Task[None]] = []
+    assert run(qapp, main) == 0
+    assert [record.message for record in caplog.records] == ["stubborn did not end within 0 s of being cancelled"]
+    release.append(release[0])
+    tasks[0].get_coro().close()  # type: ignore[union-attr] # the loop it would end in is closed
+
+
+def test_abandoned_asynchronous_generators_are_closed(qapp: QApplication) -> None:
+    closed: list[str] = []
+    kept: list[AsyncIterator[int]] = []
+
+    async def numbers() -> AsyncIterator[int]:
+        try:
+            yield 1
+            yield 2
+        finally:
+            await asyncio.sleep(0)
+            closed.append("closed")
+
+    async def main() -> int:
+        generator = numbers()
+        kept.append(generator)
+        return await anext(generator)
+
+    assert run(qapp, main) == 1
+    assert closed == ["closed"]
+
+
+def test_quitting_qt_cancels_main_and_lets_it_clean_up(qapp: QApplication) -> None:
+    cleaned: list[str] = []
+
+    async def main() -> int:
+        QTimer.singleShot(0, qapp.quit)
+        try:
+            await forever()
+        finally:
+            await asyncio.sleep(0)
+            cleaned.append("tidy")
+        return 1
+
+    assert run(qapp, main) == 0
+    assert cleaned == ["tidy"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of this kind do not exist there")
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_asks_the_application_to_end(qapp: QApplication, number: signal.Signals) -> None:
+    before = signal.getsignal(number)
+
+    async def main() -> int:
+        os.kill(os.getpid(), number)
+        await asked.wait()
+        return 3
+
+    asked = asyncio.Event()
+    assert run(qapp, main, on_signal=asked.set) == 3
+    assert (signal.getsignal(number) == before) or number == signal.SIGTERM
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals of this kind do not exist there")
+def test_a_second_signal_does_not_take_no_for_an_answer(qapp: QApplication) -> None:
+    async def main() -> int:
+        os.kill(os.getpid(), signal.SIGTERM)
+        await asked.wait()
+        os.kill(os.getpid(), signal.SIGTERM)
+        await forever()
+        return 1
+
+    asked = asyncio.Event()
+    assert run(qapp, main, on_signal=asked.set) == 0
+
+
+def test_importing_the_module_loads_neither_asyncio_nor_qasync() -> None:
+    program = (
+        "import sys, desktop_agent.ui.runtime.eventloop; "
+        "print([name for name in ('asyncio', 'qasync', 'concurrent.futures') if name in sys.modules])"
+    )
+    assert subprocess.check_output([sys.executable, "-c", program], text=True).strip() == "[]"
+
+
+# --- spawning -----------------------------------------------------------------------------------------------------
+
+
+async def test_work_spawned_early_waits_for_the_start() -> None:
+    done = asyncio.Event()
+
+    async def work() -> None:
+        done.set()
+
+    spawner = TaskSpawner(fail)
+    spawner.spawn(work())
+    await asyncio.sleep(0)
+    assert not done.is_set()
+    assert len(spawner) == 1
+    spawner.start()
+    await done.wait()
+    await asyncio.sleep(0)
+    assert len(spawner) == 0
+
+
+async def test_a_task_is_named_after_its_coroutine() -> None:
+    names: list[str] = []
+
+    async def count_the_files() -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        names.append(task.get_name())
+
+    spawner = TaskSpawner(fail)
+    spawner.start()
+    spawner.spawn(count_the_files())
+    await asyncio.sleep(0)
+    assert names[0].endswith("count_the_files")
+
+
+async def test_an_exception_of_background_work_reaches_the_handler() -> None:
+    errors: list[BaseException] = []
+
+    async def work() -> None:
+        raise LookupError("lost")
+
+    spawner = TaskSpawner(errors.append)
+    spawner.start()
+    spawner.spawn(work())
+    await asyncio.sleep(0)
+    await asyncio.sleep(0)
+    assert [str(error) for error in errors] == ["lost"]
+
+
+async def test_closing_cancels_what_runs_and_drops_what_comes_later() -> None:
+    ended: list[str] = []
+
+    async def work(name: str) -> None:
+        try:
+            await forever()
+        finally:
+            await asyncio.sleep(0)
+            ended.append(name)
+
+    spawner = TaskSpawner(fail)
+    spawner.start()
+    spawner.spawn(work("running"))
+    await asyncio.sleep(0)
+    await spawner.aclose()
+    spawner.spawn(work("late"))
+    await asyncio.sleep(0)
+    assert ended == ["running"]
+    assert len(spawner) == 0
+
+
+async def test_closing_before_the_start_drops_the_waiting_work() -> None:
+    spawner = TaskSpawner(fail)
+    spawner.spawn(forever())
+    await spawner.aclose()
+    assert len(spawner) == 0

@@ -1,0 +1,146 @@
+"""The watchdog names what blocks the window. The window is blocked until it has done so: no time is guessed."""
+
+import gc
+import logging
+import threading
+from collections.abc import Iterator
+
+import pytest
+from PySide6.QtCore import QTimer
+from pytestqt.qtbot import QtBot
+
+from desktop_agent.ui.runtime import watchdog as module
+from desktop_agent.ui.runtime.garbage import WindowThreadCollector
+from desktop_agent.ui.runtime.watchdog import Watchdog
+
+
+class Clock:
+    """Time passes only while the test has the window stand still: a slow machine adds no stall of its own."""
+
+    def __init__(self) -> None:
+        self._now = 100.0
+        self._looks = 0
+        self._looked = threading.Condition()
+
+    def __call__(self) -> float:
+        with self._looked:
+            if threading.current_thread() is not threading.main_thread():
+                self._looks += 1
+                self._looked.notify_all()
+            return self._now
+
+    def stand_still(self) -> None:
+        """Keep the window's thread for a second, until the watchdog has seen that and done what it does then."""
+        with self._looked:
+            self._now += 1
+            seen_and_done = self._looks + 2
+            assert self._looked.wait_for(lambda: self._looks >= seen_and_done, timeout=30)
+
+
+class Heard(logging.Handler):
+    """What the watchdog logs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.messages: list[str] = []
+
+    def emit(self, record: logging.LogRecord) -> None:
+        self.messages.append(record.getMessage())
+
+    @property
+    def warnings(self) -> list[str]:
+        return [message for message in self.messages if "stands still" in message]
+
+
+@pytest.fixture
+def heard(expected_logs: list[str]) -> Iterator[Heard]:
+    expected_logs.append("the window stands still")
+    handler = Heard()
+    logger = logging.getLogger(module.__name__)
+    logger.addHandler(handler)
+    yield handler
+    logger.removeHandler(handler)
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def watchdog(qtbot: QtBot, clock: Clock) -> Iterator[Watchdog]:
+    watchdog = Watchdog(limit_ms=20, clock=clock)
+    yield watchdog
+    watchdog.stop()
+
+
+def test_a_blocked_window_is_named_with_its_stack(watchdog: Watchdog, clock: Clock, heard: Heard, qtbot: QtBot) -> None:
+    watchdog.start()
+    clock.stand_still()
+    (warning,) = heard.warnings
+    assert "clock.stand_still()" in warning
+    assert "wait_for" in warning
+    qtbot.waitUntil(lambda: watchdog.stalls.number == 1)
+    assert watchdog.stalls.worst_ms == pytest.approx(980)
+
+
+def test_our_own_line_is_named_even_while_it_waits_for_somebody_elses_code(
+    watchdog: Watchdog, clock: Clock, heard: Heard
+) -> None:
+    class Slow:
+        """Blocks when it is collected: deep inside of what the collector calls."""
+
+        def __init__(self) -> None:
+            self.me = self
+
+        def __del__(self) -> None:
+            clock.stand_still()
+
+    watchdog.start()
+    collector = WindowThreadCollector()
+    collector.start()  # from here on nothing is collected before it is asked to
+    Slow()
+    young = [[number] for number in range(2 * gc.get_threshold()[0])]  # reused ones are not counted as new
+    collector.collect_due()
+    collector.stop()
+    assert "garbage.py" in heard.warnings[0].splitlines()[0]
+    assert "collect_due" in heard.warnings[0].splitlines()[0]
+    assert young
+
+
+def test_one_stall_is_one_warning_and_a_second_one_soon_after_is_only_counted(
+    watchdog: Watchdog, clock: Clock, heard: Heard, qtbot: QtBot
+) -> None:
+    watchdog.start()
+    clock.stand_still()
+    qtbot.waitUntil(lambda: watchdog.stalls.number == 1)
+    clock.stand_still()
+    qtbot.waitUntil(lambda: watchdog.stalls.number == 2)
+    assert len(heard.warnings) == 1
+
+
+def test_a_window_that_answers_is_left_alone(heard: Heard, qtbot: QtBot) -> None:
+    patient = Watchdog(limit_ms=5000)  # however busy the machine is
+    patient.start()
+    beats = QTimer()
+    beats.start(0)
+    with qtbot.waitSignals([beats.timeout] * 50):
+        pass
+    beats.stop()
+    patient.stop()
+    assert heard.messages == []
+
+
+def test_stopping_leaves_no_thread_and_starting_again_works(watchdog: Watchdog) -> None:
+    for _ in range(3):
+        watchdog.start()
+        watchdog.start()
+        assert running_watchdogs() == 1
+        watchdog.stop()
+        watchdog.stop()
+        assert running_watchdogs() == 0
+
+
+def running_watchdogs() -> int:
+    """How many there are. A thread that something else left behind may end at any time, and is not counted."""
+    return sum(thread.name == "watchdog" for thread in threading.enumerate())

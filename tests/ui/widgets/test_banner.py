@@ -1,0 +1,72 @@
+"""The banner shows what went wrong, never gets in the way, and goes when the user closes it."""
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLabel, QPushButton
+from pytestqt.qtbot import QtBot
+
+from desktop_agent.core.base.errors import AgentError, StorageError, WorkspaceError
+from desktop_agent.ui.widgets.banner import Banner
+
+
+@pytest.fixture
+def banner(qtbot: QtBot) -> Banner:
+    banner = Banner()
+    qtbot.addWidget(banner)
+    return banner
+
+
+def words(banner: Banner) -> list[str]:
+    return [label.text() for label in banner.findChildren(QLabel) if label.isVisible()]
+
+
+def test_it_is_not_there_before_something_happens(banner: Banner) -> None:
+    assert banner.isHidden()
+
+
+def test_it_says_what_happened_and_what_to_do(banner: Banner) -> None:
+    banner.show_error(StorageError("The disk is full.", hint="Free some space.", detail="ENOSPC at /data"))
+    assert words(banner) == ["The disk is full.", "Free some space."]
+    assert banner.accessibleName() == "The disk is full. Free some space."
+    assert "ENOSPC" in banner.toolTip()
+
+
+def test_without_a_hint_there_is_no_empty_line(banner: Banner) -> None:
+    banner.show_error(AgentError("It failed."))
+    assert words(banner) == ["It failed."]
+    assert banner.toolTip() == ""
+
+
+def test_the_last_problem_replaces_the_one_before(banner: Banner) -> None:
+    banner.show_error(AgentError("First.", hint="Do this."))
+    banner.show_error(AgentError("Second."))
+    assert words(banner) == ["Second."]
+    assert banner.accessibleName() == "Second."
+
+
+@pytest.mark.parametrize("by_key", [False, True])
+def test_it_is_dismissed_with_the_mouse_or_a_key(banner: Banner, by_key: bool) -> None:
+    banner.show_error(AgentError("It failed."))
+    (button,) = [button for button in banner.findChildren(QPushButton) if button.isVisible()]
+    assert button.text() == "Dismiss"
+    if by_key:
+        QTest.keyClick(button, Qt.Key.Key_Space)
+    else:
+        QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+    assert banner.isHidden()
+
+
+def test_what_a_file_or_a_server_said_is_shown_and_not_interpreted(banner: Banner) -> None:
+    banner.show_error(AgentError("<b>x</b>", hint="<img src='http://example.invalid/x.png'>"))
+    assert words(banner) == ["<b>x</b>", "<img src='http://example.invalid/x.png'>"]
+    assert all(label.textFormat() is Qt.TextFormat.PlainText for label in banner.findChildren(QLabel))
+
+
+def test_a_folder_that_cannot_be_used_can_be_replaced_by_another(banner: Banner, qtbot: QtBot) -> None:
+    banner.show_error(WorkspaceError("The folder is gone.", hint="Choose another."))
+    (button,) = [button for button in banner.findChildren(QPushButton) if button.objectName() == "bannerFolderButton"]
+    with qtbot.waitSignal(banner.folder_requested):
+        button.click()
+    banner.show_error(AgentError("The disk is full."))
+    assert not button.isVisible()

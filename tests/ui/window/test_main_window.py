@@ -1,0 +1,294 @@
+"""Where the panels stand: beside the conversation in a wide window, over it in a narrow one."""
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QPoint, QSettings, QSize, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLineEdit, QPlainTextEdit, QWidget
+from pytestqt.qtbot import QtBot
+
+from desktop_agent.ui.chat.composer import Composer
+from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.window.main_window import NARROW_BELOW, MainWindow, Panels
+
+WIDE, NARROW = QSize(1440, 900), QSize(1024, 700)
+CTRL = Qt.KeyboardModifier.ControlModifier
+SHIFT = Qt.KeyboardModifier.ShiftModifier
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> QSettings:
+    return QSettings(str(tmp_path / "window.ini"), QSettings.Format.IniFormat)
+
+
+@pytest.fixture
+def panels(theme: Theme) -> Panels:
+    """Widgets that take the keyboard, as the real panels do."""
+    return Panels(QWidget(), QLineEdit(), QPlainTextEdit(), Composer(theme), QLineEdit(), QLineEdit())
+
+
+@pytest.fixture
+def window(qtbot: QtBot, theme: Theme, store: QSettings, panels: Panels) -> MainWindow:
+    return shown(qtbot, theme, store, panels)
+
+
+def shown(qtbot: QtBot, theme: Theme, store: QSettings, panels: Panels, size: QSize = WIDE) -> MainWindow:
+    window = MainWindow(theme, store)
+    window.furnish(panels)
+    qtbot.addWidget(window, before_close_func=MainWindow.let_close)
+    window.resize(size)
+    window.show()
+    window.activateWindow()
+    qtbot.waitUntil(lambda: QApplication.activeWindow() is window)
+    return window
+
+
+def conversation_of(window: MainWindow) -> QWidget:
+    area = window.centralWidget()
+    assert area is not None
+    return area
+
+
+def press(window: MainWindow, key: Qt.Key, modifiers: Qt.KeyboardModifier = Qt.KeyboardModifier.NoModifier) -> None:
+    QTest.keyClick(QApplication.focusWidget() or window, key, modifiers)
+
+
+def test_in_a_wide_window_all_panels_stand_side_by_side(window: MainWindow, panels: Panels) -> None:
+    places = [widget.mapTo(window, QPoint(0, 0)).x() for widget in (panels.sessions, panels.transcript, panels.review)]
+    assert all(widget.isVisible() for widget in (panels.sessions, panels.files, panels.transcript, panels.review))
+    assert places == sorted(set(places))
+    assert not window.top_bar.side_button.isVisible()
+    assert not window.top_bar.review_button.isVisible()
+
+
+def test_in_a_narrow_window_the_conversation_has_all_the_room(window: MainWindow, panels: Panels) -> None:
+    window.resize(NARROW)
+    assert not panels.sessions.isVisible()
+    assert not panels.review.isVisible()
+    assert panels.transcript.width() == NARROW.width()
+    assert window.top_bar.side_button.isVisible()
+    assert window.top_bar.review_button.isVisible()
+
+
+@pytest.mark.parametrize(("width", "is_narrow"), [(NARROW_BELOW, False), (NARROW_BELOW - 1, True)])
+def test_the_panels_go_at_one_width(window: MainWindow, panels: Panels, width: int, is_narrow: bool) -> None:
+    window.resize(width, 800)
+    assert panels.review.isVisible() is not is_narrow
+
+
+@pytest.mark.parametrize("side", ["side", "review"])
+def test_a_panel_opens_over_the_conversation_and_goes_back(window: MainWindow, panels: Panels, side: str) -> None:
+    window.resize(NARROW)
+    panel, drawer, button = {
+        "side": (panels.sessions, window.side_drawer, window.top_bar.side_button),
+        "review": (panels.review, window.review_drawer, window.top_bar.review_button),
+    }[side]
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+    assert panel.isVisible()
+    assert drawer.isAncestorOf(panel)
+    assert drawer.width() < window.width(), "the conversation can be seen beside it"
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+    assert not panel.isVisible()
+    window.resize(WIDE)
+    assert panel.isVisible()
+    assert not drawer.isAncestorOf(panel)
+
+
+def test_only_one_drawer_is_open(window: MainWindow, panels: Panels) -> None:
+    window.resize(NARROW)
+    window.show_side()
+    window.show_review()
+    assert (panels.sessions.isVisible(), panels.review.isVisible()) == (False, True)
+    window.show_side()
+    assert (panels.sessions.isVisible(), panels.review.isVisible()) == (True, False)
+
+
+def test_escape_closes_a_drawer(window: MainWindow, panels: Panels) -> None:
+    window.resize(NARROW)
+    window.show_review()
+    assert QApplication.focusWidget() is panels.review
+    press(window, Qt.Key.Key_Escape)
+    assert not window.review_drawer.isVisible()
+
+
+def test_a_click_beside_a_drawer_closes_it_and_one_inside_does_not(window: MainWindow, panels: Panels) -> None:
+    window.resize(NARROW)
+    window.show_review()
+    QTest.mouseClick(panels.review, Qt.MouseButton.LeftButton)
+    assert window.review_drawer.isVisible()
+    conversation = conversation_of(window)
+    QTest.mouseClick(conversation, Qt.MouseButton.LeftButton, pos=QPoint(4, conversation.height() // 2))
+    assert not window.review_drawer.isVisible()
+
+
+def test_a_drawer_follows_the_size_of_the_window(window: MainWindow) -> None:
+    window.resize(NARROW)
+    window.show_review()
+    window.resize(800, 600)
+    drawer, conversation = window.review_drawer, conversation_of(window)
+    assert drawer.geometry().right() == conversation.rect().right()
+    assert drawer.height() == conversation.height()
+    assert drawer.x() > 0
+
+
+def test_a_widened_window_takes_its_panels_back_out_of_the_drawers(window: MainWindow, panels: Panels) -> None:
+    window.resize(NARROW)
+    window.show_side()
+    window.resize(WIDE)
+    assert not window.side_drawer.isVisible()
+    assert window.side_dock.isAncestorOf(panels.sessions)
+
+
+@pytest.mark.parametrize(
+    ("key", "modifiers", "name"), [(Qt.Key.Key_B, CTRL, "sessions"), (Qt.Key.Key_R, CTRL | SHIFT, "review")]
+)
+@pytest.mark.parametrize("size", [WIDE, NARROW], ids=["wide", "narrow"])
+def test_a_key_shows_and_hides_each_panel(
+    window: MainWindow, panels: Panels, size: QSize, key: Qt.Key, modifiers: Qt.KeyboardModifier, name: str
+) -> None:
+    window.resize(size)
+    panel: QWidget = getattr(panels, name)
+    before = panel.isVisible()
+    press(window, key, modifiers)
+    assert panel.isVisible() is not before
+    press(window, key, modifiers)
+    assert panel.isVisible() is before
+
+
+def test_a_hidden_review_can_be_found_again(window: MainWindow, panels: Panels) -> None:
+    press(window, Qt.Key.Key_R, CTRL | SHIFT)
+    assert window.top_bar.review_button.isVisible()
+    QTest.mouseClick(window.top_bar.review_button, Qt.MouseButton.LeftButton)
+    assert panels.review.isVisible()
+    assert not window.top_bar.review_button.isVisible()
+
+
+def test_every_action_has_words_and_a_key_of_its_own(window: MainWindow) -> None:
+    keys = [action.shortcut().toString() for action in window.actions_.all if not action.shortcut().isEmpty()]
+    assert len(keys) == len(set(keys)) >= 12
+    assert all(action.text() for action in window.actions_.all)
+
+
+@pytest.mark.parametrize(
+    ("key", "modifiers", "name"),
+    [
+        (Qt.Key.Key_N, CTRL, "new_session"),
+        (Qt.Key.Key_O, CTRL, "open_folder"),
+        (Qt.Key.Key_L, CTRL, "focus_composer"),
+        (Qt.Key.Key_Period, CTRL, "stop"),
+        (Qt.Key.Key_F, CTRL, "find"),
+        (Qt.Key.Key_P, CTRL, "filter_files"),
+        (Qt.Key.Key_Z, CTRL | SHIFT, "undo_turn"),
+        (Qt.Key.Key_Y, CTRL | SHIFT, "redo_turn"),
+        (Qt.Key.Key_Comma, CTRL, "settings"),
+        (Qt.Key.Key_Q, CTRL, "quit"),
+    ],
+)
+def test_a_shortcut_works_while_one_writes(
+    qtbot: QtBot, window: MainWindow, panels: Panels, key: Qt.Key, modifiers: Qt.KeyboardModifier, name: str
+) -> None:
+    panels.composer.setFocus()
+    with qtbot.waitSignal(getattr(window.actions_, name).triggered):
+        press(window, key, modifiers)
+
+
+def test_the_window_asks_before_it_closes(qtbot: QtBot, window: MainWindow) -> None:
+    with qtbot.waitSignal(window.close_requested):
+        window.close()
+    assert window.isVisible()
+    window.let_close()
+    assert not window.isVisible()
+
+
+def restarted(qtbot: QtBot, theme: Theme, store: QSettings) -> MainWindow:
+    """The window of the next start."""
+    window = MainWindow(theme, store)
+    qtbot.addWidget(window, before_close_func=MainWindow.let_close)
+    window.show()
+    return window
+
+
+def test_the_size_comes_back(qtbot: QtBot, window: MainWindow, theme: Theme, store: QSettings) -> None:
+    window.resize(777, 555)  # within the screen: Qt keeps restored windows inside of it
+    window.save_layout()
+    assert restarted(qtbot, theme, store).size() == QSize(777, 555)
+
+
+def test_what_was_chosen_for_diffs_comes_back(qtbot: QtBot, window: MainWindow, theme: Theme, store: QSettings) -> None:
+    assert window.diff_mode is None
+    window.remember_diff_mode("unified")
+    assert restarted(qtbot, theme, store).diff_mode == "unified"
+
+
+def test_a_panel_hidden_by_choice_stays_hidden_at_the_next_start(
+    qtbot: QtBot, window: MainWindow, theme: Theme, store: QSettings
+) -> None:
+    press(window, Qt.Key.Key_B, CTRL)
+    window.save_layout()
+    store.remove("geometry")  # of a screen too small for a wide window
+    again = restarted(qtbot, theme, store)
+    assert not again.side_dock.isVisible()
+    assert again.review_dock.isVisible()
+
+
+def test_a_panel_hidden_by_choice_stays_hidden_when_the_window_was_narrow_for_a_while(
+    window: MainWindow, panels: Panels
+) -> None:
+    press(window, Qt.Key.Key_B, CTRL)
+    window.resize(NARROW)
+    window.resize(WIDE)
+    assert not panels.sessions.isVisible()
+    assert panels.review.isVisible()
+
+
+def test_a_narrow_window_does_not_forget_how_the_wide_one_was(
+    qtbot: QtBot, theme: Theme, store: QSettings, panels: Panels
+) -> None:
+    first = shown(qtbot, theme, store, panels)
+    first.resize(NARROW)
+    first.save_layout()
+    again = restarted(qtbot, theme, store)
+    again.resize(WIDE)
+    assert again.side_dock.isVisible()
+    assert again.review_dock.isVisible()
+
+
+@pytest.mark.parametrize("rubbish", ["", "x", 3, ["a"]])
+def test_a_damaged_layout_is_the_usual_one(
+    qtbot: QtBot, theme: Theme, store: QSettings, panels: Panels, rubbish: object
+) -> None:
+    for key in ("geometry", "state", "diff_mode", "theme"):
+        store.setValue(key, rubbish)
+    window = MainWindow(theme, store)
+    window.furnish(panels)
+    qtbot.addWidget(window, before_close_func=MainWindow.let_close)
+    window.show()
+    assert window.width() == 1440
+    assert window.diff_mode is None
+    assert panels.review.isVisible()
+
+
+# --- background commands ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("size", [WIDE, NARROW])
+def test_a_key_shows_the_jobs_above_the_composer_and_hides_them(
+    window: MainWindow, panels: Panels, size: QSize
+) -> None:
+    panels.jobs.hide()
+    window.resize(size)
+    press(window, Qt.Key.Key_J, CTRL)
+    assert panels.jobs.isVisible()
+    assert panels.transcript.geometry().bottom() < panels.jobs.y() < panels.composer.y()
+    panels.jobs.setFocus()
+    press(window, Qt.Key.Key_J, CTRL)
+    assert not panels.jobs.isVisible()
+    assert panels.composer.isAncestorOf(QApplication.focusWidget() or window), "the user goes on writing"
+
+
+def test_hiding_the_jobs_leaves_the_focus_of_others_alone(window: MainWindow, panels: Panels) -> None:
+    panels.jobs.show()
+    panels.review.setFocus()
+    window.hide_jobs()
+    assert panels.review.hasFocus()

@@ -1,0 +1,161 @@
+"""The pickers show the mode that is in force, and ask for another; they hold no truth of their own."""
+
+from typing import get_args
+
+import pytest
+from PySide6.QtGui import QAction
+from PySide6.QtTest import QSignalSpy
+from PySide6.QtWidgets import QToolButton, QWidget
+from pytestqt.qtbot import QtBot
+
+from desktop_agent.core.protocol.model import ApprovalPolicy, ModelRef, SandboxMode
+from desktop_agent.ui.window.mode_pickers import ANTHROPIC_MODELS, ModePickers
+
+SONNET = ModelRef(provider="anthropic", model="claude-sonnet-5-5")
+DEMO = ModelRef(provider="demo", model="demo")
+
+
+@pytest.fixture
+def parent(qtbot: QtBot) -> QWidget:
+    """Kept by the test: a widget without a parent lives as long as its Python object."""
+    parent = QWidget()
+    qtbot.addWidget(parent)
+    parent.show()
+    return parent
+
+
+@pytest.fixture
+def pickers(parent: QWidget) -> ModePickers:
+    return ModePickers(parent)
+
+
+def choices(button: QToolButton) -> list[QAction]:
+    return button.menu().actions()
+
+
+def checked(button: QToolButton) -> list[str]:
+    return [action.iconText() for action in choices(button) if action.isChecked()]
+
+
+def test_without_a_session_there_is_nothing_to_pick(pickers: ModePickers) -> None:
+    assert not pickers.model_button.isVisible()
+    assert not pickers.approval_button.isVisible()
+    assert not pickers.sandbox_button.isVisible()
+
+
+def test_the_session_s_mode_is_shown(pickers: ModePickers) -> None:
+    pickers.show_mode(SONNET, "on_write", "restricted")
+    assert pickers.model_button.isVisible()
+    assert pickers.model_button.text() == "claude-sonnet-5-5 ▾"
+    assert checked(pickers.model_button) == ["claude-sonnet-5-5"]
+    assert pickers.approval_button.text() == "Asks before writing ▾"
+    assert checked(pickers.approval_button) == ["Asks before writing"]
+
+
+def test_they_follow_the_session(pickers: ModePickers) -> None:
+    pickers.show_mode(SONNET, "on_write", "restricted")
+    pickers.show_mode(DEMO, "always", "restricted")
+    assert (pickers.model_button.text(), checked(pickers.model_button)) == ("Demo model ▾", ["Demo model"])
+    assert "no key" in pickers.model_button.toolTip()
+    assert checked(pickers.approval_button) == ["Asks before every call"]
+
+
+@pytest.mark.parametrize("policy", get_args(ApprovalPolicy))
+def test_every_policy_is_shown_as_what_it_comes_to(pickers: ModePickers, policy: ApprovalPolicy) -> None:
+    pickers.show_mode(SONNET, "on_write", "restricted")
+    pickers.show_mode(SONNET, policy, "restricted")
+    (shown,) = checked(pickers.approval_button)
+    assert pickers.approval_button.text() == f"{shown} ▾"
+    assert (shown == "Asks before writing") is (policy == "on_write")
+
+
+def test_a_model_of_somebody_else_is_offered_beside_the_known_ones(pickers: ModePickers) -> None:
+    own = ModelRef(provider="anthropic", model="my-own-model")
+    pickers.show_mode(own, "on_write", "restricted")
+    texts = [action.text() for action in choices(pickers.model_button)]
+    assert texts == ["my-own-model", *ANTHROPIC_MODELS, "Demo model"]
+    pickers.show_mode(SONNET, "on_write", "restricted")
+    assert [action.text() for action in choices(pickers.model_button)] == [*ANTHROPIC_MODELS, "Demo model"]
+
+
+def test_a_very_long_name_is_cut_on_the_button_and_whole_in_the_tool_tip(pickers: ModePickers) -> None:
+    long = ModelRef(provider="anthropic", model="m" * 200)
+    pickers.show_mode(long, "on_write", "restricted")
+    assert len(pickers.model_button.text()) < 40
+    assert "m" * 200 in pickers.model_button.toolTip()
+
+
+def test_picking_asks_and_changes_nothing_by_itself(pickers: ModePickers) -> None:
+    pickers.show_mode(SONNET, "on_write", "restricted")
+    asked: list[tuple[object, ...]] = []
+
+    def ask(*what: object) -> None:
+        asked.append(what)
+
+    pickers.model_chosen.connect(ask)
+    pickers.approval_chosen.connect(ask)
+    choices(pickers.model_button)[1].trigger()
+    choices(pickers.approval_button)[0].trigger()
+    assert asked == [("anthropic", ANTHROPIC_MODELS[1]), ("always",)]
+    assert pickers.model_button.text() == "claude-sonnet-5-5 ▾"
+    assert pickers.approval_button.text() == "Asks before writing ▾"
+
+
+def test_each_says_what_it_is_to_a_screen_reader(pickers: ModePickers) -> None:
+    assert pickers.model_button.accessibleName() == "Model"
+    assert pickers.approval_button.accessibleName() == "Approvals"
+    assert pickers.sandbox_button.accessibleName() == "Sandbox"
+
+
+@pytest.mark.parametrize(
+    ("mode", "label"),
+    [("restricted", "Sandbox: this folder ▾"), ("strict", "Sandbox: read-only ▾"), ("none", "No sandbox ▾")],
+)
+def test_the_sandbox_in_force_is_shown_and_none_is_a_warning(
+    pickers: ModePickers, mode: SandboxMode, label: str
+) -> None:
+    pickers.show_mode(SONNET, "on_write", mode)
+    assert pickers.sandbox_button.text() == label
+    assert checked(pickers.sandbox_button) == [label.removesuffix(" ▾")]
+    assert pickers.sandbox_button.property("variant") == ("warning" if mode == "none" else "")
+
+
+def test_another_sandbox_is_asked_for(pickers: ModePickers) -> None:
+    pickers.show_mode(SONNET, "on_write", "restricted")
+    asked = QSignalSpy(pickers.sandbox_chosen)
+    choices(pickers.sandbox_button)[2].trigger()
+    assert asked.at(0) == ["none"]
+    assert pickers.sandbox_button.text() == "Sandbox: this folder ▾", "until the session says so"
+
+
+def test_every_policy_and_every_sandbox_can_be_chosen(pickers: ModePickers) -> None:
+    assert [action.data() for action in choices(pickers.approval_button)] == list(get_args(ApprovalPolicy))
+    assert [action.data() for action in choices(pickers.sandbox_button)] == list(get_args(SandboxMode))
+
+
+def test_every_choice_says_what_it_comes_to(pickers: ModePickers) -> None:
+    for button in (pickers.approval_button, pickers.sandbox_button):
+        assert all(action.text().count("\t") == 1 and action.toolTip() for action in choices(button))
+    assert "refused" in choices(pickers.approval_button)[3].text()
+
+
+@pytest.mark.parametrize("is_told_first", [True, False])
+def test_a_sandbox_that_is_not_there_is_never_shown_as_if_it_were(pickers: ModePickers, is_told_first: bool) -> None:
+    def tell() -> None:
+        pickers.show_sandbox_availability(False, "Install <bubblewrap>.")
+
+    if is_told_first:
+        tell()
+    pickers.show_mode(SONNET, "on_write", "restricted")
+    if not is_told_first:
+        tell()
+    button = pickers.sandbox_button
+    assert button.text() == "Sandbox not available ▾"
+    assert "Install &lt;bubblewrap&gt;." in button.toolTip()
+    assert button.accessibleDescription() == "Install <bubblewrap>."
+    assert button.property("variant") == "warning"
+    pickers.show_mode(SONNET, "on_write", "none")
+    assert button.text() == "No sandbox ▾"
+    pickers.show_mode(SONNET, "on_write", "strict")
+    pickers.show_sandbox_availability(True, "")
+    assert (button.text(), button.property("variant")) == ("Sandbox: read-only ▾", "")

@@ -1,0 +1,424 @@
+"""The session that is shown meets the panels: what happens is drawn, what the user does is asked of the session."""
+
+from collections.abc import Generator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QSettings, Qt
+from PySide6.QtGui import QAction
+from PySide6.QtTest import QSignalSpy, QTest
+from PySide6.QtWidgets import QApplication, QComboBox, QDialog, QListWidget, QPushButton, QWidget
+from pytestqt.qtbot import QtBot
+
+from desktop_agent.app import Window, build
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import (
+    Allowed,
+    ChangeSelection,
+    Denied,
+    FileChange,
+    FileImage,
+    Job,
+    ModelRef,
+    Rule,
+    ToolCall,
+)
+from desktop_agent.core.transcript import RETRYING, Transcript
+from desktop_agent.ui.approvals.dialog import ApprovalDialog
+from desktop_agent.ui.chat.composer import Composer
+from desktop_agent.ui.chat.view import TranscriptView
+from desktop_agent.ui.files.panel import FileTree
+from desktop_agent.ui.jobs.panel import JobsPanel
+from desktop_agent.ui.review.panel import ReviewPanel
+from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.window.bridge import SessionBridge
+from desktop_agent.ui.window.main_window import MainWindow, Panels
+from desktop_agent.ui.window.mode_pickers import ModePickers
+from desktop_agent.ui.window.session_wiring import SessionPanels, SessionWiring
+from tests.ui.approvals.stage import NOW, WordRules, push
+from tests.ui.chat.stage import MODEL, question
+from tests.ui.review.stage import Session, Source, Tasks
+
+
+class Shown:
+    """A session without a model: the test says what happens, and hears what is asked."""
+
+    def __init__(self, left: Transcript | None = None, *, read_only: str = "") -> None:
+        """`left` is what an earlier process came to."""
+        self.asked: list[ops.Op] = []
+        self.bridge = SessionBridge(left or Transcript(), self.asked.append, read_only=read_only)
+        if left is None:
+            self.happen(
+                ev.SessionOpened(session_id="s", workspace="/srv", model=MODEL, approval="on_write", app_version="1")
+            )
+
+    def happen(self, *events: ev.Event) -> None:
+        for event in events:
+            self.bridge.deliver(event)
+
+    def start(self, text: str = "go") -> None:
+        """A turn begins."""
+        self.happen(ev.PromptSubmitted(prompt_id="p1", text=text, turn=1), ev.TurnStarted(turn=1, model=MODEL))
+
+    def ask(self) -> None:
+        """A command of the turn waits for the user."""
+        call = ToolCall(id="c1", name="run_terminal_cmd", arguments={"command": "git push"})
+        self.happen(
+            ev.ToolCallStarted(
+                turn=1,
+                call=call,
+                title="git push",
+                source="workspace",
+                capabilities=("exec_shell",),
+                is_read_only=False,
+            ),
+            ev.ApprovalRequested(turn=1, request=question()),
+        )
+
+    def end(self, reason: ev.TurnEndReason = "completed") -> None:
+        """The turn is over."""
+        self.happen(ev.TurnEnded(turn=1, reason=reason, requests=1, duration_s=0.1))
+
+
+@pytest.fixture
+def window(qtbot: QtBot) -> Generator[Window]:
+    window = build(["--demo"])
+    window.desk.wiring.opens_questions = True
+    window.main_window.show()
+    window.main_window.activateWindow()
+    qtbot.waitUntil(window.main_window.isActiveWindow)
+    yield window
+    window._spawner.cancel_all()  # pyright: ignore[reportPrivateUsage] - nothing runs the loop that would start it
+    window.main_window.let_close()
+    window.main_window.deleteLater()
+    window.deleteLater()
+
+
+@pytest.fixture
+def shown(window: Window) -> Shown:
+    shown = Shown()
+    window.desk.wiring.show(shown.bridge)
+    return shown
+
+
+def dialogs() -> list[ApprovalDialog]:
+    return [
+        widget for widget in QApplication.topLevelWidgets() if isinstance(widget, ApprovalDialog) and widget.isVisible()
+    ]
+
+
+def focused() -> QWidget:
+    """Who gets the keys."""
+    found = QApplication.focusWidget()
+    assert found is not None
+    return found
+
+
+def send(window: Window, text: str) -> None:
+    composer = window.desk.composer
+    composer.setFocus()
+    QTest.keyClicks(focused(), text)
+    QTest.keyClick(focused(), Qt.Key.Key_Return)
+
+
+def test_what_is_written_is_asked_of_the_session(window: Window, shown: Shown) -> None:
+    send(window, "Fix it")
+    (op,) = shown.asked
+    assert isinstance(op, ops.SubmitPrompt)
+    assert op.text == "Fix it"
+
+
+def test_who_asks_something_sees_the_end_again(window: Window, shown: Shown) -> None:
+    shown.start("Count the pages")
+    shown.happen(ev.TextDelta(turn=1, text="word\n\n" * 400))
+    shown.end()
+    view = window.desk.transcript
+    view.flush()
+    view.verticalScrollBar().setValue(0)
+    assert not view.is_following
+    send(window, "And the rest")
+    assert view.is_following
+
+
+def test_the_bar_and_the_actions_follow_the_session(window: Window, shown: Shown) -> None:
+    actions, bar = window.main_window.actions_, window.main_window.top_bar
+    assert not actions.stop.isEnabled()
+    shown.start("Count the pages")
+    assert actions.stop.isEnabled()
+    assert bar.title_label.text() == "Count the pages"
+    assert bar.demo_label.isVisible()
+    actions.stop.trigger()
+    assert isinstance(shown.asked[-1], ops.Interrupt)
+    shown.end("interrupted")
+    assert not actions.stop.isEnabled()
+    actions.undo_turn.trigger()
+    actions.redo_turn.trigger()
+    nothing = [ops.UndoChanges(selection=ChangeSelection()), ops.RedoSteps()]
+    assert shown.asked[-2:] == nothing, "the session says that there is nothing"
+
+
+def test_what_is_decided_in_the_review_is_asked_of_the_session(window: Window, shown: Shown) -> None:
+    image = FileImage(digest="d", size=2, mode=0o644)
+    change = FileChange(id="1.1", path="a.bin", kind="created", author="agent", before=None, after=image)
+    shown.start("Make it")
+    shown.happen(ev.ChangesRecorded(turn=1, call_id="c1", changes=(change,)))
+    actions = window.main_window.actions_
+    actions.undo_file.trigger()
+    assert shown.asked == []
+    shown.end()
+    undo = window.main_window.findChild(QPushButton, "undoTurnButton")
+    assert undo
+    undo.click()
+    assert shown.asked == [ops.UndoChanges(selection=ChangeSelection(turn=1))]
+    actions.undo_file.trigger()
+    assert shown.asked[-1] == ops.UndoChanges(selection=ChangeSelection(turn=1, path="a.bin"))
+    window.desk.wiring.show(Shown().bridge)  # else it waits for a diff that is not computed here
+
+
+def test_going_back_asks_how_first(window: Window, shown: Shown) -> None:
+    actions = window.main_window.actions_
+    assert not actions.rewind.isEnabled()
+    shown.start("Count the pages")
+    shown.end()
+    actions.rewind.trigger()
+    dialog = window.main_window.findChild(QDialog, "rewindDialog")
+    assert dialog
+    assert shown.asked == []
+    go = dialog.findChild(QPushButton, "rewindButton")
+    assert go
+    go.click()
+    assert shown.asked == [ops.RewindTo(turn=1, scope="conversation")]
+
+
+def test_a_picked_mode_is_asked_for_and_shown_when_it_holds(window: Window, shown: Shown) -> None:
+    pickers = window.main_window.findChildren(QAction)
+    always = next(action for action in pickers if action.iconText() == "Asks before every call")
+    always.trigger()
+    assert shown.asked == [ops.SetMode(approval="always")]
+    shown.happen(ev.ModeSet(model=ModelRef(provider="anthropic", model="m"), approval="always"))
+    assert always.isChecked()
+    assert not window.main_window.top_bar.demo_label.isVisible()
+
+
+def test_a_question_opens_its_dialog_and_an_answer_elsewhere_closes_it(window: Window, shown: Shown) -> None:
+    shown.start()
+    shown.ask()
+    assert len(dialogs()) == 1
+    assert window.main_window.top_bar.waiting_button.text() == "Waiting for you · 1"
+    shown.happen(ev.ApprovalResolved(turn=1, call_id="c1", decision=Denied()))
+    assert dialogs() == []
+    assert not window.main_window.top_bar.waiting_button.isVisible()
+
+
+def test_a_question_does_not_take_the_keys_of_somebody_who_writes(window: Window, shown: Shown) -> None:
+    shown.start()
+    window.desk.composer.setFocus()
+    QTest.keyClicks(focused(), "wait, also")
+    shown.ask()
+    assert dialogs() == []
+    QTest.mouseClick(window.main_window.top_bar.waiting_button, Qt.MouseButton.LeftButton)
+    assert len(dialogs()) == 1
+    dialogs()[0].close()
+
+
+def test_another_session_takes_the_place_and_the_first_is_heard_no_more(window: Window, shown: Shown) -> None:
+    shown.start("First")
+    shown.ask()
+    other = Shown()
+    window.desk.wiring.show(other.bridge)
+    assert dialogs() == [], "its question waits with it"
+    shown.happen(ev.SessionRenamed(title="Renamed"))
+    assert window.main_window.top_bar.title_label.text() == "New session"
+    send(window, "For the second")
+    assert shown.asked == []
+    assert len(other.asked) == 1
+    window.desk.wiring.show(shown.bridge)
+    assert window.main_window.top_bar.title_label.text() == "Renamed"
+    assert len(dialogs()) == 1, "its question is asked again"
+    dialogs()[0].close()
+
+
+def test_prompts_that_wait_come_back_when_the_turn_was_stopped(window: Window, shown: Shown) -> None:
+    shown.start()
+    shown.happen(ev.Queued(prompt_id="q1", text="then this"), ev.Queued(prompt_id="q2", text="and that"))
+    window.desk.composer.set_text("a draft")
+    shown.end("interrupted")
+    assert window.desk.composer.text() == "then this\n\nand that\n\na draft"
+    assert [op.prompt_id for op in shown.asked if isinstance(op, ops.Unqueue)] == ["q1", "q2"]
+
+
+def test_a_session_that_is_only_read_asks_nothing_and_is_asked_nothing(window: Window, shown: Shown) -> None:
+    read = Shown(read_only="It is open in another window.")
+    actions = window.desk.window.actions_
+    window.desk.composer.set_text("a draft")
+    window.desk.wiring.show(read.bridge)
+    read.start()
+    read.ask()
+    read.happen(ev.Queued(prompt_id="q1", text="then this"))
+    assert dialogs() == []
+    assert not actions.stop.isEnabled()
+    read.end("interrupted")
+    assert not actions.rewind.isEnabled()
+    assert window.desk.composer.text() == "a draft", "what waits there stays there"
+    assert read.asked == []
+    window.desk.wiring.show(shown.bridge)
+    shown.start()
+    assert actions.stop.isEnabled()
+
+
+def test_prompts_that_a_crash_left_waiting_stay_and_can_be_sent(window: Window) -> None:
+    left = Shown()
+    left.start()
+    left.happen(ev.Queued(prompt_id="q1", text="then this"))
+    reopened = Shown(left.bridge.transcript)
+    window.desk.wiring.show(reopened.bridge)
+    [send_now] = window.desk.composer.findChildren(QPushButton, "sendQueuedButton")
+    assert not send_now.isVisible(), "a turn runs"
+    reopened.end("interrupted")
+    assert window.desk.composer.text() == ""
+    assert reopened.asked == []
+    send_now.click()
+    assert reopened.asked == [ops.SendQueued(prompt_id="q1")]
+
+
+def test_the_wait_before_a_try_is_skipped_in_the_session_that_is_shown(
+    window: Window, shown: Shown, qtbot: QtBot
+) -> None:
+    def offer() -> QPushButton | None:
+        buttons = window.desk.transcript.findChildren(QPushButton, "tryNowButton")
+        return next((button for button in buttons if button.isVisible()), None)
+
+    shown.start()
+    shown.happen(ev.Notice(level="warning", code=RETRYING, title="Overloaded.", hint="Trying again in 60 s."))
+    shown.happen(ev.RetryWaitReported(turn=1, is_waiting=True))
+    qtbot.waitUntil(lambda: offer() is not None)
+    button = offer()
+    assert button is not None
+    button.click()
+    assert shown.asked == [ops.TryNow()]
+    shown.happen(ev.RetryWaitReported(turn=1, is_waiting=False))
+    qtbot.waitUntil(lambda: offer() is None)
+
+
+def test_a_prompt_the_session_refused_comes_back(window: Window, shown: Shown) -> None:
+    send(window, "my long question")
+    assert window.desk.composer.text() == ""
+    shown.happen(ev.PromptRejected(text="my long question"))
+    assert window.desk.composer.text() == "my long question"
+
+
+def test_a_key_finds_in_the_conversation_of_the_shown_session(window: Window, shown: Shown) -> None:
+    shown.start("Count the pages")
+    QTest.keyClick(focused(), Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier)
+    field = focused()
+    assert field.objectName() == "findField"
+    QTest.keyClick(field, Qt.Key.Key_Escape)
+    assert not field.isVisible()
+
+
+def test_a_picked_sandbox_is_asked_for_and_shown_when_it_holds(window: Window, shown: Shown) -> None:
+    window.desk.pickers.sandbox_chosen.emit("strict")
+    assert shown.asked == [ops.SetMode(sandbox="strict")]
+    shown.happen(ev.ModeSet(model=MODEL, approval="on_write", sandbox="strict"))
+    assert window.desk.pickers.sandbox_button.text() == "Sandbox: read-only ▾"
+
+
+def test_background_commands_are_shown_and_stopped_in_the_session_that_is_shown(window: Window, shown: Shown) -> None:
+    job = Job(id="job-1", command="npm run dev", cwd=Path("/srv"), pid=1, log=Path("/srv/l"), started_at=NOW)
+    button = window.main_window.top_bar.jobs_button
+    shown.happen(ev.JobsReported(jobs=(job, replace(job, id="job-2", state="exited", exit_code=0))))
+    assert button.text() == "1 job"
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton)
+    panel = window.main_window.findChild(JobsPanel, "jobsPanel")
+    assert panel is not None
+    assert panel.isVisible()
+    stop = panel.rows[0].findChild(QPushButton, "jobStopButton")
+    assert stop is not None
+    QTest.mouseClick(stop, Qt.MouseButton.LeftButton)
+    assert shown.asked == [ops.StopJob(job_id="job-1")]
+    window.desk.wiring.show(Shown().bridge)
+    assert panel.rows == []
+    assert not button.isVisible()
+
+
+def test_the_rules_of_the_shown_session_are_told_and_revoked_there(window: Window, shown: Shown) -> None:
+    rule = Rule(id="r-1", effect="allow", kind="command", pattern="ls", scope="session", created_at=NOW)
+    told = QSignalSpy(window.desk.wiring.rules_changed)
+    shown.happen(ev.RulesReported(rules=(rule,)))
+    shown.start()
+    assert [told.at(index) for index in range(told.count())] == [[(rule,)]], "only when they changed"
+    window.desk.wiring.revoke_rule("r-1")
+    assert shown.asked == [ops.RevokeRule(rule_id="r-1")]
+    window.desk.wiring.show(Shown().bridge)
+    assert told.at(told.count() - 1) == [()]
+
+
+def test_the_card_is_enough_unless_a_setting_opens_the_dialog(window: Window, shown: Shown) -> None:
+    window.desk.wiring.opens_questions = False
+    shown.start()
+    shown.ask()
+    assert dialogs() == [], "the card asks"
+    window.desk.transcript.approval_opened.emit("c1")
+    assert len(dialogs()) == 1
+    dialogs()[0].close()
+
+
+def test_a_question_that_a_rule_can_answer_offers_to_make_one(qtbot: QtBot, theme: Theme) -> None:
+    """The session's own past is what the rule is tried on."""
+    frame = MainWindow(theme, QSettings())
+    qtbot.addWidget(frame, before_close_func=MainWindow.let_close)
+    transcript, composer = TranscriptView(theme), Composer(theme)
+    review, jobs = ReviewPanel(theme, Source(Session()), Tasks().spawn), JobsPanel(theme, lambda: NOW)
+    files, pickers = FileTree(theme, Tasks().spawn), ModePickers(composer)
+    frame.furnish(Panels(QWidget(), files, transcript, composer, review, jobs))
+    panels = SessionPanels(frame.top_bar, transcript, composer, pickers, review, files, jobs)
+    wiring = SessionWiring(
+        frame,
+        theme,
+        frame.actions_,
+        panels,
+        Source(Session()),
+        Tasks().spawn,
+        lambda: NOW,
+        rule_maths=lambda _transcript: WordRules(),
+    )
+    frame.show()
+    shown = Shown()
+    wiring.show(shown.bridge)
+    shown.start()
+    earlier = ToolCall(id="c0", name="run_terminal_cmd", arguments={"command": "git push --force"})
+    begin = partial(ev.ToolCallStarted, turn=1, source="workspace", capabilities=("exec_shell",), is_read_only=False)
+    shown.happen(
+        begin(call=earlier, title="git push --force"),
+        ev.ApprovalRequested(turn=1, request=replace(push(), call_id="c0", command="git push --force")),
+        ev.ApprovalResolved(turn=1, call_id="c0", decision=Denied()),
+    )
+    wiring.opens_questions = True
+    shown.happen(
+        begin(call=ToolCall(id="c1", name="run_terminal_cmd", arguments={}), title="git push"),
+        ev.ApprovalRequested(turn=1, request=push()),
+    )
+    (dialog,) = frame.findChildren(ApprovalDialog)
+    scopes = dialog.findChild(QComboBox, "approvalScopePicker")
+    allowed = dialog.findChild(QListWidget, "ruleAskingList")
+    assert scopes is not None
+    assert allowed is not None
+    scopes.setCurrentIndex(2)
+    qtbot.waitUntil(lambda: [allowed.item(row).text() for row in range(allowed.count())] == ["git push --force"])
+    qtbot.waitUntil(lambda: dialog.can_allow)
+    dialog.allow()
+    (answer,) = shown.asked
+    assert isinstance(answer, ops.AnswerApproval)
+    assert isinstance(answer.decision, Allowed)
+    (rule,) = answer.decision.rules
+    assert (rule.pattern, rule.scope, rule.workspace, rule.created_at) == ("git push origin", "project", "/srv", NOW)
+
+
+def test_recover_on_a_card_asks_the_session_to_put_back_what_the_call_destroyed(window: Window, shown: Shown) -> None:
+    view = window.main_window.findChild(TranscriptView)
+    assert view is not None
+    view.recover_requested.emit("c1")
+    assert shown.asked == [ops.UndoChanges(selection=ChangeSelection(call_id="c1"), is_recovery=True)]

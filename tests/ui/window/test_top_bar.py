@@ -1,0 +1,151 @@
+"""The bar at the top says what is being worked on, and offers what can be done about it."""
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QAction
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLabel, QWidget
+from pytestqt.qtbot import QtBot
+
+from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.widgets.icons import Icons
+from desktop_agent.ui.window.actions import Actions
+from desktop_agent.ui.window.top_bar import TopBar
+
+
+@pytest.fixture
+def parent(qtbot: QtBot) -> QWidget:
+    """Kept by the test: a widget without a parent lives as long as its Python object."""
+    parent = QWidget()
+    qtbot.addWidget(parent)
+    return parent
+
+
+@pytest.fixture
+def actions(parent: QWidget) -> Actions:
+    return Actions(parent)
+
+
+@pytest.fixture
+def bar(qtbot: QtBot, theme: Theme, actions: Actions) -> TopBar:
+    bar = TopBar(theme, actions)
+    qtbot.addWidget(bar)
+    bar.resize(1400, bar.height())
+    bar.show()
+    return bar
+
+
+def test_without_a_folder_it_asks_for_one(bar: TopBar) -> None:
+    assert bar.workspace_button.text() == "Choose a folder ▾"
+
+
+@pytest.mark.parametrize(("folder", "name"), [("/home/ada/pagination", "pagination"), ("/", "/"), ("/a\nb", "a b")])
+def test_a_folder_is_shown_by_its_name_and_told_whole(bar: TopBar, folder: str, name: str) -> None:
+    bar.set_workspace(Path(folder))
+    assert bar.workspace_button.text() == f"{name} ▾"
+    assert folder.splitlines()[0] in bar.workspace_button.toolTip()
+    bar.set_workspace(None)
+    assert bar.workspace_button.text() == "Choose a folder ▾"
+
+
+def test_a_branch_is_shown_and_spoken_while_there_is_one(bar: TopBar) -> None:
+    bar.set_branch("fix/off-by-one")
+    assert bar.branch_label.isVisible()
+    assert "fix/off-by-one" in bar.branch_label.text()
+    assert bar.branch_label.accessibleName() == "Branch fix/off-by-one"
+    bar.set_branch("")
+    assert not bar.branch_label.isVisible()
+
+
+def test_the_title_is_shown_as_it_was_written(bar: TopBar) -> None:
+    bar.set_title("<b>Fix</b> & <img src='x'>", is_demo=False)
+    assert bar.title_label.text() == "<b>Fix</b> & <img src='x'>"
+    assert bar.title_label.textFormat() is Qt.TextFormat.PlainText
+    assert not bar.demo_label.isVisible()
+
+
+def test_a_session_without_a_title_is_a_new_one(bar: TopBar) -> None:
+    bar.set_title("", is_demo=False)
+    assert bar.title_label.text() == "New session"
+
+
+def test_the_demo_is_labelled_as_such(bar: TopBar) -> None:
+    bar.set_title("One of the tests fails", is_demo=True)
+    assert bar.demo_label.isVisible()
+    assert "scripted" in bar.demo_label.toolTip()
+
+
+def test_a_long_title_moves_nothing_out_of_the_bar(bar: TopBar) -> None:
+    bar.resize(720, bar.height())
+    bar.set_workspace(Path("/a/folder-with-quite-a-long-name"))
+    bar.set_waiting(3)
+    bar.set_title("word " * 500, is_demo=True)
+    assert bar.width() == 720
+    assert bar.menu_button.geometry().right() <= bar.rect().right()
+
+
+def test_what_waits_is_counted_and_one_click_away(qtbot: QtBot, bar: TopBar) -> None:
+    assert not bar.waiting_button.isVisible()
+    bar.set_waiting(2)
+    assert bar.waiting_button.isVisible()
+    assert bar.waiting_button.text() == "Waiting for you · 2"
+    with qtbot.waitSignal(bar.waiting_clicked):
+        QTest.mouseClick(bar.waiting_button, Qt.MouseButton.LeftButton)
+    bar.set_waiting(0)
+    assert not bar.waiting_button.isVisible()
+
+
+def test_ways_to_panels_out_of_sight_are_offered(qtbot: QtBot, bar: TopBar, actions: Actions) -> None:
+    bar.set_narrow(is_narrow=True)
+    bar.set_review_hidden(is_hidden=True)
+    with qtbot.waitSignal(actions.toggle_side.triggered):
+        QTest.mouseClick(bar.side_button, Qt.MouseButton.LeftButton)
+    with qtbot.waitSignal(actions.toggle_review.triggered):
+        QTest.mouseClick(bar.review_button, Qt.MouseButton.LeftButton)
+    bar.set_narrow(is_narrow=False)
+    bar.set_review_hidden(is_hidden=False)
+    assert not bar.side_button.isVisible()
+    assert not bar.review_button.isVisible()
+
+
+def offered(menu_actions: list[QAction]) -> list[QAction]:
+    return [action for action in menu_actions if not action.isSeparator()]
+
+
+def test_the_menus_offer_the_window_s_own_actions(bar: TopBar, actions: Actions) -> None:
+    assert offered(bar.workspace_button.menu().actions()) == [actions.open_folder, actions.new_session, actions.demo]
+    assert {actions.settings, actions.find, actions.quit} <= set(offered(bar.menu_button.menu().actions()))
+
+
+def test_what_has_only_a_sign_has_a_name(bar: TopBar, theme: Theme) -> None:
+    icons = Icons(theme)
+    icons.load()
+    bar.attach_icons(icons)
+    for button in (bar.menu_button, bar.side_button):
+        assert (button.text(), button.icon().isNull()) == ("", False)
+        assert button.accessibleName()
+        assert button.toolTip()
+
+
+def test_everything_in_it_is_as_high_as_the_bar_at_most(bar: TopBar) -> None:
+    bar.set_waiting(1)
+    bar.set_title("x", is_demo=True)
+    for widget in bar.findChildren(QWidget):
+        if widget.isVisible() and isinstance(widget.parentWidget(), TopBar) and not isinstance(widget, QLabel):
+            assert bar.rect().contains(widget.geometry()), widget
+
+
+def test_background_commands_are_counted_once_there_is_one(qtbot: QtBot, bar: TopBar, actions: Actions) -> None:
+    assert not bar.jobs_button.isVisible()
+    bar.set_jobs(running=2, total=3)
+    assert bar.jobs_button.isVisible()
+    assert bar.jobs_button.text() == "2 jobs"
+    assert bar.jobs_button.accessibleName() == "Background commands, 2 running"
+    with qtbot.waitSignal(actions.toggle_jobs.triggered):
+        QTest.mouseClick(bar.jobs_button, Qt.MouseButton.LeftButton)
+    bar.set_jobs(running=0, total=3)
+    assert bar.jobs_button.text() == "Jobs"
+    bar.set_jobs(running=0, total=0)
+    assert not bar.jobs_button.isVisible()
