@@ -7,9 +7,9 @@ from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from desktop_agent.app.startup.lazy_sources import LaterDiffs, LaterGit, LaterJudges
 from desktop_agent.ui.chat.cards.source import CardLoader
-from desktop_agent.ui.chat.composer import Composer
-from desktop_agent.ui.chat.find_bar import FindBar
-from desktop_agent.ui.chat.view import TranscriptView
+from desktop_agent.ui.chat.composer.composer import Composer
+from desktop_agent.ui.chat.search.find_bar import FindBar
+from desktop_agent.ui.chat.transcript.view import TranscriptView
 from desktop_agent.ui.files.panel import FileTree
 from desktop_agent.ui.jobs.panel import JobsPanel
 from desktop_agent.ui.review.panel import ReviewPanel

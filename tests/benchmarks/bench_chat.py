@@ -22,7 +22,7 @@ from pytestqt.qtbot import QtBot
 from desktop_agent.core.protocol.events import TextDelta, ToolCallStarted, ToolOutputDelta
 from desktop_agent.core.protocol.model import ToolCall
 from desktop_agent.core.transcript import Entry, PromptEntry, TextEntry, Transcript
-from desktop_agent.ui.chat.view import TranscriptView
+from desktop_agent.ui.chat.transcript.view import TranscriptView
 from desktop_agent.ui.theme import Theme
 
 WIDTH, HEIGHT = 900, 800

@@ -28,7 +28,7 @@ from desktop_agent.core.providers.scripted import Call, Say
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.chat.entries.approval import ApprovalCard
 from desktop_agent.ui.chat.entries.card_command import CardCommand
-from desktop_agent.ui.chat.view import TranscriptView
+from desktop_agent.ui.chat.transcript.view import TranscriptView
 from desktop_agent.ui.runtime import eventloop
 from desktop_agent.ui.theme import Theme
 from tests.harness import Ground, Open

@@ -30,7 +30,7 @@ from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.pages import read_last_page
 from desktop_agent.core.store.journal.records import Breather
 from desktop_agent.core.store.journal.snapshot import SNAPSHOT_NAME
-from desktop_agent.ui.chat.view import TranscriptView
+from desktop_agent.ui.chat.transcript.view import TranscriptView
 from tests.benchmarks.bench_diff_stalls import FRAME_MS, Heart
 from tests.benchmarks.big_sessions import LARGER, SMALLER, write_session
 from tests.e2e.driver import Driver, drive

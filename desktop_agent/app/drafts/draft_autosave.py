@@ -12,8 +12,8 @@ from PySide6.QtCore import QObject, QTimer
 
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.store.drafts import DraftKey, Drafts, Unsent
-from desktop_agent.ui.chat.composer import Composer
-from desktop_agent.ui.chat.view import TranscriptView
+from desktop_agent.ui.chat.composer.composer import Composer
+from desktop_agent.ui.chat.transcript.view import TranscriptView
 from desktop_agent.ui.runtime.eventloop import TaskSpawner
 
 _PAUSE_MS = 500

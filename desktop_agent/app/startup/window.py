@@ -253,7 +253,7 @@ def _load_core(
     codecs.lookup("utf-16-le")  # text is measured in it; looked up while others import, it waits for them
     parser()  # the session that is shown first has text
     for module in ("factory", "entry_wiring", "pointer", "selection"):  # and what shows it takes 50 ms to import
-        import_module(f"desktop_agent.ui.chat.{module}")
+        import_module(f"desktop_agent.ui.chat.transcript.{module}")
     keys = SystemKeyStore(tell=tell, over=lambda: tell(""))
     providers = ProviderCatalog(
         environ, keys, is_paced=True, allows_readable_proxy=lambda: live.current.model.allow_readable_proxy

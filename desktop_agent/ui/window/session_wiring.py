@@ -7,8 +7,8 @@ from PySide6.QtCore import QObject, QTimer, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QApplication, QWidget
 
-from desktop_agent.ui.chat.composer import Composer
-from desktop_agent.ui.chat.view import TranscriptView
+from desktop_agent.ui.chat.composer.composer import Composer
+from desktop_agent.ui.chat.transcript.view import TranscriptView
 from desktop_agent.ui.files.panel import FileTree
 from desktop_agent.ui.jobs.panel import JobsPanel
 from desktop_agent.ui.review.panel import ReviewPanel

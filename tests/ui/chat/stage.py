@@ -25,8 +25,8 @@ from desktop_agent.core.protocol.model import (
 from desktop_agent.core.transcript import Entry, PromptEntry, TextEntry, ToolEntry, Transcript
 from desktop_agent.ui.chat.cards.source import CardLoader
 from desktop_agent.ui.chat.entries.base import EntryWidget
-from desktop_agent.ui.chat.row import Row
-from desktop_agent.ui.chat.view import TranscriptView
+from desktop_agent.ui.chat.transcript.row import Row
+from desktop_agent.ui.chat.transcript.view import TranscriptView
 from desktop_agent.ui.theme import Theme
 
 NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)

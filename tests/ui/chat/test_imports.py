@@ -24,7 +24,8 @@ def test_the_empty_transcript_and_composer_import_nothing_heavy() -> None:
     script = (
         "import sys; from PySide6.QtWidgets import QApplication; app = QApplication([]);"
         "from desktop_agent.ui.theme import Theme; theme = Theme(app);"
-        "from desktop_agent.ui.chat.composer import Composer; from desktop_agent.ui.chat.view import TranscriptView;"
+        "from desktop_agent.ui.chat.composer.composer import Composer;"
+        "from desktop_agent.ui.chat.transcript.view import TranscriptView;"
         "widgets = [TranscriptView(theme), Composer(theme)];"
         "[widget.show() for widget in widgets]; app.processEvents();"
         f"print([name for name in {HEAVY!r} if name in sys.modules])"

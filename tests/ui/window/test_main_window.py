@@ -8,7 +8,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QPlainTextEdit, QWidget
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.ui.chat.composer import Composer
+from desktop_agent.ui.chat.composer.composer import Composer
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.window.main_window import NARROW_BELOW, MainWindow, Panels
 

@@ -28,8 +28,8 @@ from desktop_agent.core.protocol.model import (
 )
 from desktop_agent.core.transcript import RETRYING, Transcript
 from desktop_agent.ui.approvals.dialog import ApprovalDialog
-from desktop_agent.ui.chat.composer import Composer
-from desktop_agent.ui.chat.view import TranscriptView
+from desktop_agent.ui.chat.composer.composer import Composer
+from desktop_agent.ui.chat.transcript.view import TranscriptView
 from desktop_agent.ui.files.panel import FileTree
 from desktop_agent.ui.jobs.panel import JobsPanel
 from desktop_agent.ui.review.panel import ReviewPanel

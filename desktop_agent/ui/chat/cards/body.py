@@ -13,9 +13,9 @@ from desktop_agent.ui.theme import Space
 if TYPE_CHECKING:
     from desktop_agent.ui.chat.cards.source import CardLoader
     from desktop_agent.ui.chat.lexers import Lexers
-    from desktop_agent.ui.chat.row import Row
     from desktop_agent.ui.chat.text.column import Column
     from desktop_agent.ui.chat.text.styles import TextStyles
+    from desktop_agent.ui.chat.transcript.row import Row
 
 
 class Bar(NamedTuple):

@@ -17,8 +17,8 @@ from desktop_agent.ui.chat.cards.content import Content, ContentWriter
 from desktop_agent.ui.chat.cards.excerpt import DiffLine, Excerpt, Tone, excerpt_of
 from desktop_agent.ui.chat.cards.syntax import language_of, line_colours
 from desktop_agent.ui.chat.markdown.inline import utf16_length
-from desktop_agent.ui.chat.row import Row
 from desktop_agent.ui.chat.text.marks import LINK, MUTED, Mark, Tint
+from desktop_agent.ui.chat.transcript.row import Row
 from desktop_agent.ui.theme import Space
 
 if TYPE_CHECKING:

@@ -8,8 +8,8 @@ from desktop_agent.ui.chat import words
 from desktop_agent.ui.chat.cards.body import Bar, ToolBody, entry_of
 from desktop_agent.ui.chat.cards.content import Content, ContentWriter
 from desktop_agent.ui.chat.cards.found import Found, count_found, found_in
-from desktop_agent.ui.chat.row import Row
 from desktop_agent.ui.chat.text.marks import LINK, MUTED, Mark, Tint
+from desktop_agent.ui.chat.transcript.row import Row
 
 SHOWN_ROWS = 8
 _WORTH_HIDING = 3

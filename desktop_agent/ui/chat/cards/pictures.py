@@ -14,7 +14,7 @@ from desktop_agent.ui.chat.cards.content import Content
 from desktop_agent.ui.chat.cards.picture_button import MAX_HEIGHT, MAX_WIDTH, PictureButton
 from desktop_agent.ui.chat.cards.picture_reader import Picture, read_picture
 from desktop_agent.ui.chat.flow import flow
-from desktop_agent.ui.chat.row import Row
+from desktop_agent.ui.chat.transcript.row import Row
 
 if TYPE_CHECKING:
     from desktop_agent.ui.chat.cards.source import CardLoader, CardSource

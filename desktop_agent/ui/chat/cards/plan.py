@@ -10,8 +10,8 @@ from desktop_agent.core.transcript import ToolEntry, todos_of
 from desktop_agent.ui.chat.cards.body import ToolBody, entry_of
 from desktop_agent.ui.chat.cards.content import Content, ContentWriter, one_line
 from desktop_agent.ui.chat.markdown.inline import LINE_BREAK, utf16_length
-from desktop_agent.ui.chat.row import Row
 from desktop_agent.ui.chat.text.marks import MUTED, Tint
+from desktop_agent.ui.chat.transcript.row import Row
 from desktop_agent.ui.theme import Space
 
 if TYPE_CHECKING:

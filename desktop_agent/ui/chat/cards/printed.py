@@ -6,7 +6,7 @@ from desktop_agent.ui.chat import words
 from desktop_agent.ui.chat.cards.body import Bar, ToolBody, entry_of
 from desktop_agent.ui.chat.cards.content import Content
 from desktop_agent.ui.chat.output import Excerpt, first_lines, readable
-from desktop_agent.ui.chat.row import Row
+from desktop_agent.ui.chat.transcript.row import Row
 
 SHOWN_LINES = 12
 

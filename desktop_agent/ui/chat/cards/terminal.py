@@ -8,8 +8,8 @@ from desktop_agent.ui.chat import words
 from desktop_agent.ui.chat.cards.body import Bar, ToolBody, entry_of
 from desktop_agent.ui.chat.cards.content import Content, ContentWriter
 from desktop_agent.ui.chat.output import readable
-from desktop_agent.ui.chat.row import Row
 from desktop_agent.ui.chat.text.marks import Mark
+from desktop_agent.ui.chat.transcript.row import Row
 from desktop_agent.ui.terminal.tail import Tail
 
 SHOWN_LINES = 12

@@ -9,8 +9,8 @@ from desktop_agent.ui.chat import words
 from desktop_agent.ui.chat.cards.body import Bar, ToolBody, entry_of
 from desktop_agent.ui.chat.cards.content import Content, ContentWriter, one_line
 from desktop_agent.ui.chat.markdown.inline import is_web_address
-from desktop_agent.ui.chat.row import Row
 from desktop_agent.ui.chat.text.marks import Tint
+from desktop_agent.ui.chat.transcript.row import Row
 
 SHOWN = 5
 _MOST = 100

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from desktop_agent.ui.chat.lexers import Lexers
-    from desktop_agent.ui.chat.row import Row
     from desktop_agent.ui.chat.slices import Slice
     from desktop_agent.ui.chat.text.column import Match
+    from desktop_agent.ui.chat.transcript.row import Row
 
 
 class EntryWidget(QWidget):

@@ -7,10 +7,10 @@ from PySide6.QtWidgets import QWidget
 from desktop_agent.core.transcript import CommandEntry
 from desktop_agent.ui.chat.entries.text import READ_S, SPOKEN_CHARS, MarkdownWidget, read_on
 from desktop_agent.ui.chat.markdown.inline import RichText
-from desktop_agent.ui.chat.row import Row
 from desktop_agent.ui.chat.slices import Slice
 from desktop_agent.ui.chat.text.passage import TextPassage
 from desktop_agent.ui.chat.text.styles import CODE_LINE, TextStyles
+from desktop_agent.ui.chat.transcript.row import Row
 from desktop_agent.ui.theme import Space
 
 _INDENT = 14

@@ -11,9 +11,9 @@ from desktop_agent.ui.chat.entries.base import EntryWidget
 from desktop_agent.ui.chat.entries.fold import FOLDED, UNFOLDED, FoldLine
 from desktop_agent.ui.chat.flow import flow
 from desktop_agent.ui.chat.markdown.stream import MarkdownStream
-from desktop_agent.ui.chat.row import Row
 from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.chat.text.styles import TextStyles
+from desktop_agent.ui.chat.transcript.row import Row
 from desktop_agent.ui.theme import Height, Space
 
 _INDENT = 18

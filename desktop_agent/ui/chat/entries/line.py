@@ -13,9 +13,9 @@ from desktop_agent.core.transcript import (
 from desktop_agent.ui.chat import words
 from desktop_agent.ui.chat.entries.base import EntryWidget
 from desktop_agent.ui.chat.markdown.inline import RichText
-from desktop_agent.ui.chat.row import Row
 from desktop_agent.ui.chat.text.passage import TextPassage
 from desktop_agent.ui.chat.text.styles import CODE_LINE, TextStyles
+from desktop_agent.ui.chat.transcript.row import Row
 from desktop_agent.ui.theme import Space
 
 _INDENT = 20

@@ -11,9 +11,9 @@ from desktop_agent.ui.chat.markdown.inline import is_web_address
 
 if TYPE_CHECKING:
     from desktop_agent.ui.chat.markdown.inline import Span
-    from desktop_agent.ui.chat.row import Row
     from desktop_agent.ui.chat.text.column import Column
     from desktop_agent.ui.chat.text.styles import TextStyles
+    from desktop_agent.ui.chat.transcript.row import Row
 
 
 class LinkedEntry(EntryWidget):

@@ -13,9 +13,9 @@ from desktop_agent.ui.chat.entries.base import EntryWidget
 from desktop_agent.ui.chat.entries.paragraph import Paragraph
 from desktop_agent.ui.chat.flow import flow
 from desktop_agent.ui.chat.markdown.blocks import plain_blocks
-from desktop_agent.ui.chat.row import Row
 from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.chat.text.styles import TextStyles
+from desktop_agent.ui.chat.transcript.row import Row
 from desktop_agent.ui.theme import Radius, Space
 
 if TYPE_CHECKING:

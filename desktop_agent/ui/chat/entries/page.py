@@ -5,8 +5,8 @@ from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.ui.chat.entries.base import EntryWidget
-from desktop_agent.ui.chat.row import Row
 from desktop_agent.ui.chat.text.styles import TextStyles
+from desktop_agent.ui.chat.transcript.row import Row
 from desktop_agent.ui.theme import Space
 
 _STEP = 360

@@ -8,9 +8,9 @@ from desktop_agent.core.transcript import PromptEntry
 from desktop_agent.ui.chat.entries.base import EntryWidget
 from desktop_agent.ui.chat.entries.prompt_editor import PromptEditor
 from desktop_agent.ui.chat.markdown.blocks import plain_blocks
-from desktop_agent.ui.chat.row import Row
 from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.chat.text.styles import TextStyles
+from desktop_agent.ui.chat.transcript.row import Row
 from desktop_agent.ui.theme import Space
 
 PADDING_X = 14

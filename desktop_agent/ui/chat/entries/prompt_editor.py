@@ -4,7 +4,7 @@ from PySide6.QtCore import QRect, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QLabel, QPushButton, QWidget
 
-from desktop_agent.ui.chat.message_edit import MessageEdit
+from desktop_agent.ui.chat.composer.message_edit import MessageEdit
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.picker import Picker
 

@@ -8,10 +8,10 @@ from desktop_agent.core.transcript import CommandEntry, TextEntry
 from desktop_agent.ui.chat.entries.linked import LinkedEntry
 from desktop_agent.ui.chat.markdown.blocks import bounded
 from desktop_agent.ui.chat.markdown.stream import MarkdownStream
-from desktop_agent.ui.chat.row import Row
 from desktop_agent.ui.chat.slices import Slice
 from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.chat.text.styles import CODE_HEADER, TextStyles
+from desktop_agent.ui.chat.transcript.row import Row
 from desktop_agent.ui.theme import Space
 
 SPOKEN_CHARS = 4_000

@@ -6,8 +6,8 @@ from PySide6.QtWidgets import QWidget
 
 from desktop_agent.ui.chat.entries.fold import FOLDED, UNFOLDED, FoldLine
 from desktop_agent.ui.chat.entries.text import MarkdownWidget
-from desktop_agent.ui.chat.row import Row
 from desktop_agent.ui.chat.text.styles import TextStyles
+from desktop_agent.ui.chat.transcript.row import Row
 from desktop_agent.ui.theme import Height, Space
 
 _TEXT_INDENT = 18

@@ -19,10 +19,10 @@ from desktop_agent.ui.chat.entries.approval import ApprovalCard
 from desktop_agent.ui.chat.entries.linked import LinkedEntry
 from desktop_agent.ui.chat.entries.tool_line import ToolLine
 from desktop_agent.ui.chat.markdown.inline import RichText, is_web_address
-from desktop_agent.ui.chat.row import Row
 from desktop_agent.ui.chat.text.column import Column, Match
 from desktop_agent.ui.chat.text.passage import TextPassage
 from desktop_agent.ui.chat.text.styles import CODE_LINE, TextStyles
+from desktop_agent.ui.chat.transcript.row import Row
 from desktop_agent.ui.theme import Radius, Space
 from desktop_agent.ui.wording.tooltips import plain_tooltip
 

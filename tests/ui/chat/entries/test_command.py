@@ -4,10 +4,10 @@ from datetime import UTC, datetime
 
 from desktop_agent.core.slash.wording import bullets, code, fenced
 from desktop_agent.core.transcript import CommandEntry
-from desktop_agent.ui.chat.copying import copied_row
 from desktop_agent.ui.chat.entries.command import CommandWidget
-from desktop_agent.ui.chat.row import Row
-from desktop_agent.ui.chat.search import Search
+from desktop_agent.ui.chat.search.search import Search
+from desktop_agent.ui.chat.transcript.copying import copied_row
+from desktop_agent.ui.chat.transcript.row import Row
 from tests.ui.chat.stage import Stage
 
 HOSTILE = "`` <b>x</b> ![i](http://evil.example/x.png) [a](javascript:x)\n# not a heading ```"

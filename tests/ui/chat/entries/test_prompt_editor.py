@@ -5,8 +5,8 @@ from PySide6.QtTest import QSignalSpy, QTest
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.core.transcript import ForkEntry, PromptEntry
+from desktop_agent.ui.chat.composer.message_edit import MessageEdit
 from desktop_agent.ui.chat.entries.prompt import EDIT
-from desktop_agent.ui.chat.message_edit import MessageEdit
 from desktop_agent.ui.widgets.picker import Picker
 from tests.ui.chat.stage import NOW, Stage, answer
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import TextBlock, ToolCall, ToolResult
 from desktop_agent.core.transcript import RETRYING, Transcript
-from desktop_agent.ui.chat.rows import Rows
+from desktop_agent.ui.chat.transcript.rows import Rows
 from tests.ui.chat.stage import MODEL, NOW
 
 

@@ -1,6 +1,6 @@
 """Going back to earlier prompts loses nothing."""
 
-from desktop_agent.ui.chat.prompt_history import PromptHistory
+from desktop_agent.ui.chat.composer.prompt_history import PromptHistory
 
 
 def test_the_draft_waits_behind_the_newest() -> None:

@@ -19,7 +19,7 @@ from desktop_agent.ui.chat.text.column import Match
 from desktop_agent.ui.chat.text.copied import shown_text
 
 if TYPE_CHECKING:
-    from desktop_agent.ui.chat.row import Row
+    from desktop_agent.ui.chat.transcript.row import Row
 
 TITLE = -1
 """The block of a match that is in an entry but not in its text: in the title of a tool call, say."""

@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, cast
 
 from desktop_agent.ui.chat.heights import Heights
-from desktop_agent.ui.chat.row import Row
+from desktop_agent.ui.chat.transcript.row import Row
 from desktop_agent.ui.theme import Space
 
 if TYPE_CHECKING:

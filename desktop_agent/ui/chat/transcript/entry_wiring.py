@@ -11,7 +11,7 @@ from desktop_agent.ui.chat.entries.tool import ToolWidget
 
 if TYPE_CHECKING:
     from desktop_agent.ui.chat.entries.base import EntryWidget
-    from desktop_agent.ui.chat.view import TranscriptView
+    from desktop_agent.ui.chat.transcript.view import TranscriptView
 
 
 def connect_entry(widget: "EntryWidget", view: "TranscriptView") -> None:

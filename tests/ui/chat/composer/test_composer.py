@@ -8,8 +8,8 @@ from PySide6.QtWidgets import QLabel, QPlainTextEdit, QPushButton, QVBoxLayout, 
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.protocol.model import ContextUse, ModelRef
-from desktop_agent.ui.chat.composer import Composer
-from desktop_agent.ui.chat.queue_card import QueueCard
+from desktop_agent.ui.chat.composer.composer import Composer
+from desktop_agent.ui.chat.composer.queue_card import QueueCard
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.context_meter import ContextMeter
 from desktop_agent.ui.window.mode_pickers import ModePickers

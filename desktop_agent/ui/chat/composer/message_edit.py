@@ -7,7 +7,7 @@ from PySide6.QtCore import QEvent, QMimeData, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QKeySequence, QTextCursor, QTextOption
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QWidget
 
-from desktop_agent.ui.chat.prompt_history import PromptHistory
+from desktop_agent.ui.chat.composer.prompt_history import PromptHistory
 
 MIN_LINES = 2
 MAX_LINES = 10

@@ -7,12 +7,12 @@ from PySide6.QtGui import QAction, QGuiApplication, QMouseEvent
 from PySide6.QtWidgets import QApplication, QMenu
 
 from desktop_agent.ui.chat.markdown.inline import is_web_address
-from desktop_agent.ui.chat.selection import START, Spot
 from desktop_agent.ui.chat.text.copied import END
+from desktop_agent.ui.chat.transcript.selection import START, Spot
 
 if TYPE_CHECKING:
-    from desktop_agent.ui.chat.row import Row
-    from desktop_agent.ui.chat.view import TranscriptView
+    from desktop_agent.ui.chat.transcript.row import Row
+    from desktop_agent.ui.chat.transcript.view import TranscriptView
 
 _SCROLL_MS = 30
 _SCROLL_SHARE = 4
@@ -139,7 +139,7 @@ class Pointer(QObject):
             copy.setData(link)
         spot = self.spot_at(at)
         if spot is not None:
-            from desktop_agent.ui.chat.copying import copied_row
+            from desktop_agent.ui.chat.transcript.copying import copied_row
 
             copy = menu.addAction(self.tr("Copy message"), self._on_copy_text)
             copy.setData(copied_row(spot.row))

@@ -10,7 +10,7 @@ from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelInde
 from PySide6.QtGui import QFontMetrics, QKeyEvent, QPainter
 from PySide6.QtWidgets import QFrame, QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
-from desktop_agent.ui.chat.command_list import Offer
+from desktop_agent.ui.chat.composer.command_list import Offer
 from desktop_agent.ui.theme import Height, Radius, Space, Theme, TypeSize
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from desktop_agent.ui.chat.markdown.inline import LINE_BREAK, utf16_length, utf1
 from desktop_agent.ui.chat.text.copied import END, Place
 
 if TYPE_CHECKING:
-    from desktop_agent.ui.chat.row import Row
+    from desktop_agent.ui.chat.transcript.row import Row
 
 Unit = Literal["letter", "word", "line"]
 START = Place(0, 0)

@@ -18,11 +18,11 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QApplication, QMenu, QWidget
 
 from desktop_agent.ui.chat.activity import ActivityLine
-from desktop_agent.ui.chat.empty import EmptyState
-from desktop_agent.ui.chat.finder import Finder
-from desktop_agent.ui.chat.jump_button import JumpButton
-from desktop_agent.ui.chat.keyboard_order import KeyboardOrder
-from desktop_agent.ui.chat.row_area import RowArea
+from desktop_agent.ui.chat.search.finder import Finder
+from desktop_agent.ui.chat.transcript.empty import EmptyState
+from desktop_agent.ui.chat.transcript.jump_button import JumpButton
+from desktop_agent.ui.chat.transcript.keyboard_order import KeyboardOrder
+from desktop_agent.ui.chat.transcript.row_area import RowArea
 from desktop_agent.ui.theme import Theme
 
 if TYPE_CHECKING:
@@ -31,9 +31,9 @@ if TYPE_CHECKING:
     from desktop_agent.core.transcript import Patch, Transcript
     from desktop_agent.ui.chat.cards.source import CardLoader
     from desktop_agent.ui.chat.entries.base import EntryWidget
-    from desktop_agent.ui.chat.pointer import Pointer
-    from desktop_agent.ui.chat.row import Row
-    from desktop_agent.ui.chat.selection import Selection
+    from desktop_agent.ui.chat.transcript.pointer import Pointer
+    from desktop_agent.ui.chat.transcript.row import Row
+    from desktop_agent.ui.chat.transcript.selection import Selection
 
 
 _NEAR = 2
@@ -267,20 +267,20 @@ class TranscriptView(RowArea):
     @cached_property
     def selection(self) -> "Selection":
         """What is selected."""
-        from desktop_agent.ui.chat.selection import Selection
+        from desktop_agent.ui.chat.transcript.selection import Selection
 
         return Selection()
 
     @cached_property
     def _pointer(self) -> "Pointer":
-        from desktop_agent.ui.chat.pointer import Pointer
+        from desktop_agent.ui.chat.transcript.pointer import Pointer
 
         return Pointer(self)
 
     def select_all(self) -> None:
         """Select the whole conversation."""
-        from desktop_agent.ui.chat.selection import START, Spot
         from desktop_agent.ui.chat.text.copied import END
+        from desktop_agent.ui.chat.transcript.selection import START, Spot
 
         if len(self.rows):
             self.selection.select(Spot(self.rows[0], START), Spot(self.rows[len(self.rows) - 1], END))
@@ -293,7 +293,7 @@ class TranscriptView(RowArea):
 
     def selected_text(self) -> str:
         """Return what copying gives: text as shown within a paragraph, markdown source beyond."""
-        from desktop_agent.ui.chat.copying import copied_selection
+        from desktop_agent.ui.chat.transcript.copying import copied_selection
 
         return copied_selection(self.selection, self.rows, self._widget_of)
 
@@ -353,8 +353,8 @@ class TranscriptView(RowArea):
     # -- rows --
 
     def make_widget(self, row: "Row") -> "EntryWidget":
-        from desktop_agent.ui.chat.entry_wiring import connect_entry
-        from desktop_agent.ui.chat.factory import make_widget
+        from desktop_agent.ui.chat.transcript.entry_wiring import connect_entry
+        from desktop_agent.ui.chat.transcript.factory import make_widget
 
         widget = make_widget(row, self.styles, self.viewport(), self._now, self._loader)
         widget.resized.connect(self._on_row_resized)

@@ -3,7 +3,7 @@
 import pytest
 
 from desktop_agent.ui.chat.markdown.inline import LINE_BREAK, utf16_slice
-from desktop_agent.ui.chat.selection import Unit, unit_around
+from desktop_agent.ui.chat.transcript.selection import Unit, unit_around
 
 
 @pytest.mark.parametrize(

@@ -8,9 +8,9 @@ from PySide6.QtCore import QElapsedTimer, QObject, QTimer, Signal
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from desktop_agent.ui.chat.row import Row
-    from desktop_agent.ui.chat.row_area import RowArea
-    from desktop_agent.ui.chat.search import Search
+    from desktop_agent.ui.chat.search.search import Search
+    from desktop_agent.ui.chat.transcript.row import Row
+    from desktop_agent.ui.chat.transcript.row_area import RowArea
 
 _SLICE_MS = 6
 
@@ -58,7 +58,7 @@ class Finder(QObject):
             self._decorate_all()
             self.found.emit(0, 0)
             return
-        from desktop_agent.ui.chat.search import Search
+        from desktop_agent.ui.chat.search.search import Search
 
         self._search = Search(text)
         self._steps = self._search.read([self._area.rows[index] for index in range(len(self._area.rows))])
@@ -186,7 +186,7 @@ class Finder(QObject):
         self.resume()
 
     def _show(self, row: "Row", match: object) -> None:
-        from desktop_agent.ui.chat.search import TITLE
+        from desktop_agent.ui.chat.search.search import TITLE
         from desktop_agent.ui.chat.text.column import Match
 
         assert isinstance(match, Match)

@@ -4,16 +4,16 @@ from typing import TYPE_CHECKING
 
 from desktop_agent.ui.chat import words
 from desktop_agent.ui.chat.cards.families import family_of
-from desktop_agent.ui.chat.selection import START
 from desktop_agent.ui.chat.text.copied import END
+from desktop_agent.ui.chat.transcript.selection import START
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from desktop_agent.ui.chat.entries.base import EntryWidget
-    from desktop_agent.ui.chat.row import Row
-    from desktop_agent.ui.chat.rows import Rows
-    from desktop_agent.ui.chat.selection import Selection
+    from desktop_agent.ui.chat.transcript.row import Row
+    from desktop_agent.ui.chat.transcript.rows import Rows
+    from desktop_agent.ui.chat.transcript.selection import Selection
 
 
 def copied_row(row: "Row") -> str:

@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from desktop_agent.ui.chat.cards.source import CardLoader
     from desktop_agent.ui.chat.entries.base import EntryWidget
-    from desktop_agent.ui.chat.row import Row
     from desktop_agent.ui.chat.text.styles import TextStyles
+    from desktop_agent.ui.chat.transcript.row import Row
 
 
 def make_widget(

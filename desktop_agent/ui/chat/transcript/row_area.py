@@ -10,13 +10,13 @@ from PySide6.QtCore import QRect, Qt, QTimer
 from PySide6.QtGui import QHideEvent, QPalette, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 
-from desktop_agent.ui.chat.code_colours import CodeColours
-from desktop_agent.ui.chat.live_rows import LiveRows
-from desktop_agent.ui.chat.quiet_scroll_bar import QuietScrollBar
-from desktop_agent.ui.chat.reading_place import ReadingPlace
-from desktop_agent.ui.chat.rows import Rows
 from desktop_agent.ui.chat.slices import Slice
 from desktop_agent.ui.chat.text.styles import TextStyles
+from desktop_agent.ui.chat.transcript.code_colours import CodeColours
+from desktop_agent.ui.chat.transcript.live_rows import LiveRows
+from desktop_agent.ui.chat.transcript.quiet_scroll_bar import QuietScrollBar
+from desktop_agent.ui.chat.transcript.reading_place import ReadingPlace
+from desktop_agent.ui.chat.transcript.rows import Rows
 from desktop_agent.ui.runtime.throttle import Throttle
 from desktop_agent.ui.theme import Space, Theme
 
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from desktop_agent.ui.chat.entries.base import EntryWidget
-    from desktop_agent.ui.chat.reading_place import PagePlace
-    from desktop_agent.ui.chat.row import Row
+    from desktop_agent.ui.chat.transcript.reading_place import PagePlace
+    from desktop_agent.ui.chat.transcript.row import Row
 
 MAX_WIDTH = 840
 """Of a row. Wider lines are hard to read."""

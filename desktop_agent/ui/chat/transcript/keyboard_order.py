@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QWidget
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from desktop_agent.ui.chat.row import Row
+    from desktop_agent.ui.chat.transcript.row import Row
 
 
 class KeyboardOrder:

@@ -7,10 +7,10 @@ from PySide6.QtCore import QEvent, QMimeData, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QMouseEvent, QMoveEvent, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QLabel, QPushButton, QSizePolicy, QWidget
 
+from desktop_agent.ui.chat.composer.message_edit import MessageEdit
+from desktop_agent.ui.chat.composer.prompt_history import PromptHistory
+from desktop_agent.ui.chat.composer.queue_card import QueueCard
 from desktop_agent.ui.chat.flow import flow
-from desktop_agent.ui.chat.message_edit import MessageEdit
-from desktop_agent.ui.chat.prompt_history import PromptHistory
-from desktop_agent.ui.chat.queue_card import QueueCard
 from desktop_agent.ui.theme import Radius, Space, Theme
 from desktop_agent.ui.widgets.context_meter import ContextMeter
 from desktop_agent.ui.widgets.picker_button import PickerButton
@@ -18,7 +18,7 @@ from desktop_agent.ui.widgets.picker_button import PickerButton
 if TYPE_CHECKING:
     from desktop_agent.core.protocol.model import ContextUse
     from desktop_agent.core.slash.declarations import Declaration
-    from desktop_agent.ui.chat.command_popup import CommandPopup
+    from desktop_agent.ui.chat.composer.command_popup import CommandPopup
 
 _MARGIN_X = 20
 _MARGIN_Y = 12
@@ -273,7 +273,7 @@ class Composer(QWidget):
         if not text.startswith("/"):
             self._close_popup()
             return
-        from desktop_agent.ui.chat.command_list import offer  # not for an empty window
+        from desktop_agent.ui.chat.composer.command_list import offer  # not for an empty window
 
         popup = self._popup or self._make_popup()
         can_show = self._edit.hasFocus() and not self._edit.history.is_showing(text)
@@ -281,7 +281,7 @@ class Composer(QWidget):
         self._place_popup()
 
     def _make_popup(self) -> "CommandPopup":
-        from desktop_agent.ui.chat.command_popup import CommandPopup  # not for an empty window
+        from desktop_agent.ui.chat.composer.command_popup import CommandPopup  # not for an empty window
 
         popup = self._popup = CommandPopup(self._theme, self.window())
         popup.chosen.connect(self._on_command_chosen)

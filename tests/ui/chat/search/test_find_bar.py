@@ -9,8 +9,8 @@ from pytestqt.qtbot import QtBot
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import TextBlock
 from desktop_agent.core.transcript import Transcript
-from desktop_agent.ui.chat.find_bar import FindBar
-from desktop_agent.ui.chat.view import TranscriptView
+from desktop_agent.ui.chat.search.find_bar import FindBar
+from desktop_agent.ui.chat.transcript.view import TranscriptView
 from desktop_agent.ui.theme import Theme
 from tests.ui.chat.stage import MODEL
 

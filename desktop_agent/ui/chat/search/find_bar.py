@@ -4,7 +4,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QLineEdit, QPushButton, QWidget
 
-from desktop_agent.ui.chat.view import TranscriptView
+from desktop_agent.ui.chat.transcript.view import TranscriptView
 from desktop_agent.ui.theme import Space
 
 

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, NamedTuple
 from desktop_agent.ui.theme import Space
 
 if TYPE_CHECKING:
-    from desktop_agent.ui.chat.row import Row
-    from desktop_agent.ui.chat.rows import Rows
+    from desktop_agent.ui.chat.transcript.row import Row
+    from desktop_agent.ui.chat.transcript.rows import Rows
 
 
 class Anchor(NamedTuple):

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from desktop_agent.ui.chat.row import Row
+    from desktop_agent.ui.chat.transcript.row import Row
 
 _SHELF: Final = 64
 """How many rows off screen keep their parsed text."""

@@ -3,9 +3,9 @@
 import pytest
 
 from desktop_agent.core.transcript import Entry
-from desktop_agent.ui.chat.row import Row
-from desktop_agent.ui.chat.search import Search
+from desktop_agent.ui.chat.search.search import Search
 from desktop_agent.ui.chat.text.column import Match
+from desktop_agent.ui.chat.transcript.row import Row
 from tests.ui.chat.stage import answer, prompt
 
 COUNT = 20_000

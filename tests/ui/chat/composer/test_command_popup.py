@@ -7,9 +7,9 @@ from PySide6.QtWidgets import QPlainTextEdit, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.slash.declarations import BUILT_IN, Declaration
-from desktop_agent.ui.chat.command_list import offer
-from desktop_agent.ui.chat.command_popup import CommandPopup
-from desktop_agent.ui.chat.composer import Composer
+from desktop_agent.ui.chat.composer.command_list import offer
+from desktop_agent.ui.chat.composer.command_popup import CommandPopup
+from desktop_agent.ui.chat.composer.composer import Composer
 from desktop_agent.ui.theme import Theme
 from tests.ui.chat.stage import record, type_text
 

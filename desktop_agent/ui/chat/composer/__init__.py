@@ -1,0 +1,1 @@
+"""Where a prompt is written: the field, what it offers, and what waits to be sent."""
