@@ -13,8 +13,8 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ChangeSelection
 from desktop_agent.core.providers.scripted import Call, Reply, Say
-from desktop_agent.ui.review.change_list import ChangeList
-from desktop_agent.ui.review.diff_pane import DiffPane
+from desktop_agent.ui.review.changes.change_list import ChangeList
+from desktop_agent.ui.review.panel.diff_pane import DiffPane
 from desktop_agent.ui.theme import Theme
 from tests.app.redo_stage import Stage, staged
 from tests.harness import Ground, Open

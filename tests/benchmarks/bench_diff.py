@@ -22,7 +22,7 @@ from pytestqt.qtbot import QtBot
 from desktop_agent.core.diff.comparing import Comparer
 from desktop_agent.core.diff.diff import count_lines, diff_change, find_edits
 from desktop_agent.core.protocol.model import FileDiff
-from desktop_agent.ui.review.diff_view import DiffView
+from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.runtime.eventloop import SWITCH_INTERVAL_S
 from desktop_agent.ui.runtime.garbage import WindowThreadCollector
 from desktop_agent.ui.theme import Theme

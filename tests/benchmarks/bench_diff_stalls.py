@@ -20,7 +20,7 @@ from PySide6.QtWidgets import QApplication
 
 from desktop_agent.app.review.diffs import BlobDiffs
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.ui.review.diff_view import DiffView
+from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.runtime import eventloop
 from desktop_agent.ui.theme import Theme
 from tests.benchmarks.bench_diff import Texts, converted, numbered, ordinary_file

@@ -71,7 +71,7 @@ class Watched(module.Window):
 
     def look(self):
         from desktop_agent.ui.chat.entries.base import EntryWidget
-        from desktop_agent.ui.review.diff_view import DiffView
+        from desktop_agent.ui.review.diff.diff_view import DiffView
 
         desk, main_window = self.desk, self.main_window
         lists = desk.sessions.findChildren(QAbstractItemView)

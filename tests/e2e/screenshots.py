@@ -15,7 +15,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QComboBox, QDialog, QListView, QWidget
 
 from desktop_agent.ui.approvals.dialog import ApprovalDialog
-from desktop_agent.ui.review.review_view import ReviewView
+from desktop_agent.ui.review.diff.review_view import ReviewView
 from tests.core.providers.auth.test_keys import MemoryKeyring
 from tests.e2e import orders
 from tests.e2e.driver import Driver, drive

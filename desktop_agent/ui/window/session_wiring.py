@@ -11,7 +11,7 @@ from desktop_agent.ui.chat.composer.composer import Composer
 from desktop_agent.ui.chat.transcript.view import TranscriptView
 from desktop_agent.ui.files.panel import FileTree
 from desktop_agent.ui.jobs.panel import JobsPanel
-from desktop_agent.ui.review.panel import ReviewPanel
+from desktop_agent.ui.review.panel.panel import ReviewPanel
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.window.actions import Actions
 from desktop_agent.ui.window.approval_wiring import ApprovalWiring
@@ -268,7 +268,7 @@ class SessionWiring(QObject):
 
     def _undo_last_turn(self) -> None:
         from desktop_agent.core.protocol.model import ChangeSelection
-        from desktop_agent.ui.review.kept_question import undo_with_care
+        from desktop_agent.ui.review.panel.kept_question import undo_with_care
 
         if self._bridge is not None:
             standing = self._bridge.transcript.active_changes()

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from PySide6.QtWidgets import QApplication
 
 from desktop_agent.core.providers.scripted import Reply
-from desktop_agent.ui.review import content
+from desktop_agent.ui.review.panel import content
 from desktop_agent.ui.theme import Theme
 from tests.app.histories.disk import NAMES, Kind, Name, Node, put, tree_of
 from tests.app.histories.turns import LINES, Turn, names, replies, turns

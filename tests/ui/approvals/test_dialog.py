@@ -28,7 +28,7 @@ from desktop_agent.ui.approvals.confinement_note import ConfinementNote
 from desktop_agent.ui.approvals.dialog import ApprovalDialog
 from desktop_agent.ui.approvals.risk_note import RiskNote
 from desktop_agent.ui.approvals.safety_note import SafetyNote
-from desktop_agent.ui.review.diff_view import DiffView
+from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.arming import ARMING_DELAY_MS
 from tests.ui.approvals.stage import JUDGED, judge_edits

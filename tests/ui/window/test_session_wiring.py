@@ -32,7 +32,7 @@ from desktop_agent.ui.chat.composer.composer import Composer
 from desktop_agent.ui.chat.transcript.view import TranscriptView
 from desktop_agent.ui.files.panel import FileTree
 from desktop_agent.ui.jobs.panel import JobsPanel
-from desktop_agent.ui.review.panel import ReviewPanel
+from desktop_agent.ui.review.panel.panel import ReviewPanel
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.window.bridge import SessionBridge
 from desktop_agent.ui.window.main_window import MainWindow, Panels

@@ -11,9 +11,9 @@ from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 from desktop_agent.core.diff.intraline import Spans, changed_words
 from desktop_agent.core.diff.text import without_ending
 from desktop_agent.core.merge.three_way import Choice, Source, Stretch, ThreeWay
-from desktop_agent.ui.review.diff_geometry import ROW_HEIGHT
-from desktop_agent.ui.review.highlighter import Highlighter
-from desktop_agent.ui.review.line_layouts import Columns, LineLayouts
+from desktop_agent.ui.review.diff.diff_geometry import ROW_HEIGHT
+from desktop_agent.ui.review.diff.highlighter import Highlighter
+from desktop_agent.ui.review.diff.line_layouts import Columns, LineLayouts
 from desktop_agent.ui.theme import Theme, TypeSize
 from desktop_agent.ui.wording.visible_text import MAX_DRAWN_CHARS
 

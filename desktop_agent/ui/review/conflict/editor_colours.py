@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, QTimer
 from PySide6.QtGui import QTextCharFormat, QTextLayout
 
-from desktop_agent.ui.review.highlighter import Highlighter
+from desktop_agent.ui.review.diff.highlighter import Highlighter
 from desktop_agent.ui.wording.visible_text import utf16_length
 
 if TYPE_CHECKING:
     from PySide6.QtGui import QTextBlock
     from PySide6.QtWidgets import QPlainTextEdit
 
-    from desktop_agent.ui.review.syntax import LineSpans
+    from desktop_agent.ui.review.diff.syntax import LineSpans
     from desktop_agent.ui.theme import Theme
 
 _REST_MS = 80

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
-from desktop_agent.ui.review.diff_view import DiffView
+from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.media.binary_facts import version_words
 from desktop_agent.ui.theme import Space, TypeSize
 from desktop_agent.ui.widgets.hairline import hairline

@@ -11,7 +11,7 @@ from desktop_agent.ui.review.media.kinds import MediaKind, media_kind
 
 if TYPE_CHECKING:
     from desktop_agent.core.protocol.model import FileDiff
-    from desktop_agent.ui.review.diff_view import DiffView
+    from desktop_agent.ui.review.diff.diff_view import DiffView
     from desktop_agent.ui.review.media.binary_view import BinaryView
     from desktop_agent.ui.review.media.image_view import ImageView
     from desktop_agent.ui.theme import Theme
@@ -103,7 +103,7 @@ class MediaView(QWidget):
     def notebook_view(self) -> "DiffView":
         """Where the cells of notebooks are shown."""
         if self._notebook is None:
-            from desktop_agent.ui.review.diff_view import DiffView
+            from desktop_agent.ui.review.diff.diff_view import DiffView
 
             self._notebook = DiffView(self._theme)
             self._notebook.setObjectName("notebookView")

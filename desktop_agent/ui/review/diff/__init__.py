@@ -1,0 +1,1 @@
+"""One diff: painted, searched, selected, and its hunks decided about."""

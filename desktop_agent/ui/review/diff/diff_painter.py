@@ -1,0 +1,372 @@
+"""Paints the rows of a diff. Knows how they look, and nothing of scrolling, focus or the mouse."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from PySide6.QtCore import QPoint, QPointF, QRect, QRectF, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPixmap, QPolygonF
+
+from desktop_agent.core.diff.intraline import Spans
+from desktop_agent.core.diff.moved import Moves
+from desktop_agent.core.diff.rows import LineSide, Row, Rows
+from desktop_agent.core.protocol.model import MovedBlock
+from desktop_agent.ui.review.diff.diff_bars import BarPainter, Bars
+from desktop_agent.ui.review.diff.diff_geometry import Geometry, Pane
+from desktop_agent.ui.review.diff.diff_selection import Selection, line_of
+from desktop_agent.ui.review.diff.diff_words import ending_label, moved_label
+from desktop_agent.ui.review.diff.highlighter import Highlighter
+from desktop_agent.ui.review.diff.line_layouts import Columns, LaidLine, LineLayouts
+from desktop_agent.ui.review.diff.line_words import LineWords
+from desktop_agent.ui.theme import Theme, TypeSize
+from desktop_agent.ui.wording.visible_text import MAX_DRAWN_CHARS
+
+_STRIPE = 8
+_NUMBER_SIZE = 10.5 / TypeSize.DIFF
+"""Of line numbers, as a share of the text's size."""
+_TAG_GAP = 10
+_MARKER_WIDTH = 2
+_EDGE_WIDTH = 3
+"""Of the edge of moved lines."""
+_MOVED_TINT = 0.1
+_UNDONE_OPACITY = 0.5
+_PLUS_SIZE = 16
+_LABEL_PAD = 8
+_TONES: dict[str, tuple[str, str, str]] = {
+    "removed": ("removed_line", "removed_word", "removed_text"),
+    "added": ("added_line", "added_word", "added_text"),
+}
+_SIGNS = {"removed": "−", "added": "+"}
+
+
+class Scene(NamedTuple):
+    """What to paint: the rows, where they are, and what the user did with them."""
+
+    rows: Rows
+    geometry: Geometry
+    panes: tuple[Pane, ...]
+    width: int
+    scroll: QPoint
+    selection: Selection | None
+    current_row: int | None
+    """Marked as where the keyboard is; `None` without focus."""
+    hovered_row: int | None
+    """Folded lines below the mouse."""
+    bars: Bars | None = None
+    """What was decided about the hunks; `None` where nothing is."""
+    moves: Moves | None = None
+    plus: tuple[int, Pane] | None = None
+    """The row and pane where a click in the gutter starts a comment."""
+
+
+class _Line(NamedTuple):
+    """A line on screen."""
+
+    number: int
+    row: Row
+    top: int
+    height: int
+
+
+class _Shown(NamedTuple):
+    """A line on one side, and why it is not like the others."""
+
+    line: _Line
+    side: LineSide
+    number: int
+    tone: str
+    moved: MovedBlock | None
+    is_undone: bool
+
+
+class DiffPainter:
+    """Paints rows with the theme's colours and fonts; made anew when those change."""
+
+    def __init__(self, theme: Theme, highlighter: Highlighter) -> None:
+        self._theme = theme
+        self._highlighter = highlighter
+        code_font = theme.code_font(theme.sizes.diff)
+        metrics = QFontMetricsF(code_font)
+        self.char_width = metrics.horizontalAdvance("0")
+        self.line_height = metrics.height()
+        self._number_font = theme.code_font(theme.sizes.diff * _NUMBER_SIZE)
+        self.digit_width = QFontMetricsF(self._number_font).horizontalAdvance("0")
+        self._sign_font = code_font
+        self._bars = BarPainter(theme)
+        self._moved_colour = theme.colour("syntax_keyword")
+        self._moved_ground = _blend(theme.colour("surface"), self._moved_colour, _MOVED_TINT)
+        self._layouts = LineLayouts(theme, code_font)
+        self._words = LineWords()
+        self._colours: dict[str, QColor] = {}
+        self._tag_metrics = QFontMetricsF(self._bars.font)
+        self._last_tag = ("", 0.0)
+        """And its width: in a file of long lines all have the same one."""
+        self._stripes = _stripes(theme.colour("surface"), theme.colour("border"))
+        self.put_off: set[int] = set()
+        """The rows that have to be painted once more, because not all of them could be found out in time."""
+        self.widest = 0.0
+        """The widest text painted so far: tabs and foreign letters make lines wider than their number of characters."""
+
+    def clear(self) -> None:
+        """Forget everything about the file: there is another one."""
+        self._layouts.clear()
+        self._words.clear()
+        self.put_off.clear()
+        self.widest = 0.0
+
+    def laid_line(self, scene: Scene, pane: Pane, side: LineSide, number: int) -> LaidLine:
+        """Return a line as it is painted."""
+        diff = scene.rows.diff
+        text = diff.old_lines[number] if side == "old" else diff.new_lines[number]
+        columns = Columns(int(scene.scroll.x() / self.char_width), int(pane.text_width / self.char_width) + 1)
+        return self._layouts.line(side, number, text, self._highlighter.spans(side, number), columns)
+
+    def paint(self, painter: QPainter, scene: Scene, clip: QRect) -> None:
+        """Paint everything inside `clip`, in the viewport's coordinates."""
+        painter.fillRect(clip, self._colour("surface"))
+        self._words.begin()
+        scroll_y = scene.scroll.y()
+        if not len(scene.rows):
+            return
+        first = scene.geometry.row_at(clip.top() + scroll_y)
+        last = scene.geometry.row_at(clip.bottom() + scroll_y)
+        lines: list[_Line] = []
+        for index, row in enumerate(scene.rows.between(first, last), first):
+            top = scene.geometry.top(index) - scroll_y
+            height = scene.geometry.row_height_at(index)
+            if row.kind in ("hunk", "gap"):
+                bar = QRect(0, top, scene.width, height)
+                is_hovered = scene.hovered_row == index
+                self._bars.paint(painter, scene.rows, index, bar, scene.bars, is_hovered=is_hovered)
+            else:
+                lines.append(_Line(index, row, top, height))
+        for pane in scene.panes:
+            if pane.left <= clip.right() and pane.right >= clip.left():
+                self._paint_pane(painter, scene, pane, lines)
+        if len(scene.panes) > 1:
+            middle = scene.panes[0].right
+            for line in lines:
+                painter.fillRect(middle, line.top, 1, line.height, self._colour("border"))
+        notes = QRect(0, -scroll_y, scene.width, scene.geometry.notes_height)
+        if notes.bottom() >= 0:
+            self._bars.paint_notes(painter, scene.rows, notes)
+        self._paint_plus(painter, scene)
+        self._paint_marker(painter, scene)
+
+    def moved_at(self, scene: Scene, point: QPoint) -> tuple[MovedBlock, LineSide] | None:
+        """Return the block whose label is at `point`, and the side it is on."""
+        index = scene.geometry.row_at(point.y() + scene.scroll.y())
+        top = scene.geometry.top(index) - scene.scroll.y()
+        for pane in scene.panes:
+            found = line_of(scene.rows[index], pane.side)
+            block = _moved(scene, scene.rows[index], *found) if found else None
+            if found is None or block is None or found[1] != (block.old_start, block.new_start)[found[0] == "new"]:
+                continue
+            height = scene.geometry.row_height_at(index)
+            if self._label_rect(pane, block, found[0], top, height).contains(point):
+                return block, found[0]
+        return None
+
+    # -- over the lines --
+
+    def _paint_marker(self, painter: QPainter, scene: Scene) -> None:
+        """Show where the keyboard is: a bar at the row's edge."""
+        if scene.current_row is None:
+            return
+        top = scene.geometry.top(scene.current_row) - scene.scroll.y()
+        height = scene.geometry.row_height_at(scene.current_row)
+        painter.fillRect(0, top, _MARKER_WIDTH, height, self._colour("accent"))
+
+    def _paint_plus(self, painter: QPainter, scene: Scene) -> None:
+        if scene.plus is None:
+            return
+        row, pane = scene.plus
+        height = scene.geometry.row_height_at(row)
+        top = scene.geometry.top(row) - scene.scroll.y() + (height - _PLUS_SIZE) / 2
+        left = (pane.sign_left + pane.text_left - _PLUS_SIZE) / 2
+        rect = QRectF(left, top, _PLUS_SIZE, _PLUS_SIZE)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(self._colour("accent"))
+        painter.drawRoundedRect(rect, 4, 4)
+        colour, middle = self._colour("on_accent"), rect.center()
+        painter.fillRect(QRectF(middle.x() - 4, middle.y() - 0.75, 8, 1.5), colour)
+        painter.fillRect(QRectF(middle.x() - 0.75, middle.y() - 4, 1.5, 8), colour)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing, on=False)
+
+    def _paint_moved(self, painter: QPainter, pane: Pane, shown: _Shown) -> None:
+        """An edge along moved lines, and on the first of them where they went."""
+        block, line = shown.moved, shown.line
+        if block is None:
+            return
+        painter.fillRect(pane.left, line.top, _EDGE_WIDTH, line.height, self._moved_colour)
+        if shown.number != (block.old_start if shown.side == "old" else block.new_start):
+            return
+        rect = self._label_rect(pane, block, shown.side, line.top, line.height)
+        painter.fillRect(rect, self._moved_ground)
+        painter.setFont(self._bars.font)
+        painter.setPen(self._moved_colour)
+        inner = rect.adjusted(_LABEL_PAD, 0, -_LABEL_PAD, 0)
+        painter.drawText(inner, Qt.AlignmentFlag.AlignVCenter, moved_label(block, shown.side))
+
+    def _label_rect(self, pane: Pane, block: MovedBlock, side: LineSide, top: int, height: int) -> QRect:
+        width = QFontMetricsF(self._bars.font).horizontalAdvance(moved_label(block, side)) + 2 * _LABEL_PAD
+        left = max(pane.text_left, pane.right - round(width))
+        return QRect(left, top, pane.right - left, height)
+
+    # -- lines --
+
+    def _paint_pane(self, painter: QPainter, scene: Scene, pane: Pane, lines: Sequence[_Line]) -> None:
+        """Grounds and gutters first, then all texts with one clip: they scroll sideways under the gutter."""
+        shown: list[_Shown] = []
+        painter.setFont(self._number_font)
+        for line in lines:
+            found = line_of(line.row, pane.side)
+            if found is None:
+                rect = QRect(pane.left, line.top, pane.right - pane.left, line.height)
+                painter.drawTiledPixmap(rect, self._stripes, QPoint(0, (line.top + scene.scroll.y()) % _STRIPE))
+                continue
+            shown.append(_shown(scene, line, *found))
+            self._paint_gutter(painter, pane, shown[-1])
+        painter.setFont(self._sign_font)
+        for one in shown:
+            if one.tone:
+                rect = QRectF(pane.sign_left, one.line.top, self.char_width, one.line.height)
+                painter.setPen(self._moved_colour if one.moved else self._colour(_TONES[one.tone][2]))
+                painter.drawText(rect, Qt.AlignmentFlag.AlignCenter, _SIGNS[one.tone])
+        painter.save()
+        painter.setClipRect(QRect(pane.text_left, 0, pane.text_width, 1 << 20), Qt.ClipOperation.IntersectClip)
+        for one in shown:
+            painter.setOpacity(_UNDONE_OPACITY if one.is_undone else 1)
+            self._paint_text(painter, scene, pane, one)
+        painter.restore()
+        for one in shown:
+            self._paint_moved(painter, pane, one)
+
+    def _paint_gutter(self, painter: QPainter, pane: Pane, shown: _Shown) -> None:
+        line = shown.line
+        ground = self._colour(_TONES[shown.tone][0] if shown.tone else "surface")
+        if shown.moved:
+            ground = self._moved_ground
+        if shown.is_undone:
+            ground = _blend(self._colour("surface"), ground, _UNDONE_OPACITY)
+        painter.fillRect(pane.left, line.top, pane.right - pane.left, line.height, ground)
+        painter.setPen(self._colour("faint"))
+        for side, right in pane.numbers:
+            number = line.row.old if side == "old" else line.row.new
+            if number is not None:
+                rect = QRectF(pane.left, line.top, right - pane.left, line.height)
+                painter.drawText(rect, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, str(number + 1))
+
+    def _paint_text(self, painter: QPainter, scene: Scene, pane: Pane, shown: _Shown) -> None:
+        line, side, tone = shown.line, shown.side, shown.tone
+        laid = self.laid_line(scene, pane, side, shown.number)
+        left = pane.text_left - scene.scroll.x()
+        changed = self._changed_words(scene.rows, line, side) if tone and not shown.moved else ()
+        for start, end in changed:
+            x, right = left + laid.x(start), left + laid.x(end)
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+            painter.setPen(Qt.PenStyle.NoPen)
+            painter.setBrush(self._colour(_TONES[tone][1]))
+            painter.drawRoundedRect(QRectF(x, line.top + 1.5, right - x, line.height - 3), 2, 2)
+            painter.setRenderHint(QPainter.RenderHint.Antialiasing, on=False)
+        self._paint_selection(painter, scene, pane, line, laid, left)
+        painter.setPen(self._colour("text"))
+        # The colours of the syntax are too faint on the ground of a changed word.
+        over = tuple((start, end, "text") for start, end in changed if laid.is_coloured(start, end))
+        laid.draw(painter, left, line.top, line.height, over)
+        width = laid.width
+        if tag := self._tag(scene.rows, line.row, side, laid):
+            tag_left = left + width + _TAG_GAP
+            if tag_left < pane.right:
+                painter.setFont(self._bars.font)
+                painter.setPen(self._colour("muted"))
+                rect = QRectF(tag_left, line.top, 1_000, line.height)
+                painter.drawText(rect, Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter, tag)
+            if tag != self._last_tag[0]:
+                self._last_tag = tag, self._tag_metrics.horizontalAdvance(tag)
+            width += self._last_tag[1] + _TAG_GAP
+        self.widest = max(self.widest, width)
+
+    def _paint_selection(
+        self, painter: QPainter, scene: Scene, pane: Pane, line: _Line, laid: LaidLine, left: float
+    ) -> None:
+        selection = scene.selection
+        if selection is None or selection.side != pane.side:
+            return
+        span = selection.span(line.number, MAX_DRAWN_CHARS)
+        if span is None:
+            return
+        x, right = left + laid.x(span[0]), left + laid.x(span[1])
+        if line.number < selection.end.row:
+            right = left + laid.width + self.char_width / 2  # the line's end is selected, too
+        colour = QColor(self._colour("accent"))
+        colour.setAlphaF(0.3)
+        painter.fillRect(QRectF(x, line.top, right - x, line.height), colour)
+
+    def _tag(self, rows: Rows, row: Row, side: LineSide, laid: LaidLine) -> str:
+        """What stands behind the text of a line: that it goes on, or how it ends."""
+        if laid.visible.cut_chars:
+            return f"… +{laid.visible.cut_chars:,}"
+        return ending_label(rows.diff, row, side)
+
+    def _changed_words(self, rows: Rows, line: _Line, side: LineSide) -> Spans:
+        words = self._words.of(rows.diff, line.row, side)
+        if words is None:
+            self.put_off.add(line.number)
+            return ()
+        return words
+
+    def _colour(self, role: str) -> QColor:
+        if role not in self._colours:
+            self._colours[role] = self._theme.colour(role)
+        return self._colours[role]
+
+
+def _shown(scene: Scene, line: _Line, side: LineSide, number: int) -> _Shown:
+    if line.row.kind == "context":
+        return _Shown(line, side, number, "", None, is_undone=False)
+    rows, bars = scene.rows, scene.bars
+    is_undone = False
+    if bars and bars.decisions.undone:
+        key = rows.keys[rows.change_at(line.number)]
+        is_undone = key in bars.decisions.undone
+    tone = "removed" if side == "old" else "added"
+    return _Shown(line, side, number, tone, _moved(scene, line.row, side, number), is_undone)
+
+
+def _moved(scene: Scene, row: Row, side: LineSide, number: int) -> MovedBlock | None:
+    if scene.moves is None or row.kind in ("context", "hunk", "gap"):
+        return None
+    return scene.moves.of_old(number) if side == "old" else scene.moves.of_new(number)
+
+
+def _blend(ground: QColor, colour: QColor, share: float) -> QColor:
+    """Return `share` of a colour on a ground."""
+    return QColor.fromRgbF(
+        ground.redF() + (colour.redF() - ground.redF()) * share,
+        ground.greenF() + (colour.greenF() - ground.greenF()) * share,
+        ground.blueF() + (colour.blueF() - ground.blueF()) * share,
+    )
+
+
+def _stripes(ground: QColor, stripe: QColor) -> QPixmap:
+    """Return a tile of diagonal stripes, for where a side has no line."""
+    scale = 4
+    tile = QPixmap(_STRIPE * scale, _STRIPE * scale)
+    tile.setDevicePixelRatio(scale)
+    tile.fill(ground)
+    painter = QPainter(tile)
+    painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+    painter.setPen(Qt.PenStyle.NoPen)
+    painter.setBrush(stripe)
+    half = _STRIPE / 2
+    for x in (-_STRIPE, 0.0, float(_STRIPE)):
+        corners = (
+            QPointF(x + _STRIPE, 0),
+            QPointF(x + _STRIPE + half, 0),
+            QPointF(x + half, _STRIPE),
+            QPointF(x, _STRIPE),
+        )
+        painter.drawPolygon(QPolygonF(corners))
+    painter.end()
+    return tile

@@ -1,0 +1,203 @@
+"""What a diff says in words: on its bars, beside its lines, and for screen readers."""
+
+import stat
+
+from PySide6.QtCore import QCoreApplication
+
+from desktop_agent.core.diff.hunks import Hunk
+from desktop_agent.core.diff.rows import Gap, LineSide, Row, Rows
+from desktop_agent.core.diff.text import without_ending
+from desktop_agent.core.protocol.model import Author, FileDiff, LineComment, MovedBlock
+from desktop_agent.ui.review.diff.hunk_states import Decisions, HunkState
+from desktop_agent.ui.wording.visible_text import visible_line
+
+
+def hunk_label(hunk: Hunk) -> str:
+    """Return which lines changed: in the new file, or in the old one when they are gone."""
+    first, last = hunk.edits[0], hunk.edits[-1]
+    if any(edit.new_start < edit.new_end for edit in hunk.edits):
+        start, end = first.new_start + 1, last.new_end
+        return _tr("line {0}").format(end) if end <= start else _tr("lines {0}–{1}").format(start, end)
+    start, end = first.old_start + 1, last.old_end
+    return _tr("line {0} removed").format(end) if end <= start else _tr("lines {0}–{1} removed").format(start, end)
+
+
+def bar_label(rows: Rows, index: int) -> str:
+    """Return what the bar of a change says: its lines, or what it is besides lines, and who made it."""
+    hunk, key = rows.hunk(index), rows.key(index)
+    text = hunk_label(hunk) if hunk else _head_label(rows, index)
+    authors = next((authors for named, authors in rows.diff.authors if named == key), ())
+    return " · ".join((text, *(_author(author) for author in authors)))
+
+
+def _head_label(rows: Rows, index: int) -> str:
+    if note := rows.head_note(index):
+        return notes_label((note,))
+    match rows.key(index):
+        case "endings":
+            count = rows.converted_lines()
+            return _tr("Line ending of 1 line") if count == 1 else _tr("Line endings of {0} lines").format(f"{count:,}")
+        case "mode":
+            return _tr("Permissions")
+        case _:
+            return _tr("The whole file")
+
+
+def undone_label() -> str:
+    """Return the word for a change that is not in force any more."""
+    return _tr("undone")
+
+
+def moved_label(block: MovedBlock, side: LineSide) -> str:
+    """Return where the lines of a side went to, or came from."""
+    if side == "old":
+        return _tr("moved to line {0}").format(block.new_start + 1)
+    return _tr("moved from line {0}").format(block.old_start + 1)
+
+
+def comment_label(comment: LineComment) -> str:
+    """Return who wrote a comment, and what it is on."""
+    if comment.start == comment.end:
+        return _tr("You, on this file")
+    is_old = comment.side == "old"
+    if comment.end - comment.start == 1:
+        text = _tr("You, on old line {0}") if is_old else _tr("You, on line {0}")
+        return text.format(comment.start + 1)
+    text = _tr("You, on old lines {0}–{1}") if is_old else _tr("You, on lines {0}–{1}")
+    return text.format(comment.start + 1, comment.end)
+
+
+def gap_label(gap: Gap) -> str:
+    """Return what is folded away."""
+    if gap.converted == gap.size:
+        return _tr("{0} lines, only their ending changed").format(f"{gap.size:,}")
+    if gap.converted:
+        text = _tr("{0} unchanged lines, {1} of them with another ending")
+        return text.format(f"{gap.size:,}", f"{gap.converted:,}")
+    return _tr("{0} unchanged lines").format(f"{gap.size:,}")
+
+
+def notes_label(notes: tuple[str, ...]) -> str:
+    """Return the notes in one line."""
+    text = " · ".join(notes)
+    return text[:1].upper() + text[1:]
+
+
+def show_label() -> str:
+    """Return the word that unfolds a gap."""
+    return _tr("Show")
+
+
+def ending_label(diff: FileDiff, row: Row, side: LineSide) -> str:
+    """Return what to say about the end of a line: its ending when that changed, or that it has none."""
+    lines, number = (diff.old_lines, row.old) if side == "old" else (diff.new_lines, row.new)
+    if number is None:
+        return ""
+    line = lines[number]
+    if not line.endswith("\n"):
+        return _tr("no newline at the end")
+    old = row.peer if row.old is None else row.old
+    new = row.peer if row.new is None else row.new
+    if old is None or new is None or diff.old_lines[old] == diff.new_lines[new]:
+        return ""
+    if without_ending(diff.old_lines[old]) != without_ending(diff.new_lines[new]):
+        return ""
+    return _ending(line)
+
+
+def summary(diff: FileDiff) -> tuple[str, str]:
+    """Return what there is to say of a file without lines: a heading and a line."""
+    if stat.S_ISDIR(diff.new_mode or diff.old_mode or 0):
+        return _tr("Folder"), _tr("deleted") if diff.kind == "deleted" else _tr("created")
+    if not diff.new_size and stat.S_ISFIFO(diff.new_mode or diff.old_mode or 0):
+        heading = _tr("Named pipe")
+    elif not diff.new_size and stat.S_ISSOCK(diff.new_mode or diff.old_mode or 0):
+        heading = _tr("Socket")
+    elif diff.is_binary:
+        heading = _tr("Binary file")
+    elif diff.old_size or diff.new_size:
+        heading = _tr("Too large to show line by line")
+    else:
+        heading = _tr("Empty file")
+    old, new = _size(diff.old_size), _size(diff.new_size)
+    match diff.kind:
+        case "created":
+            return heading, _tr("created, {0}").format(new)
+        case "deleted":
+            return heading, _tr("deleted, was {0}").format(old)
+        case "mode_changed":
+            return heading, new
+        case "modified" | "renamed":
+            return heading, f"{old} → {new}"
+
+
+def diff_name(diff: FileDiff) -> str:
+    """Return what the diff is of and how big it is, in a sentence."""
+    text = _tr("Changes in {0}: {1} lines added, {2} removed").format(diff.path, diff.added, diff.removed)
+    return ". ".join((text, *diff.notes))
+
+
+def row_words(rows: Rows, index: int, decisions: Decisions | None = None) -> str:
+    """Return what a row shows, as it would be read out, and what was decided about its change."""
+    if (key := rows.key(index)) is not None:
+        text = _tr("Change {0} of {1}: {2}")
+        text = text.format(rows.change_at(index) + 1, len(rows.changes), bar_label(rows, index))
+        return f"{text}, {_state_words(decisions.state(key))}" if decisions else text
+    text = _line_words(rows, index)
+    if decisions and rows[index].kind not in ("gap", "context"):
+        key = rows.keys[rows.change_at(index)]
+        if (state := decisions.state(key)) != "undecided":
+            return f"{text} ({_state_words(state)})"
+    return text
+
+
+def _state_words(state: HunkState) -> str:
+    return {"undecided": _tr("not decided"), "kept": _tr("kept"), "undone": _tr("undone")}[state]
+
+
+def _line_words(rows: Rows, index: int) -> str:
+    if gap := rows.gap(index):
+        return _tr("{0}, folded. Press Enter to show them").format(gap_label(gap))
+    row = rows[index]
+    old = visible_line(without_ending(rows.diff.old_lines[row.old])).text if row.old is not None else ""
+    new = visible_line(without_ending(rows.diff.new_lines[row.new])).text if row.new is not None else ""
+    match row.kind:
+        case "changed":
+            text = _tr("Line {0} was {1}, now line {2}: {3}")
+            return text.format((row.old or 0) + 1, old, (row.new or 0) + 1, new)
+        case "removed":
+            return _tr("Line {0} removed: {1}").format((row.old or 0) + 1, old)
+        case "added":
+            return _tr("Line {0} added: {1}").format((row.new or 0) + 1, new)
+        case "context" | "hunk" | "gap":
+            return _tr("Line {0}: {1}").format((row.new or 0) + 1, new)
+
+
+def _ending(line: str) -> str:
+    return "CRLF" if line.endswith("\r\n") else "LF"
+
+
+def _author(author: Author) -> str:
+    match author:
+        case "agent":
+            return _tr("agent")
+        case "shell":
+            return _tr("shell")
+        case "mcp":
+            return _tr("MCP server")
+        case "person":
+            return _tr("you")
+        case "undo":
+            return _tr("undo")
+
+
+def _size(size_bytes: int) -> str:
+    if size_bytes < 1_000:
+        return _tr("{0} bytes").format(size_bytes)
+    if size_bytes < 1_000_000:
+        return f"{size_bytes / 1_000:.1f} kB"
+    return f"{size_bytes / 1_000_000:.1f} MB"
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("DiffView", text)

@@ -1,0 +1,125 @@
+"""The buttons at the right of a hunk's bar: comment, undo or redo, keep."""
+
+from PySide6.QtCore import QCoreApplication, QPoint, QSize, Qt, Signal
+from PySide6.QtGui import QPixmap, QRegion
+from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
+
+from desktop_agent.core.base.ids import HunkKey
+from desktop_agent.ui.review.diff.hunk_states import Decisions
+from desktop_agent.ui.theme import Space
+
+_HEIGHT = 22
+
+
+class HunkActions(QWidget):
+    """Offers what can be done about one hunk.
+
+    There are two of them in a diff, for the hunk of the keyboard and the one below the mouse. On all other bars a
+    picture of them is painted: a thousand hunks cost no more than two.
+
+    Signals:
+        keep_clicked, undecide_clicked, undo_clicked, redo_clicked, comment_clicked: the user wants it for `key`.
+    """
+
+    keep_clicked = Signal()
+    undecide_clicked = Signal()
+    undo_clicked = Signal()
+    redo_clicked = Signal()
+    comment_clicked = Signal()
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.key: HunkKey = ""
+        self.row = -1
+        self._is_kept = False
+        self._shown: object = None
+        self._comment = _button("commentHunkButton")
+        self._comment.clicked.connect(self.comment_clicked)
+        self._undo = _button("undoHunkButton", variant="destructive")
+        self._undo.clicked.connect(self.undo_clicked)
+        self._redo = _button("redoHunkButton")
+        self._redo.clicked.connect(self.redo_clicked)
+        self._keep = _button("keepHunkButton", variant="good")
+        self._keep.clicked.connect(self._on_keep_clicked)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(0, 0, 0, 0)
+        row.setSpacing(Space.S - 2)
+        for button in (self._comment, self._undo, self._redo, self._keep):
+            row.addWidget(button)
+        self.setCursor(Qt.CursorShape.ArrowCursor)
+        self.setFixedHeight(_HEIGHT)
+        self.hide()
+
+    def show_hunk(self, row: int, key: HunkKey, place: str, decisions: Decisions) -> None:
+        """Offer what fits the state of the hunk that stands at `place`."""
+        self.row, self.key = row, key
+        state = decisions.state(key)
+        shown = (place, state, decisions.can_revert, decisions.reason)
+        if shown == self._shown:
+            return
+        self._shown = shown
+        self._is_kept = state == "kept"
+        self._comment.setText(_tr("Comment"))
+        self._undo.setText(_tr("Undo"))
+        self._redo.setText(_tr("Redo"))
+        self._keep.setText(_tr("✓ Kept") if self._is_kept else _tr("Keep"))
+        self._show_buttons(is_undone=state == "undone")
+        self._comment.setToolTip(_tr("Write a comment on these lines (C)"))
+        self._keep.setToolTip(_tr("Decide later (K)") if self._is_kept else _tr("Keep this change (K)"))
+        for button, words in (
+            (self._undo, _tr("Undo this change (U)")),
+            (self._redo, _tr("Make this change again (R)")),
+        ):
+            button.setEnabled(decisions.can_revert)
+            button.setToolTip(words if decisions.can_revert else decisions.reason or words)
+        self._comment.setAccessibleName(_tr("Comment on {0}").format(place))
+        self._undo.setAccessibleName(_tr("Undo {0}").format(place))
+        self._redo.setAccessibleName(_tr("Redo {0}").format(place))
+        self._keep.setAccessibleName((_tr("Kept: {0}") if self._is_kept else _tr("Keep {0}")).format(place))
+        self.resize(self.sizeHint())
+
+    def _show_buttons(self, *, is_undone: bool) -> None:
+        """Show those that fit; the keyboard does not leave the hunk when the button goes that it was on."""
+        shown, hidden = ((self._redo,), (self._undo, self._keep))[:: 1 if is_undone else -1]
+        for button in shown:
+            button.show()
+        if any(button.hasFocus() for button in hidden):
+            shown[0].setFocus()
+        for button in hidden:
+            button.hide()
+
+    def picture(self) -> QPixmap:
+        """Return how the buttons look, with nothing behind them."""
+        self.ensurePolished()
+        self.resize(self.sizeHint())
+        ratio = self.devicePixelRatioF()
+        picture = QPixmap(self.size() * ratio)
+        picture.setDevicePixelRatio(ratio)
+        picture.fill(Qt.GlobalColor.transparent)
+        self.render(picture, QPoint(), QRegion(), QWidget.RenderFlag.DrawChildren)
+        return picture
+
+    def forget(self) -> None:
+        """Look anew at everything the next time: fonts or colours are other ones."""
+        self._shown = None
+
+    def sizeHint(self) -> QSize:
+        layout = self.layout()
+        return layout.sizeHint() if layout else super().sizeHint()
+
+    def _on_keep_clicked(self) -> None:
+        (self.undecide_clicked if self._is_kept else self.keep_clicked).emit()
+
+
+def _button(name: str, *, variant: str = "") -> QPushButton:
+    button = QPushButton()
+    button.setObjectName(name)
+    button.setProperty("compact", True)
+    button.setAutoDefault(False)  # in a dialog, Enter would press it
+    if variant:
+        button.setProperty("variant", variant)
+    return button
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("HunkActions", text)

@@ -1,0 +1,155 @@
+"""Laid-out lines of a diff, made when they are first painted and kept while they may be painted again.
+
+Of a long line only a window around the visible columns is laid out: shaping 5,000 letters takes a millisecond, and a
+screen of them is a frozen window. What is left of the window is taken to be as wide as plain letters are.
+"""
+
+from typing import NamedTuple, cast
+
+from PySide6.QtCore import QPointF, Qt
+from PySide6.QtGui import QFont, QFontMetricsF, QPainter, QTextCharFormat, QTextLayout, QTextLine, QTextOption
+
+from desktop_agent.core.diff.text import without_ending
+from desktop_agent.ui.review.diff.syntax import LineSpans
+from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.wording.visible_text import VisibleLine, utf16_length, visible_line
+
+WINDOW_CHARS = 128
+"""Windows start and end at multiples of this, so that scrolling a little needs no new layout."""
+MAX_WHOLE_CHARS = 512
+"""Lines that are no longer are laid out whole."""
+_UNBOUNDED = 1e7
+
+
+class Columns(NamedTuple):
+    """The characters of a line that can be seen: from `first` on, at most `shown`."""
+
+    first: int
+    shown: int
+
+    def window(self, length: int) -> tuple[int, int]:
+        """Return which characters of a line this long to lay out."""
+        start = min(self.first, length) // WINDOW_CHARS * WINDOW_CHARS
+        end = (self.first + self.shown) // WINDOW_CHARS * WINDOW_CHARS + WINDOW_CHARS
+        return (0, length) if length <= MAX_WHOLE_CHARS else (start, min(end, length))
+
+
+class LaidLine:
+    """One line, ready to be painted at any place. Offsets are characters of the line in the file."""
+
+    def __init__(self, visible: VisibleLine, window: tuple[int, int], spans: LineSpans, look: "Look") -> None:
+        self.visible = visible
+        start, end = window
+        text = visible.text[start:end]
+        self._look = look
+        self._spans = spans
+        self._char_width = look.char_width
+        self._first = utf16_length(visible.text[:start])
+        self._left = start * self._char_width
+        self._rest = (len(visible.text) - end) * self._char_width
+        self._length = utf16_length(text)
+        self._layout = QTextLayout(text, look.font)
+        self._layout.setCacheEnabled(True)
+        self._layout.setTextOption(look.option)
+        self._layout.setFormats(self._ranges(spans, look))
+        self._layout.beginLayout()
+        self._line: QTextLine = self._layout.createLine()
+        self._line.setLineWidth(_UNBOUNDED)
+        self._line.setPosition(QPointF(0, 0))
+        self._layout.endLayout()
+
+    @property
+    def width(self) -> float:
+        """How wide the text is."""
+        return self._left + self._line.naturalTextWidth() + self._rest
+
+    def x(self, offset: int) -> float:
+        """Return where the character at `offset` starts."""
+        position = self.visible.position(offset) - self._first
+        inside = max(0, min(position, self._length))
+        x, _ = cast("tuple[float, int]", self._line.cursorToX(inside))
+        return self._left + x + (position - inside) * self._char_width
+
+    def offset(self, x: float) -> int:
+        """Return the place between two characters that is nearest to `x`."""
+        return self.visible.offset(self._first + self._line.xToCursor(x - self._left))
+
+    def is_coloured(self, start: int, end: int) -> bool:
+        """Whether any of these characters has a colour of the syntax."""
+        return any(first < end and start < last for first, last, _ in self._spans)
+
+    def draw(self, painter: QPainter, x: float, top: float, height: float, over: LineSpans = ()) -> None:
+        """Paint the text in the middle of a row of this height; the colours of `over` replace those of the syntax."""
+        place = QPointF(x + self._left, top + (height - self._line.height()) / 2)
+        self._layout.draw(painter, place, self._ranges(over, self._look))
+
+    def _ranges(self, spans: LineSpans, look: "Look") -> list[QTextLayout.FormatRange]:
+        ranges: list[QTextLayout.FormatRange] = []
+        for first, last, role in spans:
+            start = max(0, self.visible.position(first) - self._first)
+            end = min(self._length, self.visible.position(last) - self._first)
+            if start < end:
+                found = QTextLayout.FormatRange()
+                found.start = start
+                found.length = end - start
+                found.format = look.format(role)
+                ranges.append(found)
+        return ranges
+
+
+class Look:
+    """How all lines look: their font, their direction, the theme's colours as text formats."""
+
+    def __init__(self, theme: Theme, font: QFont) -> None:
+        self.font = font
+        self.char_width = QFontMetricsF(font).horizontalAdvance("0")
+        self.option = QTextOption()
+        # Code runs from left to right whatever is in its strings, and a wrapped line would be two rows.
+        self.option.setWrapMode(QTextOption.WrapMode.NoWrap)
+        self.option.setTextDirection(Qt.LayoutDirection.LeftToRight)
+        self._theme = theme
+        self._formats: dict[str, QTextCharFormat] = {}
+
+    def format(self, role: str) -> QTextCharFormat:
+        """Return the format for a role of the palette."""
+        if role not in self._formats:
+            found = QTextCharFormat()
+            found.setForeground(self._theme.colour(role))
+            self._formats[role] = found
+        return self._formats[role]
+
+
+class _Kept(NamedTuple):
+    """A laid-out line, and what it was laid out for."""
+
+    window: tuple[int, int]
+    spans: LineSpans
+    laid: LaidLine
+
+
+class LineLayouts:
+    """Makes and keeps the laid-out lines. Forgets the ones that were not asked for longest: a screen holds few."""
+
+    MAX_KEPT = 500
+
+    def __init__(self, theme: Theme, font: QFont) -> None:
+        self._look = Look(theme, font)
+        self._kept: dict[tuple[str, int], _Kept] = {}
+        """The one that was asked for last is the last."""
+
+    def clear(self) -> None:
+        """Forget the laid-out lines: there are other ones."""
+        self._kept.clear()
+
+    def line(self, side: str, number: int, text: str, spans: LineSpans, columns: Columns) -> LaidLine:
+        """Return line `number` of a side with its colours, laid out at least where it can be seen."""
+        key = (side, number)
+        kept = self._kept.pop(key, None)
+        visible = kept.laid.visible if kept else visible_line(without_ending(text), is_first=number == 0)
+        window = columns.window(len(visible.text))
+        if kept is None or kept.window != window or kept.spans != spans:
+            kept = _Kept(window, spans, LaidLine(visible, window, spans, self._look))
+        while len(self._kept) >= self.MAX_KEPT:
+            del self._kept[next(iter(self._kept))]
+        self._kept[key] = kept
+        return kept.laid

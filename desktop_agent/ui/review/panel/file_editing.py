@@ -1,0 +1,220 @@
+"""Editing the file whose diff is shown: when it can be done, what becomes of the text, and when it is over."""
+
+import stat
+from typing import TYPE_CHECKING, NamedTuple
+
+from PySide6.QtCore import QObject, Signal
+
+from desktop_agent.ui.review.panel.file_bar import FileBar
+from desktop_agent.ui.theme import Theme
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from desktop_agent.core.protocol.model import FileDiff
+    from desktop_agent.ui.review.diff.review_view import ReviewView
+    from desktop_agent.ui.review.panel.file_editor import FileEditor
+
+MAX_EDITED_BYTES = 2_000_000
+
+
+class _Draft(NamedTuple):
+    """What a user wrote in a file and has not saved, and the lines it was made of."""
+
+    lines: "Sequence[str]"
+    content: str
+
+
+class FileEditing(QObject):
+    """Puts an editor over the diff's new side, and takes it away when what was saved is shown, or on Cancel.
+
+    What is not saved is kept when another file is shown, and is there again on Edit. When the file changes while it is
+    edited, it cannot be saved: that would overwrite the other change.
+
+    Signals:
+        saved: the file shall be these `bytes`.
+    """
+
+    saved = Signal(object)
+
+    def __init__(self, theme: Theme, bar: FileBar, parent: QObject) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._bar = bar
+        self._view: ReviewView | None = None
+        self._editor: FileEditor | None = None
+        self._diff: FileDiff | None = None
+        """What is edited."""
+        self._saved: bytes | None = None
+        self._is_stale = False
+        self._drafts: dict[str, _Draft] = {}
+        self._path = ""
+        self._is_editable = False
+        self._reason = ""
+        bar.edit_clicked.connect(self.start)
+        bar.save_clicked.connect(self.save)
+        bar.cancel_clicked.connect(self.cancel)
+        bar.discard_clicked.connect(self.discard)
+        bar.continue_clicked.connect(self._go_on)
+
+    @property
+    def is_active(self) -> bool:
+        """Whether the user edits the file now."""
+        return self._editor is not None
+
+    def set_view(self, view: "ReviewView") -> None:
+        """Edit over this view."""
+        self._view = view
+        view.edit_requested.connect(self.start)
+
+    def set_path(self, path: str) -> None:
+        """Name the file that is shown, or will be in a moment. With another one, editing is over for now."""
+        if path != self._path:
+            self._path = path
+            self.leave()
+            self._show_offer()
+
+    def set_editable(self, is_editable: bool, reason: str = "") -> None:
+        """Say whether the new side is what is on disk, and why it is not, if so."""
+        self._is_editable = is_editable
+        self._reason = reason
+        self._show_offer()
+
+    def on_diff_shown(self) -> None:
+        """Look at what the view shows now: the same file, perhaps as it was saved, or another one."""
+        diff = self._view.diff if self._view else None
+        if self._diff is not None and self._editor is not None:
+            is_same_file = diff is not None and diff.path == self._diff.path
+            if not is_same_file or diff is None:
+                self.leave()
+            elif self._saved is not None and _text_bytes(diff) == self._saved:
+                self._close()
+            elif diff.new_lines != self._diff.new_lines:
+                self._is_stale = True
+                self._show_stage()
+        self._show_offer()
+
+    def start(self) -> None:
+        """Begin, where the mark is in the diff. Does nothing when the file cannot be edited."""
+        view = self._view
+        if view is None or view.diff is None or self._editor or self._obstacle():
+            return
+        from desktop_agent.core.diff.text import Text, encoding_named
+        from desktop_agent.ui.review.panel.file_editor import FileEditor
+
+        diff = self._diff = view.diff
+        text = Text("".join(diff.new_lines), encoding_named(diff.new_encoding))
+        self._editor = FileEditor(text, self._theme, view)
+        self._editor.setAccessibleName(self.tr("Text of {0}").format(diff.path))
+        self._editor.save_pressed.connect(self.save)
+        self._editor.cancel_pressed.connect(self.cancel)
+        draft = self._drafts.pop(diff.path, None)
+        content = draft.content if draft and draft.lines == diff.new_lines else None
+        self._saved, self._is_stale = None, False
+        view.set_cover(self._editor)
+        self._editor.show()
+        self._editor.fill(view.current_new_line(), content)
+        self._editor.setFocus()
+        self._show_stage()
+
+    def save(self) -> None:
+        """Ask for the file to be written; the editor stays until the file is shown as it was saved."""
+        editor = self._editor
+        if editor is None or not editor.is_ready or self._is_stale or self._saved is not None:
+            return
+        if not editor.is_changed:
+            self._close()
+            return
+        try:
+            self._saved = editor.encoded()
+        except UnicodeEncodeError:
+            self._bar.show_editing("editing", self.tr("A character does not fit the file's encoding."))
+            return
+        editor.setReadOnly(True)
+        self._show_stage()
+        self.saved.emit(self._saved)
+
+    def save_done(self) -> None:
+        """The file was written: there is nothing to edit until the user asks again."""
+        if self._saved is not None:
+            self._close()
+
+    def save_failed(self, reason: str) -> None:
+        """Say why the file was not written; the text is there to be saved again."""
+        if self._editor and self._saved is not None:
+            self._saved = None
+            self._editor.setReadOnly(False)
+            self._bar.show_editing("editing", reason)
+
+    def cancel(self) -> None:
+        """Stop, after a question in the bar if something would be lost."""
+        if self._editor is None:
+            return
+        if self._editor.is_changed and self._saved is None:
+            self._bar.show_editing("asking", self.tr("Discard your edits?"))
+        else:
+            self._close()
+
+    def discard(self) -> None:
+        """Stop, and forget what was written."""
+        self._close()
+
+    def leave(self) -> None:
+        """Stop, and keep what was written until the file is edited again."""
+        if self._editor and self._diff:
+            if self._editor.is_changed and self._saved is None:
+                self._drafts[self._diff.path] = _Draft(self._diff.new_lines, self._editor.content())
+            self._close()
+
+    def _go_on(self) -> None:
+        self._show_stage()
+        if self._editor:
+            self._editor.setFocus()
+
+    def _close(self) -> None:
+        editor, self._editor = self._editor, None
+        self._diff = None
+        self._saved = None
+        if editor and self._view:
+            if editor.hasFocus():
+                self._view.setFocus()
+            self._view.set_cover(None)
+            editor.hide()
+            editor.deleteLater()
+        self._bar.show_editing("reading")
+
+    def _show_stage(self) -> None:
+        if self._saved is not None:
+            self._bar.show_editing("saving", self.tr("Saving…"))
+        elif self._is_stale:
+            note = self.tr("The file has changed meanwhile. Copy what you need, then cancel.")
+            self._bar.show_editing("stale", note)
+        else:
+            self._bar.show_editing("editing")
+
+    def _show_offer(self) -> None:
+        self._bar.set_edit_obstacle(self._obstacle(), is_offered=self._is_editable or bool(self._reason))
+
+    def _obstacle(self) -> str:
+        """Why the file cannot be edited here; empty when it can."""
+        diff = self._view.diff if self._view else None
+        if not self._is_editable:
+            return self._reason or self.tr("The file has changed since it was shown")
+        if diff is None or diff.path != self._path:
+            return self.tr("The file is being loaded")
+        if diff.kind == "deleted":
+            return self.tr("There is no file to edit")
+        is_regular = stat.S_ISREG(diff.new_mode) or not stat.S_IFMT(diff.new_mode) if diff.new_mode else True
+        if diff.is_binary or not is_regular:
+            return self.tr("Only text can be edited here")
+        if diff.new_size > MAX_EDITED_BYTES:
+            return self.tr("Too large to edit here")
+        if diff.new_size and not diff.new_lines:
+            return self.tr("Only text can be edited here")
+        return ""
+
+
+def _text_bytes(diff: "FileDiff") -> bytes:
+    from desktop_agent.core.diff.text import encode_lines
+
+    return encode_lines(diff.new_lines, diff.new_encoding)

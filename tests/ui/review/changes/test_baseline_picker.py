@@ -1,0 +1,144 @@
+"""Baselines are picked from a list that costs next to nothing, however long the session is."""
+
+from collections.abc import Iterator, Mapping
+
+import pytest
+from PySide6.QtCore import QModelIndex, Qt
+from PySide6.QtTest import QSignalSpy, QTest
+from pytestqt.qtbot import QtBot
+
+from desktop_agent.ui.review.changed_files import LAST_TURN, SESSION, UNCOMMITTED, Baseline
+from desktop_agent.ui.review.changes.baseline_picker import BaselinePicker
+from desktop_agent.ui.review.source import GitState
+from desktop_agent.ui.theme import Theme
+
+MANY = 1_500
+GIT = GitState(branches=("main",))
+
+
+class Prompts(Mapping[int, str]):
+    """Knows how many of the prompts were read."""
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self.reads = 0
+
+    def __getitem__(self, turn: int) -> str:
+        self.reads += 1
+        return f"Prompt {turn}\nand more"
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(range(1, self._count + 1))
+
+    def __len__(self) -> int:
+        return self._count
+
+
+def newest_first(count: int) -> list[int]:
+    return list(range(count, 0, -1))
+
+
+@pytest.fixture
+def picker(qtbot: QtBot, theme: Theme) -> BaselinePicker:
+    assert theme.colours
+    picker = BaselinePicker()
+    qtbot.addWidget(picker)
+    picker.show()
+    qtbot.waitExposed(picker)
+    return picker
+
+
+def labels(picker: BaselinePicker) -> list[str]:
+    return [picker.itemText(row) for row in range(picker.count())]
+
+
+def picked(spy: QSignalSpy) -> list[object]:
+    return [spy.at(index)[0] for index in range(spy.count())]
+
+
+def test_a_long_session_is_listed_without_reading_its_prompts(picker: BaselinePicker) -> None:
+    prompts = Prompts(MANY)
+    picker.set_choices(newest_first(MANY), prompts, None, LAST_TURN)
+    assert picker.count() == 5 + 2 * (1 + MANY)
+    assert picker.currentText() == f"Last turn ({MANY})"
+    assert prompts.reads == 0
+    picker.set_choices(newest_first(MANY), prompts, None, Baseline("since", 7))
+    assert picker.currentText() == "Since message 7: Prompt 7"
+
+
+def test_opening_the_list_reads_only_what_is_in_sight(picker: BaselinePicker) -> None:
+    prompts = Prompts(MANY)
+    picker.set_choices(newest_first(MANY), prompts, None, Baseline("turn", MANY // 2))
+    picker.showPopup()
+    assert picker.view().visualRect(picker.view().currentIndex()).intersects(picker.view().viewport().rect())
+    assert 0 < prompts.reads < 200
+    picker.hidePopup()
+
+
+def test_every_baseline_is_picked_by_the_arrow_keys(picker: BaselinePicker) -> None:
+    picker.set_choices([2, 1], {}, GIT, LAST_TURN)
+    chosen = QSignalSpy(picker.chosen)
+    for _ in range(picker.count()):
+        QTest.keyClick(picker, Qt.Key.Key_Down)
+    assert picked(chosen) == [
+        SESSION,
+        UNCOMMITTED,
+        Baseline("branch", branch="main"),
+        Baseline("turn", 2),
+        Baseline("turn", 1),
+        Baseline("since", 2),
+        Baseline("since", 1),
+    ]
+
+
+def test_the_last_of_thousands_is_picked_by_two_keys_in_the_list(picker: BaselinePicker) -> None:
+    picker.set_choices(newest_first(MANY), {}, GIT, LAST_TURN)
+    chosen = QSignalSpy(picker.chosen)
+    picker.showPopup()
+    QTest.keyClick(picker.view(), Qt.Key.Key_End)
+    QTest.keyClick(picker.view(), Qt.Key.Key_Return)
+    assert picked(chosen) == [Baseline("since", 1)]
+
+
+def test_typing_finds_a_baseline_by_its_label(picker: BaselinePicker) -> None:
+    picker.set_choices(newest_first(MANY), {}, None, LAST_TURN)
+    chosen = QSignalSpy(picker.chosen)
+    QTest.keyClicks(picker, "since")
+    assert picker.currentText() == f"Since message {MANY}"
+    assert picked(chosen)[-1] == Baseline("since", MANY)
+
+
+def test_the_lines_between_the_groups_are_none_of_the_choices(picker: BaselinePicker) -> None:
+    picker.set_choices([1], {}, GIT, LAST_TURN)
+    model = picker.model()
+    lines = [row for row, label in enumerate(labels(picker)) if not label]
+    assert len(lines) == 3
+    for row in lines:
+        index = model.index(row, 0)
+        assert not model.flags(index) & (Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable)
+        assert index.data(Qt.ItemDataRole.AccessibleDescriptionRole) == "separator"
+
+
+def test_what_cannot_be_picked_says_why_to_everybody(picker: BaselinePicker) -> None:
+    picker.set_choices([1], {}, GitState("git_missing"), LAST_TURN)
+    row = picker.findText("Against a branch")
+    assert picker.itemData(row, Qt.ItemDataRole.ToolTipRole) == "git is not installed"
+    assert picker.itemData(row, Qt.ItemDataRole.AccessibleDescriptionRole) == "git is not installed"
+
+
+def test_what_git_answers_while_the_list_is_open_comes_into_it(picker: BaselinePicker) -> None:
+    picker.set_choices([2, 1], {}, None, Baseline("turn", 1))
+    picker.showPopup()
+    picker.set_choices([2, 1], {}, GIT, Baseline("turn", 1))
+    assert "Against main" in labels(picker)
+    assert picker.currentText() == "Turn 1"
+    picker.hidePopup()
+
+
+def test_a_baseline_that_is_gone_gives_way_to_the_first(picker: BaselinePicker) -> None:
+    picker.set_choices([1], {}, None, Baseline("turn", 9))
+    assert picker.currentText() == "Last turn (1)"
+
+
+def test_beside_the_rows_nothing_can_be_picked(picker: BaselinePicker) -> None:
+    assert picker.model().flags(QModelIndex()) == Qt.ItemFlag.NoItemFlags

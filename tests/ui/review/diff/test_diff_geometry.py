@@ -1,0 +1,70 @@
+"""Rows and places in pixels agree with each other."""
+
+from desktop_agent.core.diff.rows import Rows
+from desktop_agent.ui.review.diff.diff_geometry import BAR_HEIGHT, ROW_HEIGHT, Geometry, panes
+from tests.ui.review.stage import make_diff
+
+LINES = "".join(f"line {number}\n" for number in range(60))
+EDITED = LINES.replace("line 10\n", "ten\n").replace("line 40\n", "forty\n")
+
+
+def test_rows_follow_each_other_and_are_found_by_every_pixel_of_theirs() -> None:
+    rows = Rows(make_diff(LINES, EDITED, mode=0o755), "side_by_side")
+    geometry = Geometry(rows, row_height=ROW_HEIGHT)
+    y = geometry.notes_height
+    assert y == BAR_HEIGHT
+    for row in range(len(rows)):
+        is_bar = rows[row].kind in ("hunk", "gap")
+        assert geometry.top(row) == y
+        assert geometry.row_height_at(row) == (BAR_HEIGHT if is_bar else ROW_HEIGHT)
+        y += geometry.row_height_at(row)
+        assert {geometry.row_at(pixel) for pixel in range(geometry.top(row), y)} == {row}
+    assert geometry.height == y
+
+
+def test_places_outside_are_the_nearest_row() -> None:
+    rows = Rows(make_diff(LINES, EDITED), "unified")
+    geometry = Geometry(rows, row_height=ROW_HEIGHT)
+    assert (geometry.row_at(-50), geometry.row_at(geometry.height + 50)) == (0, len(rows) - 1)
+
+
+def test_side_by_side_has_two_panes_with_a_hairline_between_them() -> None:
+    old, new = panes(Rows(make_diff(LINES, EDITED), "side_by_side"), 561, 6.5)
+    assert (old.side, new.side) == ("old", "new")
+    assert (old.left, old.right, new.left, new.right) == (0, 280, 281, 561)
+    assert old.text_left - old.left == new.text_left - new.left
+
+
+def test_a_unified_diff_has_one_pane_with_both_line_numbers() -> None:
+    (pane,) = panes(Rows(make_diff(LINES, EDITED), "unified"), 400, 6.5)
+    assert [side for side, _ in pane.numbers] == ["old", "new"]
+    assert pane.side is None
+
+
+def test_a_new_file_has_only_its_own_line_numbers() -> None:
+    (pane,) = panes(Rows(make_diff(None, LINES), "unified"), 400, 6.5)
+    assert [side for side, _ in pane.numbers] == ["new"]
+
+
+def test_long_files_get_room_for_their_line_numbers() -> None:
+    short = panes(Rows(make_diff(None, "x\n"), "unified"), 400, 6.5)[0]
+    long = panes(Rows(make_diff(None, "x\n" * 123_456), "unified"), 400, 6.5)[0]
+    assert long.text_left - short.text_left >= 6 * 6.5 - 28
+
+
+def test_blocks_make_room_below_their_rows_and_belong_to_them() -> None:
+    rows = Rows(make_diff(LINES, EDITED), "unified")
+    blocks = {0: 50, 3: 80, 4: 7, len(rows) - 1: 33}
+    geometry = Geometry(rows, row_height=ROW_HEIGHT, blocks=blocks)
+    y = 0
+    for row in range(len(rows)):
+        height = BAR_HEIGHT if rows[row].kind in ("hunk", "gap") else ROW_HEIGHT
+        block = blocks.get(row, 0)
+        assert (geometry.top(row), geometry.row_height_at(row)) == (y, height)
+        assert geometry.block_top(row) == y + height
+        assert {geometry.row_at(pixel) for pixel in range(y, y + height + block)} == {row}
+        assert [geometry.is_in_block(pixel) for pixel in range(y, y + height + block)] == (
+            [False] * height + [True] * block
+        )
+        y += height + block
+    assert geometry.height == y

@@ -1,0 +1,393 @@
+"""The diff view shows a diff as it is, and everything in it can be reached, selected and copied."""
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QColor, QGuiApplication, QImage
+from PySide6.QtTest import QTest
+from pytestqt.qtbot import QtBot
+
+from desktop_agent.core.diff.rows import RowMode
+from desktop_agent.core.protocol.model import FileDiff
+from desktop_agent.ui.review.diff.diff_canvas import MIN_SIDE_BY_SIDE_WIDTH, NARROW_SIDE_BY_SIDE_WIDTH
+from desktop_agent.ui.review.diff.diff_geometry import BAR_HEIGHT, ROW_HEIGHT
+from desktop_agent.ui.review.diff.diff_view import DiffView
+from desktop_agent.ui.theme import TextSizes, Theme
+from tests.ui.review.stage import make_diff
+
+LINES = "".join(f"line {number}\n" for number in range(1, 61))
+EDITED = LINES.replace("line 11\n", "ELEVEN\n").replace("line 41\n", "line forty-one\nand more\n")
+
+
+@pytest.fixture
+def view(qtbot: QtBot, theme: Theme) -> DiffView:
+    view = DiffView(theme)
+    view.set_mode("side_by_side")
+    qtbot.addWidget(view)
+    view.resize(700, 400)
+    view.show()
+    qtbot.waitExposed(view)
+    view.setFocus()
+    return view
+
+
+@pytest.fixture
+def edited() -> FileDiff:
+    return make_diff(LINES, EDITED)
+
+
+def kinds(view: DiffView) -> list[str]:
+    return [view.rows[index].kind for index in range(len(view.rows))]
+
+
+def row_of(view: DiffView, kind: str, number: int = 0) -> int:
+    return [index for index, found in enumerate(kinds(view)) if found == kind][number]
+
+
+def y_of(view: DiffView, row: int) -> int:
+    """The middle of a row, in the viewport, counted by hand."""
+    above = sum(BAR_HEIGHT if kind in ("hunk", "gap") else ROW_HEIGHT for kind in kinds(view)[:row])
+    return above + ROW_HEIGHT // 2 - view.verticalScrollBar().value()
+
+
+def picture(view: DiffView) -> QImage:
+    return view.viewport().grab().toImage()
+
+
+def colours_in(image: QImage, y: int, left: int, right: int) -> set[str]:
+    return {QColor(image.pixel(x, y)).name().upper() for x in range(left, right)}
+
+
+# --- showing ------------------------------------------------------------------------------------------------------
+
+
+def test_changed_lines_stand_side_by_side_on_their_colours(view: DiffView, edited: FileDiff, theme: Theme) -> None:
+    view.show_diff(edited)
+    y = y_of(view, row_of(view, "changed"))
+    image = picture(view)
+    assert theme.colours.removed_line in colours_in(image, y, 0, 349)
+    assert theme.colours.added_line in colours_in(image, y, 352, 690)
+    assert theme.colours.added_line not in colours_in(image, y, 0, 349)
+
+
+def test_a_side_without_a_line_is_striped(view: DiffView, edited: FileDiff, theme: Theme) -> None:
+    view.show_diff(edited)
+    row = row_of(view, "added")
+    view.ensure_visible(row)
+    colours = colours_in(picture(view), y_of(view, row), 0, 349)
+    assert {theme.colours.surface, theme.colours.border} <= colours
+
+
+@pytest.mark.parametrize("mode", ["side_by_side", "unified"])
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (None, "new file\n"),
+        ("old file", None),
+        ("", "was empty\n"),
+        ("name = '🎉'\n\tx\n", "name = '🎉🎉'\n\ty\x07\u202e\n"),
+        ("مرحبا = 1\n", "مرحبا = 2\n"),
+        ("x" * 100_000 + "\n", "x" * 100_000 + "y\n"),
+        (b"\xff\xfe\n", b"\xff\xfd\n"),
+        ("a\r\nb\r\nc\r\n", "a\nB\nc\n"),
+        ("\ufeffa\n".encode(), b"a\n"),
+    ],
+)
+def test_anything_can_be_shown(
+    view: DiffView, mode: RowMode, before: str | bytes | None, after: str | bytes | None
+) -> None:
+    view.set_mode(mode)
+    view.show_diff(make_diff(before, after))
+    view.select_all()
+    assert not picture(view).isNull()
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "words"),
+    [
+        (b"\0old", b"\0newer", "Binary file 4 bytes → 6 bytes"),
+        (None, b"", "Empty file created, 0 bytes"),
+        (b"", None, "Empty file deleted, was 0 bytes"),
+        (None, b"\0" * 2_500, "Binary file created, 2.5 kB"),
+    ],
+)
+def test_a_file_without_lines_is_summed_up(
+    view: DiffView, before: bytes | None, after: bytes | None, words: str
+) -> None:
+    view.show_diff(make_diff(before, after))
+    assert view.message == words
+    assert len(view.rows) == 0
+
+
+def test_notes_stand_above_the_lines_and_are_part_of_the_name(view: DiffView, theme: Theme) -> None:
+    view.show_diff(make_diff(LINES, LINES, mode=0o755))
+    gap_in_picture = colours_in(picture(view), BAR_HEIGHT + 4, 300, 320)
+    assert gap_in_picture == {theme.colours.sunken}
+    assert kinds(view) == ["gap"]
+    assert view.accessibleName() == "Changes in src/app.py: 0 lines added, 0 removed. mode 644 → 755"
+
+
+def test_the_theme_is_followed(view: DiffView, edited: FileDiff, theme: Theme) -> None:
+    view.show_diff(edited)
+    theme.choose("dark")
+    y = y_of(view, row_of(view, "changed"))
+    assert theme.colours.removed_line in colours_in(picture(view), y, 0, 349)
+    assert theme.colours.is_dark
+
+
+def test_colours_of_the_language_come_after_the_first_paint(qtbot: QtBot, view: DiffView) -> None:
+    # In the first line: a changed word has no colour of the language.
+    view.show_diff(make_diff("def f():\n    x = 1\n", "def f():\n    x = 'text'\n"))
+    first = picture(view)
+    qtbot.waitUntil(lambda: picture(view) != first)
+
+
+# --- modes --------------------------------------------------------------------------------------------------------
+
+
+def test_a_narrow_view_is_unified_and_wide_again_side_by_side(qtbot: QtBot, view: DiffView, edited: FileDiff) -> None:
+    view.show_diff(edited)
+    assert view.mode == "side_by_side"
+    with qtbot.waitSignal(view.mode_changed):
+        view.resize(MIN_SIDE_BY_SIDE_WIDTH - 50, 400)
+    assert (view.mode, view.wanted_mode) == ("unified", "side_by_side")
+    with qtbot.waitSignal(view.mode_changed):
+        view.resize(700, 400)
+    assert view.mode == "side_by_side"
+
+
+def test_two_columns_that_show_little_code_are_only_for_those_who_chose_them(
+    qtbot: QtBot, theme: Theme, edited: FileDiff
+) -> None:
+    view = DiffView(theme)
+    qtbot.addWidget(view)
+    view.show_diff(edited)
+    view.resize(NARROW_SIDE_BY_SIDE_WIDTH - 1, 400)
+    view.show()
+    qtbot.waitExposed(view)
+    assert view.mode == "unified"
+    view.resize(NARROW_SIDE_BY_SIDE_WIDTH + 40, 400)
+    assert view.mode == "side_by_side"
+    view.resize(NARROW_SIDE_BY_SIDE_WIDTH - 1, 400)
+    view.set_mode("side_by_side")
+    assert view.mode == "side_by_side"
+
+
+def test_a_new_file_has_one_side_and_is_shown_on_it(view: DiffView) -> None:
+    view.show_diff(make_diff(None, LINES))
+    assert (view.mode, view.mode_obstacle()) == ("unified", "The file has only one side")
+
+
+def test_the_line_on_top_stays_on_top_in_the_other_mode(view: DiffView) -> None:
+    view.show_diff(make_diff("".join(f"old {n}\n" for n in range(300)), "".join(f"new {n}\n" for n in range(300))))
+    row = view.rows.find("new", 200)
+    view.verticalScrollBar().setValue(BAR_HEIGHT + (row - 1) * ROW_HEIGHT)
+    view.set_mode("unified")
+    assert view.verticalScrollBar().value() == BAR_HEIGHT + (view.rows.find("new", 200) - 1) * ROW_HEIGHT
+
+
+def test_another_state_of_the_same_file_keeps_the_place(view: DiffView) -> None:
+    long = LINES * 20
+    view.show_diff(make_diff(long, long.replace("line 41\n", "x\n")))
+    view.open_gap(row_of(view, "gap"))
+    view.verticalScrollBar().setValue(333)
+    opened = kinds(view)[:20]
+    view.show_diff(make_diff(long, long.replace("line 41\n", "y\n")), keep_place=True)
+    assert (view.verticalScrollBar().value(), kinds(view)[:20]) == (333, opened)
+
+
+# --- folded lines -------------------------------------------------------------------------------------------------
+
+
+def test_a_click_on_folded_lines_shows_them(qtbot: QtBot, view: DiffView, edited: FileDiff) -> None:
+    view.show_diff(edited)
+    gap = view.rows.gap(0)
+    assert gap
+    QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(100, y_of(view, 0)))
+    assert kinds(view)[: gap.size + 1] == ["context"] * gap.size + ["hunk"]
+
+
+@pytest.mark.parametrize("key", [Qt.Key.Key_Return, Qt.Key.Key_Space])
+def test_enter_on_folded_lines_shows_them(qtbot: QtBot, view: DiffView, edited: FileDiff, key: Qt.Key) -> None:
+    view.show_diff(edited)
+    QTest.keyClick(view, Qt.Key.Key_Home)
+    QTest.keyClick(view, key)
+    assert kinds(view)[0] == "context"
+
+
+# --- moving about -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("key", "modifier"),
+    [(Qt.Key.Key_F7, Qt.KeyboardModifier.NoModifier), (Qt.Key.Key_N, Qt.KeyboardModifier.NoModifier)],
+)
+def test_a_key_goes_to_the_next_change(
+    qtbot: QtBot, view: DiffView, edited: FileDiff, key: Qt.Key, modifier: Qt.KeyboardModifier
+) -> None:
+    view.show_diff(edited)
+    assert view.current_change == 0
+    with qtbot.waitSignal(view.current_change_moved):
+        QTest.keyClick(view, key, modifier)
+    assert view.current_change == 1
+    assert not view.next_change()
+
+
+def test_shift_f7_goes_to_the_change_before(qtbot: QtBot, view: DiffView, edited: FileDiff) -> None:
+    view.show_diff(edited)
+    QTest.keyClick(view, Qt.Key.Key_End)
+    QTest.keyClick(view, Qt.Key.Key_F7, Qt.KeyboardModifier.ShiftModifier)
+    QTest.keyClick(view, Qt.Key.Key_P)
+    assert view.current_change == 0
+
+
+def test_going_to_a_change_brings_it_into_view(view: DiffView) -> None:
+    lines = "".join(f"{number}\n" for number in range(400))
+    spread = "".join(f"{number}{'!' if number % 40 == 20 else ''}\n" for number in range(400))
+    view.show_diff(make_diff(lines, spread))
+    while view.next_change():
+        y = y_of(view, view.rows.changes[view.current_change])
+        assert 0 <= y < view.viewport().height()
+
+
+def test_the_marked_row_is_told_to_whoever_cannot_see_it(qtbot: QtBot, view: DiffView, edited: FileDiff) -> None:
+    view.show_diff(edited)
+    assert view.accessibleDescription() == "Change 1 of 2: line 11"
+    QTest.keyClick(view, Qt.Key.Key_Home)
+    assert view.accessibleDescription() == "7 unchanged lines, folded. Press Enter to show them"
+    for _ in range(5):
+        QTest.keyClick(view, Qt.Key.Key_Down)
+    assert view.accessibleDescription() == "Line 11 was line 11, now line 11: ELEVEN"
+
+
+def test_page_keys_move_by_what_is_visible(qtbot: QtBot, view: DiffView) -> None:
+    view.show_diff(make_diff(None, LINES * 10))
+    QTest.keyClick(view, Qt.Key.Key_PageDown)
+    QTest.keyClick(view, Qt.Key.Key_PageDown)
+    assert view.verticalScrollBar().value() > 0
+    QTest.keyClick(view, Qt.Key.Key_Home)
+    assert view.verticalScrollBar().value() == 0
+
+
+def test_both_sides_scroll_sideways_together(qtbot: QtBot, view: DiffView) -> None:
+    view.show_diff(make_diff("a" * 300 + "\n", "a" * 300 + "b\n"))
+    QTest.keyClick(view, Qt.Key.Key_Right)
+    assert view.horizontalScrollBar().value() > 0
+    QTest.keyClick(view, Qt.Key.Key_Left)
+    assert view.horizontalScrollBar().value() == 0
+
+
+def test_the_end_of_an_endless_line_can_be_reached_and_selected(view: DiffView) -> None:
+    line = "".join(f"{number:05} " for number in range(900))
+    view.show_diff(make_diff("", line + "\n"))
+    assert view.find_text("00700")
+    bar = view.horizontalScrollBar()
+    bar.setValue(bar.maximum() // 2)
+    QTest.mouseDClick(view.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(300, y_of(view, 1)))
+    word = view.selected_text()
+    assert abs(line.index(word) - 300 / 7.2 - bar.value() / 7.2) < 12
+
+
+# --- selecting ----------------------------------------------------------------------------------------------------
+
+
+def test_ctrl_a_and_ctrl_c_copy_one_side_exactly(qtbot: QtBot, view: DiffView) -> None:
+    view.show_diff(make_diff("\tone\r\ntwo\r\n", "\tone\r\n2️⃣ zwei\u200b\r\nthree"))
+    QTest.keyClick(view, Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier)
+    QTest.keyClick(view, Qt.Key.Key_C, Qt.KeyboardModifier.ControlModifier)
+    assert QGuiApplication.clipboard().text() == "\tone\r\n2️⃣ zwei\u200b\r\nthree"
+
+
+def test_dragging_selects_on_the_side_where_it_began(qtbot: QtBot, view: DiffView, edited: FileDiff) -> None:
+    view.show_diff(edited)
+    first = y_of(view, row_of(view, "context"))
+    port = view.viewport()
+    QTest.mousePress(port, Qt.MouseButton.LeftButton, pos=QPoint(50, first))
+    QTest.mouseMove(port, QPoint(600, first + 3 * ROW_HEIGHT))
+    assert view.selected_text() == "line 8\nline 9\nline 10\nline 11"
+    QTest.mouseRelease(port, Qt.MouseButton.LeftButton, pos=QPoint(600, first + 3 * ROW_HEIGHT))
+    QTest.mousePress(port, Qt.MouseButton.LeftButton, pos=QPoint(600, first + 3 * ROW_HEIGHT))
+    QTest.mouseMove(port, QPoint(5, first + 2 * ROW_HEIGHT))
+    assert view.selected_text() == "line 10\nELEVEN"
+
+
+def test_a_double_click_selects_a_word(qtbot: QtBot, view: DiffView, edited: FileDiff) -> None:
+    view.show_diff(edited)
+    QTest.mouseDClick(
+        view.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(352 + 60, y_of(view, row_of(view, "changed")))
+    )
+    assert view.selected_text() == "ELEVEN"
+
+
+def test_shift_and_arrows_select_whole_lines(qtbot: QtBot, view: DiffView, edited: FileDiff) -> None:
+    view.show_diff(edited)
+    QTest.keyClick(view, Qt.Key.Key_Down)
+    for _ in range(3):
+        QTest.keyClick(view, Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier)
+    assert view.selected_text() == "line 8\nline 9\nline 10\nELEVEN"
+    QTest.keyClick(view, Qt.Key.Key_Escape)
+    assert view.selected_text() == ""
+
+
+def test_a_unified_selection_has_removed_and_added_lines(view: DiffView) -> None:
+    view.set_mode("unified")
+    view.show_diff(make_diff("same\nold\n", "same\nnew\n"))
+    view.select_all()
+    assert view.selected_text() == "same\nold\nnew"
+
+
+def test_folded_lines_are_not_copied(view: DiffView, edited: FileDiff) -> None:
+    view.show_diff(edited)
+    view.select_all()
+    assert "line 8\n" in view.selected_text()
+    assert "line 25\n" not in view.selected_text()
+
+
+def test_selected_text_is_marked(view: DiffView, edited: FileDiff) -> None:
+    view.show_diff(edited)
+    y = y_of(view, row_of(view, "context"))
+    before = picture(view)
+    view.select_all()
+    after = picture(view)
+    assert colours_in(before, y, 400, 690) != colours_in(after, y, 400, 690)
+    assert colours_in(before, y, 0, 349) == colours_in(after, y, 0, 349)
+
+
+# --- finding ------------------------------------------------------------------------------------------------------
+
+
+def test_what_is_found_is_selected_and_unfolded(view: DiffView, edited: FileDiff) -> None:
+    view.show_diff(edited)
+    assert view.find_text("LINE 25")
+    assert view.selected_text() == "line 25"
+    assert view.rows[view.rows.find("new", 25)].kind == "context"
+
+
+def test_finding_again_goes_on(view: DiffView) -> None:
+    view.show_diff(make_diff("", "one\ntwo one\nthree\n"))
+    picked: list[int] = []
+    for _ in range(3):
+        assert view.find_text("one")
+        picked.append(view.current_row)
+    assert picked == [1, 2, 1]
+    assert not view.find_text("four")
+
+
+def test_a_view_without_a_diff_takes_every_key(qtbot: QtBot, view: DiffView) -> None:
+    for key in (Qt.Key.Key_F7, Qt.Key.Key_N, Qt.Key.Key_Down, Qt.Key.Key_End, Qt.Key.Key_Return):
+        QTest.keyClick(view, key)
+    view.select_all()
+    view.show_diff(None)
+    QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton)
+    assert view.selected_text() == ""
+    assert not view.find_text("x")
+
+
+def test_lines_are_as_high_as_the_chosen_size_needs(view: DiffView, edited: FileDiff, theme: Theme) -> None:
+    view.show_diff(edited)
+    before = view.verticalScrollBar().maximum()
+    theme.choose_sizes(TextSizes(diff=24))
+    try:
+        assert view.verticalScrollBar().maximum() > before
+    finally:
+        theme.choose_sizes(TextSizes())
+    assert view.verticalScrollBar().maximum() == before

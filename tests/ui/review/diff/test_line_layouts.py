@@ -1,0 +1,93 @@
+"""Of a long line only a part is laid out, and it looks as if all of it were."""
+
+import pytest
+from PySide6.QtGui import QImage, QPainter
+
+from desktop_agent.ui.review.diff.line_layouts import WINDOW_CHARS, Columns, LineLayouts
+from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.wording.visible_text import visible_line
+
+WHOLE = Columns(0, 10_000)
+
+
+@pytest.fixture
+def layouts(theme: Theme) -> LineLayouts:
+    return LineLayouts(theme, theme.code_font(12))
+
+
+@pytest.mark.parametrize("line", ["plain = 1\n", "żółć 🎉🎉 = '\t'\r\n", "x" * 3_000, "ab\u202ecd" * 400])
+def test_every_character_is_hit_where_it_stands(layouts: LineLayouts, line: str) -> None:
+    text = line.rstrip("\r\n")
+    for first in (0, 700, 1_300):
+        column = visible_line(text).position(first) if first < len(text) else 0
+        laid = layouts.line("new", 1, line, (), Columns(column, 320))
+        for offset in range(min(first, len(text)), min(first + 80, len(text))):
+            assert laid.offset(laid.x(offset)) == offset
+
+
+def test_a_window_is_as_wide_and_stands_where_the_whole_line_would(layouts: LineLayouts) -> None:
+    line = "abcdefghij" * 300
+    whole, window = layouts.line("old", 1, line, (), WHOLE), layouts.line("new", 1, line, (), Columns(1_000, 80))
+    assert window.width == pytest.approx(whole.width)
+    for offset in (0, 999, 1_040, 2_500, 3_000):
+        assert window.x(offset) == pytest.approx(whole.x(offset))
+
+
+def test_a_window_looks_like_that_part_of_the_whole_line(layouts: LineLayouts, theme: Theme) -> None:
+    line = "".join(f"{number:05} " for number in range(500))
+    spans = tuple((start, start + 5, "syntax_number") for start in range(0, 3_000, 12))
+    pictures: list[QImage] = []
+    for side, columns in (("old", WHOLE), ("new", Columns(1_000, 80))):
+        image = QImage(500, 20, QImage.Format.Format_RGB32)
+        image.fill(theme.colour("surface"))
+        painter = QPainter(image)
+        laid = layouts.line(side, 1, line, spans, columns)
+        laid.draw(painter, -round(laid.x(1_000)), 0, 20)
+        painter.end()
+        pictures.append(image)
+    assert pictures[0] == pictures[1]
+
+
+def test_scrolling_a_little_keeps_the_layout(layouts: LineLayouts) -> None:
+    line = "x" * 3_000
+    first = layouts.line("new", 1, line, (), Columns(WINDOW_CHARS, 80))
+    assert layouts.line("new", 1, line, (), Columns(WINDOW_CHARS + 5, 80)) is first
+    assert layouts.line("new", 1, line, (), Columns(3 * WINDOW_CHARS, 80)) is not first
+
+
+def test_the_colour_of_a_changed_word_goes_over_the_syntax(layouts: LineLayouts, theme: Theme) -> None:
+    laid = layouts.line("new", 1, "■■■■■■■■", ((0, 8, "syntax_keyword"),), WHOLE)
+    picture = QImage(200, 24, QImage.Format.Format_RGB32)
+    picture.fill(theme.colour("surface"))
+    painter = QPainter(picture)
+    laid.draw(painter, 0, 0, 24, ((0, 4, "text"),))
+    painter.end()
+    middle = int(laid.x(4))
+    colours = {
+        part: {picture.pixelColor(x, y).name() for x in columns for y in range(24)}
+        for part, columns in {"word": range(1, middle - 1), "rest": range(middle + 1, int(laid.width) - 1)}.items()
+    }
+    text, keyword = theme.colour("text").name(), theme.colour("syntax_keyword").name()
+    assert text in colours["word"]
+    assert keyword not in colours["word"]
+    assert keyword in colours["rest"]
+
+
+def test_a_line_is_laid_out_anew_when_its_colours_have_come_and_no_other_is(layouts: LineLayouts) -> None:
+    plain, other = (layouts.line("new", number, "word", (), WHOLE) for number in (1, 2))
+    coloured = layouts.line("new", 1, "word", ((0, 4, "syntax_keyword"),), WHOLE)
+    assert coloured is not plain
+    assert coloured.is_coloured(3, 9)
+    assert not coloured.is_coloured(4, 9)
+    assert layouts.line("new", 1, "word", ((0, 4, "syntax_keyword"),), WHOLE) is coloured
+    assert layouts.line("new", 2, "word", (), WHOLE) is other
+
+
+def test_the_lines_that_were_asked_for_longest_ago_are_forgotten_first(layouts: LineLayouts) -> None:
+    first, second = (layouts.line("new", number, "word", (), WHOLE) for number in (0, 1))
+    for number in range(2, LineLayouts.MAX_KEPT):
+        layouts.line("new", number, "word", (), WHOLE)
+    assert layouts.line("new", 0, "word", (), WHOLE) is first
+    layouts.line("new", LineLayouts.MAX_KEPT, "word", (), WHOLE)
+    assert layouts.line("new", 0, "word", (), WHOLE) is first
+    assert layouts.line("new", 1, "word", (), WHOLE) is not second
