@@ -7,15 +7,19 @@ The lists that they are compared with are in `tests/goldens/names/`. To add what
 
 import argparse
 import inspect
+import io
+import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import redirect_stdout, suppress
 from dataclasses import is_dataclass
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Literal, Union, cast, get_args, get_origin, get_type_hints
 
 import desktop_agent
-from desktop_agent.cli import COMMANDS, WITH_VALUE
+from desktop_agent.app.startup.arguments import parse_arguments
+from desktop_agent.cli import COMMANDS
 from desktop_agent.cli.parser import build_parser
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.protocol import events as ev
@@ -31,9 +35,13 @@ GOLDENS = Path(__file__).parents[1] / "goldens" / "names"
 
 
 def command_line() -> Iterator[str]:
-    """Every command with its arguments, options and their choices; then the options of the window with a value."""
+    """Every command with its arguments, options and their choices, and the options of the window."""
     yield from (f"desktop-agent {name}" for name in COMMANDS)
-    yield from (f"desktop-agent {option}" for option in WITH_VALUE)
+    shown = io.StringIO()
+    with redirect_stdout(shown), suppress(SystemExit):
+        parse_arguments(["--help"])
+    usage = " ".join(shown.getvalue().partition("\n\n")[0].split())
+    yield from (f"desktop-agent {option}" for option in re.findall(r"(?<![\w-])(?:--[a-z-]+|WORKSPACE\b)", usage))
     yield from _arguments(build_parser())
 
 
