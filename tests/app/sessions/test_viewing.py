@@ -101,7 +101,7 @@ def test_a_session_that_is_open_elsewhere_is_read_followed_and_taken_over(
         await person.see(QPushButton, "takeOverButton")
         assert "no longer open" in words_of(bar)
         person.window.desk.wiring.submit(ops.RenameSession(title="mine"))
-        await person.until_true(lambda: "nothing was done" in " ".join(person.banner), "why, is said")
+        await person.until_true(lambda: "Nothing was done" in " ".join(person.banner), "why, is said")
         assert elsewhere.journal.read_bytes() == before, "to read it changes nothing"
         await person.click("takeOverButton")
         await person.until_true(bar.isHidden, "it is ours")
