@@ -38,7 +38,7 @@ class Answering:
         self._tasks[request.call_id] = task
 
     def drop(self, call_id: CallId) -> None:
-        """The question is over: nobody waits for its answer any more."""
+        """The question is over: no caller waits for its answer any more."""
         if (task := self._tasks.pop(call_id, None)) is not None:
             task.cancel()  # does nothing to one that has answered
 

@@ -51,9 +51,9 @@ class Changes:
     async def undo(self, selection: ChangeSelection | None = None, *, reason: str = "") -> tuple[FileOutcome, ...]:
         """Take the selected changes back, all of the agent's without a selection; one outcome for each file.
 
-        A file that was changed since by somebody else is merged, or left alone and its outcome says so. The model is
-        told with the next prompt, with `reason`. Raises `UsageError` while a turn runs or when nothing is selected,
-        and `StorageError` when it cannot be written down: then no file was touched.
+        A file that the user or another program changed since is merged, or left alone and its outcome says so. The
+        model reads of it with the next prompt, with `reason`. Raises `UsageError` while a turn runs or when nothing is
+        selected, and `StorageError` when it cannot be written down: then no file was touched.
         """
         return await self._carry_out(ops.UndoChanges(selection=selection or ChangeSelection(), reason=reason))
 

@@ -52,7 +52,7 @@ class Result:
     requests: int
     """How many requests to the model it took."""
     problems: tuple[ev.Notice, ...]
-    """Warnings and errors that the session told meanwhile."""
+    """Warnings and errors that the session reported meanwhile."""
 
     @property
     def is_completed(self) -> bool:

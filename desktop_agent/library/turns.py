@@ -88,7 +88,7 @@ class RunningTurn:
             raise RunFailedError(result)
 
     def _fail_if_rejected(self) -> None:
-        """The reason is told before the prompt is given back, or after it."""
+        """The session gives the reason before it gives the prompt back, or after it."""
         if self._is_rejected and self._notice is not None:
             self.fail(error_of(self._notice))
 

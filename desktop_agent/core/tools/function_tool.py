@@ -40,7 +40,7 @@ class FunctionTool(ReadTool[ToolArguments]):
     def __init__(
         self, function: Function, *, name: str = "", description: str = "", is_read_only: bool = False
     ) -> None:
-        """Raise `TypeError` for a function whose arguments cannot be told to a model, naming the argument."""
+        """Raise `TypeError` for a function whose arguments have no JSON schema, naming the argument."""
         self.function = function
         self.name = name or function.__name__
         self.description = description or inspect.getdoc(function) or ""
@@ -107,8 +107,8 @@ def tool(
 ) -> FunctionTool | Callable[[Function], FunctionTool]:
     """Make a tool of a function, as a decorator with or without arguments. Raises `TypeError`; see `FunctionTool`.
 
-    Its docstring is what the model is told; `Annotated[int, Field(description="…", ge=1)]` says more of an argument.
-    With `is_read_only` a call leaves everything as it is, and nobody is asked.
+    The model reads its docstring; `Annotated[int, Field(description="…", ge=1)]` says more of an argument.
+    With `is_read_only` a call leaves everything as it is, and the user is not asked.
     """
 
     def make(wrapped: Function) -> FunctionTool:
