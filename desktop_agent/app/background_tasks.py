@@ -10,7 +10,7 @@ Try = Callable[[Coroutine[object, object, object]], None]
 """Does work in the background and shows what goes wrong."""
 
 
-class Attempts:
+class BackgroundTasks:
     """A `Try`: what goes wrong is shown in the banner."""
 
     def __init__(self, spawner: TaskSpawner, banner: Banner) -> None:
@@ -19,9 +19,9 @@ class Attempts:
 
     def __call__(self, work: Coroutine[object, object, object]) -> None:
         """Return at once; an `AgentError` of `work` ends in the banner."""
-        self._spawner.spawn(self._told(work))
+        self._spawner.spawn(self._report_errors(work))
 
-    async def _told(self, work: Coroutine[object, object, object]) -> None:
+    async def _report_errors(self, work: Coroutine[object, object, object]) -> None:
         try:
             await work
         except AgentError as error:

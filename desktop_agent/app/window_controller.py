@@ -12,26 +12,26 @@ from pathlib import Path
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtWidgets import QFileDialog
 
-from desktop_agent.app.background_tasks import Attempts
+from desktop_agent.app.background_tasks import BackgroundTasks
 from desktop_agent.app.content_windows import ContentWindows
-from desktop_agent.app.drafts.draft import Draft
-from desktop_agent.app.drafts.draft_autosave import UnsentKeeper
+from desktop_agent.app.drafts.draft import SessionDraft
+from desktop_agent.app.drafts.draft_autosave import DraftAutosave
 from desktop_agent.app.file_opening import open_file
 from desktop_agent.app.quit_question import QuitQuestion
 from desktop_agent.app.review.diffs import BlobDiffs
-from desktop_agent.app.sessions.exchange import Exchange
 from desktop_agent.app.sessions.resending import take_back_since
 from desktop_agent.app.sessions.searching import Searching
-from desktop_agent.app.sessions.session_list import LISTED_EVENTS, SessionList
+from desktop_agent.app.sessions.session_actions import SessionActions
+from desktop_agent.app.sessions.session_list import LISTED_EVENTS, SessionListUpdater
 from desktop_agent.app.sessions.sessions import LiveSessions
 from desktop_agent.app.sessions.viewing import Viewing
 from desktop_agent.app.settings.model_following import ModelFollowing
-from desktop_agent.app.settings.settings_desk import SettingsDesk
+from desktop_agent.app.settings.settings_controller import SettingsController
 from desktop_agent.app.settings.setup import Setup
 from desktop_agent.app.startup.arguments import NEWEST, WindowArguments
 from desktop_agent.app.startup.demo import make_demo_workspace
-from desktop_agent.app.startup.lazy_sources import LaterDiffs
-from desktop_agent.app.window_panels import Desk
+from desktop_agent.app.startup.lazy_sources import LazyDiffs
+from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import AgentError, SessionBusyError, WorkspaceError
@@ -53,44 +53,44 @@ DEMO = ModelRef(provider="demo", model=DEMO_MODEL)
 EXAMPLES = ("What does this project do?", "Run the tests and fix what fails.", "Find code that nothing uses.")
 
 
-class Conductor(QObject):
+class WindowController(QObject):
     """Drives one window."""
 
     def __init__(
         self,
-        desk: Desk,
+        panels: WindowPanels,
         theme: Theme,
         arguments: WindowArguments,
         bench: Workbench,
-        diffs: LaterDiffs,
+        diffs: LazyDiffs,
         spawner: TaskSpawner,
     ) -> None:
-        super().__init__(desk.window)
-        self._desk = desk
+        super().__init__(panels.window)
+        self._panels = panels
         self._arguments = arguments
         self._bench = bench
         self._spawner = spawner
-        self._try = Attempts(spawner, desk.banner)
+        self._try = BackgroundTasks(spawner, panels.banner)
         drafts = Drafts(bench.paths.data / "drafts")
-        self._unsent = UnsentKeeper(desk.composer, desk.transcript, drafts, spawner, self)
+        self._unsent = DraftAutosave(panels.composer, panels.transcript, drafts, spawner, self)
         self._live = LiveSessions(bench, self._unsent)
-        self._sessions = SessionList(desk, bench, self._live)
+        self._sessions = SessionListUpdater(panels, bench, self._live)
         self._workspace: Path | None = None
         self._clock = SystemClock()
-        self._setup = Setup(desk.window, theme, bench.paths, bench.live, bench.keys, bench.environ, spawner)
-        self._pasted_keys = PastedKeys(desk.window)
-        self._settings = SettingsDesk(desk, theme, bench, self._setup, spawner)
-        self._model_following = ModelFollowing(desk.wiring, self._default_model, self)
+        self._setup = Setup(panels.window, theme, bench.paths, bench.live, bench.keys, bench.environ, spawner)
+        self._pasted_keys = PastedKeys(panels.window)
+        self._settings = SettingsController(panels, theme, bench, self._setup, spawner)
+        self._model_following = ModelFollowing(panels.wiring, self._default_model, self)
         self._unsubscribe = bench.live.subscribe(self._model_following.on_settings_changed)
         self._viewing = Viewing(bench, self._clock, self)
         self._choosing = asyncio.Lock()
         self._choice = 0
         """Counts what was chosen to be shown: the last is, whatever is ready first."""
 
-        self._quit_question = QuitQuestion(desk.window)
-        self._contents = ContentWindows(desk.window, theme, bench.blobs, self._try)
-        self._exchange = Exchange(desk.window, bench, self._live, self._try)
-        self._searching = Searching(desk.search, bench, self._clock, spawner, self._sessions.known)
+        self._quit_question = QuitQuestion(panels.window)
+        self._contents = ContentWindows(panels.window, theme, bench.blobs, self._try)
+        self._exchange = SessionActions(panels.window, bench, self._live, self._try)
+        self._searching = Searching(panels.search, bench, self._clock, spawner, self._sessions.known)
         self._diffs = BlobDiffs(bench.blobs)
         diffs.provide(self._diffs)
         self._connect()
@@ -111,7 +111,7 @@ class Conductor(QObject):
             else:
                 await self._show_last_or_welcome()
         except AgentError as error:
-            self._desk.banner.show_error(error)
+            self._panels.banner.show_error(error)
             self._welcome()
 
     async def _look_for_sandbox(self, root: Path) -> None:
@@ -119,9 +119,9 @@ class Conductor(QObject):
         search = await self._bench.sandbox_search(root)
         if root != self._workspace:
             return
-        self._desk.judges.is_sandbox_available = search.sandbox is not None
+        self._panels.judges.is_sandbox_available = search.sandbox is not None
         reasons = " ".join(f"{report.name}: {report.reason} {report.hint}".strip() for report in search.reports)
-        self._desk.pickers.show_sandbox_availability(search.sandbox is not None, reasons)
+        self._panels.pickers.show_sandbox_availability(search.sandbox is not None, reasons)
 
     async def aclose(self) -> None:
         """Stop everything that runs, and return when nothing of it is left."""
@@ -162,8 +162,8 @@ class Conductor(QObject):
         root = await asyncio.to_thread(make_demo_workspace, self._bench.paths, self._clock.now())
         self._set_workspace(root)
         self._show_draft(root, DEMO, "on_write")
-        self._desk.transcript.set_examples([DEMO_PROMPT])
-        self._desk.composer.set_text(DEMO_PROMPT)
+        self._panels.transcript.set_examples([DEMO_PROMPT])
+        self._panels.composer.set_text(DEMO_PROMPT)
 
     async def show_session(self, session_id: str) -> bool:
         """Show a session, opening it if it is not open yet. One that is open elsewhere is only read.
@@ -205,7 +205,7 @@ class Conductor(QObject):
     async def show_hit(self, hit: SearchHit) -> None:
         """Show the place of a session that a search has found."""
         if await self.show_session(hit.session_id):
-            self._desk.transcript.show_turn(hit.turn, hit.call_id)
+            self._panels.transcript.show_turn(hit.turn, hit.call_id)
 
     async def _resume(self, wanted: str) -> None:
         if wanted != NEWEST:
@@ -235,32 +235,32 @@ class Conductor(QObject):
         """Show an empty conversation; the session is made with its first prompt."""
         sandbox = self._bench.settings_in(root).current.execution.sandbox
         keep = partial(self._unsent.note_sent, folder_draft(root))
-        draft = Draft(root, model, approval, sandbox, self._on_first_prompt, keep, self)
-        self._desk.transcript.set_examples(EXAMPLES)
+        draft = SessionDraft(root, model, approval, sandbox, self._on_first_prompt, keep, self)
+        self._panels.transcript.set_examples(EXAMPLES)
         self._show(draft.bridge)
         self._unsent.enter(folder_draft(root))
-        self._desk.composer.setFocus()
+        self._panels.composer.setFocus()
 
     def _show(self, bridge: SessionBridge) -> None:
-        self._desk.banner.hide()
+        self._panels.banner.hide()
         is_viewed = self._viewing.is_viewing(bridge)
-        self._desk.viewing_bar.show_state(is_free=False)
-        self._desk.viewing_bar.setVisible(is_viewed)
+        self._panels.viewing_bar.show_state(is_free=False)
+        self._panels.viewing_bar.setVisible(is_viewed)
         self._model_following.note_shown(bridge)
-        self._desk.wiring.show(bridge)
+        self._panels.wiring.show(bridge)
         if not is_viewed:
             self._viewing.leave()
-        self._desk.sessions.set_current(bridge.transcript.session_id or None)
+        self._panels.sessions.set_current(bridge.transcript.session_id or None)
 
     def _set_workspace(self, root: Path) -> None:
         if root != self._workspace:
             self._workspace = self._exchange.workspace = root
             self._settings.show_workspace(root)
-            self._desk.files.set_workspace(root)
-            self._desk.sessions.set_workspace(str(root))
-            self._desk.search.set_workspace(str(root))
-            self._desk.window.top_bar.set_workspace(root)
-            self._desk.window.top_bar.set_branch("")
+            self._panels.files.set_workspace(root)
+            self._panels.sessions.set_workspace(str(root))
+            self._panels.search.set_workspace(str(root))
+            self._panels.window.top_bar.set_workspace(root)
+            self._panels.window.top_bar.set_branch("")
             self._try(self._look_for_sandbox(root))
 
     def _welcome(self) -> None:
@@ -269,18 +269,18 @@ class Conductor(QObject):
 
     # -- a draft becomes a session --
 
-    def _on_first_prompt(self, draft: Draft) -> None:
+    def _on_first_prompt(self, draft: SessionDraft) -> None:
         self._spawner.spawn(self._start_session(draft))
 
-    async def _start_session(self, draft: Draft) -> None:
+    async def _start_session(self, draft: SessionDraft) -> None:
         try:
             bridge = await self._live.create(draft.workspace, draft.model, draft.approval)
         except AgentError as error:
-            self._desk.wiring.give_back([prompt.text for prompt in draft.hand_over()])
-            self._desk.banner.show_error(error)
+            self._panels.wiring.give_back([prompt.text for prompt in draft.hand_over()])
+            self._panels.banner.show_error(error)
             return
         self._watch(bridge)
-        if self._desk.wiring.bridge is draft.bridge:
+        if self._panels.wiring.bridge is draft.bridge:
             self._show(bridge)
             key = session_draft(self._live.id_of(bridge))
             self._unsent.move(key)
@@ -293,56 +293,56 @@ class Conductor(QObject):
     # -- wiring --
 
     def _connect(self) -> None:
-        desk, actions = self._desk, self._desk.window.actions_
+        panels, actions = self._panels, self._panels.window.actions_
         actions.connect(actions.new_session, self._on_new_session)
         actions.connect(actions.open_folder, self._choose_folder)
         actions.connect(actions.demo, self._on_demo)
         actions.connect(actions.settings, self._setup.open_settings)
-        desk.wiring.settings_requested.connect(self._setup.open_settings)
-        desk.composer.refuse(self._pasted_keys.refuses)
+        panels.wiring.settings_requested.connect(self._setup.open_settings)
+        panels.composer.refuse(self._pasted_keys.refuses)
         self._pasted_keys.found.connect(self._setup.enter_key)
-        desk.wiring.folder_requested.connect(self._welcome)
-        desk.transcript.resend_requested.connect(self._on_resend)
-        desk.transcript.session_requested.connect(self._on_session_chosen)
-        desk.transcript.output_requested.connect(self._contents.show_output)
-        desk.transcript.picture_requested.connect(self._contents.show_picture)
-        desk.transcript.file_requested.connect(self._open_found)
-        desk.wiring.job_output_requested.connect(self._contents.show_job_output)
-        desk.wiring.rules_changed.connect(self._setup.show_rules)
-        self._setup.rule_revoked.connect(desk.wiring.revoke_rule)
+        panels.wiring.folder_requested.connect(self._welcome)
+        panels.transcript.resend_requested.connect(self._on_resend)
+        panels.transcript.session_requested.connect(self._on_session_chosen)
+        panels.transcript.output_requested.connect(self._contents.show_output)
+        panels.transcript.picture_requested.connect(self._contents.show_picture)
+        panels.transcript.file_requested.connect(self._open_found)
+        panels.wiring.job_output_requested.connect(self._contents.show_job_output)
+        panels.wiring.rules_changed.connect(self._setup.show_rules)
+        self._setup.rule_revoked.connect(panels.wiring.revoke_rule)
         self._setup.demo_requested.connect(self._on_demo)
         self._setup.folder_requested.connect(self._choose_folder)
-        self._setup.failed.connect(desk.banner.show_error)
-        desk.banner.folder_requested.connect(self._choose_folder)
-        desk.transcript.folder_requested.connect(self._choose_folder)
-        desk.viewing_bar.take_over_requested.connect(self._on_take_over)
+        self._setup.failed.connect(panels.banner.show_error)
+        panels.banner.folder_requested.connect(self._choose_folder)
+        panels.transcript.folder_requested.connect(self._choose_folder)
+        panels.viewing_bar.take_over_requested.connect(self._on_take_over)
         self._viewing.freed.connect(self._on_freed)
-        self._viewing.refused.connect(desk.banner.show_error)
+        self._viewing.refused.connect(panels.banner.show_error)
         self._viewing.lost.connect(self._on_session_chosen)
-        desk.sessions.new_requested.connect(self._on_new_session)
-        desk.sessions.session_chosen.connect(self._on_session_chosen)
-        desk.search.hit_chosen.connect(self._on_hit_chosen)
-        desk.sessions.rename_requested.connect(self._on_rename)
-        desk.composer.commands_wanted.connect(self._on_commands_wanted)
-        desk.sessions.wished.connect(self._exchange.fulfil)
+        panels.sessions.new_requested.connect(self._on_new_session)
+        panels.sessions.session_chosen.connect(self._on_session_chosen)
+        panels.search.hit_chosen.connect(self._on_hit_chosen)
+        panels.sessions.rename_requested.connect(self._on_rename)
+        panels.composer.commands_wanted.connect(self._on_commands_wanted)
+        panels.sessions.wished.connect(self._exchange.run)
         actions.connect(actions.import_session, self._exchange.import_file)
         actions.connect(actions.export_session, self._on_export)
         self._exchange.listed.connect(self._on_listed)
         self._exchange.session_wanted.connect(self._on_session_chosen)
         self._exchange.removed.connect(self._on_removed)
-        desk.files.file_activated.connect(self._on_file_activated)
-        desk.files.repository_changed.connect(self._on_repository)
+        panels.files.file_activated.connect(self._on_file_activated)
+        panels.files.repository_changed.connect(self._on_repository)
 
     def _watch(self, bridge: SessionBridge) -> None:
         """Keep the session list up to date with what this session does."""
         bridge.happened.connect(self._on_happened, Qt.ConnectionType.UniqueConnection)
-        bridge.failed.connect(self._desk.banner.show_error, Qt.ConnectionType.UniqueConnection)
+        bridge.failed.connect(self._panels.banner.show_error, Qt.ConnectionType.UniqueConnection)
 
     def _on_happened(self, event: object) -> None:
         bridge = self.sender()
         if getattr(event, "type", "") in LISTED_EVENTS and isinstance(bridge, SessionBridge):
             self._try(self._sessions.refresh_session(bridge.transcript.session_id))
-        if isinstance(event, CommandRun) and not event.is_error and bridge is self._desk.wiring.bridge:
+        if isinstance(event, CommandRun) and not event.is_error and bridge is self._panels.wiring.bridge:
             self._follow_command(event)
         if isinstance(event, TurnEnded):
             self._searching.note_news()
@@ -362,18 +362,18 @@ class Conductor(QObject):
     async def _show_commands(self) -> None:
         """Tell the composer the commands, those in files as they are now."""
         if self._workspace is not None:
-            self._desk.composer.set_commands(await asyncio.to_thread(self._bench.slash_commands, self._workspace))
+            self._panels.composer.set_commands(await asyncio.to_thread(self._bench.slash_commands, self._workspace))
 
     def _offer_follow_up(self) -> None:
         """After the first turn of the demo, write down what to ask next, unless the user is writing."""
-        shown = self._desk.wiring.bridge
+        shown = self._panels.wiring.bridge
         if (
             shown is not None
             and shown is self.sender()
             and shown.transcript.model == DEMO
-            and not self._desk.composer.text()
+            and not self._panels.composer.text()
         ):
-            self._desk.composer.set_text(DEMO_FOLLOW_UP)
+            self._panels.composer.set_text(DEMO_FOLLOW_UP)
 
     def _on_new_session(self) -> None:
         if self._workspace is not None:
@@ -385,12 +385,12 @@ class Conductor(QObject):
         self._try(self.show_session(session_id))
 
     def _on_freed(self, is_free: bool) -> None:
-        self._desk.viewing_bar.show_state(is_free=is_free)
+        self._panels.viewing_bar.show_state(is_free=is_free)
         reason = self.tr("Take this session over to go on with it here.") if is_free else self._viewing.reason
-        self._desk.composer.set_blocked(reason)
+        self._panels.composer.set_blocked(reason)
 
     def _on_take_over(self) -> None:
-        if (shown := self._desk.wiring.bridge) is not None:
+        if (shown := self._panels.wiring.bridge) is not None:
             self._try(self.show_session(shown.transcript.session_id))
 
     def _on_hit_chosen(self, hit: SearchHit) -> None:
@@ -406,17 +406,17 @@ class Conductor(QObject):
         self._try(self._sessions.refresh())
 
     def _on_removed(self, session_id: str) -> None:
-        shown = self._desk.wiring.bridge
+        shown = self._panels.wiring.bridge
         if shown is not None and shown.transcript.session_id == session_id:
             self._on_new_session()
 
     def _on_export(self) -> None:
-        shown = self._desk.wiring.bridge
+        shown = self._panels.wiring.bridge
         if shown is not None and shown.transcript.session_id:
             self._exchange.export(shown.transcript.session_id)
 
     def _on_resend(self, turn: int, text: str, takes_files_back: bool) -> None:
-        shown = self._desk.wiring.bridge
+        shown = self._panels.wiring.bridge
         if shown is not None and shown.transcript.session_id:
             self._try(self._resend(shown, turn, text, takes_files_back=takes_files_back))
 
@@ -428,22 +428,22 @@ class Conductor(QObject):
             copy = await self._bench.fork_session(source.transcript.session_id, before_turn=turn)
             await self.show_session(copy)
         except AgentError:
-            self._desk.wiring.give_back([text])
+            self._panels.wiring.give_back([text])
             raise
         await self._sessions.refresh()
-        bridge = self._desk.wiring.bridge
+        bridge = self._panels.wiring.bridge
         if bridge is not None and bridge.transcript.session_id == copy:
             bridge.submit(ops.SubmitPrompt(text=text))
 
     def _on_repository(self, status: object) -> None:
         branch = status.branch if isinstance(status, RepoStatus) else None
-        self._desk.window.top_bar.set_branch(branch or "")
+        self._panels.window.top_bar.set_branch(branch or "")
 
     def _on_file_activated(self, path: str) -> None:
         open_file(Path(path))
 
     def _choose_folder(self) -> None:
-        dialog = QFileDialog(self._desk.window, self.tr("Open a folder"))
+        dialog = QFileDialog(self._panels.window, self.tr("Open a folder"))
         dialog.setObjectName("folderDialog")
         dialog.setFileMode(QFileDialog.FileMode.Directory)
         dialog.setOption(QFileDialog.Option.ShowDirsOnly)
@@ -464,7 +464,7 @@ class Conductor(QObject):
         file = self._workspace / path
         if path.startswith(("//", "\\\\")) or not file.is_file():
             missing = self.tr("{path} is no longer there.").format(path=path)
-            self._desk.banner.show_error(WorkspaceError(missing, hint=self.tr("It was moved or deleted since.")))
+            self._panels.banner.show_error(WorkspaceError(missing, hint=self.tr("It was moved or deleted since.")))
             return
         open_file(file)
 

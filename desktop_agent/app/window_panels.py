@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from desktop_agent.app.startup.lazy_sources import LaterDiffs, LaterGit, LaterJudges
+from desktop_agent.app.startup.lazy_sources import LazyDiffs, LazyGit, LazyJudge
 from desktop_agent.ui.chat.cards.source import CardLoader
 from desktop_agent.ui.chat.composer.composer import Composer
 from desktop_agent.ui.chat.search.find_bar import FindBar
@@ -29,7 +29,7 @@ from desktop_agent.ui.window.viewing_bar import ViewingBar
 
 
 @dataclass(frozen=True, slots=True)
-class Desk:
+class WindowPanels:
     """The window and what the conductor needs to reach in it."""
 
     window: MainWindow
@@ -45,12 +45,12 @@ class Desk:
     hold_banner: HoldBanner
     viewing_bar: ViewingBar
     wiring: SessionWiring
-    judges: LaterJudges
+    judges: LazyJudge
 
 
-def furnish(
-    window: MainWindow, theme: Theme, icons: Icons, diffs: LaterDiffs, judges: LaterJudges, spawner: TaskSpawner
-) -> Desk:
+def build_panels(
+    window: MainWindow, theme: Theme, icons: Icons, diffs: LazyDiffs, judges: LazyJudge, spawner: TaskSpawner
+) -> WindowPanels:
     """Build all panels, empty, put them into the window and connect what needs no session."""
     sessions = SessionList(theme)
     files = FileTree(theme, spawner.spawn)
@@ -61,7 +61,7 @@ def furnish(
     composer.add_control(pickers.approval_button)
     composer.add_control(pickers.sandbox_button)
     jobs = JobsPanel(theme, _now)
-    review = ReviewPanel(theme, diffs, spawner.spawn, git=LaterGit(diffs))
+    review = ReviewPanel(theme, diffs, spawner.spawn, git=LazyGit(diffs))
     banner = Banner()
     project_banner = ProjectBanner()
     hold_banner = HoldBanner()
@@ -86,7 +86,7 @@ def furnish(
     actions.connect(actions.focus_composer, composer.setFocus)
     search = SearchPanel(theme, window)
     actions.connect(actions.search, search.open_panel)
-    return Desk(
+    return WindowPanels(
         window,
         sessions,
         search,

@@ -21,7 +21,7 @@ from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.context.guidance import GuidanceReader
 from desktop_agent.core.context.pictures import with_pictures
 from desktop_agent.core.context.tokens import Calibration
-from desktop_agent.core.context_window import Sight, SightParts
+from desktop_agent.core.context_window import ContextManager, ContextParts
 from desktop_agent.core.jobs.background import Jobs
 from desktop_agent.core.jobs.reports import JobReports
 from desktop_agent.core.policy.boundary import Boundary
@@ -42,7 +42,7 @@ from desktop_agent.core.slash.parts import CommandParts, Services
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.journal.journal import JOURNAL_NAME, Journal
-from desktop_agent.core.store.journal.records import Breather
+from desktop_agent.core.store.journal.records import Yielder
 from desktop_agent.core.store.lock import SessionLock
 from desktop_agent.core.system.child_environment import child_environment, kept_back_from
 from desktop_agent.core.system.files import digest_of
@@ -167,7 +167,7 @@ class Assembly:
         limits = plan.limits or TurnLimits()
         execution = Execution(toolbox, gate, effects, recorder, self.clock)
         retries = Retries(RetryPolicy(), recorder, self.clock)
-        sight = self._sight(plan, recorder, access, limits, retries)
+        context_manager = self._context_manager(plan, recorder, access, limits, retries)
         return Session(
             SessionParts(
                 session_id=plan.storage.session_id,
@@ -182,8 +182,8 @@ class Assembly:
                 rulebook=rulebook,
                 runtime=ToolRuntime(registry, access, execution, recorder, self.clock),
                 workspace=plan.root,
-                sight=sight,
-                commands=self._commands(plan, sight),
+                context_manager=context_manager,
+                commands=self._commands(plan, context_manager),
                 limits=limits,
                 settings=plan.settings,
                 retries=retries,
@@ -196,9 +196,9 @@ class Assembly:
             )
         )
 
-    def _sight(
+    def _context_manager(
         self, plan: SessionPlan, recorder: Recorder, access: Access, limits: TurnLimits, retries: Retries
-    ) -> Sight:
+    ) -> ContextManager:
         secrets = finder_of_secrets(plan.root, self.environ)
 
         def system() -> str:
@@ -207,8 +207,8 @@ class Assembly:
         def secret_at(path: Path, status: os.stat_result) -> str:
             return secrets().secret_at(path, status)
 
-        return Sight(
-            SightParts(
+        return ContextManager(
+            ContextParts(
                 history=plan.state.history,
                 transcript=plan.state.transcript,
                 log=recorder,
@@ -229,17 +229,17 @@ class Assembly:
         journal = self.catalog.session_folder(plan.storage.session_id) / JOURNAL_NAME
 
         async def read() -> None:
-            await asyncio.to_thread(read_whole_history, plan.state, journal, self.blobs, breathe=Breather())
+            await asyncio.to_thread(read_whole_history, plan.state, journal, self.blobs, yield_gil=Yielder())
 
         return read
 
-    def _commands(self, plan: SessionPlan, sight: Sight) -> CommandParts:
+    def _commands(self, plan: SessionPlan, context_manager: ContextManager) -> CommandParts:
         def contents(image: FileImage | None) -> bytes | None:
             return None if image is None or image.kind == "folder" else self.blobs.get(image.digest, size=image.size)
 
         return CommandParts(
             transcript=plan.state.transcript,
-            sight=sight,
+            context_manager=context_manager,
             workspace=plan.root,
             config_folder=self.paths.config,
             secrets=finder_of_secrets(plan.root, self.environ),

@@ -57,7 +57,7 @@ from desktop_agent.core.store.forking import Fork, fork_journal
 from desktop_agent.core.store.journal.follow import Follower
 from desktop_agent.core.store.journal.journal import JOURNAL_NAME, Journal
 from desktop_agent.core.store.journal.pages import find_pages, read_last_page, read_page
-from desktop_agent.core.store.journal.records import Breather
+from desktop_agent.core.store.journal.records import Yielder
 from desktop_agent.core.store.lock import SessionLock, is_locked
 from desktop_agent.core.store.removal import SessionSize, remove_session, session_size
 from desktop_agent.core.system.workspace import usable_workspace
@@ -66,7 +66,7 @@ from desktop_agent.core.tools.builtin import builtin_tools
 from desktop_agent.core.tools.execution.confiner import SandboxProbe
 from desktop_agent.core.tools.secret_names import finder_of_secrets
 from desktop_agent.core.tools.spec import AnyTool
-from desktop_agent.core.transcript import Page, Transcript
+from desktop_agent.core.transcript import JournalPage, Transcript
 
 
 @dataclass(frozen=True, slots=True)
@@ -275,17 +275,17 @@ class Workbench:
         Raises `SessionNotFoundError` or `StorageError`.
         """
         path = await asyncio.to_thread(self.catalog.journal_path, session_id)
-        return await asyncio.to_thread(read_last_page, path, self.blobs, breathe=Breather())
+        return await asyncio.to_thread(read_last_page, path, self.blobs, yield_gil=Yielder())
 
-    async def read_page(self, session_id: SessionId, page: Page) -> Transcript:
+    async def read_page(self, session_id: SessionId, page: JournalPage) -> Transcript:
         """Return the fold of one page, for `Transcript.expand`. Raises `SessionNotFoundError` or `StorageError`."""
         path = await asyncio.to_thread(self.catalog.journal_path, session_id)
-        return await asyncio.to_thread(read_page, path, self.blobs, page, breathe=Breather())
+        return await asyncio.to_thread(read_page, path, self.blobs, page, yield_gil=Yielder())
 
-    async def find_pages(self, session_id: SessionId, pages: Sequence[Page], text: str) -> list[int]:
+    async def find_pages(self, session_id: SessionId, pages: Sequence[JournalPage], text: str) -> list[int]:
         """Return which of `pages` (from 0) may show `text`. Raises `SessionNotFoundError` or `StorageError`."""
         path = await asyncio.to_thread(self.catalog.journal_path, session_id)
-        return await asyncio.to_thread(find_pages, path, pages, text, breathe=Breather())
+        return await asyncio.to_thread(find_pages, path, pages, text, yield_gil=Yielder())
 
     async def is_long(self, session_id: SessionId) -> bool:
         """Whether opening it takes so long that its end should be shown meanwhile: not when it is open elsewhere."""
@@ -414,7 +414,7 @@ class Workbench:
 
     def _for_front(self, path: Path, state: SessionState) -> Transcript:
         transcript = state.transcript.copy()
-        show_end(transcript, path, self.blobs, breathe=Breather())
+        show_end(transcript, path, self.blobs, yield_gil=Yielder())
         return transcript
 
     def _open_storage(self, session_id: SessionId) -> tuple[SessionStorage, Path | None]:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core.store.drafts import Drafts, Unsent, session_draft
+from desktop_agent.core.store.drafts import Drafts, SavedDraft, session_draft
 from desktop_agent.core.store.lock import SessionLock
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver
@@ -28,7 +28,7 @@ def project(tmp_path: Path) -> Path:
 
 async def say(person: Driver, words: str) -> None:
     turn = person.transcript.turn + 1
-    person.window.desk.composer.set_text(words)
+    person.window.panels.composer.set_text(words)
     await person.click("sendButton")
     await person.until_true(
         lambda: person.transcript.turn == turn and not person.transcript.is_running, f"turn {turn} has ended"
@@ -45,7 +45,7 @@ def test_a_session_that_is_chosen_twice_at_once_is_ours(go: Go, project: Path, i
 
     async def second(person: Driver) -> None:
         [journal] = journals(isolated_home)
-        desk = person.window.desk
+        desk = person.window.panels
         desk.window.actions_.new_session.trigger()
         for _ in range(3):
             desk.sessions.session_chosen.emit(journal.parent.name)
@@ -65,10 +65,10 @@ def test_a_draft_of_the_window_that_had_the_session_is_there_after_the_take_over
         await say(person, "hello")
 
     async def second(person: Driver) -> None:
-        desk = person.window.desk
+        desk = person.window.panels
         await person.until_true(desk.viewing_bar.isVisible, "it is only read")
         desk.composer.set_text("written while reading")
-        drafts.save(session_draft(journal.parent.name), Unsent("written by its owner"))
+        drafts.save(session_draft(journal.parent.name), SavedDraft("written by its owner"))
         lock.release()
         await person.click("takeOverButton")
         await person.until_true(desk.viewing_bar.isHidden, "it is ours")

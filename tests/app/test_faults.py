@@ -55,7 +55,7 @@ async def click_in_conversation(person: Driver, words: str) -> None:
     """Click a button of a card, found by its words."""
 
     def look() -> QPushButton | None:
-        buttons = person.window.desk.transcript.findChildren(QPushButton)
+        buttons = person.window.panels.transcript.findChildren(QPushButton)
         return next((button for button in buttons if button.isVisible() and button.text() == words), None)
 
     (await person.until(look, f"{words} is offered")).click()
@@ -122,7 +122,7 @@ def test_a_folder_that_is_deleted_before_the_first_prompt_is_said_and_the_prompt
         await ask(person)
         await person.until_true(lambda: bool(person.banner), "the banner says something")
         assert str(project) in " ".join(person.banner)
-        assert person.window.desk.composer.text() == QUESTION
+        assert person.window.panels.composer.text() == QUESTION
 
     go([str(project)], journey)
 
@@ -164,7 +164,7 @@ def test_a_session_folder_that_cannot_be_written_keeps_the_prompt(go: Go, projec
         await ask(person)
         await person.until_true(lambda: bool(person.banner), "the banner says something")
         assert person.banner[0] == "The session could not be written, so the agent stopped."
-        assert person.window.desk.composer.text() == QUESTION
+        assert person.window.panels.composer.text() == QUESTION
         sessions.unlink()
         await person.press(Qt.Key.Key_Return)
         await ended(person)
@@ -185,9 +185,9 @@ def test_a_full_disk_ends_the_turn_in_words_and_the_conversation_goes_on_when_th
             await ask(person)
             await ended(person)
             full_disk.fill()
-            person.window.desk.composer.set_text(long)
+            person.window.panels.composer.set_text(long)
             await person.press(Qt.Key.Key_Return)
-            await person.until_true(lambda: person.window.desk.composer.text() == long, "the prompt came back")
+            await person.until_true(lambda: person.window.panels.composer.text() == long, "the prompt came back")
             assert "could not be written" in said(person)
             full_disk.make_room()
             await person.press(Qt.Key.Key_Return)

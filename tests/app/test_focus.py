@@ -56,12 +56,12 @@ async def asked(person: Driver) -> None:
 def test_a_closed_dialog_and_a_closed_drawer_leave_the_keyboard_in_the_message(go: Go) -> None:
     async def journey(person: Driver) -> None:
         window = person.window.main_window
-        person.window.desk.composer.setFocus()
+        person.window.panels.composer.setFocus()
         await person.press(Qt.Key.Key_Comma, CTRL)
         await person.see(QDialog, "settingsDialog")
         await person.press(Qt.Key.Key_Escape)
         await person.press(Qt.Key.Key_X)
-        assert person.window.desk.composer.text().endswith("x")
+        assert person.window.panels.composer.text().endswith("x")
         window.resize(1024, 700)
         for opening, closing in ((Qt.Key.Key_B, Qt.Key.Key_B), (Qt.Key.Key_B, Qt.Key.Key_Escape)):
             await person.press(opening, CTRL)
@@ -79,8 +79,8 @@ def test_a_closed_dialog_and_a_closed_drawer_leave_the_keyboard_in_the_message(g
 
 def test_an_answered_card_leaves_the_keyboard_in_the_message(go: Go) -> None:
     async def journey(person: Driver) -> None:
-        person.window.desk.wiring.opens_questions = False
-        await person.until_true(lambda: "tests fails" in person.window.desk.composer.text(), "a prompt is offered")
+        person.window.panels.wiring.opens_questions = False
+        await person.until_true(lambda: "tests fails" in person.window.panels.composer.text(), "a prompt is offered")
         await person.click("sendButton")
         for press in (click, press_space):
             await asked(person)

@@ -43,7 +43,7 @@ async def look(person):
     window = person.window.main_window
     await person.until_true(window.isVisible, "the window is visible")
     await person.pause()
-    composer = person.window.desk.composer
+    composer = person.window.panels.composer
     corner = composer.mapTo(window, composer.rect().bottomRight())
     room = window.screen().availableGeometry()
     print(room.width() - window.frameGeometry().width(), room.height() - window.frameGeometry().height())

@@ -54,7 +54,7 @@ async def click_label(person: Driver, label: str) -> None:
 
 
 async def send(person: Driver, words: str = WORDS) -> None:
-    person.window.desk.composer.set_text(words)
+    person.window.panels.composer.set_text(words)
     await person.click("sendButton")
 
 
@@ -71,7 +71,7 @@ def codes(person: Driver) -> list[str]:
 
 
 def draft(person: Driver) -> str:
-    return person.window.desk.composer.text()
+    return person.window.panels.composer.text()
 
 
 def given_key(exchange: Exchange) -> str:
@@ -176,10 +176,10 @@ def test_a_file_instead_of_a_folder_leads_to_the_choice_of_one_and_the_words_wai
             await person.until_true(lambda: "is a file" in " ".join(person.banner), "the banner says so")
             (await person.see(QWidget, "onboardingDialog")).close()
             assert "Choose a folder" in person.window.main_window.top_bar.workspace_button.text()
-            person.window.desk.composer.set_text(WORDS)
+            person.window.panels.composer.set_text(WORDS)
             await person.click("bannerFolderButton")
             await choose(person, project)
-            await person.until_true(lambda: person.window.desk.wiring.bridge is not None, "the folder is open")
+            await person.until_true(lambda: person.window.panels.wiring.bridge is not None, "the folder is open")
             assert (person.banner, draft(person)) == ([], WORDS)
             await person.click("sendButton")
             await ended(person, "completed")

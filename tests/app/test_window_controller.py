@@ -49,7 +49,7 @@ def test_the_demo_starts_with_a_prompt_to_send(go: Go) -> None:
         bar = person.window.main_window.top_bar
         assert bar.workspace_button.text() == "pagination ▾"
         assert bar.demo_label.isVisible()
-        assert person.window.desk.composer.text().startswith("One of the tests fails")
+        assert person.window.panels.composer.text().startswith("One of the tests fails")
         assert person.find(QWidget, "onboardingDialog") is None
         await person.until_true(lambda: bar.branch_label.text().endswith("fix/off-by-one"), "the branch is shown")
 
@@ -77,7 +77,7 @@ def test_a_sandbox_that_the_folder_brings_along_is_not_tried(
     monkeypatch.setenv("PATH", f"{fake.parent}{os.pathsep}{os.environ['PATH']}")
 
     async def journey(person: Driver) -> None:
-        await person.until_true(lambda: person.window.desk.judges.is_sandbox_available, "a sandbox was found")
+        await person.until_true(lambda: person.window.panels.judges.is_sandbox_available, "a sandbox was found")
 
     go([str(project), "--provider", "demo"], journey)
     assert not (project / "ran").exists()
@@ -87,7 +87,7 @@ def test_a_sandbox_that_the_folder_brings_along_is_not_tried(
 def test_what_cannot_be_opened_is_said_and_the_welcome_offers_another_way(go: Go, wanted: list[str]) -> None:
     async def journey(person: Driver) -> None:
         assert person.banner
-        assert any(wanted[-1] in text for text in [*person.banner, person.window.desk.banner.toolTip()])
+        assert any(wanted[-1] in text for text in [*person.banner, person.window.panels.banner.toolTip()])
         await person.see(QWidget, "onboardingDialog")
 
     go(wanted, journey)
@@ -106,7 +106,7 @@ def test_without_a_folder_a_prompt_is_kept_and_the_welcome_opens_again(
         await person.type("composer", "A long and careful question")
         await person.press(Qt.Key.Key_Return)
         await person.see(QWidget, "onboardingDialog")
-        assert person.window.desk.composer.text() == "A long and careful question"
+        assert person.window.panels.composer.text() == "A long and careful question"
 
     go([], journey)
 
@@ -144,7 +144,7 @@ def test_a_mode_picked_before_the_first_prompt_holds_for_the_session(go: Go, pro
 
 def test_prompts_sent_while_the_session_is_made_go_to_that_one_session(go: Go, project: Path) -> None:
     async def journey(person: Driver) -> None:
-        composer = person.window.desk.composer
+        composer = person.window.panels.composer
         composer.prompt_submitted.emit("First")
         composer.prompt_submitted.emit("Second")
         await person.until_true(lambda: person.transcript.turn == 2, "both are asked")
@@ -158,7 +158,7 @@ def test_prompts_sent_while_the_session_is_made_go_to_that_one_session(go: Go, p
 
 def test_a_prompt_whose_session_cannot_be_made_comes_back_before_what_was_written_since(go: Go, project: Path) -> None:
     async def journey(person: Driver) -> None:
-        composer = person.window.desk.composer
+        composer = person.window.panels.composer
         shutil.rmtree(project)
         composer.prompt_submitted.emit("First")
         composer.set_text("Since then")
@@ -174,7 +174,7 @@ def test_names_of_questions_and_changes_are_there_when_there_are_some(go: Go) ->
         return len(found) == 1 and bool(found[0].accessibleName() or getattr(found[0], "text", str)())
 
     async def journey(person: Driver) -> None:
-        person.window.desk.composer.setFocus()
+        person.window.panels.composer.setFocus()
         await person.press(Qt.Key.Key_Return)
         await person.see(QWidget, "approvalCommandEdit")
         question = ("approvalDialog", "approvalSummary", "approvalCommandEdit", "approveButton", "denyButton")
@@ -227,7 +227,7 @@ def test_closing_while_the_agent_works_asks_first(go: Go, project: Path, monkeyp
 
 def test_closing_while_a_question_waits_stops_nothing_and_the_next_start_asks_it(go: Go) -> None:
     async def first(person: Driver) -> None:
-        person.window.desk.composer.setFocus()
+        person.window.panels.composer.setFocus()
         await person.press(Qt.Key.Key_Return)
         await person.see(ApprovalDialog, "approvalDialog")
 
@@ -260,8 +260,8 @@ def test_a_session_is_listed_resumed_and_left_for_a_new_one(go: Go, project: Pat
         await person.press(Qt.Key.Key_N, Qt.KeyboardModifier.ControlModifier)
         await person.until_true(lambda: not person.transcript.session_id, "a new session is shown")
         assert person.window.main_window.top_bar.title_label.text() == "New session"
-        assert person.window.desk.composer.isAncestorOf(
-            person.window.main_window.focusWidget() or person.window.desk.banner
+        assert person.window.panels.composer.isAncestorOf(
+            person.window.main_window.focusWidget() or person.window.panels.banner
         )
 
     go([str(project), "--provider", "demo"], first)
@@ -304,7 +304,7 @@ def test_a_file_that_would_be_run_is_not_opened_but_its_folder(
     file.chmod(0o755 if is_executable else 0o644)
 
     async def journey(person: Driver) -> None:
-        person.window.desk.files.file_activated.emit(str(file))
+        person.window.panels.files.file_activated.emit(str(file))
 
     go([str(project)], journey)
     assert opened == [str(project if is_executable else file)]
@@ -326,8 +326,8 @@ def test_a_place_a_search_found_opens_like_a_file_of_the_tree(
     banners: list[bool] = []
 
     async def journey(person: Driver) -> None:
-        person.window.desk.transcript.file_requested.emit(path, 3)
-        banners.append(person.window.desk.banner.isVisible())
+        person.window.panels.transcript.file_requested.emit(path, 3)
+        banners.append(person.window.panels.banner.isVisible())
 
     go([str(project)], journey)
     assert opened == ([str(project / path)] if is_opened else [])
@@ -353,7 +353,7 @@ def test_output_and_pictures_open_in_windows_of_their_own(go: Go, project: Path)
     )
 
     async def journey(person: Driver) -> None:
-        window, transcript = person.window.main_window, person.window.desk.transcript
+        window, transcript = person.window.main_window, person.window.panels.transcript
         transcript.output_requested.emit(entry)
         await person.until_true(lambda: bool(window.findChildren(OutputWindow)), "the output is shown")
         [output] = window.findChildren(OutputWindow)
@@ -372,7 +372,7 @@ def test_the_output_of_a_background_command_is_read_from_its_log(go: Go, tmp_pat
     job = Job(id="job-1", command="npm run dev", cwd=tmp_path, pid=1, log=log, started_at=datetime.now(UTC))
 
     async def journey(person: Driver) -> None:
-        bridge = person.window.desk.wiring.bridge
+        bridge = person.window.panels.wiring.bridge
         assert bridge is not None
         bridge.deliver(JobsReported(jobs=(job,)))
         await person.click("jobsButton")

@@ -17,7 +17,7 @@ from statistics import median
 
 import pytest
 
-from desktop_agent.core.sandbox.confinement import Confinement
+from desktop_agent.core.sandbox.confinement import ConfinementSpec
 from desktop_agent.core.sandbox.find import every_sandbox
 from desktop_agent.core.sandbox.landlock import Landlock
 from desktop_agent.core.system.processes.runner import Command
@@ -43,15 +43,15 @@ print(json.dumps(took))
 
 
 @pytest.fixture
-def confinement() -> Iterator[Confinement]:
+def confinement() -> Iterator[ConfinementSpec]:
     with tempfile.TemporaryDirectory(prefix="bench-", dir="/var/tmp") as base:
         folders = [Path(base) / name for name in ("workspace", "temp")]
         for folder in folders:
             folder.mkdir()
-        yield Confinement(workspace=folders[0], is_workspace_writable=True, temp=folders[1])
+        yield ConfinementSpec(workspace=folders[0], is_workspace_writable=True, temp=folders[1])
 
 
-def run(sandbox: Landlock, confinement: Confinement, *argv: str) -> tuple[float, str]:
+def run(sandbox: Landlock, confinement: ConfinementSpec, *argv: str) -> tuple[float, str]:
     """Return the milliseconds that a confined command took, and what it said."""
     environ = {"PATH": os.defpath}
     command = sandbox.wrap(Command(argv=argv, cwd=confinement.workspace, environ=environ), confinement)
@@ -60,7 +60,7 @@ def run(sandbox: Landlock, confinement: Confinement, *argv: str) -> tuple[float,
     return (time.perf_counter() - begun) * 1000, said
 
 
-def test_supervised_calls(confinement: Confinement, capsys: pytest.CaptureFixture[str]) -> None:
+def test_supervised_calls(confinement: ConfinementSpec, capsys: pytest.CaptureFixture[str]) -> None:
     found = next((sandbox for sandbox in every_sandbox(os.environ) if isinstance(sandbox, Landlock)), None)
     if found is None or not found.is_supervised:
         pytest.skip("no supervisor works on this machine")

@@ -28,7 +28,7 @@ from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.session.resuming.opening import renew_snapshot, resume
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.pages import read_last_page
-from desktop_agent.core.store.journal.records import Breather
+from desktop_agent.core.store.journal.records import Yielder
 from desktop_agent.core.store.journal.snapshot import SNAPSHOT_NAME
 from desktop_agent.ui.chat.transcript.view import TranscriptView
 from tests.benchmarks.bench_diff_stalls import FRAME_MS, Heart
@@ -97,15 +97,15 @@ def timed(step: Callable[[], object]) -> float:
 def test_the_last_page_and_the_state_against_one_pass_over_the_file(
     journal: Path, tmp_path: Path, say: Callable[[str], None]
 ) -> None:
-    blobs, breather = Blobs(tmp_path / "blobs"), Breather()
+    blobs, breather = Blobs(tmp_path / "blobs"), Yielder()
     snapshot = journal.with_name(SNAPSHOT_NAME)
-    read_last_page(journal, blobs, breathe=breather)  # what is built on first use is not what is measured
+    read_last_page(journal, blobs, yield_gil=breather)  # what is built on first use is not what is measured
     passes, pages, states = list[float](), list[float](), list[float]()
-    making = timed(lambda: renew_snapshot(journal, blobs, snapshot, breathe=breather))
+    making = timed(lambda: renew_snapshot(journal, blobs, snapshot, yield_gil=breather))
     for _ in range(3):
         passes.append(pass_over(journal))
-        pages.append(timed(lambda: read_last_page(journal, blobs, breathe=breather)))
-        states.append(timed(lambda: resume(journal, blobs, breathe=breather)))
+        pages.append(timed(lambda: read_last_page(journal, blobs, yield_gil=breather)))
+        states.append(timed(lambda: resume(journal, blobs, yield_gil=breather)))
     one = median(passes)
     say(
         f"{journal.stat().st_size / 1e6:.0f} MB: orjson {one:.0f} ms | last page {median(pages):.1f} ms,"
@@ -170,7 +170,7 @@ class Looking:
 
     @property
     def view(self) -> TranscriptView:
-        return self.person.window.desk.transcript
+        return self.person.window.panels.transcript
 
     def megabytes(self) -> float:
         return self.process.memory_info().rss / 1e6
@@ -180,7 +180,7 @@ class Looking:
         before = self.megabytes()
         self.stall()
         start = time.perf_counter()
-        self.person.window.desk.sessions.session_chosen.emit(SESSION_ID)
+        self.person.window.panels.sessions.session_chosen.emit(SESSION_ID)
         await self.person.until_true(lambda: len(self.view.live_rows) > 0, "the end is there")
         await self.person.pause()  # it paints in its own turn
         painted = (time.perf_counter() - start) * 1_000

@@ -73,7 +73,7 @@ class Watched(module.Window):
         from desktop_agent.ui.chat.entries.base import EntryWidget
         from desktop_agent.ui.review.diff.diff_view import DiffView
 
-        desk, main_window = self.desk, self.main_window
+        desk, main_window = self.panels, self.main_window
         lists = desk.sessions.findChildren(QAbstractItemView)
         listed = largest(one.model().rowCount() for one in lists if one.isVisible())
         entries = sum(one.isVisible() for one in desk.transcript.findChildren(EntryWidget))
@@ -93,7 +93,7 @@ class Watched(module.Window):
         from PySide6.QtTest import QTest
         from PySide6.QtWidgets import QApplication
 
-        composer = self.desk.composer
+        composer = self.panels.composer
         QTest.keyClick(composer.focusProxy() or composer, "x")
         assert composer.text() == "x", composer.text()
         QApplication.processEvents()  # the letter is painted

@@ -34,14 +34,14 @@ class Driver:
     @property
     def transcript(self) -> Transcript:
         """The conversation that is shown."""
-        bridge = self.window.desk.wiring.bridge
+        bridge = self.window.panels.wiring.bridge
         assert bridge is not None
         return bridge.transcript
 
     @property
     def banner(self) -> list[str]:
         """What the banner says: its title and its hint, as far as it is in sight."""
-        return [label.text() for label in self.window.desk.banner.findChildren(QLabel) if label.isVisible()]
+        return [label.text() for label in self.window.panels.banner.findChildren(QLabel) if label.isVisible()]
 
     @property
     def notices(self) -> list[Notice]:
@@ -116,7 +116,7 @@ def drive(
     `opens_questions` lets every question open its dialog, as the setting does.
     """
     window = build(argv)
-    window.desk.wiring.opens_questions = opens_questions
+    window.panels.wiring.opens_questions = opens_questions
     window.main_window.show()
     app = QApplication.instance()
     assert isinstance(app, QApplication)

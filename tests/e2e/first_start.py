@@ -75,7 +75,7 @@ class FirstStart:
             await _settled(person)
             self._save(window, step)
             await self._answer(person)
-        bridge = person.window.desk.wiring.bridge
+        bridge = person.window.panels.wiring.bridge
         assert bridge is not None
         await person.until_true(lambda: not bridge.transcript.is_running, "the turn has ended")
         await person.see(QListView, "changeList")

@@ -50,7 +50,9 @@ class Photographer:
     async def demo(self, person: Driver) -> None:
         """Two turns of the demo, up to a command that waits."""
         await self._prepare(person)
-        await person.until_true(lambda: "One of the tests" in person.window.desk.composer.text(), "a prompt is offered")
+        await person.until_true(
+            lambda: "One of the tests" in person.window.panels.composer.text(), "a prompt is offered"
+        )
         await person.until_true(person.window.main_window.top_bar.branch_label.isVisible, "git is read")
         await _settled(person)
         self._save(person.window.main_window, "start")
@@ -62,7 +64,7 @@ class Photographer:
         await self._rules(person, await _asked(person))
         await _allow(person)
         await self._ended(person)
-        await person.until_true(lambda: "Add a test" in person.window.desk.composer.text(), "more is offered")
+        await person.until_true(lambda: "Add a test" in person.window.panels.composer.text(), "more is offered")
         (await person.see(QWidget, "composer")).setFocus()
         await person.press(Qt.Key.Key_Return)
         await _asked(person)
@@ -74,7 +76,7 @@ class Photographer:
         QTest.keyClick(baselines, Qt.Key.Key_Down)  # from the last turn to the whole session
         changes = await person.see(QListView, "changeList")
         changes.setCurrentIndex(changes.model().index(0, 0))
-        person.window.desk.composer.setFocus()
+        person.window.panels.composer.setFocus()
         await _settled(person)
         self._save(person.window.main_window, "window")
         person.window.main_window.resize(*NARROW)
@@ -157,7 +159,7 @@ class Photographer:
         await person.see(QWidget, "composer")
 
     async def _ended(self, person: Driver) -> None:
-        bridge = person.window.desk.wiring.bridge
+        bridge = person.window.panels.wiring.bridge
         assert bridge is not None
         await person.until_true(lambda: not bridge.transcript.is_running, "the turn has ended")
         await person.see(QListView, "changeList")

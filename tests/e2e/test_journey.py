@@ -52,7 +52,9 @@ def test_the_demo_from_first_start_to_resume(tmp_path: Path, expected_logs: list
         )
         # ... and the demo is tried: it works on a project of its own.
         await person.click("demoButton")
-        await person.until_true(lambda: "One of the tests" in person.window.desk.composer.text(), "a prompt is offered")
+        await person.until_true(
+            lambda: "One of the tests" in person.window.panels.composer.text(), "a prompt is offered"
+        )
         places.append(Path(person.transcript.workspace))
         pages = places[0] / "pagination" / "pages.py"
         assert pages.read_text().count(BROKEN) == 1
@@ -77,7 +79,7 @@ def test_the_demo_from_first_start_to_resume(tmp_path: Path, expected_logs: list
         await ended(person)
 
         await person.until_true(
-            lambda: "Add a test" in person.window.desk.composer.text(), "what to ask next is offered"
+            lambda: "Add a test" in person.window.panels.composer.text(), "what to ask next is offered"
         )
         # The change is in the review panel, with its diff.
         changes = await person.see(QListView, "changeList")
@@ -109,8 +111,8 @@ def test_the_demo_from_first_start_to_resume(tmp_path: Path, expected_logs: list
         assert transcript.workspace == str(places[0])
         assert (await person.see(QToolButton, "workspaceButton")).text().startswith("pagination")
         # What was offered and not sent is still there.
-        await person.until_true(lambda: "Add a test" in person.window.desk.composer.text(), "the draft is there")
-        person.window.desk.composer.setFocus()
+        await person.until_true(lambda: "Add a test" in person.window.panels.composer.text(), "the draft is there")
+        person.window.panels.composer.setFocus()
         await person.press(Qt.Key.Key_Return)
         await person.until_true(lambda: dialog_can_allow(person), "the new file is asked about")
         await person.press(Qt.Key.Key_Return, CTRL)
@@ -242,7 +244,7 @@ def dialog_can_allow(person: Driver) -> bool:
 
 
 async def ended(person: Driver) -> None:
-    bridge = person.window.desk.wiring.bridge
+    bridge = person.window.panels.wiring.bridge
     assert bridge is not None
     await person.until_true(lambda: not bridge.transcript.is_running, "the turn has ended")
     assert bridge.transcript.last_end == "completed"

@@ -13,7 +13,7 @@ from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.window.bridge import SessionBridge
 
 
-class Draft:
+class SessionDraft:
     """Keeps the mode that the user picks, and the prompts they write until the session is there."""
 
     def __init__(
@@ -22,7 +22,7 @@ class Draft:
         model: ModelRef,
         approval: ApprovalPolicy,
         sandbox: SandboxMode,
-        begin: Callable[["Draft"], None],
+        begin: Callable[["SessionDraft"], None],
         keep: Callable[[Sequence[str]], None],
         parent: QObject,
     ) -> None:

@@ -11,7 +11,7 @@ from dataclasses import replace
 from PySide6.QtCore import QObject, QTimer
 
 from desktop_agent.core.base.errors import StorageError
-from desktop_agent.core.store.drafts import DraftKey, Drafts, Unsent
+from desktop_agent.core.store.drafts import DraftKey, Drafts, SavedDraft
 from desktop_agent.ui.chat.composer.composer import Composer
 from desktop_agent.ui.chat.transcript.view import TranscriptView
 from desktop_agent.ui.runtime.eventloop import TaskSpawner
@@ -22,7 +22,7 @@ _PAUSE_MS = 500
 logger = logging.getLogger(__name__)
 
 
-class UnsentKeeper(QObject):
+class DraftAutosave(QObject):
     """Follows the composer and the edits of earlier prompts, for the conversation that is shown."""
 
     def __init__(
@@ -34,7 +34,7 @@ class UnsentKeeper(QObject):
         self._drafts = drafts
         self._spawner = spawner
         self._key: DraftKey = ""
-        self._written: dict[DraftKey, Unsent] = {}
+        self._written: dict[DraftKey, SavedDraft] = {}
         self._slots: dict[DraftKey, DraftKey] = {}
         """Where the draft of a conversation is kept: another window may show the same one."""
         self._unsaved: set[DraftKey] = set()
@@ -62,7 +62,7 @@ class UnsentKeeper(QObject):
             return
         homeless = self._composer.text() if not self._key else ""
         self._key = ""  # what is put into the field is not typed
-        unsent = self._written.get(key, Unsent())
+        unsent = self._written.get(key, SavedDraft())
         text = "\n\n".join(part for part in (unsent.text, homeless) if part)
         if self._composer.text() != text:
             self._composer.set_text(text)
@@ -73,7 +73,7 @@ class UnsentKeeper(QObject):
 
     def adopt(self, source: DraftKey, key: DraftKey) -> None:
         """Let what was written in `source` follow what is written in another conversation. Both must be fetched."""
-        found, own = self._written.pop(source, Unsent()), self._written.get(key, Unsent())
+        found, own = self._written.pop(source, SavedDraft()), self._written.get(key, SavedDraft())
         if not found.is_empty:
             text = "\n\n".join(part for part in (own.text, found.text) if part)
             self._written[key] = replace(own, text=text, edits={**found.edits, **own.edits})
@@ -82,7 +82,7 @@ class UnsentKeeper(QObject):
 
     def move(self, key: DraftKey) -> None:
         """Go on with what is written in another conversation: the new one became a session."""
-        unsent = self._written.pop(self._key, Unsent())
+        unsent = self._written.pop(self._key, SavedDraft())
         self._unsaved.add(self._key)
         self._key = key
         self._note(unsent)
@@ -90,7 +90,7 @@ class UnsentKeeper(QObject):
 
     def note_sent(self, key: DraftKey, prompts: Sequence[str]) -> None:
         """Keep what was sent in a conversation and is not in its journal yet, in place of what was kept so before."""
-        unsent = self._written.get(key, Unsent())
+        unsent = self._written.get(key, SavedDraft())
         if unsent.sent == tuple(prompts):
             return
         self._written[key] = replace(unsent, sent=tuple(prompts))
@@ -99,7 +99,7 @@ class UnsentKeeper(QObject):
 
     def give_back(self, key: DraftKey) -> None:
         """Make a draft again of what was sent there: it was not taken."""
-        unsent = self._written.get(key, Unsent())
+        unsent = self._written.get(key, SavedDraft())
         if not unsent.sent:
             return
         unsent = self._written[key] = unsent.given_back()
@@ -129,10 +129,10 @@ class UnsentKeeper(QObject):
         self._note(replace(self._shown, edits=edits))
 
     @property
-    def _shown(self) -> Unsent:
-        return self._written.get(self._key, Unsent())
+    def _shown(self) -> SavedDraft:
+        return self._written.get(self._key, SavedDraft())
 
-    def _note(self, unsent: Unsent) -> None:
+    def _note(self, unsent: SavedDraft) -> None:
         if self._key and unsent != self._shown:
             self._written[self._key] = unsent
             self._unsaved.add(self._key)
@@ -151,6 +151,6 @@ class UnsentKeeper(QObject):
                 key = self._unsaved.pop()
                 try:
                     slot = self._slots.get(key, key)
-                    await asyncio.to_thread(self._drafts.save, slot, self._written.get(key, Unsent()))
+                    await asyncio.to_thread(self._drafts.save, slot, self._written.get(key, SavedDraft()))
                 except StorageError as error:
                     logger.warning("%s %s", error.title, error.detail)

@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from typing import Final
 
 from desktop_agent.core.base.errors import AgentError
-from desktop_agent.core.transcript import Page, Transcript
+from desktop_agent.core.transcript import JournalPage, Transcript
 from desktop_agent.ui.window.bridge import SessionBridge
 
 MAX_LOADED_BYTES: Final = 8 * 2**20
@@ -22,8 +22,8 @@ class PageLoader:
     def __init__(
         self,
         bridge: SessionBridge,
-        read: Callable[[Page], Awaitable[Transcript]],
-        find: Callable[[Sequence[Page], str], Awaitable[list[int]]],
+        read: Callable[[JournalPage], Awaitable[Transcript]],
+        find: Callable[[Sequence[JournalPage], str], Awaitable[list[int]]],
     ) -> None:
         """`read` folds a page; `find` returns which pages may have a text."""
         self._bridge = bridge
@@ -64,7 +64,7 @@ class PageLoader:
         if tasks:
             await asyncio.wait(tasks)
 
-    async def _tell(self, pages: Sequence[Page], text: str) -> None:
+    async def _tell(self, pages: Sequence[JournalPage], text: str) -> None:
         try:
             self._bridge.tell_pages(text, await self._find(pages, text))
         except AgentError as error:

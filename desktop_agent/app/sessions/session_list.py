@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from desktop_agent.app.sessions.sessions import LiveSessions
-from desktop_agent.app.window_panels import Desk
+from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol.model import SessionSummary
@@ -26,11 +26,11 @@ LISTED_EVENTS = frozenset(
 """Events after which the list says something else of their session."""
 
 
-class SessionList:
+class SessionListUpdater:
     """Keeps the panel up to date. There may be thousands of sessions: what happens in one reads that one only."""
 
-    def __init__(self, desk: Desk, bench: Workbench, live: LiveSessions) -> None:
-        self._desk = desk
+    def __init__(self, panels: WindowPanels, bench: Workbench, live: LiveSessions) -> None:
+        self._panels = panels
         self._bench = bench
         self._live = live
         self._summaries: dict[SessionId, SessionSummary] = {}
@@ -67,6 +67,6 @@ class SessionList:
             transcript = bridge.transcript
             if (summary := listed.get(transcript.session_id)) is not None and transcript.status != "idle":
                 listed[summary.id] = replace(summary, state=transcript.status)
-        self._desk.sessions.set_sessions(item for item in listed.values() if self._is_shown(item))
-        if (shown := self._desk.wiring.bridge) is not None:
-            self._desk.sessions.set_current(shown.transcript.session_id or None)
+        self._panels.sessions.set_sessions(item for item in listed.values() if self._is_shown(item))
+        if (shown := self._panels.wiring.bridge) is not None:
+            self._panels.sessions.set_current(shown.transcript.session_id or None)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from desktop_agent.app.drafts.draft_autosave import UnsentKeeper
+from desktop_agent.app.drafts.draft_autosave import DraftAutosave
 from desktop_agent.app.sessions.pages import PageLoader
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import AgentError
@@ -48,7 +48,7 @@ class OpeningSession:
 class LiveSessions:
     """Opens, keeps and closes sessions. All methods run on the window's loop."""
 
-    def __init__(self, bench: Workbench, unsent: UnsentKeeper) -> None:
+    def __init__(self, bench: Workbench, unsent: DraftAutosave) -> None:
         """`unsent` keeps what is sent to a session before it can take it."""
         self._bench = bench
         self._unsent = unsent
@@ -201,7 +201,7 @@ class _Link:
     is kept like what is typed.
     """
 
-    def __init__(self, unsent: UnsentKeeper) -> None:
+    def __init__(self, unsent: DraftAutosave) -> None:
         self._unsent = unsent
         self._session: Session | None = None
         self._bridge: SessionBridge | None = None

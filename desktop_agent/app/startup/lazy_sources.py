@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from desktop_agent.ui.review.source import GitRevert, GitState
 
 
-class LaterDiffs:
+class LazyDiffs:
     """A `DiffSource` and `CardSource` whose real one comes before a session is shown, and so before it is asked."""
 
     def __init__(self) -> None:
@@ -59,7 +59,7 @@ class LaterDiffs:
         return self._source
 
 
-class LaterJudges:
+class LazyJudge:
     """Makes the judges of rules: their maths is imported when the first question is shown, not before the window."""
 
     def __init__(self, execution_in: "Callable[[str], ExecutionSettings]") -> None:
@@ -75,10 +75,10 @@ class LaterJudges:
         return RuleJudge(transcript, self.is_sandbox_available, self.execution_in)
 
 
-class LaterGit:
+class LazyGit:
     """A `GitSource` that is imported when git is first asked something, not before the window."""
 
-    def __init__(self, diffs: LaterDiffs) -> None:
+    def __init__(self, diffs: LazyDiffs) -> None:
         self._diffs = diffs
         self._source: GitReview | None = None
 

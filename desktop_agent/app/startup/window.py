@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable, Coroutine
 
-    from desktop_agent.app.window_controller import Conductor
-    from desktop_agent.app.window_panels import Desk
+    from desktop_agent.app.window_controller import WindowController
+    from desktop_agent.app.window_panels import WindowPanels
     from desktop_agent.composition.workbench import Workbench
     from desktop_agent.core.settings.live_settings import LiveSettings
 
@@ -46,7 +46,7 @@ class Window(QObject):
     def __init__(
         self, app: QApplication, arguments: WindowArguments, paths: AppPaths, environ: Mapping[str, str] = os.environ
     ) -> None:
-        """Build the frame of the window; `furnish` builds what is in it. `environ` has the keys."""
+        """Build the frame of the window; `build_panels` builds what is in it. `environ` has the keys."""
         super().__init__(app)
         self._arguments = arguments
         self._paths = paths
@@ -56,25 +56,25 @@ class Window(QObject):
         self.theme = Theme(app, last_theme(self._store))
         self.theme.install()
         self.main_window = MainWindow(self.theme, self._store)
-        self._desk: Desk | None = None
-        self._conductor: Conductor | None = None
+        self._panels: WindowPanels | None = None
+        self._conductor: WindowController | None = None
         self._quit: asyncio.Event | None = None
         self.main_window.close_requested.connect(self.request_quit)
         self.main_window.actions_.connect(self.main_window.actions_.quit, self.request_quit)
 
     @property
-    def desk(self) -> "Desk":
+    def panels(self) -> "WindowPanels":
         """The panels of the window."""
-        assert self._desk is not None, "the window is furnished first"
-        return self._desk
+        assert self._panels is not None, "the window is furnished first"
+        return self._panels
 
     def furnish(self) -> None:
         """Build the panels, if that has not been done yet."""
-        if self._desk is not None:
+        if self._panels is not None:
             return
         from desktop_agent.app.settings.look import apply_look
-        from desktop_agent.app.startup.lazy_sources import LaterDiffs, LaterJudges
-        from desktop_agent.app.window_panels import furnish
+        from desktop_agent.app.startup.lazy_sources import LazyDiffs, LazyJudge
+        from desktop_agent.app.window_panels import build_panels
         from desktop_agent.core.settings.live_settings import LiveSettings
         from desktop_agent.ui.runtime.eventloop import TaskSpawner
         from desktop_agent.ui.runtime.watchdog import Watchdog
@@ -83,10 +83,10 @@ class Window(QObject):
         self._live = LiveSettings.load(self._paths.settings_file(), os.environ)
         live = self._live
         self._spawner = TaskSpawner(self._on_error)
-        self._diffs = LaterDiffs()
+        self._diffs = LazyDiffs()
         self._icons = Icons(self.theme)
-        judges = LaterJudges(lambda _workspace: live.current.execution)
-        self._desk = furnish(self.main_window, self.theme, self._icons, self._diffs, judges, self._spawner)
+        judges = LazyJudge(lambda _workspace: live.current.execution)
+        self._panels = build_panels(self.main_window, self.theme, self._icons, self._diffs, judges, self._spawner)
         ui = live.current.ui
         apply_look(self.theme, ui)
         self.main_window.remember_theme(ui.theme)
@@ -112,7 +112,7 @@ class Window(QObject):
                 _load_core, self._paths, self._live, self._environ, self.keyring_waited.emit
             )
             self._conductor = self._build_conductor(bench)
-            self.desk.review.wait_for_preparation()
+            self.panels.review.wait_for_preparation()
             await self._conductor.start()
             self._conductor.tell_settings_problems()
             self.ready.emit()
@@ -144,20 +144,20 @@ class Window(QObject):
         try:
             await load(_load_review)
         except Exception:
-            self.desk.review.prepare()  # changes wait for it
+            self.panels.review.prepare()  # changes wait for it
             raise
-        self.desk.review.prepare()
+        self.panels.review.prepare()
         await load(_load_rest)
 
     def request_quit(self) -> None:
         """Quit as if the user had closed the window: with a question if an agent is working."""
-        if self._desk is not None:
+        if self._panels is not None:
             self._spawner.spawn(self._quit_if_allowed())
 
-    def _build_conductor(self, bench: "Workbench") -> "Conductor":
-        from desktop_agent.app.window_controller import Conductor
+    def _build_conductor(self, bench: "Workbench") -> "WindowController":
+        from desktop_agent.app.window_controller import WindowController
 
-        return Conductor(self.desk, self.theme, self._arguments, bench, self._diffs, self._spawner)
+        return WindowController(self.panels, self.theme, self._arguments, bench, self._diffs, self._spawner)
 
     async def _quit_if_allowed(self) -> None:
         if self._conductor is None or await self._conductor.may_close():
@@ -168,9 +168,9 @@ class Window(QObject):
         from desktop_agent.core.base.errors import AgentError
 
         if text:
-            self.desk.banner.show_error(AgentError(text))
+            self.panels.banner.show_error(AgentError(text))
         else:
-            self.desk.banner.hide()
+            self.panels.banner.hide()
 
     def _on_error(self, error: BaseException) -> None:
         """Where every exception of background work ends: in the log, whole, and in the banner, in words."""
@@ -181,7 +181,7 @@ class Window(QObject):
         logging.getLogger(__name__).error("Background work failed", exc_info=error)
         told = self.tr("Something went wrong inside the application.")
         hint = self.tr("Your files and conversations are safe. The details are in the log.")
-        self.desk.banner.show_error(AgentError(told, hint=hint, detail=f"{type(error).__name__}: {error}"))
+        self.panels.banner.show_error(AgentError(told, hint=hint, detail=f"{type(error).__name__}: {error}"))
 
 
 def build(argv: Sequence[str]) -> Window:

@@ -60,7 +60,7 @@ _COLUMNS = "path, signature, is_racy, digest, object, kept, extras, links"
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class CommandSpan:
     """When a command ran: by the clock, and by generations. Open ends are those of now."""
 
     number: int
@@ -196,7 +196,7 @@ class BaselineSession:
         assert cursor.lastrowid is not None
         return cursor.lastrowid
 
-    def span(self, number: int) -> Span | None:
+    def span(self, number: int) -> CommandSpan | None:
         """Return when the command of a snapshot ran; None when the snapshot is gone."""
         row = self._database.execute(
             "SELECT number, generation, last_generation, begun_ns, ended_ns FROM snapshot "
@@ -239,7 +239,7 @@ class BaselineSession:
         self._sweep()
         return past
 
-    def overlapping(self, span: Span) -> list[Span]:
+    def overlapping(self, span: CommandSpan) -> list[CommandSpan]:
         """Return the commands of others that ran while this one did."""
         rows = self._database.execute(
             "SELECT number, generation, last_generation, begun_ns, ended_ns, process, process_started FROM snapshot "
@@ -305,9 +305,9 @@ class BaselineSession:
         ).fetchone()
         return None if row is None else _entry(row)
 
-    def _span(self, row: tuple[int, int, int | None, int, int | None]) -> Span:
+    def _span(self, row: tuple[int, int, int | None, int, int | None]) -> CommandSpan:
         number, generation, last, begun, ended, *_ = row
-        return Span(
+        return CommandSpan(
             number,
             generation,
             self.generation if last is None else last,

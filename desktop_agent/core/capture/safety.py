@@ -40,7 +40,7 @@ class SafetyLimits:
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class EndangeredPath:
     """A path that a command may destroy, absolute; a folder with everything below it, unless `is_file`."""
 
     path: Path
@@ -110,7 +110,7 @@ class SafetyCopies:
     def _limits(self) -> SafetyLimits:
         return self._limits_now()
 
-    def survey(self, places: Iterable[Place]) -> tuple[list[Unit], list[Uncaptured]]:
+    def survey(self, places: Iterable[EndangeredPath]) -> tuple[list[Unit], list[Uncaptured]]:
         """Return what would be copied of these places, the smallest first, and what would not, with the reason."""
         units: dict[str, Unit] = {}
         for place in _outermost(places):
@@ -129,7 +129,7 @@ class SafetyCopies:
             chosen.append(unit)
         return chosen, gaps
 
-    def make(self, places: Iterable[Place]) -> SafetyCopy:
+    def make(self, places: Iterable[EndangeredPath]) -> SafetyCopy:
         """Copy what stands at these places and the capture does not watch. Durable when it returns.
 
         Raises `OSError` when the copy cannot be written, for want of space for instance.
@@ -186,7 +186,7 @@ class SafetyCopies:
 
     # -- what to copy --
 
-    def _gather(self, place: Place, units: dict[str, Unit]) -> None:
+    def _gather(self, place: EndangeredPath, units: dict[str, Unit]) -> None:
         """Find the files at `place` that the capture does not watch, as the units they belong to."""
         path = str(place.path)
         try:
@@ -216,7 +216,7 @@ class SafetyCopies:
                 with suppress(OSError):
                     self._add_file(place, entry.path, entry.stat(follow_symlinks=False), units)
 
-    def _add_file(self, place: Place, path: str, status: os.stat_result, units: dict[str, Unit]) -> None:
+    def _add_file(self, place: EndangeredPath, path: str, status: os.stat_result, units: dict[str, Unit]) -> None:
         if stat.S_IFMT(status.st_mode) not in _COPIED:
             return
         name = self._unit_of(_folder_of(path), place)
@@ -226,7 +226,9 @@ class SafetyCopies:
             name = path
         self._add_to(name, place, path, status, units)
 
-    def _add_to(self, name: str, place: Place, path: str, status: os.stat_result, units: dict[str, Unit]) -> None:
+    def _add_to(
+        self, name: str, place: EndangeredPath, path: str, status: os.stat_result, units: dict[str, Unit]
+    ) -> None:
         unit = units.setdefault(name, Unit(name, is_guess=place.is_guess))
         if unit.problem:
             return
@@ -235,7 +237,7 @@ class SafetyCopies:
         if len(unit.files) > self._limits.max_files or unit.size > self._limits.max_bytes:
             unit.problem = self._too_much
 
-    def _unit_of(self, folder: str, place: Place) -> str | None:
+    def _unit_of(self, folder: str, place: EndangeredPath) -> str | None:
         """Return the outermost folder above a file that the capture passes over; None when the file is watched."""
         if not self._is_inside(folder):
             return str(place.path)
@@ -293,10 +295,10 @@ _SAME = FileState(content=b"", mode=-1)
 _UNREADABLE = FileState(content=b"", mode=-2)
 
 
-def _outermost(places: Iterable[Place]) -> Iterator[Place]:
+def _outermost(places: Iterable[EndangeredPath]) -> Iterator[EndangeredPath]:
     """Yield the places without those that lie in another one, what is sure before what is a guess."""
     chosen: list[str] = []
-    resolved = {Place(_resolved(place.path), place.is_file, place.is_guess) for place in places}
+    resolved = {EndangeredPath(_resolved(place.path), place.is_file, place.is_guess) for place in places}
     for place in sorted(resolved, key=lambda place: (place.is_guess, place.is_file, len(place.path.parts))):
         text = str(place.path)
         if not any(text == other or text.startswith(f"{other}/") for other in chosen):

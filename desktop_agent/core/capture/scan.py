@@ -60,7 +60,7 @@ Known = dict[str, KnownFolder]
 A byte of a name that is not UTF-8 is a lone surrogate in it, as everywhere in Python (PEP 383)."""
 
 
-class Part(NamedTuple):
+class FolderPart(NamedTuple):
     """A part of the folder, for one walk of several."""
 
     starts: tuple[str, ...] = ("",)
@@ -69,7 +69,7 @@ class Part(NamedTuple):
     """Folders that it does not go into."""
 
 
-_WHOLE = Part()
+_WHOLE = FolderPart()
 
 
 class Unusual(NamedTuple):
@@ -127,7 +127,7 @@ class Scan:
 
 
 def scan_folder(
-    root: Path, known: Known, limits: CaptureSettings, stop: Event | None = None, part: Part = _WHOLE
+    root: Path, known: Known, limits: CaptureSettings, stop: Event | None = None, part: FolderPart = _WHOLE
 ) -> Scan:
     """Walk `root`, or a part of it, and return what differs from `known`, which stays as it is. Blocks.
 
@@ -212,7 +212,7 @@ def split(path: str) -> tuple[str, str]:
 class _Walk:
     """One walk through the folder."""
 
-    def __init__(self, root: Path, known: Known, limits: CaptureSettings, stop: Event | None, part: Part) -> None:
+    def __init__(self, root: Path, known: Known, limits: CaptureSettings, stop: Event | None, part: FolderPart) -> None:
         self._root = str(root)
         self._known = known
         self._limits = limits

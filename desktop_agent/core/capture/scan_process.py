@@ -12,7 +12,7 @@ from pathlib import Path
 from threading import Event
 from typing import IO, Final, NamedTuple, cast
 
-from desktop_agent.core.capture.scan import Known, KnownFolder, Part, Scan, learn, scan_folder
+from desktop_agent.core.capture.scan import FolderPart, Known, KnownFolder, Scan, learn, scan_folder
 from desktop_agent.core.capture.scan_parts import pieces_of_scan, pieces_of_table
 from desktop_agent.core.settings import CaptureSettings
 from desktop_agent.core.system.processes.worker_process import (
@@ -42,7 +42,7 @@ class AddFolders(NamedTuple):
 
 
 class Walk(NamedTuple):
-    """Walk. The answer is the pieces of a `Scan`, then `Done`; or `Failure`."""
+    """Walk. The answer is the pieces of a `Scan`, then `Done`; or `WalkFailure`."""
 
     limits: CaptureSettings
 
@@ -57,14 +57,14 @@ class Done(NamedTuple):
     """That was all."""
 
 
-class Failure(NamedTuple):
+class WalkFailure(NamedTuple):
     """The walk raised an exception; its traceback."""
 
     text: str
 
 
 _Request = Reset | AddFolders | Walk | Confirm
-_Answer = Scan | Done | Failure
+_Answer = Scan | Done | WalkFailure
 
 
 class ScanProcess:
@@ -117,7 +117,7 @@ class ScanProcess:
                 return piece
             case Done():
                 return None
-            case Failure(text):
+            case WalkFailure(text):
                 raise WorkerDiedError(text)
             case other:
                 raise WorkerDiedError(f"It answered {other!r:.200}")
@@ -134,7 +134,7 @@ class _Walker:
     """The process, seen from inside."""
 
     root: Path = field(default_factory=Path)
-    part: Part = field(default_factory=Part)
+    part: FolderPart = field(default_factory=FolderPart)
     known: Known = field(default_factory=Known)
     scan: Scan = field(default_factory=lambda: Scan(0))
 
@@ -142,7 +142,7 @@ class _Walker:
         """Read one request and do what it says."""
         match cast("_Request", read_message(requests)):
             case Reset(root, starts):
-                self.root, self.part, self.known = root, Part(starts), Known()
+                self.root, self.part, self.known = root, FolderPart(starts), Known()
             case AddFolders(folders):
                 self.known |= folders
             case Walk(limits):
@@ -156,7 +156,7 @@ class _Walker:
         try:
             self.scan = scan_folder(self.root, self.known, limits, part=self.part)
         except Exception:  # noqa: BLE001 - raised again where it was asked for
-            yield Failure(traceback.format_exc())
+            yield WalkFailure(traceback.format_exc())
             return
         yield from pieces_of_scan(self.scan)
         yield Done()

@@ -9,7 +9,7 @@ from threading import Event
 from typing import Final
 
 from desktop_agent.core.capture.capture import CaptureStoppedError
-from desktop_agent.core.capture.scan import Known, Part, Scan, learn, scan_folder
+from desktop_agent.core.capture.scan import FolderPart, Known, Scan, learn, scan_folder
 from desktop_agent.core.capture.scan_parts import are_all_there, below, half_of
 from desktop_agent.core.capture.scan_process import ScanProcess
 from desktop_agent.core.settings import CaptureSettings
@@ -142,7 +142,7 @@ class SharedScanner:
                     process.teach(self._root, self._starts, below(known, self._starts))
                     self._taught_table = known
                 process.begin(limits)
-                scan = scan_folder(self._root, known, limits, stop, Part(excluded=frozenset(self._starts)))
+                scan = scan_folder(self._root, known, limits, stop, FolderPart(excluded=frozenset(self._starts)))
                 theirs = process.result()
         except WorkerDiedError as error:
             if stop is not None and stop.is_set():

@@ -12,7 +12,7 @@ from dataclasses import replace
 from pathlib import Path
 from threading import Event
 
-from desktop_agent.core.capture.baseline import Baseline, BaselineSession, Span
+from desktop_agent.core.capture.baseline import Baseline, BaselineSession, CommandSpan
 from desktop_agent.core.capture.capture import CaptureReport, CaptureStoppedError, OnChange, Snapshot
 from desktop_agent.core.capture.entries import NO_CONTENT, Entry, as_note
 from desktop_agent.core.capture.git_index import unchanged_objects
@@ -293,7 +293,7 @@ class _Report:
     def __init__(
         self,
         session: BaselineSession,
-        span: Span,
+        span: CommandSpan,
         objects: GitObjects | None,
         limits: CaptureSettings,
         own: Collection[int] = (),

@@ -1,5 +1,5 @@
 """What the model sees, kept up while a session runs: requests, compaction, pins, guidance, and how full it all is."""
 
-from desktop_agent.core.context_window.context_manager import Sight, SightOp, SightParts
+from desktop_agent.core.context_window.context_manager import ContextManager, ContextOp, ContextParts
 
-__all__ = ["Sight", "SightOp", "SightParts"]
+__all__ = ["ContextManager", "ContextOp", "ContextParts"]

@@ -28,7 +28,7 @@ from desktop_agent.core.providers.base import Provider
 from desktop_agent.core.settings import CompactionSettings, Settings
 from desktop_agent.core.transcript import Transcript
 
-SightOp = ops.Compact | ops.EditSummary | ops.UndoCompaction | ops.AddPin | ops.RemovePin | ops.InspectContext
+ContextOp = ops.Compact | ops.EditSummary | ops.UndoCompaction | ops.AddPin | ops.RemovePin | ops.InspectContext
 """The ops that concern what the model sees."""
 
 _FULL = 0.9
@@ -36,7 +36,7 @@ _FULL = 0.9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class SightParts:
+class ContextParts:
     """What it works with."""
 
     history: History
@@ -59,10 +59,10 @@ class SightParts:
     """How long an answer may be, now."""
 
 
-class Sight:
+class ContextManager:
     """One per session. Everything that changes is an event; what is kept here can be worked out again."""
 
-    def __init__(self, parts: SightParts) -> None:
+    def __init__(self, parts: ContextParts) -> None:
         self._parts = parts
         self._log = parts.log
         self.history = parts.history
@@ -81,7 +81,7 @@ class Sight:
         return TurnRequests(self, model, provider)
 
     async def handle(
-        self, op: SightOp, *, is_running: bool, provider: Callable[[ModelRef], Awaitable[Provider]]
+        self, op: ContextOp, *, is_running: bool, provider: Callable[[ModelRef], Awaitable[Provider]]
     ) -> asyncio.Task[None] | None:
         """Carry out what the user asked for. What takes long is returned as a task, which the caller need not await."""
         match op:

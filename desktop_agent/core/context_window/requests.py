@@ -10,7 +10,7 @@ from desktop_agent.core.providers.base import Provider
 
 if TYPE_CHECKING:
     from desktop_agent.core.context_window.compacting import Urgency
-    from desktop_agent.core.context_window.context_manager import Sight
+    from desktop_agent.core.context_window.context_manager import ContextManager
 
 _ROOM_AFTER = 0.5
 """How much of what the target leaves to the conversation may stay: the next compaction should not be due at once."""
@@ -24,7 +24,7 @@ class NoRoomError(AgentError):
 class TurnRequests:
     """Makes the requests of one turn, each after the answer to the one before is on record."""
 
-    sight: "Sight"
+    context_manager: "ContextManager"
     model: ModelRef
     provider: Provider
     _is_first: bool = True
@@ -36,40 +36,40 @@ class TurnRequests:
 
     async def next(self) -> ModelRequest:
         """Return the next request, pictures and all. Raises `NoRoomError` and `StorageError`; may compact first."""
-        sight = self.sight
-        await sight.pins.expire()
-        await sight.guiding.refresh(is_turn_start=self._is_first)
+        context_manager = self.context_manager
+        await context_manager.pins.expire()
+        await context_manager.guiding.refresh(is_turn_start=self._is_first)
         self._is_first = False
-        request = sight.pack(self.model)
-        tokens = sight.meter.tokens(request, self.model)
-        window = sight.window(self.model)
-        target = sight.target(self.model)
-        fits = tokens + sight.max_tokens <= window
+        request = context_manager.pack(self.model)
+        tokens = context_manager.meter.tokens(request, self.model)
+        window = context_manager.window(self.model)
+        target = context_manager.target(self.model)
+        fits = tokens + context_manager.max_tokens <= window
         if self._is_forced or (target and tokens > (target if fits else 0)):
             urgency: Urgency = "needed" if self._is_forced or not fits else "wanted"
             # What the user took back by hand is not done again before it must be.
-            is_wanted = not (sight.history.is_compaction_undone or self._has_failed)
+            is_wanted = not (context_manager.history.is_compaction_undone or self._has_failed)
             if urgency == "needed" or is_wanted:
                 if await self._compact(tokens, urgency):
-                    request = sight.pack(self.model)
+                    request = context_manager.pack(self.model)
                 else:
                     self._has_failed = True
         self._is_forced = False
-        tokens = sight.meter.tell_estimate(request, self.model, window)
+        tokens = context_manager.meter.tell_estimate(request, self.model, window)
         if tokens > window:
             raise NoRoomError(
                 f"The conversation takes about {tokens:,} tokens, and the model's window has {window:,}.",
                 hint="Go back to before the last message, send less at once, or start a new session for the next task.",
             )
-        self._last = await sight.with_pictures(request)
+        self._last = await context_manager.with_pictures(request)
         return self._last
 
     def answered(self, usage: Usage) -> None:
         """Take in what the provider reported with the answer to the last request."""
         if self._last is not None:
-            window = self.sight.window(self.model)
-            self.sight.meter.tell_usage(self._last, usage, self.model, window)
-            self.sight.meter.ask_for_window(self.model, self.provider)
+            window = self.context_manager.window(self.model)
+            self.context_manager.meter.tell_usage(self._last, usage, self.model, window)
+            self.context_manager.meter.ask_for_window(self.model, self.provider)
 
     def make_room(self, *, is_certain: bool = True) -> bool:
         """Let the next request be a smaller one, because the provider said that the last did not fit.
@@ -77,20 +77,23 @@ class TurnRequests:
         False when that was tried before in this turn, when the user does not want compaction by itself, or, unless it
         `is_certain` that this was why the request was refused, when it should have fitted easily.
         """
-        if self._has_made_room or self._last is None or not self.sight.target(self.model):
+        if self._has_made_room or self._last is None or not self.context_manager.target(self.model):
             return False
-        if not is_certain and self.sight.meter.tokens(self._last, self.model) < self.sight.window(self.model) / 2:
+        if (
+            not is_certain
+            and self.context_manager.meter.tokens(self._last, self.model) < self.context_manager.window(self.model) / 2
+        ):
             return False
         self._has_made_room = self._is_forced = True
         return True
 
     async def _compact(self, tokens: int, urgency: "Urgency") -> bool:
-        sight = self.sight
-        room = sight.room(self.model, self.provider, tokens)
-        target = sight.target(self.model) or sight.window(self.model)
-        fixed = tokens / room.ratio - sight.conversation_tokens()
+        context_manager = self.context_manager
+        room = context_manager.room(self.model, self.provider, tokens)
+        target = context_manager.target(self.model) or context_manager.window(self.model)
+        fixed = tokens / room.ratio - context_manager.conversation_tokens()
         left = max(target / room.ratio - fixed, 0.0) * _ROOM_AFTER
         if self._is_forced:  # estimates were wrong, so the target is no guide: half of what is there must go
-            left = min(left, sight.conversation_tokens() / 2)
-        plan = automatic(sight.history, keep=sight.settings().keep_last_turns, room=left)
-        return plan is not None and await sight.compacting.compact(plan, room, urgency=urgency)
+            left = min(left, context_manager.conversation_tokens() / 2)
+        plan = automatic(context_manager.history, keep=context_manager.settings().keep_last_turns, room=left)
+        return plan is not None and await context_manager.compacting.compact(plan, room, urgency=urgency)

@@ -9,11 +9,11 @@ import time
 from contextlib import suppress
 
 from desktop_agent.core.base.errors import AgentError
-from desktop_agent.core.diff.comparison_process import Comparison, ComparisonProcess, Failure
+from desktop_agent.core.diff.comparison_process import Comparison, ComparisonFailure, ComparisonProcess
 from desktop_agent.core.diff.diff import diff_change
 from desktop_agent.core.diff.intraline import get_ready
 from desktop_agent.core.diff.landmarks import with_landmarks
-from desktop_agent.core.diff.outline import Outline, assemble
+from desktop_agent.core.diff.outline import DiffOutline, assemble
 from desktop_agent.core.protocol.model import FileChange, FileDiff
 from desktop_agent.core.system.processes.worker_process import WorkerDiedError
 
@@ -38,7 +38,7 @@ class Comparer:
         self._turn = asyncio.Lock()
         self._process: ComparisonProcess | None = None
         """Started and ended by the one thread that uses it; killed from anywhere."""
-        self._running: asyncio.Task[Outline | Failure] | None = None
+        self._running: asyncio.Task[DiffOutline | ComparisonFailure] | None = None
         self._is_closed = False
 
     @property
@@ -59,7 +59,7 @@ class Comparer:
         except OSError:  # no process can be started: rather a window that waits than no diff
             return await asyncio.to_thread(_compare, change, before, after)
         await asyncio.to_thread(get_ready)
-        return await asyncio.to_thread(assemble, outline, before or b"", after or b"", _breathe)
+        return await asyncio.to_thread(assemble, outline, before or b"", after or b"", _yield_gil)
 
     async def aclose(self) -> None:
         """End the process. A comparison that is being made fails."""
@@ -68,7 +68,7 @@ class Comparer:
         if self._process:
             await asyncio.to_thread(self._end)
 
-    async def _outline(self, comparison: Comparison) -> Outline:
+    async def _outline(self, comparison: Comparison) -> DiffOutline:
         try:
             answer = await self._ask_again_if_died(comparison)
         except (WorkerDiedError, TimeoutError):
@@ -76,17 +76,17 @@ class Comparer:
                 answer = await self._ask_again_if_died(comparison._replace(is_coarse=True))
             except (WorkerDiedError, TimeoutError) as error:
                 raise _failed(f"{comparison.change.path}: {error!r}") from error
-        if isinstance(answer, Failure):
+        if isinstance(answer, ComparisonFailure):
             raise _failed(answer.text)
         return answer
 
-    async def _ask_again_if_died(self, comparison: Comparison) -> Outline | Failure:
+    async def _ask_again_if_died(self, comparison: Comparison) -> DiffOutline | ComparisonFailure:
         """Ask; once more when the process died, since it may have been killed for something else."""
         with suppress(WorkerDiedError):
             return await self._ask(comparison)
         return await self._ask(comparison)
 
-    async def _ask(self, comparison: Comparison) -> Outline | Failure:
+    async def _ask(self, comparison: Comparison) -> DiffOutline | ComparisonFailure:
         """Return the answer. Raises `WorkerDiedError`, and `TimeoutError` after the time limit.
 
         When it is cancelled the comparison goes on: most take less time than a new process would need to start.
@@ -111,7 +111,7 @@ class Comparer:
         if self._running and not self._running.cancelled():
             self._running.exception()  # the caller that awaited it has seen it
 
-    def _work(self, comparison: Comparison) -> Outline | Failure:
+    def _work(self, comparison: Comparison) -> DiffOutline | ComparisonFailure:
         if self._process is None:
             self._process = ComparisonProcess()
         try:
@@ -147,5 +147,5 @@ def _failed(detail: str) -> AgentError:
     )
 
 
-def _breathe() -> None:
+def _yield_gil() -> None:
     time.sleep(_BREATH_S)  # noqa: TID251 - hands the interpreter lock to the window's thread; nothing is waited for

@@ -12,7 +12,7 @@ from typing import IO, Final, NamedTuple, cast
 
 from desktop_agent.core.diff.diff import count_lines, diff_change, find_middle
 from desktop_agent.core.diff.notes import TOO_DIFFERENT_NOTE
-from desktop_agent.core.diff.outline import Outline, outline_of
+from desktop_agent.core.diff.outline import DiffOutline, outline_of
 from desktop_agent.core.protocol.model import FileChange
 from desktop_agent.core.system.processes.worker_process import (
     WorkerDiedError,
@@ -38,7 +38,7 @@ class Comparison(NamedTuple):
     is_coarse: bool = False
 
 
-class Failure(NamedTuple):
+class ComparisonFailure(NamedTuple):
     """The comparison raised an exception; its traceback."""
 
     text: str
@@ -53,7 +53,7 @@ class LineCounts(NamedTuple):
 
 _Head = tuple[FileChange | None, bool]
 """The change and whether to be coarse about it; without a change, lines are to be counted."""
-_Answer = Outline | Failure | LineCounts
+_Answer = DiffOutline | ComparisonFailure | LineCounts
 
 
 class ComparisonProcess:
@@ -68,10 +68,10 @@ class ComparisonProcess:
         """Its number."""
         return self._process.pid
 
-    def ask(self, comparison: Comparison) -> Outline | Failure:
+    def ask(self, comparison: Comparison) -> DiffOutline | ComparisonFailure:
         """Return the answer. Raises `WorkerDiedError`; the process is of no use then."""
         answer = self._ask((comparison.change, comparison.is_coarse), comparison.before, comparison.after)
-        if isinstance(answer, Outline | Failure):
+        if isinstance(answer, DiffOutline | ComparisonFailure):
             return answer
         raise WorkerDiedError(answer)
 
@@ -114,10 +114,10 @@ def _compare(head: _Head, before: bytes | None, after: bytes | None) -> _Answer:
             return LineCounts(*count_lines(before, after))
         return _outline(Comparison(change, before, after, is_coarse))
     except Exception:  # noqa: BLE001 - raised again where it was asked for
-        return Failure(traceback.format_exc())
+        return ComparisonFailure(traceback.format_exc())
 
 
-def _outline(comparison: Comparison) -> Outline:
+def _outline(comparison: Comparison) -> DiffOutline:
     change, before, after, is_coarse = comparison
     if not is_coarse:
         return outline_of(diff_change(change, before, after), before or b"", after or b"")

@@ -7,7 +7,7 @@ _BLOCK_BYTES = 1 << 16
 _ALIGNED_TO = 16
 
 
-class Excerpt(NamedTuple):
+class HexExcerpt(NamedTuple):
     """The bytes of both files from `start` on, where they first differ. A file that is shorter has fewer of them."""
 
     start: int
@@ -28,12 +28,12 @@ def first_difference(before: bytes, after: bytes) -> int | None:
     return shorter if len(before) != len(after) else None
 
 
-def excerpt(before: bytes | None, after: bytes | None) -> Excerpt:
+def excerpt(before: bytes | None, after: bytes | None) -> HexExcerpt:
     """Return what to show of two versions of a file (`None`: absent): from where they first differ, else the start."""
     difference = first_difference(before, after) if before is not None and after is not None else None
     start = (difference or 0) // _ALIGNED_TO * _ALIGNED_TO
     end = start + SHOWN_BYTES
-    return Excerpt(start, (before or b"")[start:end], (after or b"")[start:end], difference)
+    return HexExcerpt(start, (before or b"")[start:end], (after or b"")[start:end], difference)
 
 
 def printable(data: bytes) -> str:

@@ -20,11 +20,11 @@ from desktop_agent.core.protocol.model import Edit, FileDiff, Hunk, Landmarks, M
 
 _PIECE_EDITS = 1_000
 
-Breathe = Callable[[], None]
+YieldGil = Callable[[], None]
 """Called between two pieces: lets other threads run."""
 
 
-class Outline(NamedTuple):
+class DiffOutline(NamedTuple):
     """A diff without lines, edits and landmarks, and what they are made from again: numbers, packed."""
 
     diff: FileDiff
@@ -42,12 +42,12 @@ class Outline(NamedTuple):
     surplus: tuple[bytes, bytes]
 
 
-def outline_of(diff: FileDiff, before: bytes, after: bytes) -> Outline:
+def outline_of(diff: FileDiff, before: bytes, after: bytes) -> DiffOutline:
     """Return what `assemble` makes this diff from again, with landmarks. `before` and `after` are the contents."""
     landmarks = landmarks_of(diff)
     converted = set(landmarks.converted)
     has_lines = bool(diff.old_lines or diff.new_lines)
-    return Outline(
+    return DiffOutline(
         diff=replace(diff, old_lines=(), new_lines=(), edits=(), landmarks=None),
         old_pieces=pieces_of(_line_sizes(diff.old_lines, before, diff.old_encoding)) if has_lines else None,
         new_pieces=pieces_of(_line_sizes(diff.new_lines, after, diff.new_encoding)) if has_lines else None,
@@ -60,11 +60,11 @@ def outline_of(diff: FileDiff, before: bytes, after: bytes) -> Outline:
     )
 
 
-def assemble(outline: Outline, before: bytes, after: bytes, breathe: Breathe) -> FileDiff:
+def assemble(outline: DiffOutline, before: bytes, after: bytes, yield_gil: YieldGil) -> FileDiff:
     """Return the diff with its lines and landmarks."""
     bare = outline.diff
-    edits = _edits(outline.edits, breathe)
-    landmarks = _landmarks(outline, edits, breathe)
+    edits = _edits(outline.edits, yield_gil)
+    landmarks = _landmarks(outline, edits, yield_gil)
     old_lines = _lines(before, bare.old_encoding, outline.old_pieces)
     new_lines = _lines(after, bare.new_encoding, outline.new_pieces)
     return replace(bare, old_lines=old_lines, new_lines=new_lines, edits=tuple(edits), landmarks=landmarks)
@@ -90,18 +90,18 @@ def _packed(groups: Iterable[tuple[int, ...]]) -> bytes:
     return array("Q", chain.from_iterable(groups)).tobytes()
 
 
-def _edits(packed: bytes, breathe: Breathe) -> list[Edit]:
+def _edits(packed: bytes, yield_gil: YieldGil) -> list[Edit]:
     numbers = array("Q", packed)
     edits: list[Edit] = []
     for at in range(0, len(numbers), 4):
         old_start, old_end, new_start, new_end = numbers[at : at + 4]
         edits.append(Edit(old_start=old_start, old_end=old_end, new_start=new_start, new_end=new_end))
         if len(edits) % _PIECE_EDITS == 0:
-            breathe()
+            yield_gil()
     return edits
 
 
-def _landmarks(outline: Outline, edits: Sequence[Edit], breathe: Breathe) -> Landmarks:
+def _landmarks(outline: DiffOutline, edits: Sequence[Edit], yield_gil: YieldGil) -> Landmarks:
     converted = array("Q", outline.converted)
     is_converted = set(converted)
     numbers = array("Q", outline.hunks)
@@ -113,7 +113,7 @@ def _landmarks(outline: Outline, edits: Sequence[Edit], breathe: Breathe) -> Lan
             its_edits = tuple(edits[number] for number in range(first, end) if number not in is_converted)
         hunks.append(ReviewHunk(key, Hunk(its_edits, old_start, old_end, new_start, new_end)))
         if at % _PIECE_EDITS == 0:
-            breathe()
+            yield_gil()
     moved = array("Q", outline.moved)
     return Landmarks(
         hunks=tuple(hunks),

@@ -39,7 +39,7 @@ _TOLD_BY: dict[HunkKey, tuple[str, ...]] = {
 """How the notes begin that a head says in their place."""
 
 
-class Row(NamedTuple):
+class DiffRow(NamedTuple):
     """One row. `old` and `new` are the 0-based lines it shows.
 
     `changed` shows a removed line beside the added one that took its place (side by side only); `context` has both
@@ -77,7 +77,7 @@ class _Segment(NamedTuple):
     edit: Edit | None = None
 
 
-class Rows:
+class DiffRows:
     """The rows of one diff in one mode; the gaps whose names are in `opened` are unfolded.
 
     With `has_heads`, whatever can be decided about and is no lines has a `hunk` row of its own on top: the mode, the
@@ -94,7 +94,7 @@ class Rows:
         *,
         opened: frozenset[int] = frozenset(),
         has_heads: bool = False,
-        like: "Rows | None" = None,
+        like: "DiffRows | None" = None,
     ) -> None:
         self.diff = diff
         self.mode: RowMode = mode
@@ -124,13 +124,13 @@ class Rows:
     def __len__(self) -> int:
         return self._starts[-1]
 
-    def __getitem__(self, index: int) -> Row:
+    def __getitem__(self, index: int) -> DiffRow:
         if not 0 <= index < len(self):
             raise IndexError(index)
         segment = self._segment_at(index)
         return self._row_in(segment, index - segment.start)
 
-    def between(self, first: int, last: int) -> list[Row]:
+    def between(self, first: int, last: int) -> list[DiffRow]:
         """Return the rows from `first` to `last`. Costs less than to ask for each, which is looked for each time."""
         cut = self._cut_segments(first, last)
         return [self._row_in(segment, offset) for segment, begin, end in cut for offset in range(begin, end)]
@@ -233,10 +233,10 @@ class Rows:
 
     # -- segments --
 
-    def _row_in(self, segment: _Segment, offset: int) -> Row:
+    def _row_in(self, segment: _Segment, offset: int) -> DiffRow:
         if segment.edit is None:
             is_line = segment.kind == "context"
-            return Row("context", segment.old + offset, segment.new + offset) if is_line else Row(segment.kind)
+            return DiffRow("context", segment.old + offset, segment.new + offset) if is_line else DiffRow(segment.kind)
         if segment.kind == "changed":
             return self._paired_row(segment.edit, offset)
         return self._single_row("old" if segment.kind == "removed" else "new", segment.edit, offset)
@@ -326,20 +326,22 @@ class Rows:
         else:
             yield from (self.diff.new_lines[row.new] for row in rows if row.new is not None)
 
-    def _paired_row(self, edit: Edit, offset: int) -> Row:
+    def _paired_row(self, edit: Edit, offset: int) -> DiffRow:
         partner = self._pairs_of(edit).partner(offset)
         if _shorter_side(edit) == "old":
             new = edit.new_start + offset
-            return Row("added", new=new) if partner is None else Row("changed", edit.old_start + partner, new)
+            return DiffRow("added", new=new) if partner is None else DiffRow("changed", edit.old_start + partner, new)
         old = edit.old_start + offset
-        return Row("removed", old=old) if partner is None else Row("changed", old, edit.new_start + partner)
+        return DiffRow("removed", old=old) if partner is None else DiffRow("changed", old, edit.new_start + partner)
 
-    def _single_row(self, side: LineSide, edit: Edit, offset: int) -> Row:
+    def _single_row(self, side: LineSide, edit: Edit, offset: int) -> DiffRow:
         pairs = self._pairs_of(edit)
         other = pairs.place(offset) if side == _shorter_side(edit) else pairs.partner(offset)
         if side == "old":
-            return Row("removed", old=edit.old_start + offset, peer=None if other is None else edit.new_start + other)
-        return Row("added", new=edit.new_start + offset, peer=None if other is None else edit.old_start + other)
+            return DiffRow(
+                "removed", old=edit.old_start + offset, peer=None if other is None else edit.new_start + other
+            )
+        return DiffRow("added", new=edit.new_start + offset, peer=None if other is None else edit.old_start + other)
 
 
 class _Hunks:

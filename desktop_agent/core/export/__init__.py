@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Literal
 
 from desktop_agent.core.base.errors import StorageError, UsageError
-from desktop_agent.core.export.source import Source
+from desktop_agent.core.export.source import ExportSource
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.system.files import Draft
+from desktop_agent.core.system.files import StagedFile
 
 ExportForm = Literal["md", "html", "jsonl", "patch"]
 EXPORT_FORMS: tuple[ExportForm, ...] = ("md", "html", "jsonl", "patch")
@@ -26,7 +26,7 @@ Progress = Callable[[int], object]
 
 def export_text(journal: Path, form: ExportForm, blobs: Blobs) -> Iterator[bytes]:
     """Yield the session in this form. Raises `StorageError` when it cannot be read, at the first piece or later."""
-    source = Source(journal, blobs)
+    source = ExportSource(journal, blobs)
     match form:
         case "md":
             from desktop_agent.core.export.markdown import export_markdown
@@ -61,7 +61,7 @@ def export_session(
     """
     try:
         _refuse_unusable(target, overwrites=overwrites)
-        with Draft(target.parent) as draft:
+        with StagedFile(target.parent) as draft:
             for piece in export_text(journal, form, blobs):
                 draft.write(piece)
                 progress(draft.size)

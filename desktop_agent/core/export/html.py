@@ -13,10 +13,7 @@ from html import escape
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.images import PictureError, inspect_picture
 from desktop_agent.core.base.paths import resource_path
-from desktop_agent.core.export.prose import code, prose
-from desktop_agent.core.export.shown import one_line, shown
-from desktop_agent.core.export.source import Facts, Source, read_facts, read_turns
-from desktop_agent.core.export.words import (
+from desktop_agent.core.export.export_words import (
     MARKS,
     arguments_of,
     call_title,
@@ -27,6 +24,9 @@ from desktop_agent.core.export.words import (
     summary_lines,
     when,
 )
+from desktop_agent.core.export.prose import code, prose
+from desktop_agent.core.export.shown import one_line, shown
+from desktop_agent.core.export.source import ExportSource, Facts, read_facts, read_turns
 from desktop_agent.core.protocol.model import BlobRef
 from desktop_agent.core.transcript import (
     CommandEntry,
@@ -45,7 +45,7 @@ MAX_PICTURES_BYTES = 64 * 2**20
 _PICTURE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
 
 
-def export_html(source: Source) -> Iterator[str]:
+def export_html(source: ExportSource) -> Iterator[str]:
     """Yield the file in pieces. Raises `StorageError`."""
     facts = read_facts(source)
     page = _Page(source)
@@ -93,7 +93,7 @@ def _foot(facts: Facts) -> str:
 class _Page:
     """One file while it is written."""
 
-    source: Source
+    source: ExportSource
     _picture_bytes: int = 0
 
     def entry(self, entry: Entry) -> str:

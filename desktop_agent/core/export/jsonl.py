@@ -19,7 +19,7 @@ from typing import cast
 
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.secrets import mask
-from desktop_agent.core.export.source import Source
+from desktop_agent.core.export.source import ExportSource
 from desktop_agent.core.protocol.codec import MalformedLineError
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.store.journal.lines import Line, decode_line, open_regular, read_lines
@@ -38,7 +38,7 @@ _CHANGES = frozenset({"changes_prepared", "changes_recorded", "changes_undone", 
 _MAX_NAMED = 200
 
 
-def export_jsonl(source: Source) -> Iterator[bytes]:
+def export_jsonl(source: ExportSource) -> Iterator[bytes]:
     """Yield the lines. Memory is bounded by one line and the blobs it names. Raises `StorageError`."""
     yield _encoded({"type": HEADER_TYPE, "version": EXPORT_VERSION, "session_id": source.journal.parent.name})
     writing = _Writing(source)
@@ -55,7 +55,7 @@ def export_jsonl(source: Source) -> Iterator[bytes]:
 class _Writing:
     """One export while it is written."""
 
-    source: Source
+    source: ExportSource
     records: int = 0
     _written: set[str] = field(default_factory=set[str])
     """Digests of the blobs that the file has already."""

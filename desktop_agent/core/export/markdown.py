@@ -8,9 +8,7 @@ import re
 from collections.abc import Iterator
 
 from desktop_agent.core.base.plain_text import number_of
-from desktop_agent.core.export.shown import one_line, shown
-from desktop_agent.core.export.source import Source, read_facts, read_turns
-from desktop_agent.core.export.words import (
+from desktop_agent.core.export.export_words import (
     MARKS,
     arguments_of,
     call_title,
@@ -21,6 +19,8 @@ from desktop_agent.core.export.words import (
     summary_lines,
     when,
 )
+from desktop_agent.core.export.shown import one_line, shown
+from desktop_agent.core.export.source import ExportSource, read_facts, read_turns
 from desktop_agent.core.transcript import CommandEntry, CompactionEntry, Entry, PromptEntry, TextEntry, ToolEntry
 
 _FENCE = re.compile(r"\s*(?:>\s*)*(?P<fence>`{3,}|~{3,})")
@@ -30,7 +30,7 @@ _DEFINITION = re.compile(r"^(\s{0,3})\[(?=[^\]]+\]:\s*(?!https?://))", re.MULTIL
 _CODE_SPAN = re.compile(r"(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)")
 
 
-def export_markdown(source: Source) -> Iterator[str]:
+def export_markdown(source: ExportSource) -> Iterator[str]:
     """Yield the document in pieces. Raises `StorageError`."""
     facts = read_facts(source)
     head = facts.head
@@ -49,7 +49,7 @@ def export_markdown(source: Source) -> Iterator[str]:
         yield f"## Left out\n\nThese records of the session could not be read.\n\n{lines}"
 
 
-def _entry(entry: Entry, source: Source) -> str:
+def _entry(entry: Entry, source: ExportSource) -> str:
     match entry:
         case PromptEntry():
             quoted = "\n".join(f"> {line}".rstrip() for line in harmless(shown(entry.text)).split("\n"))
@@ -69,7 +69,7 @@ def _entry(entry: Entry, source: Source) -> str:
             return f"*{_inline(line_of(entry))}*\n\n"
 
 
-def _call(entry: ToolEntry, source: Source) -> str:
+def _call(entry: ToolEntry, source: ExportSource) -> str:
     parts: list[str] = []
     if entry.changes:
         parts.append(_fenced(diff_of(entry.changes, source), "diff"))

@@ -10,7 +10,7 @@ from dataclasses import replace
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.changes.net import NetChange, net_changes
 from desktop_agent.core.changes.patch import PatchFile, make_patch
-from desktop_agent.core.export.source import Source, content_of
+from desktop_agent.core.export.source import ExportSource, content_of
 from desktop_agent.core.protocol.model import FileChange, FileImage
 from desktop_agent.core.store.journal.journal import Readable, read_each_line
 from desktop_agent.core.transcript import Transcript
@@ -18,7 +18,7 @@ from desktop_agent.core.transcript import Transcript
 _TELLING = frozenset({"session_opened", "turn_started", "changes_recorded", "changes_undone", "changes_redone"})
 
 
-def export_patch(source: Source) -> Iterator[bytes]:
+def export_patch(source: ExportSource) -> Iterator[bytes]:
     """Yield the patch. A file whose content is not on the disk any more is named at the top, in a line git skips."""
     changes = Transcript()
     for _, found in read_each_line(source.journal, source.blobs):

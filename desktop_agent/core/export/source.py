@@ -25,7 +25,7 @@ _HEAD_BYTES = 256
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ExportSource:
     """A session on the disk. Nothing here writes or locks; the session may be running."""
 
     journal: Path
@@ -42,7 +42,7 @@ class Facts:
     """Lines that cannot be read."""
 
 
-def read_facts(source: Source) -> Facts:
+def read_facts(source: ExportSource) -> Facts:
     """Return what is known of the session as a whole. Reads the journal once. Raises `StorageError`."""
     facts = Facts(Transcript())
     try:
@@ -59,7 +59,7 @@ def read_facts(source: Source) -> Facts:
     return facts
 
 
-def read_turns(source: Source, damages: list[Damage]) -> Iterator[list[Entry]]:
+def read_turns(source: ExportSource, damages: list[Damage]) -> Iterator[list[Entry]]:
     """Yield the entries, those of each turn together; what cannot be read is added to `damages`."""
     part = Transcript()
     for line, found in read_each_line(source.journal, source.blobs):
@@ -75,7 +75,7 @@ def read_turns(source: Source, damages: list[Damage]) -> Iterator[list[Entry]]:
         yield part.entries
 
 
-def content_of(source: Source, image: FileImage | None) -> bytes | None:
+def content_of(source: ExportSource, image: FileImage | None) -> bytes | None:
     """What a file held. Raises `StorageError` when it is not on the disk any more."""
     if image is None or image.kind == "folder":
         return None

@@ -19,7 +19,7 @@ from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.plain_text import number_of
 from desktop_agent.core.importing.claude_code import import_claude_code, read_claude_code
 from desktop_agent.core.importing.codex import import_codex, read_codex
-from desktop_agent.core.importing.conversation import Conversation
+from desktop_agent.core.importing.conversation import ConversationWriter
 from desktop_agent.core.importing.detect import detect
 from desktop_agent.core.importing.facts import SOURCE_NAMES, FileFacts, SourceKind
 from desktop_agent.core.importing.log import LOG_NAME, ImportMark, earlier_import, remember_import
@@ -110,7 +110,7 @@ def import_conversation(file: Path, data: Path, blobs: Blobs, plan: ImportPlan) 
 def _write(file: Path, folder: Path, facts: FileFacts, plan: ImportPlan, place: "_Place", blobs: Blobs) -> Imported:
     writer = _Writer(Journal.create(folder / JOURNAL_NAME, blobs))
     try:
-        conversation = Conversation(writer.record, blobs, plan.model, plan.now)
+        conversation = ConversationWriter(writer.record, blobs, plan.model, plan.now)
         writer.opening = ev.SessionOpened(
             session_id=plan.session_id,
             workspace=str(place.workspace),

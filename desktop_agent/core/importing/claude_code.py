@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from desktop_agent.core.importing.conversation import Conversation, Picture
+from desktop_agent.core.importing.conversation import ConversationWriter, ImportedPicture
 from desktop_agent.core.importing.facts import FileFacts
 from desktop_agent.core.importing.fields import object_in, objects_in, read_objects, text_in, time_in, whole_in
 from desktop_agent.core.protocol.model import AssistantBlock, JsonObject, TextBlock, ThinkingBlock, ToolUseBlock, Usage
@@ -117,7 +117,7 @@ def _node(number: int, kind: str, fields: JsonObject) -> _Node:
     )
 
 
-def import_claude_code(path: Path, facts: FileFacts, conversation: Conversation) -> None:
+def import_claude_code(path: Path, facts: FileFacts, conversation: ConversationWriter) -> None:
     """Tell the conversation of the file."""
     telling = _Telling(conversation)
     for line, fields in read_objects(path, []):
@@ -130,7 +130,7 @@ def import_claude_code(path: Path, facts: FileFacts, conversation: Conversation)
 class _Telling:
     """The conversation while it is read: the blocks of a message are collected until the next one begins."""
 
-    conversation: Conversation
+    conversation: ConversationWriter
     _message: list[JsonObject] = field(default_factory=list[JsonObject])
     _message_id: str = ""
 
@@ -211,12 +211,14 @@ class _Telling:
                     self.conversation.left_out["parts of messages of another kind"] += 1
 
 
-def _result(block: JsonObject) -> tuple[str, list[Picture]]:
+def _result(block: JsonObject) -> tuple[str, list[ImportedPicture]]:
     """The text and the pictures of a result."""
     if isinstance(block.get("content"), str):
         return text_in(block, "content"), []
     parts = objects_in(block, "content")
-    pictures = [Picture(text_in(object_in(part, "source"), "data")) for part in parts if part.get("type") == "image"]
+    pictures = [
+        ImportedPicture(text_in(object_in(part, "source"), "data")) for part in parts if part.get("type") == "image"
+    ]
     return "\n".join(text_in(part, "text") for part in parts if part.get("type") == "text"), pictures
 
 

@@ -15,7 +15,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import cast
 
-from desktop_agent.core.importing.conversation import Conversation, Picture
+from desktop_agent.core.importing.conversation import ConversationWriter, ImportedPicture
 from desktop_agent.core.importing.facts import FileFacts
 from desktop_agent.core.importing.fields import object_in, objects_in, read_objects, text_in, time_in, whole_in
 from desktop_agent.core.protocol.model import AssistantBlock, JsonObject, TextBlock, ThinkingBlock, ToolUseBlock, Usage
@@ -64,7 +64,7 @@ def read_codex(path: Path, facts: FileFacts) -> None:
                 pass
 
 
-def import_codex(path: Path, facts: FileFacts, conversation: Conversation) -> None:
+def import_codex(path: Path, facts: FileFacts, conversation: ConversationWriter) -> None:
     """Tell the conversation of the file."""
     telling = _Telling(conversation)
     for _, fields in read_objects(path, []):
@@ -76,7 +76,7 @@ def import_codex(path: Path, facts: FileFacts, conversation: Conversation) -> No
 class _Telling:
     """The conversation while it is read: items of the model are collected until something else comes."""
 
-    conversation: Conversation
+    conversation: ConversationWriter
     _blocks: list[AssistantBlock] = field(default_factory=list[AssistantBlock])
     _at: datetime | None = None
     _model: str = ""
@@ -196,7 +196,7 @@ def _shell_arguments(action: JsonObject) -> JsonObject:
     return {"command": " ".join(word for word in words if isinstance(word, str))}
 
 
-def _output(item: JsonObject) -> tuple[str, bool, list[Picture]]:
+def _output(item: JsonObject) -> tuple[str, bool, list[ImportedPicture]]:
     """The text of an output, whether it failed, and its pictures. Its shape changed several times."""
     output = item.get("output")
     is_error = False
@@ -216,8 +216,8 @@ def _output(item: JsonObject) -> tuple[str, bool, list[Picture]]:
     return text, is_error, []
 
 
-def _data_picture(part: JsonObject) -> Picture:
-    return Picture(text_in(part, "image_url").partition(",")[2])
+def _data_picture(part: JsonObject) -> ImportedPicture:
+    return ImportedPicture(text_in(part, "image_url").partition(",")[2])
 
 
 def _usage(fields: JsonObject) -> Usage:

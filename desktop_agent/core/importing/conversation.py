@@ -57,14 +57,14 @@ _CHARS_PER_TOKEN = 4
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class ImportedPicture:
     """A picture as files of conversations hold it."""
 
     base64: str
 
 
 @dataclass(slots=True)
-class Conversation:
+class ConversationWriter:
     """Takes the steps and records them. `finish` must be called at the end."""
 
     record: Callable[[ev.KnownEvent], None]
@@ -136,7 +136,7 @@ class Conversation:
         at: datetime | None,
         *,
         is_error: bool = False,
-        pictures: Sequence[Picture] = (),
+        pictures: Sequence[ImportedPicture] = (),
         images: tuple[BlobRef, ...] = (),
     ) -> None:
         """Record a call's result. One that no call waits for is left out."""
@@ -287,7 +287,7 @@ class Conversation:
         error_type = "recoverable" if is_error else None
         return ToolResult(content=text, is_error=is_error, error_type=error_type, images=images, output=output)
 
-    def _picture(self, picture: Picture) -> BlobRef | None:
+    def _picture(self, picture: ImportedPicture) -> BlobRef | None:
         try:
             if len(picture.base64) > MAX_PICTURE_BYTES * 4 // 3 + 4:
                 raise PictureError("too large")

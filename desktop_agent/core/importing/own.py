@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from desktop_agent.core.export.jsonl import BLOB_TYPE, END_TYPE, HEADER_TYPE, MAX_BLOB_BYTES
-from desktop_agent.core.importing.conversation import Conversation
+from desktop_agent.core.importing.conversation import ConversationWriter
 from desktop_agent.core.importing.facts import FileFacts
 from desktop_agent.core.importing.fields import read_objects, text_in
 from desktop_agent.core.protocol import events as ev
@@ -57,7 +57,7 @@ def read_own(path: Path, facts: FileFacts) -> None:
         facts.problems.append("the end of the file is missing")
 
 
-def import_own(path: Path, facts: FileFacts, conversation: Conversation) -> None:
+def import_own(path: Path, facts: FileFacts, conversation: ConversationWriter) -> None:
     """Tell the conversation of the file."""
     telling = _Telling(conversation)
     for line, fields in read_objects(path, []):
@@ -75,7 +75,7 @@ def import_own(path: Path, facts: FileFacts, conversation: Conversation) -> None
 
 @dataclass(slots=True)
 class _Telling:
-    conversation: Conversation
+    conversation: ConversationWriter
     _blobs: set[str] = field(default_factory=set[str])
     """Digests of the contents that the file brought."""
     _turns: dict[int, int] = field(default_factory=dict[int, int])

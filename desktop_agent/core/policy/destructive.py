@@ -13,7 +13,7 @@ from typing import Literal
 
 from desktop_agent.core.policy.git_losses import GitLoss, git_losses
 from desktop_agent.core.policy.shell import ParsedCommand, Segment
-from desktop_agent.core.policy.words import Word
+from desktop_agent.core.policy.shell_words import Word
 
 LossKind = Literal["tree", "file", "uncommitted", "untracked", "ignored", "refs", "objects", "worktree"]
 """What may be lost at a place. `tree`: a file, or a folder with everything below. `file`: a file, but no folder. In

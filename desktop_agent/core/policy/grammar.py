@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from desktop_agent.core.policy.words import Hole
+from desktop_agent.core.policy.shell_words import Hole
 
 if TYPE_CHECKING:
     from tree_sitter import Node

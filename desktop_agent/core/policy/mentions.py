@@ -16,7 +16,7 @@ from functools import lru_cache
 
 from desktop_agent.core.policy.paths import normalized
 from desktop_agent.core.policy.shell import ParsedCommand, Segment, parse
-from desktop_agent.core.policy.words import Word
+from desktop_agent.core.policy.shell_words import Word
 from desktop_agent.core.policy.wrappers import SYSTEM_FOLDERS, bare_name
 
 _EXPANSION = re.compile(r"\$\{[^{}]*\}|\$\([^()]*\)|`[^`]*`|\$\w+|\$[-!?@*#$]")

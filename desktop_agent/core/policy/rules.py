@@ -21,7 +21,7 @@ from desktop_agent.core.policy.paths import inside, normalized, plain_name, sens
 from desktop_agent.core.policy.reading import is_harmless_variable, is_reading
 from desktop_agent.core.policy.risks import GIT_COMMANDS, git_command
 from desktop_agent.core.policy.shell import ParsedCommand, Segment, parse
-from desktop_agent.core.policy.words import Word
+from desktop_agent.core.policy.shell_words import Word
 from desktop_agent.core.policy.wrappers import (
     INTERPRETERS,
     OPAQUE,

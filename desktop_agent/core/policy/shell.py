@@ -30,7 +30,7 @@ from desktop_agent.core.policy.grammar import (
     node_text,
     unaccounted,
 )
-from desktop_agent.core.policy.words import Hole, NotAWordError, Word, decode_word, split_words
+from desktop_agent.core.policy.shell_words import Hole, NotAWordError, Word, decode_word, split_words
 from desktop_agent.core.policy.wrappers import program_name, unwrap
 
 if TYPE_CHECKING:

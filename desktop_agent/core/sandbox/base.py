@@ -2,7 +2,7 @@
 
 from typing import Protocol
 
-from desktop_agent.core.sandbox.confinement import Confinement
+from desktop_agent.core.sandbox.confinement import ConfinementSpec
 from desktop_agent.core.sandbox.guarded import Guards
 from desktop_agent.core.system.processes.runner import Command
 
@@ -18,7 +18,7 @@ class Sandbox(Protocol):
         """What it hides and protects, whatever folder is open."""
         ...
 
-    def wrap(self, command: Command, confinement: Confinement) -> Command:
+    def wrap(self, command: Command, confinement: ConfinementSpec) -> Command:
         """Return the command that runs `command` confined: same arguments, folder, environment and input. Blocks.
 
         Raises `SandboxError` when `confinement` cannot be enforced for it.

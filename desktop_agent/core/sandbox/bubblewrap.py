@@ -22,7 +22,7 @@ from pathlib import Path
 
 from desktop_agent.core.base.errors import SandboxError
 from desktop_agent.core.base.stand_ins import is_stand_in
-from desktop_agent.core.sandbox.confinement import Confinement, check, split_environment
+from desktop_agent.core.sandbox.confinement import ConfinementSpec, check, split_environment
 from desktop_agent.core.sandbox.guarded import Guards, folders_above, git_folders_in, homes_in, protection_in
 from desktop_agent.core.sandbox.home import HomeView
 from desktop_agent.core.sandbox.landlock import filter_only
@@ -43,7 +43,7 @@ class Bubblewrap:
     """Whether it knows `--disable-userns` (0.8.0). Without, a command can make namespaces but gains nothing in them."""
     name: str = "bubblewrap"
 
-    def wrap(self, command: Command, confinement: Confinement) -> Command:
+    def wrap(self, command: Command, confinement: ConfinementSpec) -> Command:
         """Return the confined command. Blocks. Raises `SandboxError` when that is not possible."""
         check(command, confinement)
         view = _view_of(confinement, self.guards)
@@ -151,7 +151,7 @@ class _View:
         return nearest is None or nearest not in self.covered
 
 
-def _view_of(confinement: Confinement, guards: Guards) -> _View:
+def _view_of(confinement: ConfinementSpec, guards: Guards) -> _View:
     view = _View()
     view.cover(Path("/run"), "--tmpfs", "/run")
     if not Path("/var/run").is_symlink() and Path("/var/run").is_dir():
@@ -180,7 +180,7 @@ def _view_of(confinement: Confinement, guards: Guards) -> _View:
     return view
 
 
-def _show_folders(view: _View, confinement: Confinement) -> None:
+def _show_folders(view: _View, confinement: ConfinementSpec) -> None:
     for path in confinement.readable:
         view.show(path.resolve(), is_writable=False)
     workspace = confinement.workspace.resolve()
@@ -189,7 +189,7 @@ def _show_folders(view: _View, confinement: Confinement) -> None:
         view.show(path, is_writable=True)
 
 
-def _name_servers(confinement: Confinement) -> Iterable[str]:
+def _name_servers(confinement: ConfinementSpec) -> Iterable[str]:
     """Return the file that says whom to ask for addresses, which systemd keeps in `/run`."""
     return (str(Path("/etc/resolv.conf").resolve()),) if confinement.has_network else ()
 

@@ -16,7 +16,7 @@ def _no_secrets(_: Iterable[Path]) -> tuple[Path, ...]:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Confinement:
+class ConfinementSpec:
     """What one command may do. It reads the system's files, not home folders nor secrets; the rest is named here.
 
     Inside every writable folder `.git` and `.desktop-agent` stay read-only, and secrets stay hidden.
@@ -66,7 +66,7 @@ def confinement_for(
     *,
     is_git_writable: bool = False,
     has_network: bool = False,
-) -> Confinement | None:
+) -> ConfinementSpec | None:
     """Return what `mode` lets a command do; None: everything.
 
     Even `strict` has the private temporary folder: compilers, shells and test runners fail without one, and it holds
@@ -75,7 +75,7 @@ def confinement_for(
     if mode == "none":
         return None
     is_restricted = mode == "restricted"
-    return Confinement(
+    return ConfinementSpec(
         workspace=workspace,
         is_workspace_writable=is_restricted,
         temp=temp,
@@ -85,7 +85,7 @@ def confinement_for(
     )
 
 
-def check(command: Command, confinement: Confinement) -> None:
+def check(command: Command, confinement: ConfinementSpec) -> None:
     """Raise `SandboxError` when no sandbox could run `command` as it is. Blocks."""
     texts = (*command.argv, *command.environ, *command.environ.values())
     if not command.argv or any("\0" in text for text in texts):

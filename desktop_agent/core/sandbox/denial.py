@@ -9,7 +9,7 @@ import re
 from collections.abc import Callable, Iterator
 from pathlib import Path, PurePath
 
-from desktop_agent.core.sandbox.confinement import Confinement
+from desktop_agent.core.sandbox.confinement import ConfinementSpec
 from desktop_agent.core.sandbox.home import Homes
 from desktop_agent.core.sandbox.missing_programs import (
     MissingProgram,
@@ -62,7 +62,7 @@ _PROTECTED = re.compile(r"(?:^|/)(?:\.git|\.desktop-agent)(?:/|$)")
 def denial_in(
     exit_code: int,
     output: str,
-    confinement: Confinement,
+    confinement: ConfinementSpec,
     *,
     has_closed_top: bool = False,
     is_hidden: Callable[[Path], str] = lambda _: "",
@@ -146,7 +146,7 @@ def _refusals(text: str) -> Iterator[tuple[str, str]]:
             yield (words if words.startswith("/") else words.rsplit(" ", 1)[-1]), found["why"].lower()
 
 
-def _is_ours(path: str, why: str, exit_code: int, confinement: Confinement) -> bool:
+def _is_ours(path: str, why: str, exit_code: int, confinement: ConfinementSpec) -> bool:
     if "read-only" in why:
         return "/" in path or "." in path  # else it is the last word of a sentence
     if exit_code == _NOT_EXECUTABLE or not path:
@@ -163,13 +163,13 @@ def _is_ours(path: str, why: str, exit_code: int, confinement: Confinement) -> b
     return not _is_in(path, _writable(confinement))
 
 
-def _is_in_top(path: str, confinement: Confinement) -> bool:
+def _is_in_top(path: str, confinement: ConfinementSpec) -> bool:
     """Whether a path names something directly in the workspace, as far as its text shows."""
     relative = path.removeprefix(f"{confinement.workspace}/").removeprefix("./")
     return bool(relative) and "/" not in relative.rstrip("/")
 
 
-def _writable(confinement: Confinement) -> tuple[str, ...]:
+def _writable(confinement: ConfinementSpec) -> tuple[str, ...]:
     workspace = (confinement.workspace,) if confinement.is_workspace_writable else ()
     return tuple(str(folder) for folder in (*workspace, confinement.temp, "/tmp", *confinement.writable))  # noqa: S108
 
@@ -179,7 +179,7 @@ def _is_in(path: str, folders: tuple[str, ...]) -> bool:
     return any(pure == PurePath(folder) or PurePath(folder) in pure.parents for folder in folders)
 
 
-def _sentence(path: str, confinement: Confinement) -> str:
+def _sentence(path: str, confinement: ConfinementSpec) -> str:
     path = _named(path)
     if _PROTECTED.search(path):
         return f"The sandbox protects {path}; the command was not allowed to change it."

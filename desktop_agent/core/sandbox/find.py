@@ -15,7 +15,7 @@ from desktop_agent.core.base.errors import SandboxError
 from desktop_agent.core.base.programs import find_program
 from desktop_agent.core.sandbox.base import Sandbox
 from desktop_agent.core.sandbox.bubblewrap import Bubblewrap
-from desktop_agent.core.sandbox.confinement import Confinement
+from desktop_agent.core.sandbox.confinement import ConfinementSpec
 from desktop_agent.core.sandbox.guarded import Guards
 from desktop_agent.core.sandbox.landlock import LEAST_ABI, Landlock, landlock_abi
 from desktop_agent.core.sandbox.seatbelt import PROGRAM, Seatbelt
@@ -141,7 +141,7 @@ def _problem_with(sandbox: Sandbox) -> str:
                 cwd=workspace,
                 environ={"PATH": os.defpath, "OUTSIDE": str(outside)},
             )
-            confinement = Confinement(workspace=workspace, is_workspace_writable=False, temp=temp)
+            confinement = ConfinementSpec(workspace=workspace, is_workspace_writable=False, temp=temp)
             problem = _run(sandbox.wrap(trial, confinement))
             escaped = [path for path in (workspace / "ours", outside / "theirs") if path.exists()]
             if not problem and (escaped or not (temp / "mine").exists()):

@@ -12,7 +12,7 @@ from pathlib import Path
 import desktop_agent
 from desktop_agent.core.base.errors import SandboxError
 from desktop_agent.core.base.paths import AppPaths
-from desktop_agent.core.sandbox.confinement import Confinement, is_within
+from desktop_agent.core.sandbox.confinement import ConfinementSpec, is_within
 from desktop_agent.core.sandbox.home import Homes, HomeView, hidden_part, home_folders, in_home, view_of_homes
 from desktop_agent.core.sandbox.secret_places import BESIDE_TOOLS, HOST_KEYS, IN_HOME, NAMED_BY, OF_THE_SYSTEM
 
@@ -91,7 +91,7 @@ class Protection:
         return (*self.existing, *self.missing_folders)
 
 
-def protection_in(confinement: Confinement, guards: Guards) -> Protection:
+def protection_in(confinement: ConfinementSpec, guards: Guards) -> Protection:
     """Look at the writable folders of `confinement`. Blocks.
 
     Raises `SandboxError` where a symbolic link stands for what must be protected: it could be replaced.
@@ -140,7 +140,7 @@ def folders_above(paths: Iterable[Path], roots: Iterable[Path]) -> tuple[Path, .
     return tuple(sorted(above, key=lambda path: len(path.parts)))
 
 
-def git_folders_in(confinement: Confinement) -> tuple[Path, ...]:
+def git_folders_in(confinement: ConfinementSpec) -> tuple[Path, ...]:
     """Return the folders outside the workspace that a commit in it writes (a worktree's), if it may. Blocks."""
     if not confinement.is_git_writable:
         return ()
@@ -155,14 +155,14 @@ def places_of_stand_ins(roots: Iterable[Path]) -> tuple[Path, ...]:
     return (*fixed, *(folder / ".git" for folder in _submodules(roots)))
 
 
-def homes_in(confinement: Confinement, guards: Guards) -> HomeView:
+def homes_in(confinement: ConfinementSpec, guards: Guards) -> HomeView:
     """Return how a command sees the home folders: with the repository that its workspace lies in. Blocks."""
     repository = tuple(_repository_around(confinement.workspace.resolve()))
     confinement = replace(confinement, visible=(*confinement.visible, *repository))
     return view_of_homes(guards.homes, confinement, guards.hidden)
 
 
-def hidden_from(confinement: Confinement, guards: Guards) -> Callable[[Path], str]:
+def hidden_from(confinement: ConfinementSpec, guards: Guards) -> Callable[[Path], str]:
     """Return what says of a path, as a command printed it, what of a home hides it; empty for nothing. Both block."""
     view = homes_in(confinement, guards)
     opened = (*confinement.shown, *confinement.roots, confinement.temp.resolve())

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import desktop_agent
 from desktop_agent.core.base.secrets import HIDDEN, mask
-from desktop_agent.core.sandbox.confinement import Confinement, Folders, is_within
+from desktop_agent.core.sandbox.confinement import ConfinementSpec, Folders, is_within
 from desktop_agent.core.sandbox.installed import SHARED, installed_with
 from desktop_agent.core.sandbox.toolchains import ELSEWHERE, IF_WITHOUT_CREDENTIALS, NAMED_BY, TOOLS
 
@@ -131,7 +131,7 @@ _MOVED = (
 )
 
 
-def view_of_homes(homes: Homes, confinement: Confinement, hidden: Iterable[Path]) -> HomeView:
+def view_of_homes(homes: Homes, confinement: ConfinementSpec, hidden: Iterable[Path]) -> HomeView:
     """Return how a command with this confinement sees the home folders, where `hidden` is never shown. Blocks.
 
     A home that the user opened, as the workspace or by a setting, is not emptied.
@@ -251,7 +251,7 @@ class _Looks:
         return False
 
 
-def _programs(homes: Homes, confinement: Confinement) -> Iterator[Path]:
+def _programs(homes: Homes, confinement: ConfinementSpec) -> Iterator[Path]:
     """Yield what the folders of `PATH` and the programs that the command line names need. Blocks."""
     people = (*homes.own, *homes.folders)
     shared = {*people, *(home / name for home in people for name in SHARED), *_NO_HOMES}

@@ -28,7 +28,7 @@ from pathlib import Path
 
 from desktop_agent.core.base.errors import SandboxError
 from desktop_agent.core.sandbox import landlock_launcher
-from desktop_agent.core.sandbox.confinement import Confinement, check, split_environment
+from desktop_agent.core.sandbox.confinement import ConfinementSpec, check, split_environment
 from desktop_agent.core.sandbox.guarded import Guards, homes_in, protection_in
 from desktop_agent.core.sandbox.seccomp import build_filter, listener_call
 from desktop_agent.core.system.processes.runner import Command
@@ -61,7 +61,7 @@ class Landlock:
     """Whether a supervisor makes the calls that Landlock does not judge, since Linux 5.19."""
     name: str = "landlock"
 
-    def wrap(self, command: Command, confinement: Confinement) -> Command:
+    def wrap(self, command: Command, confinement: ConfinementSpec) -> Command:
         """Return the confined command. Blocks. Raises `SandboxError` when that is not possible."""
         check(command, confinement)
         if confinement.is_git_writable:
@@ -86,7 +86,7 @@ class Landlock:
     def _all_files(self) -> int:
         return _ALL_FILES.get(self.abi, _ALL_FILES_LATER)
 
-    def _handled(self, confinement: Confinement) -> str:
+    def _handled(self, confinement: ConfinementSpec) -> str:
         numbers = [self._all_files]
         if self.abi >= 4:
             numbers.append(0 if confinement.has_network else _ALL_NETWORK)
@@ -94,7 +94,7 @@ class Landlock:
             numbers.append(_SCOPES)
         return ",".join(map(str, numbers))
 
-    def _filter(self, confinement: Confinement) -> bytes:
+    def _filter(self, confinement: ConfinementSpec) -> bytes:
         code = build_filter(
             has_network=confinement.has_network,
             is_alone=True,
@@ -107,7 +107,7 @@ class Landlock:
             )
         return code
 
-    def _rules(self, confinement: Confinement) -> dict[Path, int]:
+    def _rules(self, confinement: ConfinementSpec) -> dict[Path, int]:
         """Return what is allowed, by path; everything else is not."""
         write = self._all_files & ~_MAKE_DEVICES & ~_IOCTL_DEVICE
         roots = confinement.roots

@@ -117,7 +117,7 @@ class _TimesInMicroseconds(_Times):
         return struct.pack("<qqqq", numbers[0], numbers[1] * 1000, numbers[2], numbers[3] * 1000)
 
 
-class Call:
+class SystemCall:
     """A system call: its numbers, how its first arguments name a file, what it changes, and from which argument on."""
 
     def __init__(
@@ -150,26 +150,26 @@ class Call:
 
 CALLS = MappingProxyType(
     {
-        "chmod": Call(90, None, "path", _Mode, 1),
-        "chown": Call(92, None, "path", _Owner, 1),
-        "fchmod": Call(91, 52, "descriptor", _Mode, 1),
-        "fchmodat": Call(268, 53, "at", _Mode, 2),
-        "fchmodat2": Call(452, 452, "at", _Mode, 2, flags=3),
-        "fchown": Call(93, 55, "descriptor", _Owner, 1),
-        "fchownat": Call(260, 54, "at", _Owner, 2, flags=4),
-        "fremovexattr": Call(199, 16, "descriptor", _NoAttribute, 1),
-        "fsetxattr": Call(190, 7, "descriptor", _Attribute, 1),
-        "futimesat": Call(261, None, "at", _TimesInMicroseconds, 2),
-        "lchown": Call(94, None, "link", _Owner, 1),
-        "lremovexattr": Call(198, 15, "link", _NoAttribute, 1),
-        "lsetxattr": Call(189, 6, "link", _Attribute, 1),
-        "removexattr": Call(197, 14, "path", _NoAttribute, 1),
-        "removexattrat": Call(466, 466, "at", _NoAttribute, 3, flags=2),
-        "setxattr": Call(188, 5, "path", _Attribute, 1),
-        "setxattrat": Call(463, 463, "at", _AttributeInStruct, 3, flags=2),
-        "utime": Call(132, None, "path", _TimesInSeconds, 1),
-        "utimensat": Call(280, 88, "at", _Times, 2, flags=3),
-        "utimes": Call(235, None, "path", _TimesInMicroseconds, 1),
+        "chmod": SystemCall(90, None, "path", _Mode, 1),
+        "chown": SystemCall(92, None, "path", _Owner, 1),
+        "fchmod": SystemCall(91, 52, "descriptor", _Mode, 1),
+        "fchmodat": SystemCall(268, 53, "at", _Mode, 2),
+        "fchmodat2": SystemCall(452, 452, "at", _Mode, 2, flags=3),
+        "fchown": SystemCall(93, 55, "descriptor", _Owner, 1),
+        "fchownat": SystemCall(260, 54, "at", _Owner, 2, flags=4),
+        "fremovexattr": SystemCall(199, 16, "descriptor", _NoAttribute, 1),
+        "fsetxattr": SystemCall(190, 7, "descriptor", _Attribute, 1),
+        "futimesat": SystemCall(261, None, "at", _TimesInMicroseconds, 2),
+        "lchown": SystemCall(94, None, "link", _Owner, 1),
+        "lremovexattr": SystemCall(198, 15, "link", _NoAttribute, 1),
+        "lsetxattr": SystemCall(189, 6, "link", _Attribute, 1),
+        "removexattr": SystemCall(197, 14, "path", _NoAttribute, 1),
+        "removexattrat": SystemCall(466, 466, "at", _NoAttribute, 3, flags=2),
+        "setxattr": SystemCall(188, 5, "path", _Attribute, 1),
+        "setxattrat": SystemCall(463, 463, "at", _AttributeInStruct, 3, flags=2),
+        "utime": SystemCall(132, None, "path", _TimesInSeconds, 1),
+        "utimensat": SystemCall(280, 88, "at", _Times, 2, flags=3),
+        "utimes": SystemCall(235, None, "path", _TimesInMicroseconds, 1),
     }
 )
 
@@ -196,7 +196,7 @@ def serve(listener: int, writable: frozenset[bytes]) -> None:
         _ioctl(listener, _SEND, _ANSWER.pack(identity, 0, -error, 0))  # fails when the caller was ended meanwhile
 
 
-def _answer(call: Call, caller: "_Caller", writable: frozenset[bytes]) -> int:
+def _answer(call: SystemCall, caller: "_Caller", writable: frozenset[bytes]) -> int:
     """Make `call`, if it may be made, and return the error's number; 0 for none."""
     try:
         file = caller.open(call)
@@ -247,7 +247,7 @@ class _Caller:
             raise OSError(too_long if len(read) == most else errno.EFAULT, "text")
         return text
 
-    def open(self, call: Call) -> int:
+    def open(self, call: SystemCall) -> int:
         """Return a descriptor that names the file of `call`. Raises `OSError`, mostly as the call itself would."""
         flags = 0 if call.flags is None else self.arguments[call.flags] & 0xFFFFFFFF
         if flags & ~(_NO_FOLLOW | _EMPTY_PATH):

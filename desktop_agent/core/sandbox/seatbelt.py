@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from desktop_agent.core.base.errors import SandboxError
-from desktop_agent.core.sandbox.confinement import Confinement, check, split_environment
+from desktop_agent.core.sandbox.confinement import ConfinementSpec, check, split_environment
 from desktop_agent.core.sandbox.guarded import Guards, folders_above, homes_in, protection_in
 from desktop_agent.core.system.processes.runner import Command
 
@@ -55,7 +55,7 @@ class Seatbelt:
     guards: Guards
     name: str = "seatbelt"
 
-    def wrap(self, command: Command, confinement: Confinement) -> Command:
+    def wrap(self, command: Command, confinement: ConfinementSpec) -> Command:
         """Return the confined command. Blocks. Raises `SandboxError` when that is not possible."""
         check(command, confinement)
         if confinement.is_git_writable:
@@ -70,7 +70,7 @@ class Seatbelt:
         )
 
 
-def profile_for(confinement: Confinement, guards: Guards) -> str:
+def profile_for(confinement: ConfinementSpec, guards: Guards) -> str:
     """Return the profile. Blocks."""
     temp = confinement.temp.resolve()
     protected = protection_in(confinement, guards).paths

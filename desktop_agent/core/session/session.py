@@ -19,7 +19,7 @@ from desktop_agent.core.base.errors import AgentError, StorageError, UnsafeSetti
 from desktop_agent.core.base.ids import CallId, PromptId, SessionId, new_prompt_id
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.context.comments import prompt_of_comments
-from desktop_agent.core.context_window import Sight, SightOp
+from desktop_agent.core.context_window import ContextManager, ContextOp
 from desktop_agent.core.jobs.background import Jobs
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
@@ -63,7 +63,7 @@ class SessionParts:
     ledger: Ledger
     effects: Effects
     runtime: ToolRuntime
-    sight: Sight
+    context_manager: ContextManager
     commands: CommandParts
     limits: TurnLimits
     settings: WorkspaceSettings
@@ -147,7 +147,7 @@ class Session:
         """
         try:
             await self._guard(self._get_ready(), is_told=self._mailbox.empty)
-            await self._parts.sight.measure_opened()
+            await self._parts.context_manager.measure_opened()
             while not isinstance(op := await self._mailbox.get(), ops.Shutdown):
                 await self._guard(self._handle(op))
             if op.keeps_questions and self._parts.state.unfinished.is_waiting:
@@ -229,7 +229,7 @@ class Session:
             if not await self._may_run():
                 self._parts.recorder.emit(ev.PromptRejected(text=text))
                 return False
-            if self._is_running or self._parts.sight.is_compacting:
+            if self._is_running or self._parts.context_manager.is_compacting:
                 await self._record(ev.Queued(prompt_id=prompt_id, text=text))
             else:
                 await self._start_turn(prompt_id, text)
@@ -361,7 +361,7 @@ class Session:
             number=number,
             model=model,
             provider=provider,
-            requests=parts.sight.for_turn(model, provider),
+            requests=parts.context_manager.for_turn(model, provider),
             runtime=parts.runtime,
             limits=parts.limits,
             settings=parts.settings,
@@ -371,7 +371,7 @@ class Session:
         return Turn(setup, parts.recorder)
 
     def _interrupt(self) -> None:
-        self._parts.sight.interrupt()
+        self._parts.context_manager.interrupt()
         if self._turn is not None and self._is_interruptible:
             self._is_interruptible = False
             self._turn.cancel()
@@ -389,11 +389,11 @@ class Session:
 
     # -- what the model sees --
 
-    async def _change_sight(self, op: SightOp) -> asyncio.Task[None] | None:
+    async def _change_sight(self, op: ContextOp) -> asyncio.Task[None] | None:
         await self._get_ready()
         if isinstance(op, ops.Compact) and not await self._may_run():
             return None
-        task = await self._parts.sight.handle(op, is_running=self._is_running, provider=self._providers.get)
+        task = await self._parts.context_manager.handle(op, is_running=self._is_running, provider=self._providers.get)
         if task is not None:
             task.add_done_callback(self._on_compacted)
         return task
@@ -419,7 +419,7 @@ class Session:
     async def _perform(self, op: ops.Op) -> Performed:
         """Carry out an op for a command, which says what came of it."""
         with hearing() as heard:
-            if isinstance(op, SightOp):
+            if isinstance(op, ContextOp):
                 return Performed(heard, await self._change_sight(op))
             await self._handle(op)
         return Performed(heard)
@@ -432,7 +432,7 @@ class Session:
         sandbox = op.sandbox or self.transcript.sandbox
         assert model is not None, "the journal's first line names the model"
         await self._record(ev.ModeSet(model=model, approval=approval, sandbox=sandbox))
-        await self._parts.sight.measure(self._providers.built(model))
+        await self._parts.context_manager.measure(self._providers.built(model))
 
     def _stop_job(self, job_id: str) -> None:
         with suppress(KeyError):  # a job of an earlier process
@@ -495,7 +495,7 @@ class Session:
             for close in self._providers.closers():
                 ends.push_async_callback(close)
             ends.push_async_callback(self._commands.aclose)
-            ends.push_async_callback(self._parts.sight.aclose)
+            ends.push_async_callback(self._parts.context_manager.aclose)
             ends.push_async_callback(self._parts.judging.aclose)
             self._parts.approvals.abort_all("The application was closed.")
             if self._turn is not None:

@@ -5,7 +5,7 @@ project's. What is in force at the moment is in `core.settings.live_settings`.
 """
 
 from desktop_agent.core.settings.declaring import About, Effect, Kind
-from desktop_agent.core.settings.loading import LoadedSettings, SettingsProblem, Source, load_settings
+from desktop_agent.core.settings.loading import LoadedSettings, SettingSource, SettingsProblem, load_settings
 from desktop_agent.core.settings.sections import (
     DEFAULT_MODEL,
     IGNORED_FOLDERS,
@@ -44,9 +44,9 @@ __all__ = [
     "RunnerSettings",
     "SafetyCopySettings",
     "Setting",
+    "SettingSource",
     "Settings",
     "SettingsProblem",
-    "Source",
     "ToolLimits",
     "ToolsSettings",
     "UiSettings",

@@ -13,8 +13,8 @@ from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.file_stamp import FileStamp, is_unchanged, stamp_of
 from desktop_agent.core.settings.loading import (
     LoadedSettings,
+    SettingSource,
     SettingsProblem,
-    Source,
     load_settings,
 )
 from desktop_agent.core.settings.sections import Settings
@@ -36,7 +36,7 @@ class SettingChange:
     """Whether the file had it before; otherwise the default held."""
     is_set: bool
     """Whether the file has it now."""
-    overridden_by: Source | None = None
+    overridden_by: SettingSource | None = None
     """The environment variable that goes before the file."""
 
 

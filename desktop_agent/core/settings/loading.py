@@ -62,7 +62,7 @@ class SettingsProblem:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SettingSource:
     """Where a value comes from that is not the default."""
 
     kind: Literal["file", "environment", "project"]
@@ -80,7 +80,7 @@ class LoadedSettings:
 
     settings: Settings
     problems: tuple[SettingsProblem, ...]
-    sources: Mapping[str, Source] = field(default_factory=dict[str, Source])
+    sources: Mapping[str, SettingSource] = field(default_factory=dict[str, SettingSource])
     """By dotted key; what is not in it is the default."""
 
     @property
@@ -117,13 +117,13 @@ def load_settings(
     file = read_file(path, is_named=bool(environ.get(_NAMING)))
     held = before or Settings()
     if file.problem is not None:
-        values, problems, sources = held, [file.problem], dict[str, Source]()
+        values, problems, sources = held, [file.problem], dict[str, SettingSource]()
     else:
         found, problems = values_in(file, held, is_held=before is not None)
-        values, sources = Settings(), dict[str, Source]()
+        values, sources = Settings(), dict[str, SettingSource]()
         for key, value in found.items():
             values = replaced(values, key, value)
-            sources[key] = Source("file", str(path), file.line_of(key))
+            sources[key] = SettingSource("file", str(path), file.line_of(key))
         for key in _unusable(problems):
             values = replaced(values, key, value_of(held, key))
         if before is not None and any(problem.is_fault for problem in problems):
@@ -255,7 +255,7 @@ def _with_environment(
     environ: Mapping[str, str],
     path: Path,
     problems: list[SettingsProblem],
-    sources: dict[str, Source],
+    sources: dict[str, SettingSource],
 ) -> Settings:
     """Let the environment variables of the settings that have one replace what the file says."""
     for key, setting in declared_settings().items():
@@ -269,7 +269,7 @@ def _with_environment(
             told = f"{error.title} Using {shown_value(value_of(settings, key))}."
             problems.append(SettingsProblem(path, variable, told, is_fault=touches_safety(key)))
         else:
-            sources[key] = Source("environment", variable)
+            sources[key] = SettingSource("environment", variable)
     return settings
 
 

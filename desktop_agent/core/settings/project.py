@@ -10,7 +10,7 @@ import stat
 from dataclasses import dataclass
 from pathlib import Path
 
-from desktop_agent.core.settings.loading import FileText, SettingsProblem, Source, parse_file, values_in
+from desktop_agent.core.settings.loading import FileText, SettingSource, SettingsProblem, parse_file, values_in
 from desktop_agent.core.settings.sections import Settings
 from desktop_agent.core.settings.tightening import tightened
 from desktop_agent.core.settings.values import Setting, declared_settings, replaced, shown_value, value_of
@@ -56,9 +56,9 @@ class ProjectProposal:
         return settings
 
     @property
-    def sources(self) -> dict[str, Source]:
+    def sources(self) -> dict[str, SettingSource]:
         """Where the changed values come from."""
-        return {change.key: Source("project", str(self.path), change.line) for change in self.changes}
+        return {change.key: SettingSource("project", str(self.path), change.line) for change in self.changes}
 
 
 def digest_of_text(text: str) -> str:

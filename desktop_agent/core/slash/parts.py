@@ -9,7 +9,7 @@ from typing import Protocol
 
 from desktop_agent.core.base.errors import AgentError, StorageError, UsageError
 from desktop_agent.core.base.ids import SessionId
-from desktop_agent.core.context_window import Sight
+from desktop_agent.core.context_window import ContextManager
 from desktop_agent.core.export import ExportForm
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
@@ -77,7 +77,7 @@ class CommandParts:
     """What commands of one session work with."""
 
     transcript: Transcript
-    sight: Sight
+    context_manager: ContextManager
     workspace: Path
     config_folder: Path
     """Where the user's own commands are."""

@@ -22,7 +22,7 @@ async def pin(invocation: Invocation, parts: CommandParts, hands: SessionHands) 
         case "remove":
             return await _remove(rest, hands)
         case "" | "list" if not rest:
-            await parts.sight.pins.expire()
+            await parts.context_manager.pins.expire()
             pins = parts.transcript.pins.values()
             return Reply(bullets(map(described, pins)) if pins else "Nothing is pinned. `/pin add TEXT` pins a text.")
         case _:

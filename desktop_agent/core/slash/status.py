@@ -13,7 +13,7 @@ _SOURCES = {"reported": "as the provider reported it", "counted": "counted by th
 async def status(invocation: Invocation, parts: CommandParts, hands: SessionHands) -> Reply:
     """Describe the session as it is now."""
     no_more(invocation.words, "/status")
-    await parts.sight.pins.expire()
+    await parts.context_manager.pins.expire()
     transcript, model = parts.transcript, parts.transcript.model
     name = f"{model.provider}/{model.model}" if model is not None else "none"
     state = {"idle": "idle", "working": "working", "waiting": "waiting for you"}[transcript.status]
@@ -35,9 +35,9 @@ async def status(invocation: Invocation, parts: CommandParts, hands: SessionHand
 
 async def _tokens(parts: CommandParts) -> str:
     model = parts.transcript.model
-    if parts.sight.meter.use is None and model is not None:
-        await parts.sight.measure(provider=None)
-    use = parts.sight.meter.use
+    if parts.context_manager.meter.use is None and model is not None:
+        await parts.context_manager.measure(provider=None)
+    use = parts.context_manager.meter.use
     if use is None:
         return "Tokens: not known yet"
     share = f" ({use.tokens / use.window:.0%})" if use.window else ""
@@ -46,8 +46,8 @@ async def _tokens(parts: CommandParts) -> str:
 
 def _auto(parts: CommandParts) -> str:
     model = parts.transcript.model
-    target = parts.sight.target(model) if model is not None else 0
-    running = ", and one is being made now" if parts.sight.is_compacting else ""
+    target = parts.context_manager.target(model) if model is not None else 0
+    running = ", and one is being made now" if parts.context_manager.is_compacting else ""
     return (f"on, from {target:,} tokens on" if target else "off") + running
 
 
@@ -55,7 +55,7 @@ def _last_compaction(parts: CommandParts) -> str:
     entries = parts.transcript.entries
     done = [entry for entry in entries if isinstance(entry, CompactionEntry) and not entry.is_undone]
     if not done:
-        in_force = parts.sight.history.compaction  # its entry may stand on a page that is not loaded
+        in_force = parts.context_manager.history.compaction  # its entry may stand on a page that is not loaded
         return f"through turn {in_force.through_turn}" if in_force is not None else "none"
     last = done[-1]
     tokens = f", about {last.tokens_before:,} → {last.tokens_after:,} tokens" if last.tokens_before else ""

@@ -34,7 +34,7 @@ from desktop_agent.core.store.gzipped import (
     told_length,
     unpacked,
 )
-from desktop_agent.core.system.files import Draft, digest_of, intended_name, new_hasher, sync_folders
+from desktop_agent.core.system.files import StagedFile, digest_of, intended_name, new_hasher, sync_folders
 
 PACKED_SUFFIX = ".gz"
 _PREFIX_LENGTH = 2
@@ -219,15 +219,15 @@ class Blobs:
     def _put_all(self, wanted: dict[Digest, bytes]) -> None:
         self._make_folder()
         with ExitStack() as drafts:
-            written: list[Draft] = []
-            placed: list[tuple[Draft, Path]] = []
+            written: list[StagedFile] = []
+            placed: list[tuple[StagedFile, Path]] = []
             for digest, content in wanted.items():
                 files = self._files(digest)
                 if any(_is_kept(file, len(content)) for file in files if file.path.is_file()):
                     continue
                 smaller = packed(content)
                 path = files[1 if smaller is None else 0].path
-                draft = drafts.enter_context(Draft(self.folder, path.name))
+                draft = drafts.enter_context(StagedFile(self.folder, path.name))
                 draft.write(content if smaller is None else smaller)
                 written.append(draft)
                 placed.append((draft, path))
@@ -243,7 +243,10 @@ class Blobs:
         self._make_folder()
         hasher = new_hasher()
         size = 0
-        with path.open("r+b") as file, Draft(self.folder) as draft:  # only what may be written can be synced everywhere
+        with (
+            path.open("r+b") as file,
+            StagedFile(self.folder) as draft,
+        ):  # only what may be written can be synced everywhere
             packer = Packer(os.fstat(file.fileno()).st_size)
             while block := file.read(BLOCK_BYTES):
                 hasher.update(block)
@@ -264,7 +267,7 @@ class Blobs:
             path.unlink(missing_ok=True)
         return plain_file.digest, size
 
-    def _sync(self, drafts: Sequence[Draft], *folders: Path) -> None:
+    def _sync(self, drafts: Sequence[StagedFile], *folders: Path) -> None:
         """Wait for the disk with all of them at once: it serves many requests in little more time than one."""
         waits = [self._waiting.submit(draft.sync) for draft in drafts]
         waits += [self._waiting.submit(sync_folders, (folder,)) for folder in folders]

@@ -14,7 +14,7 @@ from desktop_agent.core.base.ids import SessionId, is_session_id
 from desktop_agent.core.protocol.model import SessionSummary
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.journal_mark import JOURNAL_NAME, State, journal_state, journal_states
-from desktop_agent.core.store.journal_summary import Glance, glance_at
+from desktop_agent.core.store.journal_summary import JournalSummary, glance_at
 from desktop_agent.core.store.summary_cache import SummaryCache
 
 _EARLIER_CACHE = "summary.json"
@@ -59,7 +59,7 @@ class Catalog:
             self._cache.keep({}, gone)
         known |= self._look_at((name for name in stale if name not in without), known)
         found = (known.get(name) for name in journals if name not in without)
-        listed = (glance.summary for glance in found if glance is not None)
+        listed = (summary.summary for summary in found if summary is not None)
         return sorted((summary for summary in listed if summary is not None), key=last_used, reverse=True)
 
     def summary(self, session_id: SessionId) -> SessionSummary | None:
@@ -102,16 +102,18 @@ class Catalog:
         self._cache.clear()
         self._look_at(self._journals(), {})
 
-    def _look_at(self, names: Iterable[SessionId], known: dict[SessionId, Glance]) -> dict[SessionId, Glance]:
+    def _look_at(
+        self, names: Iterable[SessionId], known: dict[SessionId, JournalSummary]
+    ) -> dict[SessionId, JournalSummary]:
         """Look at these journals and remember what was seen."""
-        seen: dict[SessionId, Glance] = {}
-        unsaved: dict[SessionId, Glance] = {}
+        seen: dict[SessionId, JournalSummary] = {}
+        unsaved: dict[SessionId, JournalSummary] = {}
         for name in names:
             path = self._folder / name / JOURNAL_NAME
-            glance = glance_at(path, name, self.blobs, known.get(name))
-            if glance is None:
+            summary = glance_at(path, name, self.blobs, known.get(name))
+            if summary is None:
                 continue
-            seen[name] = unsaved[name] = glance
+            seen[name] = unsaved[name] = summary
             if name not in known:
                 with suppress(OSError):
                     path.with_name(_EARLIER_CACHE).unlink(missing_ok=True)
@@ -149,7 +151,7 @@ def last_used(summary: SessionSummary) -> tuple[datetime, SessionId]:
     return summary.active_at, summary.id
 
 
-def _is_current(known: Glance | None, state: State) -> bool:
+def _is_current(known: JournalSummary | None, state: State) -> bool:
     return known is not None and known.mark.state == state
 
 

@@ -47,7 +47,7 @@ def folder_draft(workspace: Path) -> DraftKey:
 
 
 @dataclass(frozen=True, slots=True)
-class Unsent:
+class SavedDraft:
     """What a user has written in one conversation and its session does not have."""
 
     text: str = ""
@@ -62,7 +62,7 @@ class Unsent:
         """Whether there is nothing to keep."""
         return not self.text and not self.edits and not self.sent
 
-    def given_back(self) -> "Unsent":
+    def given_back(self) -> "SavedDraft":
         """Return it with what was sent, and not taken, before what was written since."""
         return replace(self, text="\n\n".join(text for text in (*self.sent, self.text) if text), sent=())
 
@@ -95,16 +95,16 @@ class Drafts:
             lock.release()
         self._claims.clear()
 
-    def load(self, key: DraftKey) -> Unsent:
+    def load(self, key: DraftKey) -> SavedDraft:
         """Return what is kept, or nothing. What was sent before the process ended is to be sent again."""
         try:
             with open_regular(self._path(key)) as file:
                 fields: object = json.loads(file.read(MAX_BYTES))
         except (OSError, ValueError, RecursionError):
-            return Unsent()
-        return _unsent(cast("dict[str, object]", fields)).given_back() if isinstance(fields, dict) else Unsent()
+            return SavedDraft()
+        return _unsent(cast("dict[str, object]", fields)).given_back() if isinstance(fields, dict) else SavedDraft()
 
-    def save(self, key: DraftKey, unsent: Unsent) -> None:
+    def save(self, key: DraftKey, unsent: SavedDraft) -> None:
         """Keep this instead of what was kept; nothing at all when it is empty. Raises `StorageError`."""
         path = self._path(key)
         try:
@@ -140,7 +140,7 @@ class Drafts:
                 text = "\n\n".join(part for part in (own.text, left.text) if part)
                 with suppress(StorageError):  # it stays where it is
                     self.save(key, replace(own, text=text, edits={**left.edits, **own.edits}))
-                    self.save(slot, Unsent())
+                    self.save(slot, SavedDraft())
             finally:
                 if lock := self._claims.pop(slot, None):
                     lock.release()
@@ -149,7 +149,7 @@ class Drafts:
         return self._folder / f"{key}.json"
 
 
-def _content(unsent: Unsent) -> bytes:
+def _content(unsent: SavedDraft) -> bytes:
     edits = {str(turn): text for turn, text in unsent.edits.items()}
     fields = {"text": unsent.text, "edits": edits, "sent": unsent.sent}
     content = json.dumps(fields).encode()
@@ -158,11 +158,11 @@ def _content(unsent: Unsent) -> bytes:
     return content
 
 
-def _unsent(fields: dict[str, object]) -> Unsent:
+def _unsent(fields: dict[str, object]) -> SavedDraft:
     text, edits, sent = fields.get("text"), fields.get("edits"), fields.get("sent")
     listed = cast("dict[str, object]", edits) if isinstance(edits, dict) else {}
     prompts = cast("list[object]", sent) if isinstance(sent, list) else []
-    return Unsent(
+    return SavedDraft(
         text if isinstance(text, str) else "",
         {int(turn): edit for turn, edit in listed.items() if _TURN.fullmatch(turn) and isinstance(edit, str)},
         tuple(prompt for prompt in prompts if isinstance(prompt, str)),

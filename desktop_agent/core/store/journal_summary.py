@@ -40,7 +40,7 @@ _TURNS = frozenset({b"turn_started", b"turn_ended"})
 _ABOUT_THE_SESSION = _FILING | {b"session_opened", b"session_forked"}
 
 
-class Glance(NamedTuple):
+class JournalSummary(NamedTuple):
     """What is known of a journal."""
 
     mark: JournalMark
@@ -48,7 +48,7 @@ class Glance(NamedTuple):
     """None when it has no line that can be read."""
 
 
-def glance_at(path: Path, session_id: SessionId, blobs: Blobs, known: Glance | None) -> Glance | None:
+def glance_at(path: Path, session_id: SessionId, blobs: Blobs, known: JournalSummary | None) -> JournalSummary | None:
     """Look at a journal, and only at what is new since `known` where that still holds. None when it cannot be read."""
     try:
         with open_journal(path) as file:
@@ -59,7 +59,7 @@ def glance_at(path: Path, session_id: SessionId, blobs: Blobs, known: Glance | N
             for _, end, line in whole_lines(file, start):
                 fold.take(line)
                 place = end
-            return Glance(mark_at(file, state, place), fold.summary(state[0]))
+            return JournalSummary(mark_at(file, state, place), fold.summary(state[0]))
     except OSError:
         return None
 

@@ -23,7 +23,7 @@ from desktop_agent.core.store.journal.lines import Line, decode_line, encode_lin
 from desktop_agent.core.store.journal.payloads import externalise
 from desktop_agent.core.store.lock import SessionLock
 from desktop_agent.core.store.verify import CacheCheck, Numbers, Report, blob_problem, images, references, verify
-from desktop_agent.core.system.files import Draft, read_state, sync_folders
+from desktop_agent.core.system.files import StagedFile, read_state, sync_folders
 
 KEPT_SUFFIX = ".before-repair"
 NO_RESULT = "This call was not concluded: its result is missing in the session. Find out whether it took effect."
@@ -102,7 +102,7 @@ def mended_lines(path: Path, blobs: Blobs) -> Iterator[bytes]:
 
 def _rewrite(path: Path, blobs: Blobs) -> Path:
     """Put the mended journal in the place of the old one, and return where that is now."""
-    with Draft(path.parent) as draft:
+    with StagedFile(path.parent) as draft:
         for line in mended_lines(path, blobs):
             draft.write(line)
         draft.sync()
@@ -122,7 +122,7 @@ def _keep(path: Path) -> Path:
     try:
         os.link(path, kept)
     except OSError:  # not every file system has hard links
-        with path.open("rb") as source, Draft(path.parent) as draft:
+        with path.open("rb") as source, StagedFile(path.parent) as draft:
             while block := source.read(_BLOCK_BYTES):
                 draft.write(block)
             draft.sync()

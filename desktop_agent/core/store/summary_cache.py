@@ -14,7 +14,7 @@ from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol.model import SessionPurpose, SessionSummary, Usage
 from desktop_agent.core.store.cache_file import CacheFile, is_damage, transaction
 from desktop_agent.core.store.journal.journal_mark import JournalMark
-from desktop_agent.core.store.journal_summary import Glance
+from desktop_agent.core.store.journal_summary import JournalSummary
 
 _SCHEMA = (
     """CREATE TABLE session (
@@ -33,26 +33,26 @@ class SummaryCache:
 
     def __init__(self, path: Path) -> None:
         self._file = CacheFile(path, 1, _SCHEMA, ("session",))
-        self._unsaved: dict[SessionId, Glance] = {}
+        self._unsaved: dict[SessionId, JournalSummary] = {}
 
-    def all(self) -> dict[SessionId, Glance]:
+    def all(self) -> dict[SessionId, JournalSummary]:
         """Everything that is known."""
-        rows = (_glance(row) for row in self._rows(_ALL))
+        rows = (_summary(row) for row in self._rows(_ALL))
         return {**{item[0]: item[1] for item in rows if item is not None}, **self._unsaved}
 
-    def get(self, session_id: SessionId) -> Glance | None:
+    def get(self, session_id: SessionId) -> JournalSummary | None:
         """What is known of one journal."""
         if unsaved := self._unsaved.get(session_id):
             return unsaved
         rows = self._rows(f"{_ALL} WHERE id = ?", session_id)
-        known = _glance(rows[0]) if rows else None
+        known = _summary(rows[0]) if rows else None
         return known[1] if known is not None else None
 
-    def keep(self, glances: Mapping[SessionId, Glance], gone: Collection[SessionId] = ()) -> None:
+    def keep(self, summaries: Mapping[SessionId, JournalSummary], gone: Collection[SessionId] = ()) -> None:
         """Remember these and forget those."""
         for name in gone:
             self._unsaved.pop(name, None)
-        self._unsaved.update(glances)
+        self._unsaved.update(summaries)
         if not self._unsaved and not gone:
             return
         with suppress(OSError):
@@ -72,12 +72,12 @@ class SummaryCache:
 
     def _write(self, gone: Collection[SessionId]) -> None:
         unsaved = dict(self._unsaved)  # at once: another thread may keep something meanwhile
-        rows = [_row(name, glance) for name, glance in unsaved.items()]
+        rows = [_row(name, summary) for name, summary in unsaved.items()]
         with self._file.opened(busy_s=_BUSY_S) as connection, transaction(connection):
             connection.executemany("DELETE FROM session WHERE id = ?", [(name,) for name in gone])
             connection.executemany("INSERT OR REPLACE INTO session VALUES (?, ?, ?, ?, ?, ?)", rows)
-        for name, glance in unsaved.items():
-            if self._unsaved.get(name) is glance:  # and not what another thread has kept of it since
+        for name, summary in unsaved.items():
+            if self._unsaved.get(name) is summary:  # and not what another thread has kept of it since
                 self._unsaved.pop(name, None)
 
     def _rows(self, statement: str, *values: str) -> list[_Row]:
@@ -93,10 +93,10 @@ class SummaryCache:
         return []
 
 
-def _row(session_id: SessionId, glance: Glance) -> _Row:
-    mark = glance.mark
+def _row(session_id: SessionId, summary: JournalSummary) -> _Row:
+    mark = summary.mark
     # As escaped JSON: a lone surrogate in a title has no form in SQLite.
-    return session_id, *mark.state, mark.read_bytes, mark.witness, json.dumps(_fields(glance.summary))
+    return session_id, *mark.state, mark.read_bytes, mark.witness, json.dumps(_fields(summary.summary))
 
 
 def _fields(summary: SessionSummary | None) -> list[object] | None:
@@ -116,13 +116,13 @@ def _fields(summary: SessionSummary | None) -> list[object] | None:
     ]
 
 
-def _glance(row: _Row) -> tuple[SessionId, Glance] | None:
+def _summary(row: _Row) -> tuple[SessionId, JournalSummary] | None:
     """Return what a row says; None for one that a damaged file made up."""
     session_id, size, mtime_ns, read_bytes, witness, summary = row
     try:
         fields = json.loads(summary)
         mark = JournalMark((size, mtime_ns), read_bytes, witness)
-        return session_id, Glance(mark, _summary(session_id, size, *fields) if fields is not None else None)
+        return session_id, JournalSummary(mark, _summary(session_id, size, *fields) if fields is not None else None)
     except (ValueError, TypeError):
         return None
 

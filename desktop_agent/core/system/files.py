@@ -274,7 +274,7 @@ def _write(
         _write_in_place(target, content, mode, old, before)
 
 
-class Draft:
+class StagedFile:
     """A new private file without its name yet: written, synced, then placed. Nothing is left of one that never was.
 
     Several drafts that are all synced before the first is placed become visible together, as nearly as a disk can, and

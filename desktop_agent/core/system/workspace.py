@@ -31,7 +31,7 @@ _COVER: Final = ".desktop-agent"
 _SORTED_AT_ONCE: Final = 2_048
 
 
-class Listing(NamedTuple):
+class FolderListing(NamedTuple):
     """What a folder holds, by name and in natural order; and what went wrong while reading it, if anything.
 
     Plain strings, because there may be 100,000 of them: the garbage collector never looks at a string.
@@ -172,7 +172,7 @@ def usable_workspace(path: Path) -> Path:
     return root
 
 
-def scan_directory(path: Path) -> Listing:
+def scan_directory(path: Path) -> FolderListing:
     """Return what is directly in `path`. Never raises: a folder that cannot be read is a listing with a `problem`."""
     folders: list[str] = []
     files: list[str] = []
@@ -188,7 +188,7 @@ def scan_directory(path: Path) -> Listing:
                         links.add(entry.name)
     except OSError as error:
         problem = error.strerror or str(error)
-    return Listing(_names_in_order(folders), _names_in_order(files), frozenset(links), problem)
+    return FolderListing(_names_in_order(folders), _names_in_order(files), frozenset(links), problem)
 
 
 def _is_cover(entry: os.DirEntry[str]) -> bool:

@@ -264,7 +264,7 @@ class Destroyed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Page:
+class JournalPage:
     """A stretch of the journal whose entries are read together: the lines from byte `start` to `end`."""
 
     start: int

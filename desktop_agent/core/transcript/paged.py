@@ -12,7 +12,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.transcript.entries import (
     CompactionEntry,
     Entry,
-    Page,
+    JournalPage,
     PageEntry,
     PromptEntry,
     ToolEntry,
@@ -48,7 +48,7 @@ class PagedEntries(Head):
     """A head with its entries."""
 
     entries: list[Entry] = field(default_factory=list[Entry])
-    pages: list[Page] = field(default_factory=list[Page])
+    pages: list[JournalPage] = field(default_factory=list[JournalPage])
     """The pages before the live entries, the oldest first."""
     late: dict[int, list[LateEvent]] = field(default_factory=dict[int, list[LateEvent]])
     """What happened to entries on pages since the page table was made, by page."""
@@ -109,7 +109,7 @@ class PagedEntries(Head):
 
     # -- pages --
 
-    def add_page(self, page: Page) -> None:
+    def add_page(self, page: JournalPage) -> None:
         """Put a placeholder for `page` behind the others and before the live entries."""
         number = len(self.pages)
         self.pages.append(page)
@@ -118,7 +118,7 @@ class PagedEntries(Head):
         self._paged_tools.update(dict.fromkeys(page.calls, number))
         self._paged_compactions.update(dict.fromkeys(page.compactions, number))
 
-    def page_out(self, page: Page) -> None:
+    def page_out(self, page: JournalPage) -> None:
         """Let all live entries go; `page` is where they are. It gets the names of what was on it."""
         calls, live = {call_id: self.tool_of(call_id) for call_id in self._tools}, self.entries[self._base :]
         compactions = tuple(entry.compaction_id for entry in live if isinstance(entry, CompactionEntry))
@@ -138,7 +138,7 @@ class PagedEntries(Head):
             )
         )
 
-    def join_last_pages(self, page: Page) -> None:
+    def join_last_pages(self, page: JournalPage) -> None:
         """Let the last two pages be one. Neither may be loaded."""
         number = len(self.pages) - 2
         self.pages[number:] = [page]
@@ -226,7 +226,7 @@ class PagedEntries(Head):
         return known.count if known is not None else 1
 
 
-def _placeholder(number: int, page: Page) -> PageEntry:
+def _placeholder(number: int, page: JournalPage) -> PageEntry:
     return PageEntry(number=number, entries=page.entries, characters=page.characters)
 
 

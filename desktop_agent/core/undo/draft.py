@@ -42,7 +42,7 @@ class DraftedWrite:
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class UndoDraft:
     """What to write, in this order, and the outcome of every file that needs no write or cannot have one."""
 
     writes: tuple[DraftedWrite, ...]
@@ -74,7 +74,7 @@ class Drafter:
         self._links: dict[str, str] = {}
         """The paths that lie below a link now, with that link, which is planned for, too."""
 
-    def draft(self, direction: Direction, plans: Sequence[FilePlan]) -> Draft:
+    def draft(self, direction: Direction, plans: Sequence[FilePlan]) -> UndoDraft:
         """Return what carrying out `plans` comes to with the files as they are now."""
         plans = [self._in_one_step(direction, plan) for plan in plans]
         self._planned = frozenset(plan.path for plan in plans)
@@ -97,7 +97,7 @@ class Drafter:
         settled = [one for one in drafted.values() if isinstance(one, FileOutcome)]
         if direction == "undo":
             settled += self._left_empty([plan for plan in plans if drafted[plan.path] in settled], writes)
-        return Draft(tuple(sorted(writes, key=_order)), tuple(settled))
+        return UndoDraft(tuple(sorted(writes, key=_order)), tuple(settled))
 
     def _left_empty(self, plans: Sequence[FilePlan], writes: Sequence[DraftedWrite]) -> list[FileOutcome]:
         """Name the folders that came with files which were gone already, and that nothing is in after these writes.

@@ -29,7 +29,7 @@ from desktop_agent.core.system.processes.child import unhurried
 from desktop_agent.core.tools.execution.effects import Effects
 from desktop_agent.core.tools.execution.safeguard import Recovered, recover
 from desktop_agent.core.transcript import ChangeRecord, Destroyed, Transcript, UndoStep
-from desktop_agent.core.undo.draft import Draft, DraftedWrite, Drafter
+from desktop_agent.core.undo.draft import DraftedWrite, Drafter, UndoDraft
 from desktop_agent.core.undo.plan import Direction, plan_revert
 from desktop_agent.core.undo.redo import draft_steps
 from desktop_agent.core.undo.whereabouts import in_force
@@ -58,7 +58,7 @@ class Undoing:
         destroyed = self._destroyed(op)
         if draft is None and destroyed is None:
             return False
-        draft = draft or Draft((), ())
+        draft = draft or UndoDraft((), ())
         await unhurried(self._carry_out(direction, op.selection, draft, op.reason, destroyed))
         return True
 
@@ -87,7 +87,7 @@ class Undoing:
         self,
         direction: Direction,
         selection: ChangeSelection,
-        draft: Draft,
+        draft: UndoDraft,
         reason: str,
         destroyed: Destroyed | None = None,
     ) -> None:
@@ -225,7 +225,7 @@ def steps_meant(transcript: Transcript, op: ops.RedoSteps) -> list[UndoStep]:
 
 def draft_revert(
     transcript: Transcript, ledger: Ledger, direction: Direction, selection: ChangeSelection
-) -> Draft | None:
+) -> UndoDraft | None:
     """Return what an undo or redo of `selection` would come to now; None when it selects nothing. Blocks.
 
     Nothing is written but contents that a clash shows.
@@ -253,7 +253,7 @@ def draft_revert(
     )
     draft = Drafter(ledger, undone).draft(direction, plans)
     left = (FileOutcome(path=c.path, state="conflict", change_ids=(c.id,), reason=SHARED) for c in shared)
-    return Draft(draft.writes, (*draft.settled, *left))
+    return UndoDraft(draft.writes, (*draft.settled, *left))
 
 
 def reverted(

@@ -14,7 +14,7 @@ from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.diff.diff import diff_change
 from desktop_agent.core.protocol.model import FileChange, FileOutcome, Reverted
 from desktop_agent.core.transcript import Transcript, UndoStep, undone_of
-from desktop_agent.core.undo.draft import Draft, Drafter
+from desktop_agent.core.undo.draft import Drafter, UndoDraft
 from desktop_agent.core.undo.plan import FilePlan, plan_revert
 from desktop_agent.core.undo.whereabouts import as_edit, in_force, parts_of
 
@@ -22,7 +22,7 @@ Left = Mapping[ChangeId, frozenset[HunkKey]]
 """What is undone of each change afterwards; only changes of which that is less than before."""
 
 
-def draft_steps(transcript: Transcript, ledger: Ledger, steps: Sequence[UndoStep]) -> Draft:
+def draft_steps(transcript: Transcript, ledger: Ledger, steps: Sequence[UndoStep]) -> UndoDraft:
     """Return what taking `steps` back, in one, would come to now. Blocks; `draft_revert` says what is written.
 
     A file of which everything is applied again already is passed over.
@@ -44,10 +44,10 @@ def draft_steps(transcript: Transcript, ledger: Ledger, steps: Sequence[UndoStep
     written = [change for change in recorded if change.id in writes]
     plans = plan_revert("undo", written, recorded, standing=standing)
     draft = Drafter(ledger).draft("undo", [_with_states(plan, transcript, left, written) for plan in plans])
-    draft = Draft(tuple(replace(one, outcome=_of_hunks(one.outcome, steps)) for one in draft.writes), draft.settled)
+    draft = UndoDraft(tuple(replace(one, outcome=_of_hunks(one.outcome, steps)) for one in draft.writes), draft.settled)
     unchanged, bare = _without_writes(unwritten, transcript, left, steps)
     old = Drafter(ledger).draft("redo", plan_revert("redo", bare, recorded, standing=standing))
-    return Draft((*draft.writes, *old.writes), (*draft.settled, *old.settled, *unchanged))
+    return UndoDraft((*draft.writes, *old.writes), (*draft.settled, *old.settled, *unchanged))
 
 
 def _of_hunks(outcome: FileOutcome, steps: Sequence[UndoStep]) -> FileOutcome:

@@ -11,7 +11,7 @@ _NOTES = re.compile(r"(?:\[[^\n]*\]\n)+(?=\{)")
 """Notes to the model before a command's output; the card says the same in its own words."""
 
 
-class Excerpt(NamedTuple):
+class OutputExcerpt(NamedTuple):
     """Some lines of an output, and how many there are besides."""
 
     text: str
@@ -27,14 +27,14 @@ def plain(text: str) -> str:
     return "\n".join(read_line(line)[0].text for line in text.split("\n"))
 
 
-def first_lines(text: str, count: int) -> Excerpt:
+def first_lines(text: str, count: int) -> OutputExcerpt:
     """Return the first lines of an output, for what is read from the top."""
     text = text.rstrip("\n")
     head = text.split("\n", count)
     hidden = head[count].count("\n") + 1 if len(head) > count else 0
     lines = [_shortened(line) for line in head[:count]]
     cuts = [cut for _, cut in lines if cut]
-    return Excerpt("\n".join(line for line, _ in lines), hidden, len(cuts), sum(cuts))
+    return OutputExcerpt("\n".join(line for line, _ in lines), hidden, len(cuts), sum(cuts))
 
 
 def _shortened(line: str) -> tuple[str, int]:

@@ -6,7 +6,7 @@ from PySide6.QtCore import QRectF, QSize
 from PySide6.QtGui import QPainter, QPainterPath, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from desktop_agent.ui.context.words import COLOURS
+from desktop_agent.ui.context.context_words import COLOURS
 from desktop_agent.ui.theme import Theme
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
 from desktop_agent.ui.context.bar import ContextBar
+from desktop_agent.ui.context.context_words import section_hint, section_name
 from desktop_agent.ui.context.long_text import LongText
 from desktop_agent.ui.context.pin_list import PinList
 from desktop_agent.ui.context.section_list import SectionList
-from desktop_agent.ui.context.words import section_hint, section_name
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.context_meter import counted
 from desktop_agent.ui.widgets.hairline import hairline

@@ -13,7 +13,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from desktop_agent.ui.context.words import COLOURS, section_name
+from desktop_agent.ui.context.context_words import COLOURS, section_name
 from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
 from desktop_agent.ui.widgets.context_meter import counted
 from desktop_agent.ui.widgets.rows import FocusRing, draw_ground

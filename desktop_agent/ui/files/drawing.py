@@ -6,12 +6,12 @@ from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QPointF,
 from PySide6.QtGui import QFont, QFontMetricsF, QPainter, QPolygonF
 from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem
 
-from desktop_agent.ui.files.words import COLOUR_OF_STATE, LETTERS, displayed
+from desktop_agent.ui.files.file_words import COLOUR_OF_STATE, LETTERS, displayed
 from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
 from desktop_agent.ui.widgets.rows import FocusRing, draw_ground, draw_line
 
 if TYPE_CHECKING:
-    from desktop_agent.ui.files.marks import Mark
+    from desktop_agent.ui.files.marks import FileMark
     from desktop_agent.ui.files.model import FileTreeModel
 
 AnyIndex = QModelIndex | QPersistentModelIndex
@@ -44,7 +44,7 @@ class RowDelegate(QStyledItemDelegate):
     def sizeHint(self, option: QStyleOptionViewItem, index: AnyIndex) -> QSize:
         return QSize(0, Height.LIST_ROW)
 
-    def draw_mark(self, painter: QPainter, rect: QRectF, mark: "Mark", *, is_folder: bool) -> QRectF:
+    def draw_mark(self, painter: QPainter, rect: QRectF, mark: "FileMark", *, is_folder: bool) -> QRectF:
         """Draw letter, dot and diamond at the right edge of `rect`, and return what is left of it."""
         right = rect.right()
         if not is_folder and mark.state is not None and mark.state in LETTERS:

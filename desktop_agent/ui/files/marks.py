@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from desktop_agent.core.system.workspace import FolderMark
 
 
-class Mark(NamedTuple):
+class FileMark(NamedTuple):
     """What is known about one path."""
 
     state: "FileState | None" = None
@@ -25,7 +25,7 @@ class Mark(NamedTuple):
         return self.state == "ignored"
 
 
-class Marks:
+class FileMarks:
     """The marks of a whole workspace at one moment. Immutable: a refresh makes another one."""
 
     def __init__(
@@ -40,18 +40,18 @@ class Marks:
         self._touched_folders = _folders_above(self._touched)
         self._has_whole_folders = any(status.is_folder for status in self._files.values())
 
-    def with_touched(self, touched: Iterable[str]) -> "Marks":
+    def with_touched(self, touched: Iterable[str]) -> "FileMarks":
         """Return the same marks with other files changed by the agent."""
-        return Marks(self._files, self._folders, touched)
+        return FileMarks(self._files, self._folders, touched)
 
-    def of(self, path: str, *, is_dir: bool) -> Mark:
+    def of(self, path: str, *, is_dir: bool) -> FileMark:
         """Return what is known about `path`."""
         status = self._files.get(path) or self._inherited(path)
         is_touched = path in self._touched or (is_dir and path in self._touched_folders)
         below = self._folders.get(path) if is_dir else None
         if status is None:
-            return Mark(None, below, is_touched) if below or is_touched else _NOTHING
-        return Mark(status.state, below, is_touched, status.renamed_from)
+            return FileMark(None, below, is_touched) if below or is_touched else _NOTHING
+        return FileMark(status.state, below, is_touched, status.renamed_from)
 
     def is_deleted(self, path: str) -> bool:
         """Whether git still knows the file but it is gone."""
@@ -68,7 +68,7 @@ class Marks:
         return None
 
 
-_NOTHING = Mark()
+_NOTHING = FileMark()
 
 
 def _folders_above(paths: Iterable[str]) -> set[str]:

@@ -7,7 +7,7 @@ from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter
 from PySide6.QtWidgets import QStyleOptionViewItem
 
 from desktop_agent.ui.files.drawing import RowDelegate
-from desktop_agent.ui.files.words import displayed
+from desktop_agent.ui.files.file_words import displayed
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.rows import FocusRing, draw_ground, draw_line
 

@@ -4,14 +4,14 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
-from desktop_agent.ui.files.marks import Mark, Marks
-from desktop_agent.ui.files.words import describe_mark, displayed
+from desktop_agent.ui.files.file_words import describe_mark, displayed
+from desktop_agent.ui.files.marks import FileMark, FileMarks
 from desktop_agent.ui.wording.tooltips import plain_tooltip
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from desktop_agent.ui.files.matching import Match
+    from desktop_agent.ui.files.matching import FileMatch
 
 AnyIndex = QModelIndex | QPersistentModelIndex
 _NOWHERE = QModelIndex()
@@ -22,20 +22,20 @@ class MatchesModel(QAbstractListModel):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._matches: Sequence[Match] = ()
-        self._marks = Marks()
+        self._matches: Sequence[FileMatch] = ()
+        self._marks = FileMarks()
 
-    def show(self, matches: "Sequence[Match]", marks: Marks) -> None:
+    def show(self, matches: "Sequence[FileMatch]", marks: FileMarks) -> None:
         """Show these matches instead of the present ones."""
         self.beginResetModel()
         self._matches, self._marks = matches, marks
         self.endResetModel()
 
-    def match_at(self, row: int) -> "Match":
+    def match_at(self, row: int) -> "FileMatch":
         """Return what is in this row."""
         return self._matches[row]
 
-    def mark_at(self, row: int) -> Mark:
+    def mark_at(self, row: int) -> FileMark:
         """Return what git and the agent say about the file in this row."""
         return self._marks.of(self._matches[row].path, is_dir=False)
 

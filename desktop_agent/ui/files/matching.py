@@ -8,21 +8,21 @@ Span = tuple[int, int]
 """Characters `start:end` of a path."""
 
 
-class Match(NamedTuple):
+class FileMatch(NamedTuple):
     """A file that fits, and which parts of its path are why."""
 
     path: str
     spans: tuple[Span, ...]
 
 
-class Matches(NamedTuple):
+class FileMatches(NamedTuple):
     """The best matches, and how many there are in all."""
 
-    best: list[Match]
+    best: list[FileMatch]
     total: int
 
 
-def find_matches(paths: Sequence[str], query: str, *, limit: int) -> Matches:
+def find_matches(paths: Sequence[str], query: str, *, limit: int) -> FileMatches:
     """Return the files whose path contains every word of `query`, in any case and order.
 
     If no path does, a path with the letters of `query` in this order is a match too: `pgpy` finds `pages.py`. Matches
@@ -30,13 +30,13 @@ def find_matches(paths: Sequence[str], query: str, *, limit: int) -> Matches:
     """
     words = query.lower().split()
     if not words:
-        return Matches([], 0)
+        return FileMatches([], 0)
     count = _Count()
     best = heapq.nsmallest(limit, count.of(_ranked_by_words(paths, words)))
     if best:
-        return Matches([Match(path, _spans_of_words(path, words)) for *_, path in best], count.total)
+        return FileMatches([FileMatch(path, _spans_of_words(path, words)) for *_, path in best], count.total)
     found = heapq.nsmallest(limit, count.of(_ranked_by_letters(paths, "".join(words))))
-    return Matches([Match(path, _spans_of_letters(path, "".join(words))) for *_, path in found], count.total)
+    return FileMatches([FileMatch(path, _spans_of_letters(path, "".join(words))) for *_, path in found], count.total)
 
 
 class _Count:

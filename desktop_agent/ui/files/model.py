@@ -9,22 +9,22 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
-from desktop_agent.ui.files.marks import Mark, Marks
-from desktop_agent.ui.files.outline import Folder, Outline
-from desktop_agent.ui.files.words import describe_mark, displayed
+from desktop_agent.ui.files.file_words import describe_mark, displayed
+from desktop_agent.ui.files.marks import FileMark, FileMarks
+from desktop_agent.ui.files.outline import FileOutline, Folder
 from desktop_agent.ui.wording.tooltips import plain_tooltip
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from desktop_agent.core.system.workspace import Listing
-    from desktop_agent.ui.files.outline import Edit
+    from desktop_agent.core.system.workspace import FolderListing
+    from desktop_agent.ui.files.outline import OutlineEdit
 
 AnyIndex = QModelIndex | QPersistentModelIndex
 _NOWHERE = QModelIndex()
 
 
-class Row(NamedTuple):
+class FileRow(NamedTuple):
     """All there is to draw in one row."""
 
     path: str
@@ -34,7 +34,7 @@ class Row(NamedTuple):
     is_dir: bool
     is_open: bool
     is_symlink: bool
-    mark: Mark
+    mark: FileMark
     problem: str
 
 
@@ -56,8 +56,8 @@ class FileTreeModel(QAbstractListModel):
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._workspace = Path()
-        self._outline = Outline()
-        self._marks = Marks()
+        self._outline = FileOutline()
+        self._marks = FileMarks()
         self._open_paths: set[str] = set()
         """Folders to open again whenever they appear: a folder that is closed keeps what was open in it."""
 
@@ -67,8 +67,8 @@ class FileTreeModel(QAbstractListModel):
         """Show another workspace, from nothing, and want its entries."""
         self.beginResetModel()
         self._workspace = workspace
-        self._outline = Outline()
-        self._marks = Marks()
+        self._outline = FileOutline()
+        self._marks = FileMarks()
         self._open_paths.clear()
         self.endResetModel()
         self.folders_changed.emit()
@@ -77,7 +77,7 @@ class FileTreeModel(QAbstractListModel):
     def clear(self) -> None:
         """Show nothing."""
         self.beginResetModel()
-        self._outline = Outline()
+        self._outline = FileOutline()
         self._open_paths.clear()
         self.endResetModel()
         self.folders_changed.emit()
@@ -86,7 +86,7 @@ class FileTreeModel(QAbstractListModel):
         """Return the open folder with this path. To be read only, by `edits_between`."""
         return self._outline.find(path)
 
-    def put(self, folder: Folder, listing: "Listing", edits: "Iterable[Edit]") -> None:
+    def put(self, folder: Folder, listing: "FolderListing", edits: "Iterable[OutlineEdit]") -> None:
         """Show what was read of an open folder; `edits` are `edits_between(folder, listing)`."""
         for edit in edits:
             self._apply(folder, edit)
@@ -114,11 +114,11 @@ class FileTreeModel(QAbstractListModel):
     # --- marks ----------------------------------------------------------------------------------------------------
 
     @property
-    def marks(self) -> Marks:
+    def marks(self) -> FileMarks:
         """What git and the agent say at the moment."""
         return self._marks
 
-    def set_marks(self, marks: Marks) -> None:
+    def set_marks(self, marks: FileMarks) -> None:
         """Draw these marks from now on."""
         self._marks = marks
         self._redraw()
@@ -154,12 +154,12 @@ class FileTreeModel(QAbstractListModel):
 
     # --- rows -----------------------------------------------------------------------------------------------------
 
-    def row_at(self, row: int) -> Row:
+    def row_at(self, row: int) -> FileRow:
         """Return what is in this row."""
         place = self._outline.place(row)
         name, path, is_dir = place.name, place.path, place.is_folder
         child = place.folder.open_at(place.position) if is_dir else None
-        return Row(
+        return FileRow(
             path=path,
             name=name,
             depth=place.folder.depth + 1,
@@ -189,7 +189,7 @@ class FileTreeModel(QAbstractListModel):
 
     # --- changing rows --------------------------------------------------------------------------------------------
 
-    def _apply(self, folder: Folder, edit: "Edit") -> None:
+    def _apply(self, folder: Folder, edit: "OutlineEdit") -> None:
         for child in list(folder.open_folders):
             if edit.start <= child.position < edit.end:
                 self._close(child)
@@ -255,7 +255,7 @@ class FileTreeModel(QAbstractListModel):
             case _:
                 return None
 
-    def _kind(self, row: Row) -> list[str]:
+    def _kind(self, row: FileRow) -> list[str]:
         if not row.is_dir:
             return [self.tr("link")] if row.is_symlink else []
         return [self.tr("folder, open") if row.is_open else self.tr("folder, closed"), *filter(None, [row.problem])]

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:
-    from desktop_agent.core.system.workspace import Listing
+    from desktop_agent.core.system.workspace import FolderListing
 
 
 class Folder:
@@ -44,7 +44,7 @@ class Folder:
         return next((folder for folder in self.open_folders if folder.position == position), None)
 
 
-class Place(NamedTuple):
+class OutlineRow(NamedTuple):
     """What a row shows: the entry at `position` of `folder`."""
 
     folder: Folder
@@ -66,7 +66,7 @@ class Place(NamedTuple):
         return self.position < self.folder.folder_count
 
 
-class Edit(NamedTuple):
+class OutlineEdit(NamedTuple):
     """Entries `start:end` of a folder give way to `names`, which are all folders or all files."""
 
     start: int
@@ -75,7 +75,7 @@ class Edit(NamedTuple):
     are_folders: bool
 
 
-class Outline:
+class FileOutline:
     """All rows, from the first entry of the workspace to the last visible one."""
 
     def __init__(self) -> None:
@@ -84,19 +84,19 @@ class Outline:
     def __len__(self) -> int:
         return self.root.span
 
-    def place(self, row: int) -> Place:
+    def place(self, row: int) -> OutlineRow:
         """Return what `row` shows. The row must exist."""
         folder, left = self.root, row
         while True:
             for child in folder.open_folders:
                 if left <= child.position:
-                    return Place(folder, left)
+                    return OutlineRow(folder, left)
                 if left <= child.position + child.span:
                     folder, left = child, left - child.position - 1
                     break
                 left -= child.span
             else:
-                return Place(folder, left)
+                return OutlineRow(folder, left)
 
     def row(self, folder: Folder, position: int) -> int:
         """Return the row of an entry of an open folder; `position` may be one past the last."""
@@ -104,7 +104,7 @@ class Outline:
         start = 0 if folder.parent is None else self.row(folder.parent, folder.position) + 1
         return start + position + before
 
-    def open(self, place: Place) -> Folder:
+    def open(self, place: OutlineRow) -> Folder:
         """Open the folder at `place`, without rows until its entries are put in."""
         child = Folder(place.name, place.folder, place.position)
         insort(place.folder.open_folders, child, key=_position)
@@ -116,7 +116,7 @@ class Outline:
         folder.parent.open_folders.remove(folder)
         _grow(folder.parent, -folder.span)
 
-    def apply(self, folder: Folder, edit: Edit) -> None:
+    def apply(self, folder: Folder, edit: OutlineEdit) -> None:
         """Exchange entries of a folder. Folders among the old ones must be closed."""
         growth = len(edit.names) - (edit.end - edit.start)
         folder.names[edit.start : edit.end] = edit.names
@@ -139,7 +139,7 @@ class Outline:
             waiting.extend(folder.open_folders)
 
 
-def edits_between(folder: Folder, listing: "Listing") -> list[Edit]:
+def edits_between(folder: Folder, listing: "FolderListing") -> list[OutlineEdit]:
     """Return what makes `folder` show `listing`, last edit first, so that applying one does not move the next.
 
     Entries in both stay where they are. Only reads the folder: made for a thread.
@@ -151,16 +151,16 @@ def edits_between(folder: Folder, listing: "Listing") -> list[Edit]:
     return edits
 
 
-def _edits(old: Sequence[str], new: Sequence[str], offset: int, *, are_folders: bool) -> list[Edit]:
+def _edits(old: Sequence[str], new: Sequence[str], offset: int, *, are_folders: bool) -> list[OutlineEdit]:
     """Walk both lists, which have the same order, side by side."""
     from desktop_agent.core.system.workspace import natural_key
 
-    edits: list[Edit] = []
+    edits: list[OutlineEdit] = []
     at_old = at_new = start_old = start_new = 0
     while at_old < len(old) or at_new < len(new):
         if at_old < len(old) and at_new < len(new) and old[at_old] == new[at_new]:
             if at_old > start_old or at_new > start_new:
-                edits.append(Edit(offset + start_old, offset + at_old, new[start_new:at_new], are_folders))
+                edits.append(OutlineEdit(offset + start_old, offset + at_old, new[start_new:at_new], are_folders))
             at_old += 1
             at_new += 1
             start_old, start_new = at_old, at_new
@@ -169,7 +169,7 @@ def _edits(old: Sequence[str], new: Sequence[str], offset: int, *, are_folders: 
         else:
             at_new += 1
     if at_old > start_old or at_new > start_new:
-        edits.append(Edit(offset + start_old, offset + at_old, new[start_new:at_new], are_folders))
+        edits.append(OutlineEdit(offset + start_old, offset + at_old, new[start_new:at_new], are_folders))
     return edits
 
 

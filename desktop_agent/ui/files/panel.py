@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from desktop_agent.core.system.gitrepo import NoStatus, RepoStatus
     from desktop_agent.ui.files.match_drawing import MatchDelegate
     from desktop_agent.ui.files.matches_model import MatchesModel
-    from desktop_agent.ui.files.matching import Matches
+    from desktop_agent.ui.files.matching import FileMatches
 
 
 class FileTree(QWidget):
@@ -206,7 +206,7 @@ class FileTree(QWidget):
             self._reader.forget_files()
         self._reader.find(text)
 
-    def _on_matches_found(self, matches: "Matches") -> None:
+    def _on_matches_found(self, matches: "FileMatches") -> None:
         if not self._filter.text().strip():
             return
         self._show_matches(matches)
@@ -219,7 +219,7 @@ class FileTree(QWidget):
         )
         self._note.setVisible(bool(self._note.text()))
 
-    def _show_matches(self, matches: "Matches") -> None:
+    def _show_matches(self, matches: "FileMatches") -> None:
         if self._matches is None:
             self._matches = self._make_matches()
         model, delegate = self._matches

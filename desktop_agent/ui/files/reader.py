@@ -6,16 +6,16 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QElapsedTimer, QObject, Signal
 
-from desktop_agent.ui.files.marks import Marks
+from desktop_agent.ui.files.marks import FileMarks
 from desktop_agent.ui.files.model import FileTreeModel
-from desktop_agent.ui.files.outline import Edit, Folder, edits_between
+from desktop_agent.ui.files.outline import Folder, OutlineEdit, edits_between
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from desktop_agent.core.system.gitrepo import NoStatus, Repository, RepoStatus
-    from desktop_agent.core.system.workspace import Listing
-    from desktop_agent.ui.files.matching import Matches
+    from desktop_agent.core.system.workspace import FolderListing
+    from desktop_agent.ui.files.matching import FileMatches
 
 Spawn = Callable[[Coroutine[object, object, None]], None]
 """Runs a coroutine to its end in the background, and reports what it raises."""
@@ -28,7 +28,7 @@ class TreeReader(QObject):
 
     Signals:
         repository_read: the state of the repository is known: a `RepoStatus`, or a `NoStatus` with the reason.
-        matches_found: the answer to the latest `find`: a `Matches`.
+        matches_found: the answer to the latest `find`: a `FileMatches`.
     """
 
     repository_read = Signal(object)
@@ -192,20 +192,20 @@ MAX_MATCHES = 200
 """More are not listed; the count says how many there are."""
 
 
-def _scan(path: Path, folder: Folder) -> "tuple[Listing, list[Edit]]":
+def _scan(path: Path, folder: Folder) -> "tuple[FolderListing, list[OutlineEdit]]":
     from desktop_agent.core.system.workspace import scan_directory
 
     listing = scan_directory(path)
     return listing, edits_between(folder, listing)
 
 
-def _marks(answer: "RepoStatus | NoStatus") -> Marks:
+def _marks(answer: "RepoStatus | NoStatus") -> FileMarks:
     from desktop_agent.core.system.gitrepo import RepoStatus
     from desktop_agent.core.system.workspace import roll_up
 
     if not isinstance(answer, RepoStatus):
-        return Marks()
-    return Marks(answer.files, roll_up(answer.files))
+        return FileMarks()
+    return FileMarks(answer.files, roll_up(answer.files))
 
 
 async def _all_files(workspace: Path) -> "Sequence[str]":
@@ -218,7 +218,7 @@ async def _all_files(workspace: Path) -> "Sequence[str]":
     return listed[0]
 
 
-def _match(files: "Sequence[str]", query: str, marks: Marks) -> "Matches":
+def _match(files: "Sequence[str]", query: str, marks: FileMarks) -> "FileMatches":
     from desktop_agent.ui.files.matching import find_matches
 
     existing = [path for path in files if not marks.is_deleted(path)]

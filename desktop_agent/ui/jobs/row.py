@@ -7,7 +7,7 @@ from PySide6.QtCore import QPointF, QSize, Qt, Signal
 from PySide6.QtGui import QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
-from desktop_agent.ui.jobs import words
+from desktop_agent.ui.jobs import job_words
 from desktop_agent.ui.theme import Space, Theme, TypeSize
 from desktop_agent.ui.widgets.elided_label import ElidedLabel
 from desktop_agent.ui.wording.model_words import one_line, visible
@@ -82,11 +82,11 @@ class JobRow(QWidget):
         )
         self._output.setAccessibleName(self.tr("Show the output of {0}").format(command))
         self.show_age(now)
-        self.setAccessibleName(", ".join((command, words.state(job), self._figures.text())))
+        self.setAccessibleName(", ".join((command, job_words.state(job), self._figures.text())))
 
     def show_age(self, now: datetime) -> None:
         """Say how long it has been running by now."""
-        text = words.figures(self._job, now)
+        text = job_words.figures(self._job, now)
         if text != self._figures.text():
             self._figures.setText(text)
 
@@ -136,7 +136,7 @@ class _Mark(QWidget):
         is_running, is_failed = job.state == "running", job.state == "exited" and job.exit_code != 0
         self._role = "accent" if is_running else "removed_text" if is_failed else "muted"
         self._is_full = is_running or is_failed
-        self.setToolTip(words.state(job))
+        self.setToolTip(job_words.state(job))
         self.update()
 
     def paintEvent(self, event: QPaintEvent) -> None:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 BaselineKind = Literal["last_turn", "session", "turn", "since", "uncommitted", "branch"]
 
 
-class Baseline(NamedTuple):
+class ReviewBaseline(NamedTuple):
     """What is reviewed: changes of this session, or what git finds different on disk."""
 
     kind: BaselineKind = "last_turn"
@@ -25,9 +25,9 @@ class Baseline(NamedTuple):
         return self.kind in ("uncommitted", "branch")
 
 
-LAST_TURN = Baseline()
-SESSION = Baseline("session")
-UNCOMMITTED = Baseline("uncommitted")
+LAST_TURN = ReviewBaseline()
+SESSION = ReviewBaseline("session")
+UNCOMMITTED = ReviewBaseline("uncommitted")
 
 State = Literal["stands", "partly_undone", "undone"]
 Mark = Literal["pending", "partly", "kept", "undone", "conflict"]
@@ -185,7 +185,7 @@ def turns_with_changes(transcript: "Transcript") -> list[int]:
     return sorted({record.turn for record in records if record.change.is_by_agent}, reverse=True)
 
 
-def selection_of(baseline: Baseline, turns: Sequence[int]) -> "ChangeSelection":
+def selection_of(baseline: ReviewBaseline, turns: Sequence[int]) -> "ChangeSelection":
     """Return what `baseline` means in the ledger, given the turns with changes, newest first."""
     from desktop_agent.core.protocol.model import ChangeSelection
 
@@ -200,7 +200,7 @@ def selection_of(baseline: Baseline, turns: Sequence[int]) -> "ChangeSelection":
             return ChangeSelection()
 
 
-def records_of(baseline: Baseline, transcript: "Transcript", turns: Sequence[int]) -> "list[ChangeRecord]":
+def records_of(baseline: ReviewBaseline, transcript: "Transcript", turns: Sequence[int]) -> "list[ChangeRecord]":
     """Return the records of a transcript within `baseline`, the user's own among them."""
     selection = selection_of(baseline, turns)
     return [

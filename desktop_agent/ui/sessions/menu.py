@@ -48,14 +48,14 @@ class SessionMenu(QMenu):
         self._add("delete").setShortcut(Qt.Key.Key_Delete)
         self.triggered.connect(self._on_triggered)
 
-    def _add(self, wish: SessionWish) -> QAction:
-        action = self.addAction(self._words(wish))
-        action.setData(wish)
+    def _add(self, action: SessionWish) -> QAction:
+        action = self.addAction(self._words(action))
+        action.setData(action)
         return action
 
     def _on_triggered(self, action: QAction) -> None:
-        if (wish := action.data()) in SESSION_WISHES:
-            self.wished.emit(wish, self._session_id)
+        if (action := action.data()) in SESSION_WISHES:
+            self.wished.emit(action, self._session_id)
 
     def _on_open(self) -> None:
         self.opening.emit(self._session_id)
@@ -63,8 +63,8 @@ class SessionMenu(QMenu):
     def _on_rename(self) -> None:
         self.renaming.emit(self._session_id)
 
-    def _words(self, wish: SessionWish) -> str:
-        match wish:
+    def _words(self, action: SessionWish) -> str:
+        match action:
             case "pin":
                 return self.tr("Pin to the top")
             case "unpin":

@@ -18,7 +18,7 @@ AnyIndex = QModelIndex | QPersistentModelIndex
 _NOWHERE = QModelIndex()
 
 
-class Row(NamedTuple):
+class SessionRow(NamedTuple):
     """A session, or the heading above some."""
 
     session: "SessionSummary | None"
@@ -44,7 +44,7 @@ class SessionModel(QAbstractListModel):
     def __init__(self, now: Callable[[], datetime], parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._now = now
-        self._rows: list[Row] = []
+        self._rows: list[SessionRow] = []
         self._shown_as: tuple[str | None, bool] | None = None
         """The folder and whether archived ones are shown, which decide about the groups."""
 
@@ -78,16 +78,18 @@ class SessionModel(QAbstractListModel):
                 self._rows[at] = row._replace(session=session)
                 self.dataChanged.emit(self.index(at), self.index(at))
 
-    def _grouped(self, sessions: "Iterable[SessionSummary]", workspace: str | None, with_archived: bool) -> list[Row]:
-        pinned: list[Row] = []
-        here: list[Row] = []
-        elsewhere: list[Row] = []
-        archived: list[Row] = []
+    def _grouped(
+        self, sessions: "Iterable[SessionSummary]", workspace: str | None, with_archived: bool
+    ) -> list[SessionRow]:
+        pinned: list[SessionRow] = []
+        here: list[SessionRow] = []
+        elsewhere: list[SessionRow] = []
+        archived: list[SessionRow] = []
         names = {workspace: ""}
         for session in sorted(sessions, key=_active_at, reverse=True):
             if session.workspace not in names:
                 names[session.workspace] = PurePath(session.workspace).name
-            row = Row(session, names[session.workspace])
+            row = SessionRow(session, names[session.workspace])
             if session.is_archived:
                 archived.append(row)
             elif session.is_pinned:
@@ -101,7 +103,7 @@ class SessionModel(QAbstractListModel):
         rows += [_heading(self.tr("Other folders")), *elsewhere] if elsewhere else []
         return rows + ([_heading(self.tr("Archived")), *archived] if archived and with_archived else [])
 
-    def row_at(self, row: int) -> Row:
+    def row_at(self, row: int) -> SessionRow:
         """Return what is in this row."""
         return self._rows[row]
 
@@ -123,7 +125,7 @@ class SessionModel(QAbstractListModel):
         """Return the title, or a stand-in while there is none."""
         return named(session.title) or self.tr("New session")
 
-    def _bring(self, row: Row, at: int) -> None:
+    def _bring(self, row: SessionRow, at: int) -> None:
         """Have `row` at `at`; everything before it is in place already."""
         known = next((i for i in range(at, len(self._rows)) if self._rows[i].key == row.key), None)
         if known is None:
@@ -199,8 +201,8 @@ class SessionModel(QAbstractListModel):
         return plain_tooltip("\n".join([self.title_of(session), session.workspace, " · ".join(facts)]))
 
 
-def _heading(text: str) -> Row:
-    return Row(None, heading=text)
+def _heading(text: str) -> SessionRow:
+    return SessionRow(None, heading=text)
 
 
 def _active_at(session: "SessionSummary") -> datetime:

@@ -191,13 +191,13 @@ class SessionList(QWidget):
         index = self._list.currentIndex()
         return self._model.row_at(index.row()).session if index.isValid() else None
 
-    def _wish(self, wish: str, session_id: str) -> None:
+    def _action(self, action: str, session_id: str) -> None:
         self._is_change_expected = True
-        self.wished.emit(wish, session_id)
+        self.wished.emit(action, session_id)
 
     def _delete(self) -> None:
         if (session := self._session()) is not None:
-            self._wish("delete", session.id)
+            self._action("delete", session.id)
 
     def _rename(self, session_id: str) -> None:
         if (row := self._model.find(session_id)) >= 0:
@@ -213,7 +213,7 @@ class SessionList(QWidget):
         menu = self._menu = SessionMenu(session, self)
         menu.opening.connect(self.session_chosen)
         menu.renaming.connect(self._rename)
-        menu.wished.connect(self._wish)
+        menu.wished.connect(self._action)
         menu.destroyed.connect(self._on_menu_closed)
         menu.popup(self._list.viewport().mapToGlobal(at))
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from desktop_agent.core.settings import LoadedSettings, Settings, SettingsProblem, Source
+    from desktop_agent.core.settings import LoadedSettings, Settings, SettingSource, SettingsProblem
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +16,7 @@ class SettingsView:
     values: Mapping[str, object]
     """Every setting by its dotted name."""
     problems: "tuple[SettingsProblem, ...]" = ()
-    sources: "Mapping[str, Source]" = field(default_factory=dict[str, "Source"])
+    sources: "Mapping[str, SettingSource]" = field(default_factory=dict[str, "SettingSource"])
     project: Mapping[str, object] = field(default_factory=dict[str, object])
     """What a trusted project sets here, by dotted name."""
 

@@ -6,7 +6,7 @@ from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple
 
 from desktop_agent.ui.terminal.line import PrintedLine, Run, goes_back, read_line
-from desktop_agent.ui.terminal.look import PLAIN, Look, look_after
+from desktop_agent.ui.terminal.look import PLAIN, PrintedStyle, look_after
 from desktop_agent.ui.wording.visible_text import utf16_length
 
 if TYPE_CHECKING:
@@ -117,5 +117,5 @@ def _line_with_colours(raw_lines: "Sequence[str]", number: int) -> PrintedLine:
     return _shown(raw_lines[number], look_after(before, PLAIN))
 
 
-def _shown(raw: str, look: Look) -> PrintedLine:
+def _shown(raw: str, look: PrintedStyle) -> PrintedLine:
     return read_line(raw, look, limit=_MOST_OVERWRITTEN if goes_back(raw) else max(1, len(raw)))[0]

@@ -3,7 +3,7 @@
 import re
 from typing import NamedTuple
 
-from desktop_agent.ui.terminal.look import PLAIN, Look, changed
+from desktop_agent.ui.terminal.look import PLAIN, PrintedStyle, changed
 
 MAX_LINE = 500
 """Characters of a line that are shown; the whole is one click away."""
@@ -27,7 +27,7 @@ class Run(NamedTuple):
 
     start: int
     length: int
-    look: Look
+    look: PrintedStyle
 
 
 class PrintedLine(NamedTuple):
@@ -44,7 +44,7 @@ def goes_back(raw: str) -> bool:
     return "\r" in raw.rstrip("\r") or "\b" in raw
 
 
-def read_line(raw: str, look: Look = PLAIN, *, limit: int = _MOST_RAW) -> tuple[PrintedLine, Look]:
+def read_line(raw: str, look: PrintedStyle = PLAIN, *, limit: int = _MOST_RAW) -> tuple[PrintedLine, PrintedStyle]:
     """Read one line, which begins with `look`; return it, and how the next one begins.
 
     Of a line longer than `limit` only the end is read: the caller knows how that begins, or does not mind.
@@ -76,7 +76,7 @@ class _Straight:
         self._at = 0
         self._runs: list[Run] = []
 
-    def write(self, text: str, look: Look) -> None:
+    def write(self, text: str, look: PrintedStyle) -> None:
         """Append `text`."""
         length = len(text) if text.isascii() else len(text) + sum(letter > "\uffff" for letter in text)
         if look != PLAIN and length:
@@ -104,10 +104,10 @@ class _Line:
 
     def __init__(self) -> None:
         self._letters: list[str] = []
-        self._looks: list[Look] = []
+        self._looks: list[PrintedStyle] = []
         self._cursor = 0
 
-    def write(self, text: str, look: Look) -> None:
+    def write(self, text: str, look: PrintedStyle) -> None:
         """Put `text` at the cursor, over what is there."""
         if text:
             if (missing := self._cursor - len(self._letters)) > 0:

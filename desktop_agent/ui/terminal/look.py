@@ -10,7 +10,7 @@ _CUBE = (0, 95, 135, 175, 215, 255)
 _SEPARATORS = re.compile("[;:]")
 
 
-class Look(NamedTuple):
+class PrintedStyle(NamedTuple):
     """Colours and styles. A colour is `""` for the usual one, `ansi3` for one of the theme's 16, or `#RRGGBB`."""
 
     foreground: str = ""
@@ -23,7 +23,7 @@ class Look(NamedTuple):
     is_inverse: bool = False
 
 
-PLAIN = Look()
+PLAIN = PrintedStyle()
 
 _SET: dict[int, dict[str, bool]] = {
     1: {"is_bold": True},
@@ -41,7 +41,7 @@ _SET: dict[int, dict[str, bool]] = {
 }
 
 
-def changed(look: Look, parameters: str) -> Look:
+def changed(look: PrintedStyle, parameters: str) -> PrintedStyle:
     """Return `look` after an SGR sequence with these parameters; what is unknown in them changes nothing."""
     if parameters in ("", "0"):
         return PLAIN
@@ -62,7 +62,7 @@ def changed(look: Look, parameters: str) -> Look:
     return look
 
 
-def _simple(look: Look, code: int) -> Look:
+def _simple(look: PrintedStyle, code: int) -> PrintedStyle:
     if code == 0:
         return PLAIN
     if code in _SET:
@@ -108,7 +108,7 @@ def _of_256(number: int) -> str:
     return ""
 
 
-def look_after(text: str, look: Look) -> Look:
+def look_after(text: str, look: PrintedStyle) -> PrintedStyle:
     """Return how text behind `text` looks. Costs nothing for what stands before the last reset."""
     reset = max(text.rfind("\x1b[0m"), text.rfind("\x1b[m"))
     for sequence in SGR.finditer(text, max(reset, 0)):

@@ -3,7 +3,7 @@
 from collections import deque
 
 from desktop_agent.ui.terminal.line import MAX_LINE, PrintedLine, goes_back, read_line
-from desktop_agent.ui.terminal.look import PLAIN, Look, look_after
+from desktop_agent.ui.terminal.look import PLAIN, PrintedStyle, look_after
 
 _LOOK_BACK = 8_192
 """How far before what is shown colours are looked for, when nothing resets them nearer."""
@@ -22,8 +22,8 @@ class Tail:
         self._head = ""
         """The beginning of that line when it is long; `_pending` is its end then, and this much between was dropped."""
         self._skipped = 0
-        self._head_look: Look = PLAIN
-        self._look: Look = PLAIN
+        self._head_look: PrintedStyle = PLAIN
+        self._look: PrintedStyle = PLAIN
         """How `_pending` begins."""
 
     @property
@@ -91,7 +91,7 @@ class Tail:
         return [shortened(line) for line in lines[-self._count :]]
 
 
-def _read(raw: str, look: Look) -> tuple[PrintedLine, Look]:
+def _read(raw: str, look: PrintedStyle) -> tuple[PrintedLine, PrintedStyle]:
     """Read the beginning of a line that begins with `look`, or the end of one that overwrites itself."""
     if len(raw) <= _MOST_PENDING:
         return read_line(raw, look)

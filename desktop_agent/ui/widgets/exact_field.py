@@ -24,7 +24,7 @@ from PySide6.QtWidgets import QPlainTextEdit, QTextEdit, QWidget
 from desktop_agent.core.base.hidden_text import has_hidden
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.wording.seen_parts import SeenParts
-from desktop_agent.ui.wording.stand_ins import Piece, pieces
+from desktop_agent.ui.wording.stand_ins import TextPiece, pieces
 from desktop_agent.ui.wording.visible_text import utf16_length
 
 _NUMBER = int(QTextFormat.Property.UserProperty) + 1
@@ -71,7 +71,7 @@ class ExactField(QPlainTextEdit):
     def __init__(self, theme: Theme, text: str = "", parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._known: dict[int, Piece] = {}
+        self._known: dict[int, TextPiece] = {}
         self._seen = SeenParts()
         self._text: str | None = None
         """Read once after each change: a key makes a dozen ask for it."""
@@ -169,7 +169,7 @@ class ExactField(QPlainTextEdit):
         cursor.setCharFormat(QTextCharFormat())
         cursor.endEditBlock()
 
-    def _format(self, piece: Piece) -> QTextCharFormat:
+    def _format(self, piece: TextPiece) -> QTextCharFormat:
         text_format = QTextCharFormat()
         if piece.is_stand_in:
             number = len(self._known) + 1

@@ -7,7 +7,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QPushButton, QSizePolicy, QToolButton, QWidget
 
-from desktop_agent.ui.jobs import words
+from desktop_agent.ui.jobs import job_words
 from desktop_agent.ui.theme import Height, Space, Theme
 from desktop_agent.ui.widgets.elided_label import ElidedLabel
 from desktop_agent.ui.widgets.shortcut_button import ShortcutButton
@@ -89,7 +89,7 @@ class TopBar(QWidget):
 
     def set_jobs(self, *, running: int, total: int) -> None:
         """Show how many background commands run; nothing when there never was one."""
-        self.jobs_button.setText(words.count(running))
+        self.jobs_button.setText(job_words.count(running))
         self.jobs_button.setAccessibleName(self.tr("Background commands, {0} running").format(running))
         self.jobs_button.setVisible(total > 0)
 

@@ -13,7 +13,7 @@ _MOST_BLANKS = 40
 _FOUND = re.compile(rf"(?P<blanks> {{{_MOST_BLANKS},}}|\t{{8,}})|(?P<hidden>{HIDING.pattern})")
 
 
-class Piece(NamedTuple):
+class TextPiece(NamedTuple):
     """A part of a text: as it is shown, and as it is. Both are the same but for a stand-in."""
 
     shown: str
@@ -27,7 +27,7 @@ class Piece(NamedTuple):
         return self.shown != self.original
 
 
-def pieces(text: str) -> Iterator[Piece]:
+def pieces(text: str) -> Iterator[TextPiece]:
     """Cut `text` up. Names stand for what cannot be seen, a count for many blanks, both for an endless rest."""
     head, rest = text[:MOST_SHOWN_CHARS], text[MOST_SHOWN_CHARS:]
     at = 0
@@ -36,13 +36,13 @@ def pieces(text: str) -> Iterator[Piece]:
         if original in "\n\t":
             continue
         if match.start() > at:
-            yield Piece(head[at : match.start()], head[at : match.start()])
-        yield Piece(_shown(original), original)
+            yield TextPiece(head[at : match.start()], head[at : match.start()])
+        yield TextPiece(_shown(original), original)
         at = match.end()
     if at < len(head):
-        yield Piece(head[at:], head[at:])
+        yield TextPiece(head[at:], head[at:])
     if rest:
-        yield Piece(f"·{len(rest):,} more characters are not shown·", rest, is_cut=True)
+        yield TextPiece(f"·{len(rest):,} more characters are not shown·", rest, is_cut=True)
 
 
 def _shown(original: str) -> str:

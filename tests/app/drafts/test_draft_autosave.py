@@ -28,11 +28,11 @@ def project(tmp_path: Path) -> Path:
 
 
 def text(person: Driver) -> str:
-    return person.window.desk.composer.text()
+    return person.window.panels.composer.text()
 
 
 async def ask(person: Driver, words: str, turn: int) -> None:
-    person.window.desk.composer.set_text("")
+    person.window.panels.composer.set_text("")
     await person.type("composer", words)
     await person.press(Qt.Key.Key_Return)
     await person.until_true(
@@ -47,7 +47,7 @@ def test_each_conversation_keeps_its_draft(go: Go, project: Path, isolated_home:
     async def first(person: Driver) -> None:
         await ask(person, "What is in here?", 1)
         ids.append(person.transcript.session_id)
-        person.window.desk.composer.set_text("")
+        person.window.panels.composer.set_text("")
         await person.type("composer", "and then")
         # Without a switch or a quit, as before a kill.
         await person.until_true(lambda: drafts.load(session_draft(ids[0])).text == "and then", "it is on disk")
@@ -55,7 +55,7 @@ def test_each_conversation_keeps_its_draft(go: Go, project: Path, isolated_home:
         await person.until_true(lambda: not person.transcript.session_id, "a new conversation is shown")
         assert text(person) == ""
         await person.type("composer", "something new")
-        person.window.desk.sessions.session_chosen.emit(ids[0])
+        person.window.panels.sessions.session_chosen.emit(ids[0])
         await person.until_true(lambda: person.transcript.session_id == ids[0], "the first is shown")
         assert text(person) == "and then"
 
@@ -63,7 +63,7 @@ def test_each_conversation_keeps_its_draft(go: Go, project: Path, isolated_home:
         assert text(person) == "and then"
         await person.press(Qt.Key.Key_N, Qt.KeyboardModifier.ControlModifier)
         await person.until_true(lambda: text(person) == "something new", "the other draft is there")
-        person.window.desk.sessions.session_chosen.emit(ids[0])
+        person.window.panels.sessions.session_chosen.emit(ids[0])
         await person.until_true(lambda: text(person) == "and then", "and this one")
         await person.press(Qt.Key.Key_Return)
         await person.until_true(lambda: drafts.load(session_draft(ids[0])).is_empty, "what was sent is not kept")
@@ -88,7 +88,7 @@ def test_what_was_sent_is_kept_until_the_journal_has_it(
     async def journey(person: Driver) -> None:
         await ask(person, "What is in here?", 1)
         path = folder / f"{session_draft(person.transcript.session_id)}.json"
-        person.window.desk.composer.set_text("")
+        person.window.panels.composer.set_text("")
         await person.type("composer", "and then")
         monkeypatch.setattr(LiveSettings, "refresh", refresh_later)
         await person.press(Qt.Key.Key_Return)
@@ -108,7 +108,7 @@ def test_an_edited_prompt_goes_on_in_a_copy(go: Go, project: Path) -> None:
         await ask(person, "What is in here?", 1)
         await ask(person, "And what else?", 2)
         source = person.transcript.session_id
-        view = person.window.desk.transcript
+        view = person.window.panels.transcript
         last = [row for row in view.rows if isinstance(row.entry, PromptEntry)][-1]
         view.reveal(view.row_top(last))
         await person.until_true(lambda: last.widget is not None, "the prompt is in sight")
@@ -145,7 +145,7 @@ def test_a_question_that_a_killed_process_asked_is_answered_in_the_window(go: Go
         assert ground.read("a.py") == "x = 1\n"
         await person.press(Qt.Key.Key_Escape)
         [request] = person.transcript.pending_approvals
-        person.window.desk.transcript.approval_answered.emit(request.call_id, Allowed())
+        person.window.panels.transcript.approval_answered.emit(request.call_id, Allowed())
         await person.until_true(lambda: ground.read("a.py") == "x = 2\n", "the answer counts")
         await person.until_true(lambda: person.transcript.turn == 2, "what waited behind it begins")
         person.window.main_window.actions_.stop.trigger()

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QApplication, QDialog, QListView, QPushButton
 
 from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.transcript import UndoStep
-from desktop_agent.ui.review.changed_files import SESSION, Baseline
+from desktop_agent.ui.review.changed_files import SESSION, ReviewBaseline
 from desktop_agent.ui.review.changes.baseline_picker import BaselinePicker
 from desktop_agent.ui.review.diff.review_view import ReviewView
 from desktop_agent.ui.review.panel.diff_pane import DiffPane
@@ -136,7 +136,7 @@ class User:
                 files.setCurrentIndex(files.model().index(number % rows, 0))
             return
         turns = self.stage.s.session.transcript.turn
-        baseline = SESSION if what == "session" else Baseline("turn", 1 + number % turns)
+        baseline = SESSION if what == "session" else ReviewBaseline("turn", 1 + number % turns)
         self.stage.child(self.stage.review, BaselinePicker, "baselinePicker").chosen.emit(baseline)
 
     async def undo(self, press: Callable[[], object], number: int) -> None:

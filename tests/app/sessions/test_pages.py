@@ -17,7 +17,7 @@ from desktop_agent.core.protocol.ops import RenameSession, Unqueue
 from desktop_agent.core.session.recorder import Sink
 from desktop_agent.core.session.resuming.opening import LONG_BYTES
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.drafts import Drafts, Unsent, session_draft
+from desktop_agent.core.store.drafts import Drafts, SavedDraft, session_draft
 from desktop_agent.core.store.journal.snapshot import SNAPSHOT_NAME
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver
@@ -43,7 +43,7 @@ def journal(tmp_path: Path) -> Path:
 
 
 def kinds_in_view(person: Driver) -> set[str]:
-    view = person.window.desk.transcript
+    view = person.window.panels.transcript
     top, bottom = view.top_edge, view.top_edge + view.viewport().height()
     rows = (row for row in view.live_rows if view.row_top(row) < bottom)
     return {row.entry.kind for row in rows if view.row_top(row) + view.rows.heights[row.index] > top}
@@ -51,8 +51,8 @@ def kinds_in_view(person: Driver) -> set[str]:
 
 def test_a_long_session_is_read_from_its_end_to_its_beginning(go: Go, journal: Path) -> None:
     async def journey(person: Driver) -> None:
-        view = person.window.desk.transcript
-        person.window.desk.sessions.session_chosen.emit(SESSION_ID)
+        view = person.window.panels.transcript
+        person.window.panels.sessions.session_chosen.emit(SESSION_ID)
         await person.until_true(lambda: "text" in kinds_in_view(person), "the end is there")
         await person.until_true(lambda: len(person.transcript.pages) > 10, "the whole session is known")
         assert journal.with_name(SNAPSHOT_NAME).exists()
@@ -70,9 +70,9 @@ def test_a_long_session_is_read_from_its_end_to_its_beginning(go: Go, journal: P
 
 def test_a_search_finds_what_is_on_a_page_that_was_never_loaded(go: Go, journal: Path) -> None:
     async def journey(person: Driver) -> None:
-        view = person.window.desk.transcript
+        view = person.window.panels.transcript
         await person.until_true(lambda: len(person.transcript.pages) > 10, "the whole session is known")
-        person.window.desk.window.actions_.find.trigger()
+        person.window.panels.window.actions_.find.trigger()
         await person.type("findField", "papaya")
         await person.until_true(lambda: any(_shows_papaya(person, row.index) for row in view.live_rows), "the match")
         field = await person.see(QLineEdit, "findField")
@@ -84,7 +84,7 @@ def test_a_search_finds_what_is_on_a_page_that_was_never_loaded(go: Go, journal:
 def test_what_is_asked_while_a_session_is_being_opened_waits_for_it(go: Go, journal: Path) -> None:
     async def journey(person: Driver) -> None:
         await person.until_true(lambda: len(person.transcript.entries) > 1, "the end is there")
-        person.window.desk.wiring.submit(RenameSession(title="Fruit"))
+        person.window.panels.wiring.submit(RenameSession(title="Fruit"))
         await person.until_true(lambda: person.transcript.title == "Fruit", "the title came")
         assert len(person.transcript.pages) > 10
 
@@ -116,13 +116,13 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> SlowBench:
 async def send_while_it_opens(person: Driver, *texts: str) -> None:
     await person.until_true(lambda: len(person.transcript.entries) > 1, "the end is there")
     for text in texts:
-        person.window.desk.composer.set_text("")
+        person.window.panels.composer.set_text("")
         await person.type("composer", text)
         await person.press(Qt.Key.Key_Return)
     await person.until_true(lambda: [prompt.text for prompt in person.transcript.queued] == [*texts], "they wait")
 
 
-def kept(journal: Path) -> Unsent:
+def kept(journal: Path) -> SavedDraft:
     return Drafts(AppPaths.from_environment(os.environ).data / "drafts").load(session_draft(journal.parent.name))
 
 
@@ -136,7 +136,7 @@ def test_what_was_sent_to_a_session_that_was_still_being_opened_outlives_the_win
 
     async def second(person: Driver) -> None:
         await person.until_true(lambda: len(person.transcript.entries) > 1, "the end is there")
-        assert person.window.desk.composer.text() == "And the pears?\n\nAnd the plums?"
+        assert person.window.panels.composer.text() == "And the pears?\n\nAnd the plums?"
 
     go(["--resume", SESSION_ID], first)
     go(["--resume", SESSION_ID], second)
@@ -147,7 +147,7 @@ def test_a_title_that_is_given_while_the_session_is_being_opened_outlives_the_wi
 ) -> None:
     async def journey(person: Driver) -> None:
         await person.until_true(lambda: len(person.transcript.entries) > 1, "the end is there")
-        person.window.desk.sessions.rename_requested.emit(SESSION_ID, "Fruit")
+        person.window.panels.sessions.rename_requested.emit(SESSION_ID, "Fruit")
         await asyncio.sleep(0)
         asyncio.get_running_loop().call_later(0.2, slow.go_on.set)  # while the window closes
 
@@ -162,7 +162,7 @@ def test_what_the_session_has_taken_is_no_draft_any_more(go: Go, journal: Path, 
         slow.go_on.set()
         await person.until_true(lambda: person.transcript.turn == TURNS + 1, "it is asked")
         await person.until_true(lambda: kept(journal).is_empty, "it is kept in the journal")
-        assert person.window.desk.composer.text() == ""
+        assert person.window.panels.composer.text() == ""
         person.window.main_window.actions_.stop.trigger()
         await person.until_true(lambda: not person.transcript.is_running, "the turn has ended")
 
@@ -175,7 +175,7 @@ def test_what_was_sent_to_a_session_that_cannot_be_opened_is_a_draft_again(
     slow.error = StorageError("The session could not be read.", hint="Check the permissions.")
 
     async def journey(person: Driver) -> None:
-        composer = person.window.desk.composer
+        composer = person.window.panels.composer
         await send_while_it_opens(person, "And the pears?")
         slow.go_on.set()
         await person.until_true(lambda: composer.text() == "And the pears?", "it is given back")
@@ -191,14 +191,14 @@ def test_what_was_sent_to_a_session_that_cannot_be_opened_is_a_draft_again(
 
 
 def _shows_papaya(person: Driver, index: int) -> bool:
-    entry = person.window.desk.transcript.rows[index].entry
+    entry = person.window.panels.transcript.rows[index].entry
     return entry.kind == "text" and "papaya" in entry.text
 
 
 def test_a_session_that_is_being_opened_can_be_deleted(go: Go, journal: Path, slow: SlowBench) -> None:
     async def journey(person: Driver) -> None:
         await send_while_it_opens(person, "And the pears?")
-        person.window.desk.sessions.wished.emit("delete", SESSION_ID)
+        person.window.panels.sessions.wished.emit("delete", SESSION_ID)
         question = await person.see(QMessageBox, "deleteSessionDialog")
         button = question.findChild(QPushButton, "deleteSessionButton")
         assert button is not None
@@ -214,13 +214,13 @@ def test_a_session_that_is_being_opened_can_be_deleted(go: Go, journal: Path, sl
 
 def test_a_draft_outlives_a_session_that_cannot_be_opened(go: Go, journal: Path, slow: SlowBench) -> None:
     drafts = Drafts(AppPaths.from_environment(os.environ).data / "drafts")
-    drafts.save(session_draft(SESSION_ID), Unsent("My precious words"))
+    drafts.save(session_draft(SESSION_ID), SavedDraft("My precious words"))
     slow.error = StorageError("The session could not be read.", hint="Check the permissions.")
     slow.go_on.set()
 
     async def journey(person: Driver) -> None:
         await person.until_true(lambda: "could not be read" in "".join(person.banner), "it is reported")
-        assert person.window.desk.composer.text() == "My precious words"
+        assert person.window.panels.composer.text() == "My precious words"
 
     go(["--resume", SESSION_ID], journey)
     assert kept(journal).text == "My precious words"
@@ -231,7 +231,7 @@ def test_a_prompt_that_an_earlier_process_left_is_taken_back_while_its_session_i
 ) -> None:
     async def journey(person: Driver) -> None:
         await person.until_true(lambda: len(person.transcript.queued) == 1, "it waits")
-        person.window.desk.wiring.submit(Unqueue(prompt_id="p-left"))
+        person.window.panels.wiring.submit(Unqueue(prompt_id="p-left"))
         slow.go_on.set()
         await person.until_true(lambda: len(person.transcript.pages) > 10, "the whole session is known")
         await person.until_true(lambda: not person.transcript.queued, "it is taken back")

@@ -31,7 +31,7 @@ def test_what_was_said_long_ago_is_found_and_shown(go: Go, tmp_path: Path, isola
         await person.until_true(lambda: results.model().rowCount() > 0, "the place is found")
         await person.press(Qt.Key.Key_Return)
         await person.until_true(lambda: person.transcript.session_id == session_id, "the session is shown")
-        view = person.window.desk.transcript
+        view = person.window.panels.transcript
         await person.until_true(
             lambda: any(
                 isinstance(row.entry, PromptEntry) and row.entry.turn == 3 and row.widget is not None

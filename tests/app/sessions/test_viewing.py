@@ -32,7 +32,7 @@ def project(tmp_path: Path) -> Path:
 
 
 async def send(person: Driver, words: str, turn: int) -> None:
-    person.window.desk.composer.set_text(words)
+    person.window.panels.composer.set_text(words)
     await person.click("sendButton")
     await person.until_true(
         lambda: person.transcript.turn == turn and not person.transcript.is_running, f"turn {turn} has ended"
@@ -83,7 +83,7 @@ def test_a_session_that_is_open_elsewhere_is_read_followed_and_taken_over(
         await send(person, "hello", 1)
 
     async def second(person: Driver) -> None:
-        desk = person.window.desk
+        desk = person.window.panels
         bar = await person.see(ViewingBar, "viewingBar")
         assert "You can read it here." in words_of(bar)
         assert [entry.text for entry in person.transcript.entries if isinstance(entry, TextEntry)] == ["Hello."]
@@ -100,7 +100,7 @@ def test_a_session_that_is_open_elsewhere_is_read_followed_and_taken_over(
         before = elsewhere.journal.read_bytes()
         await person.see(QPushButton, "takeOverButton")
         assert "no longer open" in words_of(bar)
-        person.window.desk.wiring.submit(ops.RenameSession(title="mine"))
+        person.window.panels.wiring.submit(ops.RenameSession(title="mine"))
         await person.until_true(lambda: "Nothing was done" in " ".join(person.banner), "why, is said")
         assert elsewhere.journal.read_bytes() == before, "to read it changes nothing"
         await person.click("takeOverButton")
@@ -122,10 +122,10 @@ def test_another_session_can_be_used_meanwhile(go: Go, project: Path, isolated_h
 
     async def second(person: Driver) -> None:
         bar = await person.see(ViewingBar, "viewingBar")
-        person.window.desk.window.actions_.new_session.trigger()
+        person.window.panels.window.actions_.new_session.trigger()
         await person.until_true(bar.isHidden, "a new conversation is ours")
         await send(person, "something else", 1)
-        person.window.desk.sessions.session_chosen.emit(elsewhere.id)
+        person.window.panels.sessions.session_chosen.emit(elsewhere.id)
         await person.until_true(bar.isVisible, "back to the one that is not")
         elsewhere.write("session_renamed", title="Renamed elsewhere")
         await person.until_true(lambda: person.transcript.title == "Renamed elsewhere", "it is followed again")

@@ -64,17 +64,17 @@ def test_a_key_pasted_into_the_message_is_not_written_there(go: Go) -> None:
     async def journey(person: Driver) -> None:
         await person.see(QDialog, "onboardingDialog")
         await person.press(Qt.Key.Key_Escape)
-        person.window.desk.composer.set_text("before")
-        [edit] = person.window.desk.composer.findChildren(QPlainTextEdit)
+        person.window.panels.composer.set_text("before")
+        [edit] = person.window.panels.composer.findChildren(QPlainTextEdit)
         QGuiApplication.clipboard().setText(KEY)
         edit.paste()
         field = await key_field(person)
         await person.until_true(lambda: field.text() == KEY, "the key is offered to be kept")
-        assert person.window.desk.composer.text() == "before"
+        assert person.window.panels.composer.text() == "before"
         await person.press(Qt.Key.Key_Escape)
         QGuiApplication.clipboard().setText("put sk-ant- keys away")
         edit.paste()
-        assert person.window.desk.composer.text() == "beforeput sk-ant- keys away"
+        assert person.window.panels.composer.text() == "beforeput sk-ant- keys away"
         assert person.find(QWidget, "settingsDialog") is None
 
     go([], journey)

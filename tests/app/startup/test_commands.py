@@ -27,7 +27,7 @@ def said(person: Driver) -> list[CommandEntry]:
 
 
 async def send(person: Driver, text: str) -> None:
-    composer = person.window.desk.composer
+    composer = person.window.panels.composer
     composer.setFocus()
     composer.set_text(text)
     await person.press(Qt.Key.Key_Return)
@@ -50,8 +50,8 @@ def test_a_command_is_answered_in_the_transcript_and_clear_shows_an_empty_conver
 
 def test_commands_of_the_project_are_offered_with_where_they_come_from(go: Go, project: Path) -> None:
     async def journey(person: Driver) -> None:
-        person.window.desk.composer.setFocus()
-        person.window.desk.composer.set_text("/hel")
+        person.window.panels.composer.setFocus()
+        person.window.panels.composer.set_text("/hel")
 
         def shown() -> list[str]:
             popup = person.find(CommandPopup, "commandPopup")
@@ -61,6 +61,6 @@ def test_commands_of_the_project_are_offered_with_where_they_come_from(go: Go, p
 
         await person.until_true(lambda: len(shown()) == 2, "both commands are offered")
         assert shown()[1].endswith("Say hello to $1., project")
-        person.window.desk.composer.set_text("")
+        person.window.panels.composer.set_text("")
 
     go([str(project), "--provider", "demo"], journey)

@@ -37,7 +37,7 @@ def widgets(window: Window) -> list[QWidget]:
 def test_building_it_enters_no_event_loop_and_starts_nothing(window: Window) -> None:
     assert isinstance(QApplication.instance(), QApplication)
     assert window.main_window.isVisible()
-    assert window.desk.wiring.bridge is None
+    assert window.panels.wiring.bridge is None
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -95,7 +95,7 @@ from desktop_agent.app.startup import window
 class Noting(window.Window):
     def furnish(self):
         super().furnish()
-        review = self.desk.review
+        review = self.panels.review
         prepare = review.prepare
         def noted():
             print("anthropic" in sys.modules, "desktop_agent.ui.review.diff.review_view" in sys.modules, flush=True)

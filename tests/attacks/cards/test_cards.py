@@ -129,7 +129,7 @@ def test_exactly_what_was_judged_runs_or_nothing(
         assert not any(char in question.field.toPlainText() for char in hidden)
         assert not hidden or "cannot be seen" in question.card.accessibleName()
         await answer(question, case, folder)
-        bridge = person.window.desk.wiring.bridge
+        bridge = person.window.panels.wiring.bridge
         assert bridge is not None
         await person.until_true(lambda: not bridge.transcript.is_running, "the turn has ended")
         assert [entry.call.name for entry in person.transcript.entries if isinstance(entry, ToolEntry)] == [

@@ -19,7 +19,7 @@ from desktop_agent.core.system.gitrepo import (
     read_refs,
     restore_refs,
 )
-from desktop_agent.core.tools.execution.safeguard import CommandRun, Safeguard
+from desktop_agent.core.tools.execution.safeguard import PlannedCommand, Safeguard
 from tests.attacks.corpus import cases
 from tests.attacks.git.hostile import LAYOUTS, VECTORS, Armed, Layout, Vector, bare_plain, plain
 
@@ -76,7 +76,7 @@ async def look_after_commands(armed: Armed, place: Path) -> None:
     inside = armed.folder / "lib" / "sub"
     for line in ("git checkout .", "git clean -fdx", "git stash drop"):
         for folder in (armed.folder, inside) if inside.exists() else (armed.folder,):
-            run = CommandRun(line, str(folder), is_confined=False)
+            run = PlannedCommand(line, str(folder), is_confined=False)
             await safeguard.prepare(CallId("call"), run)
             await safeguard.finish(CallId("call"))
     refs = await read_refs(armed.folder)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core.sandbox.confinement import Confinement
+from desktop_agent.core.sandbox.confinement import ConfinementSpec
 from desktop_agent.core.system.processes.runner import Command
 from tests.attacks.corpus import cases
 from tests.attacks.home.places import PLACES
@@ -36,8 +36,8 @@ def open_for_all(place: Place) -> None:
             path.chmod(0o777 if path.is_dir() else 0o666)
 
 
-def confined(place: Place, mode: str) -> Confinement:
-    return Confinement(workspace=place.workspace, is_workspace_writable=mode == "restricted", temp=place.temp)
+def confined(place: Place, mode: str) -> ConfinementSpec:
+    return ConfinementSpec(workspace=place.workspace, is_workspace_writable=mode == "restricted", temp=place.temp)
 
 
 async def look(shell: Shell, place: Place, mode: str, user: str, script: str) -> str:

@@ -31,12 +31,12 @@ def mend(file: Path) -> None:
 
 def held(person: Driver) -> list[str]:
     """What the banner says, as far as it is in sight."""
-    return [label.text() for label in person.window.desk.hold_banner.findChildren(QLabel) if label.isVisible()]
+    return [label.text() for label in person.window.panels.hold_banner.findChildren(QLabel) if label.isVisible()]
 
 
 async def try_to_send(person: Driver) -> None:
     """Send the demo's prompt, and see that it comes back."""
-    composer = person.window.desk.composer
+    composer = person.window.panels.composer
     text = composer.text()
     assert text
     await person.click("sendButton")
@@ -59,12 +59,12 @@ def test_nothing_runs_until_the_file_is_mended(go: Go, config: Path) -> None:
         await person.until_true(lambda: bool(held(person)), "the banner says so")
         assert f"{file}:2: execution.sandbox: 'strct' is not one of restricted, strict, none" in held(person)[1]
         await try_to_send(person)
-        assert f"{file}:2" in person.window.desk.banner.toolTip()
+        assert f"{file}:2" in person.window.panels.banner.toolTip()
         assert person.transcript.turn == 0
         mend(file)
         await person.until_true(lambda: not held(person), "the banner goes")
         await begin_and_stop(person)
-        assert person.window.desk.judges.execution_in(person.transcript.workspace).sandbox == "strict"
+        assert person.window.panels.judges.execution_in(person.transcript.workspace).sandbox == "strict"
 
     go(["--demo"], journey)
 
@@ -84,7 +84,7 @@ def test_the_file_is_opened_and_the_user_may_decide(go: Go, config: Path, monkey
         await person.until_true(lambda: opened == [str(file)], "the file is opened")
         await person.click("useDefaultsButton")
         await person.until_true(lambda: not held(person), "the banner goes")
-        execution = person.window.desk.judges.execution_in(person.transcript.workspace)
+        execution = person.window.panels.judges.execution_in(person.transcript.workspace)
         assert (execution.sandbox, execution.blocked_commands) == ("restricted", ("rm",))
         await begin_and_stop(person)
 

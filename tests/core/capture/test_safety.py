@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.core.base.ids import Digest
-from desktop_agent.core.capture.safety import Place, SafetyCopies, SafetyLimits, restore_outside
+from desktop_agent.core.capture.safety import EndangeredPath, SafetyCopies, SafetyLimits, restore_outside
 from desktop_agent.core.protocol.model import FileImage, OutsideFile
 from desktop_agent.core.system.files import FileState, read_state
 
@@ -37,7 +37,7 @@ def test_only_what_the_capture_does_not_watch_is_copied(root: Path) -> None:
     write(root, "src/node_modules/b.js")
     write(root, "big.bin", "x" * 101)
     write(root.parent, "outside/c.txt")
-    copy = copies_of(root).make([Place(root), Place(root.parent / "outside")])
+    copy = copies_of(root).make([EndangeredPath(root), EndangeredPath(root.parent / "outside")])
     assert sorted(Path(file.path).name for file in copy.files) == ["b.js", "big.bin", "c.txt", "node_modules"]
     assert copy.gaps == ()
 
@@ -45,7 +45,7 @@ def test_only_what_the_capture_does_not_watch_is_copied(root: Path) -> None:
 def test_what_was_named_in_an_unwatched_folder_is_all_that_is_copied_of_it(root: Path) -> None:
     write(root, "node_modules/a/x.js")
     write(root, "node_modules/b/y.js")
-    copy = copies_of(root).make([Place(root / "node_modules" / "a")])
+    copy = copies_of(root).make([EndangeredPath(root / "node_modules" / "a")])
     assert [Path(file.path).name for file in copy.files] == ["a", "x.js"]
 
 
@@ -55,7 +55,7 @@ def test_what_is_gone_different_or_new_is_told_and_nothing_else(root: Path) -> N
     link = root / "node_modules" / "link"
     link.symlink_to("same")
     copies = copies_of(root)
-    copy = copies.make([Place(root / "node_modules")])
+    copy = copies.make([EndangeredPath(root / "node_modules")])
     (root / "node_modules/gone").unlink()
     (root / "node_modules/changed").write_text("now")
     (root / "node_modules/touched").write_text("touched")
@@ -81,7 +81,7 @@ def test_folders_are_told_too_with_their_permissions(root: Path) -> None:
     (root / "node_modules/empty").mkdir(parents=True, mode=0o700)
     (root / "node_modules/other").mkdir()
     copies = copies_of(root)
-    copy = copies.make([Place(root / "node_modules")])
+    copy = copies.make([EndangeredPath(root / "node_modules")])
     (root / "node_modules/empty").rmdir()
     (root / "node_modules/other").rmdir()
     write(root, "node_modules/other", "a file now")
@@ -102,7 +102,7 @@ def test_the_smallest_are_copied_first_and_what_does_not_fit_any_more_is_named(r
     for number in range(4):
         write(root, f"node_modules/{number}")
     write(root, ".cache/one")
-    copy = copies_of(root, max_files=4).make([Place(root / "node_modules"), Place(root / ".cache")])
+    copy = copies_of(root, max_files=4).make([EndangeredPath(root / "node_modules"), EndangeredPath(root / ".cache")])
     assert [Path(unit).name for unit in copy.units] == [".cache"]
     assert [(gap.path, gap.reason) for gap in copy.gaps] == [
         ("node_modules", "It is more than a safety copy may hold: 4 files, 200 MiB.")
@@ -112,7 +112,7 @@ def test_the_smallest_are_copied_first_and_what_does_not_fit_any_more_is_named(r
 def test_size_counts_as_well(root: Path) -> None:
     write(root, "node_modules/a", "x" * 60)
     write(root, "node_modules/b", "x" * 60)
-    copy = copies_of(root, max_bytes=100).make([Place(root / "node_modules")])
+    copy = copies_of(root, max_bytes=100).make([EndangeredPath(root / "node_modules")])
     assert (copy.files, [gap.path for gap in copy.gaps]) == ((), ["node_modules"])
 
 
@@ -120,23 +120,23 @@ def test_a_guess_leaves_the_repository_alone_and_names_no_gaps(root: Path) -> No
     write(root, ".git/config")
     write(root, "node_modules/a")
     write(root, "node_modules/b")
-    guessed = copies_of(root, max_files=1).make([Place(root, is_guess=True)])
+    guessed = copies_of(root, max_files=1).make([EndangeredPath(root, is_guess=True)])
     assert (guessed.units, guessed.gaps) == ((), ())
-    named = copies_of(root).make([Place(root)])
+    named = copies_of(root).make([EndangeredPath(root)])
     assert sorted(Path(unit).name for unit in named.units) == [".git", "node_modules"]
 
 
 def test_a_symlink_is_copied_as_a_link_and_what_it_leads_to_is_not(root: Path) -> None:
     write(root.parent, "outside/c.txt")
     (root / "link").symlink_to(root.parent / "outside")
-    assert copies_of(root).make([Place(root / "link")]).files == ()
-    copy = copies_of(root).make([Place(root / "link" / "c.txt")])
+    assert copies_of(root).make([EndangeredPath(root / "link")]).files == ()
+    copy = copies_of(root).make([EndangeredPath(root / "link" / "c.txt")])
     assert [file.path for file in copy.files] == [str(root.parent / "outside" / "c.txt")]
 
 
 def test_a_place_for_a_file_is_no_folder_and_a_missing_one_is_nothing(root: Path) -> None:
     write(root, "node_modules/a")
-    copy = copies_of(root).make([Place(root / "node_modules", is_file=True), Place(root / "missing")])
+    copy = copies_of(root).make([EndangeredPath(root / "node_modules", is_file=True), EndangeredPath(root / "missing")])
     assert (copy.files, copy.gaps) == ((), ())
 
 
@@ -146,7 +146,7 @@ def test_a_name_that_is_no_text_is_copied_like_any_other(root: Path) -> None:
     odd = root / "node_modules" / os.fsdecode(b"\xff")
     odd.write_text("x")
     copies = copies_of(root)
-    copy = copies.make([Place(root / "node_modules")])
+    copy = copies.make([EndangeredPath(root / "node_modules")])
     odd.unlink()
     (lost,) = (item for item in copies.compare(copy).inside if item.after is None)
     assert (copy.gaps, lost.path, lost.before and lost.before.content) == ((), "node_modules/\udcff", b"x")
@@ -155,7 +155,7 @@ def test_a_name_that_is_no_text_is_copied_like_any_other(root: Path) -> None:
 def test_git_s_own_files_are_told_as_outside(root: Path) -> None:
     write(root, ".git/index", "one")
     copies = copies_of(root)
-    copy = copies.make([Place(root / ".git/index")])
+    copy = copies.make([EndangeredPath(root / ".git/index")])
     (root / ".git/index").write_text("two")
     report = copies.compare(copy)
     assert report.inside == []

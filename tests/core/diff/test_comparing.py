@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from desktop_agent.core.diff.comparing import BIG_LINES, Comparer, is_big
-from desktop_agent.core.diff.comparison_process import Comparison, ComparisonProcess, Failure
+from desktop_agent.core.diff.comparison_process import Comparison, ComparisonFailure, ComparisonProcess
 from desktop_agent.core.diff.diff import diff_change
 from desktop_agent.core.diff.landmarks import landmarks_of
 from desktop_agent.core.diff.notes import TOO_DIFFERENT_NOTE
@@ -224,5 +224,5 @@ def test_what_goes_wrong_in_the_process_is_told_by_its_traceback() -> None:
     process = ComparisonProcess()
     answer = process.ask(Comparison(replace(BIG[0], before=cast("FileImage", "no image")), b"a\n", b"b\n"))
     process.end()
-    assert isinstance(answer, Failure)
+    assert isinstance(answer, ComparisonFailure)
     assert "AttributeError" in answer.text

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from desktop_agent.core.diff.hunk_keys import CONTEXT_LINES, MIN_FOLDED_LINES, all_keys, review_hunks
 from desktop_agent.core.diff.landmarks import with_landmarks
-from desktop_agent.core.diff.rows import RowMode, Rows
+from desktop_agent.core.diff.rows import DiffRows, RowMode
 from desktop_agent.core.protocol.model import Edit, FileDiff
 
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def edited(draw: st.DrawFn) -> tuple[bytes, bytes]:
     return b"".join(old), b"".join(line[:-1] + ending for line in new)
 
 
-def shown_lines(diff: FileDiff, rows: Rows) -> tuple[list[int], list[int]]:
+def shown_lines(diff: FileDiff, rows: DiffRows) -> tuple[list[int], list[int]]:
     """All lines in the order of their rows, those in gaps included."""
     old: list[int] = []
     new: list[int] = []
@@ -52,10 +52,10 @@ def test_every_line_is_in_exactly_one_row(
     make_diff: "MakeDiff", mode: RowMode, texts: tuple[bytes, bytes], data: st.DataObject
 ) -> None:
     diff = make_diff(*texts)
-    rows = Rows(diff, mode)
+    rows = DiffRows(diff, mode)
     names = [gap.old_start for index in rows.bars if (gap := rows.gap(index))]
     opened = frozenset(data.draw(st.sets(st.sampled_from(names)))) if names else frozenset[int]()
-    rows = Rows(diff, mode, opened=opened)
+    rows = DiffRows(diff, mode, opened=opened)
     assert shown_lines(diff, rows) == (list(range(len(diff.old_lines))), list(range(len(diff.new_lines))))
 
 
@@ -65,7 +65,7 @@ def test_a_row_says_what_its_lines_are(make_diff: "MakeDiff", mode: RowMode, tex
     diff = make_diff(*texts)
     removed = {line for edit in diff.edits for line in range(edit.old_start, edit.old_end)}
     added = {line for edit in diff.edits for line in range(edit.new_start, edit.new_end)}
-    rows = Rows(diff, mode)
+    rows = DiffRows(diff, mode)
     for row in (rows[index] for index in range(len(rows))):
         match row.kind:
             case "context":
@@ -85,7 +85,7 @@ def test_a_line_is_found_in_the_row_that_shows_or_hides_it(
     make_diff: "MakeDiff", mode: RowMode, texts: tuple[bytes, bytes]
 ) -> None:
     diff = make_diff(*texts)
-    rows = Rows(diff, mode)
+    rows = DiffRows(diff, mode)
     sides: tuple[tuple[Literal["old", "new"], int], ...] = ("old", len(diff.old_lines)), ("new", len(diff.new_lines))
     for side, count in sides:
         for line in range(count):
@@ -99,7 +99,7 @@ def test_a_line_is_found_in_the_row_that_shows_or_hides_it(
 
 def test_unchanged_lines_far_from_a_change_are_folded(make_diff: "MakeDiff") -> None:
     before = b"".join(numbered)
-    rows = Rows(make_diff(before, before.replace(b"line 30\n", b"changed\n")), "side_by_side")
+    rows = DiffRows(make_diff(before, before.replace(b"line 30\n", b"changed\n")), "side_by_side")
     kinds = [rows[index].kind for index in range(len(rows))]
     context = ["context"] * CONTEXT_LINES
     assert kinds == ["gap", "hunk", *context, "changed", *context, "gap"]
@@ -112,7 +112,7 @@ def test_unchanged_lines_far_from_a_change_are_folded(make_diff: "MakeDiff") -> 
 def test_a_gap_opens_alone(make_diff: "MakeDiff") -> None:
     before = b"".join(numbered)
     diff = make_diff(before, before.replace(b"line 30\n", b"changed\n"))
-    rows = Rows(diff, "side_by_side", opened=frozenset({0}))
+    rows = DiffRows(diff, "side_by_side", opened=frozenset({0}))
     assert [rows[index].kind for index in range(28)] == ["context"] * 27 + ["hunk"]
     assert rows[len(rows) - 1].kind == "gap"
 
@@ -122,13 +122,13 @@ def test_a_gap_hides_at_least_four_lines(make_diff: "MakeDiff", distance: int, i
     assert MIN_FOLDED_LINES == 4
     before = b"".join(numbered)
     after = before.replace(b"line 10\n", b"x\n").replace(b"line %d\n" % (11 + distance), b"y\n")
-    rows = Rows(make_diff(before, after), "side_by_side")
+    rows = DiffRows(make_diff(before, after), "side_by_side")
     assert len(rows.changes) == (2 if is_folded else 1)
 
 
 def test_the_line_that_became_the_other_stands_beside_it(make_diff: "MakeDiff") -> None:
     diff = make_diff(b"def total(items):\n    return 0\n", b"# sums up\ndef total(items, tax):\n    return tax\n")
-    rows = Rows(diff, "side_by_side")
+    rows = DiffRows(diff, "side_by_side")
     assert [(rows[index].kind, rows[index].old, rows[index].new) for index in range(1, len(rows))] == [
         ("added", None, 0),
         ("changed", 0, 1),
@@ -138,7 +138,7 @@ def test_the_line_that_became_the_other_stands_beside_it(make_diff: "MakeDiff") 
 
 def test_unified_rows_know_the_line_to_compare_with(make_diff: "MakeDiff") -> None:
     diff = make_diff(b"def total(items):\n    return 0\n", b"# sums up\ndef total(items, tax):\n    return tax\n")
-    rows = Rows(diff, "unified")
+    rows = DiffRows(diff, "unified")
     assert [(rows[index].kind, rows[index].peer) for index in range(1, len(rows))] == [
         ("removed", 1),
         ("removed", 2),
@@ -153,7 +153,7 @@ def test_converted_line_endings_are_folded_like_unchanged_lines_and_counted(
     make_diff: "MakeDiff", mode: RowMode
 ) -> None:
     before = b"".join(line.replace(b"\n", b"\r\n") for line in numbered)
-    rows = Rows(make_diff(before, b"".join(numbered)), mode)
+    rows = DiffRows(make_diff(before, b"".join(numbered)), mode)
     gap = rows.gap(0)
     assert len(rows) == 1
     assert gap
@@ -161,14 +161,14 @@ def test_converted_line_endings_are_folded_like_unchanged_lines_and_counted(
 
 
 def test_a_change_of_mode_alone_is_one_gap(make_diff: "MakeDiff") -> None:
-    rows = Rows(make_diff(b"".join(numbered), b"".join(numbered), modes=(0o644, 0o755)), "unified")
+    rows = DiffRows(make_diff(b"".join(numbered), b"".join(numbered), modes=(0o644, 0o755)), "unified")
     assert [rows[index].kind for index in range(len(rows))] == ["gap"]
     assert rows.changes == []
 
 
 def test_nothing_is_made_per_line(make_diff: "MakeDiff") -> None:
     before = b"x\n" * 200_000
-    rows = Rows(make_diff(before, before + b"y\n"), "side_by_side", opened=frozenset({0}))
+    rows = DiffRows(make_diff(before, before + b"y\n"), "side_by_side", opened=frozenset({0}))
     assert len(rows) == 200_002
     assert rows[200_001].kind == "added"
     assert len(vars(rows)["_starts"]) < 5
@@ -176,22 +176,22 @@ def test_nothing_is_made_per_line(make_diff: "MakeDiff") -> None:
 
 def test_what_is_no_lines_has_a_head_of_its_own(make_diff: "MakeDiff") -> None:
     converted = replace(make_diff(b"a\nb\nc\n", b"a\r\nb\r\nc\r\n"), old_mode=0o100644, new_mode=0o100755)
-    rows = Rows(converted, "unified", has_heads=True)
+    rows = DiffRows(converted, "unified", has_heads=True)
     assert [rows.key(row) for row in rows.changes] == ["endings", "mode"] == list(all_keys(converted))
     assert [rows.hunk(row) for row in rows.changes] == [None, None]
     assert rows.converted_lines() == 3
-    assert Rows(converted, "unified").changes == []
+    assert DiffRows(converted, "unified").changes == []
 
 
 def test_a_file_without_lines_is_one_head(make_diff: "MakeDiff") -> None:
-    rows = Rows(make_diff(b"\0old", b"\0new"), "side_by_side", has_heads=True)
+    rows = DiffRows(make_diff(b"\0old", b"\0new"), "side_by_side", has_heads=True)
     assert [rows.key(row) for row in rows.changes] == ["file"]
     assert len(rows) == 1
 
 
 def test_notes_that_a_head_says_are_not_said_twice(make_diff: "MakeDiff") -> None:
     diff = make_diff(b"a\nb\n", b"a\r\nb\r\n")
-    rows = Rows(replace(diff, notes=(*diff.notes, "something else")), "unified", has_heads=True)
+    rows = DiffRows(replace(diff, notes=(*diff.notes, "something else")), "unified", has_heads=True)
     assert rows.notes == ("something else",)
     assert rows.head_note(0) == "only line endings changed (LF → CRLF)"
 
@@ -200,7 +200,7 @@ def test_notes_that_a_head_says_are_not_said_twice(make_diff: "MakeDiff") -> Non
 @given(texts=edited())
 def test_every_key_has_a_row(make_diff: "MakeDiff", mode: RowMode, texts: tuple[bytes, bytes]) -> None:
     diff = make_diff(*texts)
-    rows = Rows(diff, mode, has_heads=True)
+    rows = DiffRows(diff, mode, has_heads=True)
     assert sorted(rows.key(row) or "" for row in rows.changes) == sorted(all_keys(diff))
     if diff.old_lines or diff.new_lines:
         assert shown_lines(diff, rows) == (list(range(len(diff.old_lines))), list(range(len(diff.new_lines))))
@@ -212,14 +212,14 @@ def test_rows_like_others_are_as_if_made_alone(
     make_diff: "MakeDiff", mode: RowMode, texts: tuple[bytes, bytes]
 ) -> None:
     diff = make_diff(*texts)
-    alone = Rows(diff, mode)
-    like = Rows(diff, mode, like=Rows(diff, "unified"))
+    alone = DiffRows(diff, mode)
+    like = DiffRows(diff, mode, like=DiffRows(diff, "unified"))
     assert [like[index] for index in range(len(like))] == [alone[index] for index in range(len(alone))]
     assert [like.key(row) for row in like.changes] == [alone.key(row) for row in alone.changes]
 
 
-def every_row(diff: FileDiff, rows: Rows) -> list[tuple[str, int | None, int | None]]:
-    """The rows as they would be if they were made one after another, without pairs: the rule that `Rows` follows."""
+def every_row(diff: FileDiff, rows: DiffRows) -> list[tuple[str, int | None, int | None]]:
+    """The rows as if they were made one after another, without pairs: the rule that `DiffRows` follows."""
     made: list[tuple[str, int | None, int | None]] = []
 
     def parallel(old: int, new: int, count: int) -> None:
@@ -258,10 +258,10 @@ def test_rows_that_are_found_are_those_that_would_be_made(
 ) -> None:
     diff = make_diff(*texts)
     diff = with_landmarks(diff) if has_landmarks else diff
-    closed = Rows(diff, mode)
+    closed = DiffRows(diff, mode)
     names = [gap.old_start for index in closed.bars if (gap := closed.gap(index))]
     opened = frozenset(data.draw(st.sets(st.sampled_from(names)))) if names else frozenset[int]()
-    rows = Rows(diff, mode, opened=opened, like=data.draw(st.sampled_from([None, closed])))
+    rows = DiffRows(diff, mode, opened=opened, like=data.draw(st.sampled_from([None, closed])))
     expected = every_row(diff, rows)
     assert len(rows) == len(expected)
     for index, (kind, old, new) in enumerate(expected):
@@ -284,7 +284,7 @@ def test_the_lines_of_some_rows_are_those_of_each(
     make_diff: "MakeDiff", mode: RowMode, texts: tuple[bytes, bytes], data: st.DataObject
 ) -> None:
     diff = make_diff(*texts)
-    rows = Rows(diff, mode)
+    rows = DiffRows(diff, mode)
     side: Literal["old", "new"] = data.draw(st.sampled_from(["old", "new"]))
     if not len(rows):
         return
@@ -309,6 +309,6 @@ def test_the_lines_of_some_rows_are_those_of_each(
 def test_rows_asked_for_together_are_those_asked_for_one_by_one(
     make_diff: "MakeDiff", mode: RowMode, texts: tuple[bytes, bytes], data: st.DataObject
 ) -> None:
-    rows = Rows(make_diff(*texts), mode, has_heads=data.draw(st.booleans()))
+    rows = DiffRows(make_diff(*texts), mode, has_heads=data.draw(st.booleans()))
     first, last = data.draw(st.integers(0, len(rows))), data.draw(st.integers(-1, len(rows) + 1))
     assert rows.between(first, last) == [rows[index] for index in range(first, min(last + 1, len(rows)))]

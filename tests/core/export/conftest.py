@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.core.base.ids import new_session_id
-from desktop_agent.core.export.source import Source
+from desktop_agent.core.export.source import ExportSource
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import (
     AssistantBlock,
@@ -56,8 +56,8 @@ class Written:
         )
 
     @property
-    def source(self) -> Source:
-        return Source(self.path, self.blobs)
+    def source(self) -> ExportSource:
+        return ExportSource(self.path, self.blobs)
 
     def add(self, *events: ev.KnownEvent) -> None:
         for event in events:

@@ -13,7 +13,7 @@ import pytest
 
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.sandbox.base import Sandbox
-from desktop_agent.core.sandbox.confinement import Confinement, confinement_for
+from desktop_agent.core.sandbox.confinement import ConfinementSpec, confinement_for
 from desktop_agent.core.system.processes.runner import Command, ProcessOutcome, ProcessRunner
 from tests.sandboxes import sandbox_named
 
@@ -86,7 +86,7 @@ class Shell:
     sandbox: Sandbox
     place: Place
 
-    async def run(self, script: str, confinement: Confinement, **environ: str) -> ProcessOutcome:
+    async def run(self, script: str, confinement: ConfinementSpec, **environ: str) -> ProcessOutcome:
         variables = {**os.environ, "PYTHON": PYTHON, **environ}
         command = Command(argv=("/bin/bash", "-c", script), cwd=confinement.workspace, environ=variables)
         return await self.runner.run(self.sandbox.wrap(command, confinement), timeout_s=30)

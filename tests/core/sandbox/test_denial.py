@@ -4,12 +4,12 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core.sandbox.confinement import Confinement
+from desktop_agent.core.sandbox.confinement import ConfinementSpec
 from desktop_agent.core.sandbox.denial import denial_in
 
-RESTRICTED = Confinement(workspace=Path("/home/me/app"), is_workspace_writable=True, temp=Path("/var/private"))
-STRICT = Confinement(workspace=Path("/home/me/app"), is_workspace_writable=False, temp=Path("/var/private"))
-ONLINE = Confinement(
+RESTRICTED = ConfinementSpec(workspace=Path("/home/me/app"), is_workspace_writable=True, temp=Path("/var/private"))
+STRICT = ConfinementSpec(workspace=Path("/home/me/app"), is_workspace_writable=False, temp=Path("/var/private"))
+ONLINE = ConfinementSpec(
     workspace=Path("/home/me/app"), is_workspace_writable=True, temp=Path("/var/private"), has_network=True
 )
 
@@ -55,14 +55,14 @@ NOT_DENIED = [
 
 
 @pytest.mark.parametrize(("code", "output", "confinement", "named"), DENIED)
-def test_a_wall_is_named(code: int, output: str, confinement: Confinement, named: str) -> None:
+def test_a_wall_is_named(code: int, output: str, confinement: ConfinementSpec, named: str) -> None:
     sentence = denial_in(code, f"some output\n{output}\n", confinement)
     assert sentence is not None
     assert named in sentence
 
 
 @pytest.mark.parametrize(("code", "output", "confinement"), NOT_DENIED)
-def test_another_failure_is_not_blamed_on_the_sandbox(code: int, output: str, confinement: Confinement) -> None:
+def test_another_failure_is_not_blamed_on_the_sandbox(code: int, output: str, confinement: ConfinementSpec) -> None:
     assert denial_in(code, f"some output\n{output}\n", confinement) is None
 
 

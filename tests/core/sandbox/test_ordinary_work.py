@@ -8,14 +8,14 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.core.base.errors import SandboxError
-from desktop_agent.core.sandbox.confinement import Confinement, confinement_for
+from desktop_agent.core.sandbox.confinement import ConfinementSpec, confinement_for
 from desktop_agent.core.system.processes.runner import Command
 from tests.core.sandbox.conftest import PYTHON, Place, Shell
 
 pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="these sandboxes are Linux's")
 
 
-def restricted(place: Place) -> Confinement:
+def restricted(place: Place) -> ConfinementSpec:
     confinement = confinement_for("restricted", place.workspace, place.temp, ())
     assert confinement is not None
     return confinement

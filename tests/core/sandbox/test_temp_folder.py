@@ -15,7 +15,7 @@ from desktop_agent.core.protocol.model import ToolResult
 from desktop_agent.core.sandbox.confinement import confinement_for
 from desktop_agent.core.system.child_environment import child_environment
 from desktop_agent.core.system.processes.runner import Command, ProcessOutcome
-from desktop_agent.core.tools.execution.confiner import Walls
+from desktop_agent.core.tools.execution.confiner import Confinement
 from tests.core.sandbox.conftest import Place, Shell
 from tests.core.sandbox.test_home import file, found, program
 
@@ -51,12 +51,12 @@ class Named:
     def __init__(self, shell: Shell) -> None:
         self._shell = shell
 
-    def walls(self) -> Walls:
+    def walls(self) -> Confinement:
         place = self._shell.place
         confinement = confinement_for("restricted", place.workspace, place.temp, ())
-        return Walls(found(self._shell.sandbox), confinement, own=dict(os.environ))
+        return Confinement(found(self._shell.sandbox), confinement, own=dict(os.environ))
 
-    async def run(self, line: str, walls: Walls | None = None, shell: str = "/bin/bash") -> ProcessOutcome:
+    async def run(self, line: str, walls: Confinement | None = None, shell: str = "/bin/bash") -> ProcessOutcome:
         variables = child_environment(os.environ)
         command = Command(argv=(shell, "-c", line), cwd=self._shell.place.workspace, environ=variables)
         confined = (walls or self.walls()).confine(command)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.core.base.errors import StorageError, UsageError
-from desktop_agent.core.settings import Settings, Source, declared_settings, setting_values
+from desktop_agent.core.settings import Settings, SettingSource, declared_settings, setting_values
 from desktop_agent.core.settings.live_settings import LiveSettings
 from tests.file_dates import TO_COME_NS, put_date
 
@@ -140,7 +140,7 @@ async def test_the_environment_goes_before_the_file_and_a_change_says_so(file: P
     live = LiveSettings.load(file, {"ANTHROPIC_MODEL": "of the shell"})
     change = await live.change("model.name", "of the file")
     assert live.current.model.name == "of the shell"
-    assert change.overridden_by == Source("environment", "ANTHROPIC_MODEL")
+    assert change.overridden_by == SettingSource("environment", "ANTHROPIC_MODEL")
     assert LiveSettings.load(file, {}).current.model.name == "of the file"
 
 

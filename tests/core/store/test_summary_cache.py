@@ -8,14 +8,14 @@ import pytest
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.store import summary_cache
 from desktop_agent.core.store.journal.journal_mark import JournalMark
-from desktop_agent.core.store.journal_summary import Glance
+from desktop_agent.core.store.journal_summary import JournalSummary
 from desktop_agent.core.store.summary_cache import SummaryCache
 
 ONE, TWO = "20261116-090001-aaaaaa", "20261116-090002-aaaaaa"
 
 
-def seen(size: int) -> Glance:
-    return Glance(JournalMark((size, 1), size, b"witness"), None)
+def seen(size: int) -> JournalSummary:
+    return JournalSummary(JournalMark((size, 1), size, b"witness"), None)
 
 
 @pytest.mark.parametrize("name", [ONE, TWO])
@@ -25,7 +25,7 @@ def test_what_another_thread_keeps_while_something_is_written_is_kept_too(
     cache = SummaryCache(tmp_path / "sessions.sqlite3")
     row = summary_cache._row  # pyright: ignore[reportPrivateUsage] - the moment between two sessions
 
-    def interrupted(session_id: SessionId, glance: Glance) -> tuple[str, int, int, int, bytes, str]:
+    def interrupted(session_id: SessionId, glance: JournalSummary) -> tuple[str, int, int, int, bytes, str]:
         monkeypatch.setattr(summary_cache, "_row", row)
         other = threading.Thread(target=cache.keep, args=({name: seen(2)},))
         other.start()

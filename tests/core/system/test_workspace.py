@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from desktop_agent.core.base.errors import WorkspaceError
 from desktop_agent.core.system.gitrepo import FileState, FileStatus
 from desktop_agent.core.system.workspace import (
-    Listing,
+    FolderListing,
     check_workspace,
     natural_key,
     roll_up,
@@ -34,7 +34,7 @@ def fill(folder: Path, *names: str) -> None:
             path.write_text("x", encoding="utf-8")
 
 
-def names(listing: Listing) -> list[str]:
+def names(listing: FolderListing) -> list[str]:
     return [*listing.folders, *listing.files]
 
 
@@ -67,7 +67,7 @@ def test_links_are_marked_and_a_link_to_a_folder_can_be_opened(tmp_path: Path) -
     (tmp_path / "to file").symlink_to("file")
     (tmp_path / "to nothing").symlink_to("nothing")
     (tmp_path / "to itself").symlink_to("to itself")
-    assert scan_directory(tmp_path) == Listing(
+    assert scan_directory(tmp_path) == FolderListing(
         ["folder", "to folder"],
         ["file", "to file", "to itself", "to nothing"],
         frozenset({"to file", "to folder", "to itself", "to nothing"}),
@@ -75,14 +75,14 @@ def test_links_are_marked_and_a_link_to_a_folder_can_be_opened(tmp_path: Path) -
 
 
 def test_a_folder_that_is_gone_is_a_listing_with_a_problem(tmp_path: Path) -> None:
-    assert scan_directory(tmp_path / "gone") == Listing([], [], problem="No such file or directory")
+    assert scan_directory(tmp_path / "gone") == FolderListing([], [], problem="No such file or directory")
 
 
 @needs_permissions
 def test_a_folder_that_may_not_be_read_is_a_listing_with_a_problem(tmp_path: Path) -> None:
     tmp_path.chmod(0o000)
     try:
-        assert scan_directory(tmp_path) == Listing([], [], problem="Permission denied")
+        assert scan_directory(tmp_path) == FolderListing([], [], problem="Permission denied")
     finally:
         tmp_path.chmod(0o700)
 

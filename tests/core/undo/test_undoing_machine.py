@@ -45,7 +45,7 @@ from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.journal import Journal, read_journal
 from desktop_agent.core.system.files import FileState, FileTransition
 from desktop_agent.core.tools.execution.effects import Effects
-from desktop_agent.core.tools.execution.safeguard import CommandRun, Safeguard
+from desktop_agent.core.tools.execution.safeguard import PlannedCommand, Safeguard
 from desktop_agent.core.transcript import ChangeRecord, UndoStep, replay, undone_of
 from desktop_agent.core.undo.execute import Undoing
 from desktop_agent.core.undo.plan import Direction, with_partners
@@ -208,7 +208,7 @@ class Histories(RuleBasedStateMachine):
         call = party.next_call()
 
         async def command() -> None:
-            run = CommandRun(lines[what], str(self.root), is_confined=True)
+            run = PlannedCommand(lines[what], str(self.root), is_confined=True)
             snapshot = await party.effects.begin_command(party.turn, call, run)
             await asyncio.to_thread(self.shell, lines[what])
             await party.effects.collect(party.turn, call, snapshot)

@@ -25,7 +25,7 @@ from desktop_agent.core.protocol.model import (
 from desktop_agent.core.transcript import Entry, PromptEntry, TextEntry, ToolEntry, Transcript
 from desktop_agent.ui.chat.cards.source import CardLoader
 from desktop_agent.ui.chat.entries.base import EntryWidget
-from desktop_agent.ui.chat.transcript.row import Row
+from desktop_agent.ui.chat.transcript.row import EntryRow
 from desktop_agent.ui.chat.transcript.view import TranscriptView
 from desktop_agent.ui.theme import Theme
 
@@ -188,7 +188,7 @@ class Stage:
         self.view.show_transcript(transcript)
         return transcript
 
-    def row(self, index: int) -> Row:
+    def row(self, index: int) -> EntryRow:
         return self.view.rows[index if index >= 0 else len(self.view.rows) + index]
 
     def widget(self, index: int) -> EntryWidget:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from desktop_agent.ui.chat.output import Excerpt, first_lines, plain, readable
+from desktop_agent.ui.chat.output import OutputExcerpt, first_lines, plain, readable
 from desktop_agent.ui.terminal.line import MAX_LINE
 
 
@@ -26,8 +26,8 @@ def test_escape_codes_and_overwriting_are_resolved(printed: str, shown: str) -> 
 
 
 def test_the_first_lines_say_how_many_are_behind() -> None:
-    assert first_lines("a\nb\nc\nd\n", 2) == Excerpt("a\nb", 2)
-    assert first_lines("a\nb\n", 2) == Excerpt("a\nb", 0)
+    assert first_lines("a\nb\nc\nd\n", 2) == OutputExcerpt("a\nb", 2)
+    assert first_lines("a\nb\n", 2) == OutputExcerpt("a\nb", 0)
 
 
 def test_a_line_of_a_megabyte_is_cut() -> None:

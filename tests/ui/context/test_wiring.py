@@ -36,7 +36,7 @@ class Shown:
         self.bridge = SessionBridge(Transcript(), self.asked.append)
         opened = ev.SessionOpened(session_id="s", workspace="/srv", model=MODEL, approval="on_write", app_version="1")
         self.bridge.deliver(opened)
-        window.desk.wiring.show(self.bridge)
+        window.panels.wiring.show(self.bridge)
 
 
 def inspectors(window: Window) -> list[QDialog]:

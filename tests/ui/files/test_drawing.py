@@ -8,9 +8,9 @@ from PySide6.QtWidgets import QApplication, QTableView
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.system.gitrepo import FileStatus
-from desktop_agent.core.system.workspace import Listing
+from desktop_agent.core.system.workspace import FolderListing
 from desktop_agent.ui.files.drawing import TreeDelegate
-from desktop_agent.ui.files.marks import Marks
+from desktop_agent.ui.files.marks import FileMarks
 from desktop_agent.ui.files.match_drawing import MatchDelegate
 from desktop_agent.ui.files.matches_model import MatchesModel
 from desktop_agent.ui.files.matching import find_matches
@@ -19,8 +19,8 @@ from desktop_agent.ui.files.outline import edits_between
 from desktop_agent.ui.files.view import FileRows
 from desktop_agent.ui.theme import Theme, ThemeChoice
 
-NAMES = Listing(["build", "calm", "src"], ["a.py"])
-MARKS = Marks(
+NAMES = FolderListing(["build", "calm", "src"], ["a.py"])
+MARKS = FileMarks(
     {"build": FileStatus(state="ignored", is_folder=True), "src/a.py": FileStatus(state="modified")},
     {"src": "modified"},
     ["src/a.py", "a.py"],
@@ -98,7 +98,7 @@ def test_the_matched_part_is_emphasised(rows: FileRows, theme: Theme) -> None:
     rows.setModel(model)
     rows.setItemDelegate(MatchDelegate(model, theme, rows.ring, rows))
     rows.show()
-    model.show(find_matches(paths, "page", limit=5).best, Marks())
+    model.show(find_matches(paths, "page", limit=5).best, FileMarks())
     assert theme.colours.accent_text.upper() in colours_of_row(rows, 0)
-    model.show([match._replace(spans=()) for match in find_matches(paths, "page", limit=5).best], Marks())
+    model.show([match._replace(spans=()) for match in find_matches(paths, "page", limit=5).best], FileMarks())
     assert theme.colours.accent_text.upper() not in colours_of_row(rows, 0)

@@ -1,7 +1,7 @@
 """What git and the agent say about one path."""
 
 from desktop_agent.core.system.gitrepo import FileStatus
-from desktop_agent.ui.files.marks import Mark, Marks
+from desktop_agent.ui.files.marks import FileMark, FileMarks
 
 FILES = {
     "src/a.py": FileStatus(state="modified"),
@@ -11,24 +11,24 @@ FILES = {
     "docs/b.md": FileStatus(state="renamed", renamed_from="docs/a.md"),
     "gone.py": FileStatus(state="deleted"),
 }
-MARKS = Marks(FILES, {"src": "modified", "new": "added", "docs": "modified"}, ["src/a.py", "lib/deep/c.py"])
+MARKS = FileMarks(FILES, {"src": "modified", "new": "added", "docs": "modified"}, ["src/a.py", "lib/deep/c.py"])
 
 
 def test_a_file_has_its_own_state() -> None:
-    assert MARKS.of("docs/b.md", is_dir=False) == Mark("renamed", None, False, "docs/a.md")
-    assert MARKS.of("src/clean.py", is_dir=False) == Mark()
+    assert MARKS.of("docs/b.md", is_dir=False) == FileMark("renamed", None, False, "docs/a.md")
+    assert MARKS.of("src/clean.py", is_dir=False) == FileMark()
 
 
 def test_files_in_an_untracked_or_ignored_folder_share_its_state() -> None:
     assert MARKS.of("new/deep/file", is_dir=False).state == "untracked"
     assert MARKS.of("new/junk.pyc", is_dir=False).is_ignored
     assert MARKS.of("build/lib/out.o", is_dir=False).is_ignored
-    assert MARKS.of("builder/out.o", is_dir=False) == Mark()
+    assert MARKS.of("builder/out.o", is_dir=False) == FileMark()
 
 
 def test_a_folder_carries_what_is_below_it() -> None:
-    assert MARKS.of("src", is_dir=True) == Mark(None, "modified", True)
-    assert MARKS.of("src", is_dir=False) == Mark()
+    assert MARKS.of("src", is_dir=True) == FileMark(None, "modified", True)
+    assert MARKS.of("src", is_dir=False) == FileMark()
 
 
 def test_what_the_agent_touched_marks_every_folder_above() -> None:
@@ -39,7 +39,7 @@ def test_what_the_agent_touched_marks_every_folder_above() -> None:
 
 
 def test_folders_of_different_depth_are_all_marked_and_no_others() -> None:
-    marks = Marks(touched=["a/b/c/d.py", "a/e.py", "f.py", "g/b/h.py"])
+    marks = FileMarks(touched=["a/b/c/d.py", "a/e.py", "f.py", "g/b/h.py"])
     assert all(marks.of(folder, is_dir=True).is_touched for folder in ("a", "a/b", "a/b/c", "g", "g/b"))
     assert not any(marks.of(folder, is_dir=True).is_touched for folder in ("", "b", "c", "a/e.py/x"))
 

@@ -6,8 +6,8 @@ from PySide6.QtCore import QPersistentModelIndex, Qt
 from pytestqt.modeltest import ModelTester
 
 from desktop_agent.core.system.gitrepo import FileStatus
-from desktop_agent.core.system.workspace import Listing
-from desktop_agent.ui.files.marks import Marks
+from desktop_agent.core.system.workspace import FolderListing
+from desktop_agent.ui.files.marks import FileMarks
 from desktop_agent.ui.files.model import FileTreeModel
 from desktop_agent.ui.files.outline import edits_between
 
@@ -15,7 +15,7 @@ from desktop_agent.ui.files.outline import edits_between
 def put(model: FileTreeModel, path: str, *, folders: str = "", files: str = "", problem: str = "") -> None:
     folder = model.folder(path)
     assert folder is not None
-    listing = Listing(folders.split(), files.split(), problem=problem)
+    listing = FolderListing(folders.split(), files.split(), problem=problem)
     model.put(folder, listing, edits_between(folder, listing))
 
 
@@ -106,7 +106,7 @@ def test_a_folder_that_cannot_be_read_says_so_in_its_row() -> None:
 
 def test_a_screen_reader_hears_what_the_eye_sees() -> None:
     model = small_tree()
-    model.set_marks(Marks({"a": FileStatus(state="modified")}, {"src": "modified"}, ["a"]))
+    model.set_marks(FileMarks({"a": FileStatus(state="modified")}, {"src": "modified"}, ["a"]))
 
     def heard(path: str) -> object:
         return model.index(model.find_row(path)).data(Qt.ItemDataRole.AccessibleTextRole)
@@ -119,7 +119,7 @@ def test_a_screen_reader_hears_what_the_eye_sees() -> None:
 def test_another_workspace_starts_from_nothing(qtmodeltester: ModelTester) -> None:
     model = small_tree()
     qtmodeltester.check(model)  # pyright: ignore[reportUnknownMemberType] - its parameter has no type
-    model.set_marks(Marks({"a": FileStatus(state="modified")}))
+    model.set_marks(FileMarks({"a": FileStatus(state="modified")}))
     model.reset(Path("/elsewhere"))
     assert model.rowCount() == 0
     assert not model.is_loaded

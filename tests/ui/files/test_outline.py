@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core.system.workspace import Listing, natural_key
-from desktop_agent.ui.files.outline import Folder, Outline, Place, edits_between
+from desktop_agent.core.system.workspace import FolderListing, natural_key
+from desktop_agent.ui.files.outline import FileOutline, Folder, OutlineRow, edits_between
 
 Tree = dict[str, "Tree | None"]
 """A folder's entries; None is a file."""
@@ -17,13 +17,13 @@ trees: st.SearchStrategy[Tree] = st.recursive(
 )
 
 
-def listing_of(tree: Tree) -> Listing:
+def listing_of(tree: Tree) -> FolderListing:
     folders = sorted((name for name, inside in tree.items() if inside is not None), key=natural_key)
     files = sorted((name for name, inside in tree.items() if inside is None), key=natural_key)
-    return Listing(folders, files)
+    return FolderListing(folders, files)
 
 
-def put(outline: Outline, folder: Folder, tree: Tree) -> None:
+def put(outline: FileOutline, folder: Folder, tree: Tree) -> None:
     """Show a tree in an open folder, closing what is not there any more, and open all its folders."""
     edits = edits_between(folder, listing_of(tree))
     for edit in edits:
@@ -34,7 +34,7 @@ def put(outline: Outline, folder: Folder, tree: Tree) -> None:
     for name, inside in tree.items():
         if inside is not None:
             position = folder.names.index(name)
-            child = folder.open_at(position) or outline.open(Place(folder, position))
+            child = folder.open_at(position) or outline.open(OutlineRow(folder, position))
             put(outline, child, inside)
 
 
@@ -49,20 +49,20 @@ def written_down(tree: Tree, path: str = "") -> list[str]:
     return rows
 
 
-def shown(outline: Outline) -> list[str]:
+def shown(outline: FileOutline) -> list[str]:
     return [outline.place(row).path for row in range(len(outline))]
 
 
 @given(trees)
 def test_the_rows_are_those_of_the_tree(tree: Tree) -> None:
-    outline = Outline()
+    outline = FileOutline()
     put(outline, outline.root, tree)
     assert shown(outline) == written_down(tree)
 
 
 @given(trees, trees)
 def test_edits_lead_from_any_tree_to_any_other(before: Tree, after: Tree) -> None:
-    outline = Outline()
+    outline = FileOutline()
     put(outline, outline.root, before)
     put(outline, outline.root, after)
     assert shown(outline) == written_down(after)
@@ -70,18 +70,18 @@ def test_edits_lead_from_any_tree_to_any_other(before: Tree, after: Tree) -> Non
 
 @given(trees)
 def test_row_and_place_are_each_others_inverse(tree: Tree) -> None:
-    outline = Outline()
+    outline = FileOutline()
     put(outline, outline.root, tree)
     for row in range(len(outline)):
         place = outline.place(row)
         assert outline.row(place.folder, place.position) == row
     for folder in outline.folders():
-        assert folder.folder_count == sum(Place(folder, at).is_folder for at in range(len(folder.names)))
+        assert folder.folder_count == sum(OutlineRow(folder, at).is_folder for at in range(len(folder.names)))
 
 
 @given(trees)
 def test_closing_every_folder_leaves_the_top_level(tree: Tree) -> None:
-    outline = Outline()
+    outline = FileOutline()
     put(outline, outline.root, tree)
     for folder in list(outline.root.open_folders):
         outline.close(folder)
@@ -89,20 +89,20 @@ def test_closing_every_folder_leaves_the_top_level(tree: Tree) -> None:
 
 
 def test_what_stays_is_not_edited() -> None:
-    outline = Outline()
+    outline = FileOutline()
     put(outline, outline.root, {"a": None, "b": None, "c": None, "d": None})
-    edits = edits_between(outline.root, Listing([], ["a", "b2", "c", "d", "e"]))
+    edits = edits_between(outline.root, FolderListing([], ["a", "b2", "c", "d", "e"]))
     assert [(edit.start, edit.end, list(edit.names)) for edit in edits] == [(4, 4, ["e"]), (1, 2, ["b2"])]
 
 
 def test_a_file_that_becomes_a_folder_moves_to_the_folders() -> None:
-    outline = Outline()
+    outline = FileOutline()
     put(outline, outline.root, {"a": None, "b": None})
     put(outline, outline.root, {"a": None, "b": {"c": None}})
     assert shown(outline) == ["b", "b/c", "a"]
 
 
 def test_nothing_changed_means_no_edit() -> None:
-    outline = Outline()
+    outline = FileOutline()
     put(outline, outline.root, {"a": {}, "b": None})
-    assert edits_between(outline.root, Listing(["a"], ["b"])) == []
+    assert edits_between(outline.root, FolderListing(["a"], ["b"])) == []

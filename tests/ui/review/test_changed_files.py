@@ -4,8 +4,8 @@ from desktop_agent.core.protocol.model import ChangeSelection
 from desktop_agent.ui.review.changed_files import (
     LAST_TURN,
     SESSION,
-    Baseline,
     ChangedFile,
+    ReviewBaseline,
     group_by_file,
     records_of,
     selection_of,
@@ -71,7 +71,7 @@ def test_the_last_turn_is_the_last_that_changed_something(session: Session) -> N
     session.change(3, "b", "a.py", "2\n", "3\n")
     turns = turns_with_changes(session.transcript)
     assert turns == [3, 1]
-    baselines = (LAST_TURN, SESSION, Baseline("turn", 1), Baseline("since", 3))
+    baselines = (LAST_TURN, SESSION, ReviewBaseline("turn", 1), ReviewBaseline("since", 3))
     selected = [selection_of(baseline, turns) for baseline in baselines]
     assert [(found.turn, found.since_turn) for found in selected] == [(3, None), (None, None), (1, None), (None, 3)]
     found = [[r.change.id for r in records_of(b, session.transcript, turns)] for b in baselines]

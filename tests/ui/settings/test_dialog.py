@@ -20,8 +20,8 @@ from desktop_agent.core.settings import (
     LoadedSettings,
     ModelSettings,
     Settings,
+    SettingSource,
     SettingsProblem,
-    Source,
     UiSettings,
     declared_settings,
     with_setting,
@@ -261,7 +261,7 @@ def test_what_is_wrong_with_the_file_is_said_at_the_setting_and_above(desk: Desk
 
 
 def test_what_the_environment_sets_says_so_and_cannot_be_changed(desk: Desk) -> None:
-    desk.show(Settings(), sources={"model.max_tokens": Source("environment", "ANTHROPIC_MAX_TOKENS")})
+    desk.show(Settings(), sources={"model.max_tokens": SettingSource("environment", "ANTHROPIC_MAX_TOKENS")})
     assert any("ANTHROPIC_MAX_TOKENS, which overrides the file" in text for text in desk.visible_texts())
     assert not desk.setting("model.max_tokens").control.isEnabled()
 

@@ -7,7 +7,7 @@ from pytestqt.qtbot import QtBot
 
 from desktop_agent.ui.terminal.document import ROW_CHARS, PrintedDocument
 from desktop_agent.ui.terminal.line import Run
-from desktop_agent.ui.terminal.look import Look
+from desktop_agent.ui.terminal.look import PrintedStyle
 from desktop_agent.ui.terminal.text_view import PrintedView
 from desktop_agent.ui.theme import Theme
 
@@ -21,7 +21,7 @@ def test_the_text_is_what_a_terminal_would_leave() -> None:
 
 def test_each_line_knows_the_colours_that_go_on_in_it() -> None:
     document = PrintedDocument.read("\x1b[31mred\nand more\n\x1b[0mplain")
-    assert document.line(1).runs == (Run(0, 8, Look("ansi1")),)
+    assert document.line(1).runs == (Run(0, 8, PrintedStyle("ansi1")),)
     assert document.line(2).runs == ()
 
 
@@ -121,7 +121,7 @@ def test_what_stands_over_the_end_of_a_row_is_found(folded: PrintedView, qapp: Q
 
 
 def test_the_colours_of_a_long_line_go_on_in_its_rows() -> None:
-    red = Look("ansi1")
+    red = PrintedStyle("ansi1")
     document = PrintedDocument.read(f"a\n\x1b[31m{'x' * 2_500}\x1b[0m{'y' * 100}\nb \x1b[31mc")
     assert [document.line(row).runs for row in range(1, 4)] == [
         (Run(0, 1_000, red),),

@@ -3,9 +3,9 @@
 import pytest
 
 from desktop_agent.ui.terminal.line import PrintedLine, Run, read_line
-from desktop_agent.ui.terminal.look import PLAIN, Look
+from desktop_agent.ui.terminal.look import PLAIN, PrintedStyle
 
-RED, GREEN = Look("ansi1"), Look("ansi2")
+RED, GREEN = PrintedStyle("ansi1"), PrintedStyle("ansi2")
 
 
 def test_parts_keep_their_colours() -> None:

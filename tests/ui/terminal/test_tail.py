@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 
 from desktop_agent.ui.terminal.line import MAX_LINE, PrintedLine, Run
-from desktop_agent.ui.terminal.look import Look
+from desktop_agent.ui.terminal.look import PrintedStyle
 from desktop_agent.ui.terminal.tail import Tail
 
 COLOURS = ["\x1b[31m", "\x1b[1;32m", "\x1b[0m", "\x1b[38;5;208m", "\x1b[m"]
@@ -45,14 +45,14 @@ def test_the_last_lines_are_kept_and_the_others_counted() -> None:
 def test_a_colour_set_out_of_sight_goes_on() -> None:
     tail = Tail(1)
     tail.feed("\x1b[31mred\n" + "and more\n" * 50)
-    assert tail.lines() == [PrintedLine("and more", (Run(0, 8, Look("ansi1")),))]
+    assert tail.lines() == [PrintedLine("and more", (Run(0, 8, PrintedStyle("ansi1")),))]
 
 
 def test_a_sequence_may_arrive_in_two_pieces() -> None:
     tail = Tail(2)
     tail.feed("\x1b[3")
     tail.feed("1mred")
-    assert tail.lines() == [PrintedLine("red", (Run(0, 3, Look("ansi1")),))]
+    assert tail.lines() == [PrintedLine("red", (Run(0, 3, PrintedStyle("ansi1")),))]
 
 
 def test_a_line_of_a_megabyte_is_not_kept() -> None:
@@ -61,7 +61,7 @@ def test_a_line_of_a_megabyte_is_not_kept() -> None:
         tail.feed("\x1b[32m" + "x" * 1_000)
     [line] = tail.lines()
     assert len(line.text) == MAX_LINE
-    assert line.runs == (Run(0, MAX_LINE, Look("ansi2")),)
+    assert line.runs == (Run(0, MAX_LINE, PrintedStyle("ansi2")),)
 
 
 def test_nothing_printed_is_no_line() -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from desktop_agent.ui.terminal.formats import LookFormats
-from desktop_agent.ui.terminal.look import Look
+from desktop_agent.ui.terminal.look import PrintedStyle
 from desktop_agent.ui.theme.ansi import ansi_colours
 from desktop_agent.ui.theme.contrast import TEXT_RATIO, contrast, legible
 from desktop_agent.ui.theme.tokens import DARK, LIGHT, Palette
@@ -32,7 +32,7 @@ def test_each_of_the_sixteen_can_be_read_on_every_ground(palette: Palette) -> No
 def test_whatever_a_program_asks_for_can_be_read(
     palette: Palette, foreground: str, background: str, style: str
 ) -> None:
-    look = Look(foreground, background)._replace(**({style: True} if style else {}))
+    look = PrintedStyle(foreground, background)._replace(**({style: True} if style else {}))
     text, ground = LookFormats(palette, palette.sunken).colours(look)
     assert contrast(text, ground or palette.sunken) >= TEXT_RATIO
 
@@ -40,7 +40,7 @@ def test_whatever_a_program_asks_for_can_be_read(
 @EVERY_PALETTE
 def test_inverse_swaps_text_and_ground(palette: Palette) -> None:
     formats = LookFormats(palette, palette.sunken)
-    assert formats.colours(Look(is_inverse=True)) == (palette.sunken, palette.text)
+    assert formats.colours(PrintedStyle(is_inverse=True)) == (palette.sunken, palette.text)
 
 
 @EVERY_PALETTE

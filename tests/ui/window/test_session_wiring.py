@@ -86,7 +86,7 @@ class Shown:
 @pytest.fixture
 def window(qtbot: QtBot) -> Generator[Window]:
     window = build(["--demo"])
-    window.desk.wiring.opens_questions = True
+    window.panels.wiring.opens_questions = True
     window.main_window.show()
     window.main_window.activateWindow()
     qtbot.waitUntil(window.main_window.isActiveWindow)
@@ -100,7 +100,7 @@ def window(qtbot: QtBot) -> Generator[Window]:
 @pytest.fixture
 def shown(window: Window) -> Shown:
     shown = Shown()
-    window.desk.wiring.show(shown.bridge)
+    window.panels.wiring.show(shown.bridge)
     return shown
 
 
@@ -118,7 +118,7 @@ def focused() -> QWidget:
 
 
 def send(window: Window, text: str) -> None:
-    composer = window.desk.composer
+    composer = window.panels.composer
     composer.setFocus()
     QTest.keyClicks(focused(), text)
     QTest.keyClick(focused(), Qt.Key.Key_Return)
@@ -135,7 +135,7 @@ def test_who_asks_something_sees_the_end_again(window: Window, shown: Shown) -> 
     shown.start("Count the pages")
     shown.happen(ev.TextDelta(turn=1, text="word\n\n" * 400))
     shown.end()
-    view = window.desk.transcript
+    view = window.panels.transcript
     view.flush()
     view.verticalScrollBar().setValue(0)
     assert not view.is_following
@@ -175,7 +175,7 @@ def test_what_is_decided_in_the_review_is_asked_of_the_session(window: Window, s
     assert shown.asked == [ops.UndoChanges(selection=ChangeSelection(turn=1))]
     actions.undo_file.trigger()
     assert shown.asked[-1] == ops.UndoChanges(selection=ChangeSelection(turn=1, path="a.bin"))
-    window.desk.wiring.show(Shown().bridge)  # else it waits for a diff that is not computed here
+    window.panels.wiring.show(Shown().bridge)  # else it waits for a diff that is not computed here
 
 
 def test_going_back_asks_how_first(window: Window, shown: Shown) -> None:
@@ -215,7 +215,7 @@ def test_a_question_opens_its_dialog_and_an_answer_elsewhere_closes_it(window: W
 
 def test_a_question_does_not_take_the_keys_of_somebody_who_writes(window: Window, shown: Shown) -> None:
     shown.start()
-    window.desk.composer.setFocus()
+    window.panels.composer.setFocus()
     QTest.keyClicks(focused(), "wait, also")
     shown.ask()
     assert dialogs() == []
@@ -228,14 +228,14 @@ def test_another_session_takes_the_place_and_the_first_is_heard_no_more(window: 
     shown.start("First")
     shown.ask()
     other = Shown()
-    window.desk.wiring.show(other.bridge)
+    window.panels.wiring.show(other.bridge)
     assert dialogs() == [], "its question waits with it"
     shown.happen(ev.SessionRenamed(title="Renamed"))
     assert window.main_window.top_bar.title_label.text() == "New session"
     send(window, "For the second")
     assert shown.asked == []
     assert len(other.asked) == 1
-    window.desk.wiring.show(shown.bridge)
+    window.panels.wiring.show(shown.bridge)
     assert window.main_window.top_bar.title_label.text() == "Renamed"
     assert len(dialogs()) == 1, "its question is asked again"
     dialogs()[0].close()
@@ -244,17 +244,17 @@ def test_another_session_takes_the_place_and_the_first_is_heard_no_more(window: 
 def test_prompts_that_wait_come_back_when_the_turn_was_stopped(window: Window, shown: Shown) -> None:
     shown.start()
     shown.happen(ev.Queued(prompt_id="q1", text="then this"), ev.Queued(prompt_id="q2", text="and that"))
-    window.desk.composer.set_text("a draft")
+    window.panels.composer.set_text("a draft")
     shown.end("interrupted")
-    assert window.desk.composer.text() == "then this\n\nand that\n\na draft"
+    assert window.panels.composer.text() == "then this\n\nand that\n\na draft"
     assert [op.prompt_id for op in shown.asked if isinstance(op, ops.Unqueue)] == ["q1", "q2"]
 
 
 def test_a_session_that_is_only_read_asks_nothing_and_is_asked_nothing(window: Window, shown: Shown) -> None:
     read = Shown(read_only="It is open in another window.")
-    actions = window.desk.window.actions_
-    window.desk.composer.set_text("a draft")
-    window.desk.wiring.show(read.bridge)
+    actions = window.panels.window.actions_
+    window.panels.composer.set_text("a draft")
+    window.panels.wiring.show(read.bridge)
     read.start()
     read.ask()
     read.happen(ev.Queued(prompt_id="q1", text="then this"))
@@ -262,9 +262,9 @@ def test_a_session_that_is_only_read_asks_nothing_and_is_asked_nothing(window: W
     assert not actions.stop.isEnabled()
     read.end("interrupted")
     assert not actions.rewind.isEnabled()
-    assert window.desk.composer.text() == "a draft", "what waits there stays there"
+    assert window.panels.composer.text() == "a draft", "what waits there stays there"
     assert read.asked == []
-    window.desk.wiring.show(shown.bridge)
+    window.panels.wiring.show(shown.bridge)
     shown.start()
     assert actions.stop.isEnabled()
 
@@ -274,11 +274,11 @@ def test_prompts_that_a_crash_left_waiting_stay_and_can_be_sent(window: Window) 
     left.start()
     left.happen(ev.Queued(prompt_id="q1", text="then this"))
     reopened = Shown(left.bridge.transcript)
-    window.desk.wiring.show(reopened.bridge)
-    [send_now] = window.desk.composer.findChildren(QPushButton, "sendQueuedButton")
+    window.panels.wiring.show(reopened.bridge)
+    [send_now] = window.panels.composer.findChildren(QPushButton, "sendQueuedButton")
     assert not send_now.isVisible(), "a turn runs"
     reopened.end("interrupted")
-    assert window.desk.composer.text() == ""
+    assert window.panels.composer.text() == ""
     assert reopened.asked == []
     send_now.click()
     assert reopened.asked == [ops.SendQueued(prompt_id="q1")]
@@ -288,7 +288,7 @@ def test_the_wait_before_a_try_is_skipped_in_the_session_that_is_shown(
     window: Window, shown: Shown, qtbot: QtBot
 ) -> None:
     def offer() -> QPushButton | None:
-        buttons = window.desk.transcript.findChildren(QPushButton, "tryNowButton")
+        buttons = window.panels.transcript.findChildren(QPushButton, "tryNowButton")
         return next((button for button in buttons if button.isVisible()), None)
 
     shown.start()
@@ -305,9 +305,9 @@ def test_the_wait_before_a_try_is_skipped_in_the_session_that_is_shown(
 
 def test_a_prompt_the_session_refused_comes_back(window: Window, shown: Shown) -> None:
     send(window, "my long question")
-    assert window.desk.composer.text() == ""
+    assert window.panels.composer.text() == ""
     shown.happen(ev.PromptRejected(text="my long question"))
-    assert window.desk.composer.text() == "my long question"
+    assert window.panels.composer.text() == "my long question"
 
 
 def test_a_key_finds_in_the_conversation_of_the_shown_session(window: Window, shown: Shown) -> None:
@@ -320,10 +320,10 @@ def test_a_key_finds_in_the_conversation_of_the_shown_session(window: Window, sh
 
 
 def test_a_picked_sandbox_is_asked_for_and_shown_when_it_holds(window: Window, shown: Shown) -> None:
-    window.desk.pickers.sandbox_chosen.emit("strict")
+    window.panels.pickers.sandbox_chosen.emit("strict")
     assert shown.asked == [ops.SetMode(sandbox="strict")]
     shown.happen(ev.ModeSet(model=MODEL, approval="on_write", sandbox="strict"))
-    assert window.desk.pickers.sandbox_button.text() == "Sandbox: read-only ▾"
+    assert window.panels.pickers.sandbox_button.text() == "Sandbox: read-only ▾"
 
 
 def test_background_commands_are_shown_and_stopped_in_the_session_that_is_shown(window: Window, shown: Shown) -> None:
@@ -339,29 +339,29 @@ def test_background_commands_are_shown_and_stopped_in_the_session_that_is_shown(
     assert stop is not None
     QTest.mouseClick(stop, Qt.MouseButton.LeftButton)
     assert shown.asked == [ops.StopJob(job_id="job-1")]
-    window.desk.wiring.show(Shown().bridge)
+    window.panels.wiring.show(Shown().bridge)
     assert panel.rows == []
     assert not button.isVisible()
 
 
 def test_the_rules_of_the_shown_session_are_told_and_revoked_there(window: Window, shown: Shown) -> None:
     rule = Rule(id="r-1", effect="allow", kind="command", pattern="ls", scope="session", created_at=NOW)
-    told = QSignalSpy(window.desk.wiring.rules_changed)
+    told = QSignalSpy(window.panels.wiring.rules_changed)
     shown.happen(ev.RulesReported(rules=(rule,)))
     shown.start()
     assert [told.at(index) for index in range(told.count())] == [[(rule,)]], "only when they changed"
-    window.desk.wiring.revoke_rule("r-1")
+    window.panels.wiring.revoke_rule("r-1")
     assert shown.asked == [ops.RevokeRule(rule_id="r-1")]
-    window.desk.wiring.show(Shown().bridge)
+    window.panels.wiring.show(Shown().bridge)
     assert told.at(told.count() - 1) == [()]
 
 
 def test_the_card_is_enough_unless_a_setting_opens_the_dialog(window: Window, shown: Shown) -> None:
-    window.desk.wiring.opens_questions = False
+    window.panels.wiring.opens_questions = False
     shown.start()
     shown.ask()
     assert dialogs() == [], "the card asks"
-    window.desk.transcript.approval_opened.emit("c1")
+    window.panels.transcript.approval_opened.emit("c1")
     assert len(dialogs()) == 1
     dialogs()[0].close()
 

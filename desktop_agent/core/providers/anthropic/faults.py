@@ -47,7 +47,7 @@ _LONGEST_MESSAGE = 2_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Call:
+class FailedCall:
     """What a failed call was about: the address, the model if one was asked, and what must not be shown."""
 
     address: str
@@ -93,7 +93,7 @@ def failures() -> tuple[type[Exception], ...]:
     )
 
 
-def explain(error: Exception, call: Call, *, now: datetime, has_started: bool = False) -> ProviderError:
+def explain(error: Exception, call: FailedCall, *, now: datetime, has_started: bool = False) -> ProviderError:
     """Return what an exception of the SDK or of its HTTP client means.
 
     `has_started` says that the answer had begun: then a lost connection is a broken answer, not a missing network.
@@ -114,7 +114,7 @@ def explain(error: Exception, call: Call, *, now: datetime, has_started: bool = 
             return network_error(error, call.address, call.proxy)
 
 
-def explain_event(event: JsonObject, call: Call) -> ProviderError:
+def explain_event(event: JsonObject, call: FailedCall) -> ProviderError:
     """Return what an `error` event in the middle of a stream means."""
     error = event.get("error")
     fields = cast("JsonObject", error) if isinstance(error, dict) else {}
@@ -137,7 +137,7 @@ def broken_off(detail: str) -> ProviderError:
     )
 
 
-def not_the_api(call: Call, detail: str) -> ProviderError:
+def not_the_api(call: FailedCall, detail: str) -> ProviderError:
     """Something answered, but it does not speak this API."""
     return ProviderError(
         f"{call.address} answers, but not as this model's API does.",
@@ -156,7 +156,7 @@ def bad_key() -> ProviderError:
     )
 
 
-def _answered_by(call: Call, error: "APIStatusError") -> Proxy | None:
+def _answered_by(call: FailedCall, error: "APIStatusError") -> Proxy | None:
     """Return the proxy that answered in place of the API: it wants a password, or it sent no error of the API."""
     is_api = error.type is not None and error.status_code != 407
     return None if is_api else call.proxy
@@ -173,7 +173,7 @@ def _refusal(error: "APIStatusError", now: datetime) -> _Refusal:
     )
 
 
-def _refused(refusal: _Refusal, call: Call) -> ProviderError:
+def _refused(refusal: _Refusal, call: FailedCall) -> ProviderError:
     fault = refusal.fault
     if fault == "not_found" and (call.model is None or refusal.type != "not_found_error"):
         return not_the_api(call, _detail(refusal))
@@ -190,7 +190,7 @@ def _refused(refusal: _Refusal, call: Call) -> ProviderError:
 _OTHER_KEY = "Enter another key in Settings, or correct ANTHROPIC_API_KEY if the key comes from the environment."
 
 
-def _words(fault: ProviderFault, call: Call, wait_s: float | None) -> tuple[str, str]:
+def _words(fault: ProviderFault, call: FailedCall, wait_s: float | None) -> tuple[str, str]:
     """Return title and hint."""
     match fault:
         case "authentication":

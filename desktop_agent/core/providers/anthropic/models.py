@@ -4,11 +4,11 @@ import json
 from typing import cast
 
 from desktop_agent.core.protocol.model import JsonObject
-from desktop_agent.core.providers.anthropic.faults import Call, not_the_api
+from desktop_agent.core.providers.anthropic.faults import FailedCall, not_the_api
 from desktop_agent.core.providers.base import ModelInfo
 
 
-def read_models(page: bytes, call: Call) -> tuple[ModelInfo, ...]:
+def read_models(page: bytes, call: FailedCall) -> tuple[ModelInfo, ...]:
     """Return the models of a `GET /v1/models` answer that can still be used. Raises `ProviderError` if it is none."""
     try:
         answer: object = json.loads(page)
@@ -21,7 +21,7 @@ def read_models(page: bytes, call: Call) -> tuple[ModelInfo, ...]:
     return tuple(model for entry in entries if (model := _model(entry)) is not None)
 
 
-def read_count(answer: bytes, call: Call) -> int:
+def read_count(answer: bytes, call: FailedCall) -> int:
     """Return what the API counted. Raises `ProviderError` for an answer that has no count."""
     try:
         fields: object = json.loads(answer)

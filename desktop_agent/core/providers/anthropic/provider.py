@@ -9,7 +9,7 @@ from desktop_agent.core.base.clock import Clock, SystemClock
 from desktop_agent.core.base.web_address import address_of, has_userinfo, is_readable_on_the_way
 from desktop_agent.core.protocol.model import ModelRequest
 from desktop_agent.core.providers.anthropic.faults import (
-    Call,
+    FailedCall,
     bad_key,
     explain,
     explain_event,
@@ -150,7 +150,7 @@ class AnthropicProvider:
             raise explain(error, call, now=self._clock.now()) from None
         return read_models(response.content, call)
 
-    def _call(self, model: str | None = None) -> Call:
+    def _call(self, model: str | None = None) -> FailedCall:
         """Return what a call is about, or raise `ProviderError` if the configuration cannot work."""
         address = address_of(self._base_url)
         if address is None:
@@ -162,7 +162,7 @@ class AnthropicProvider:
         proxy = proxy_for(self._base_url)
         if proxy is not None and is_readable_on_the_way(self._base_url) and not self._allows_readable_proxy:
             raise readable_by_proxy(address, proxy)
-        return Call(address=address, model=model, proxy=proxy, secrets=(self._api_key,))
+        return FailedCall(address=address, model=model, proxy=proxy, secrets=(self._api_key,))
 
     async def _ready(self) -> "AsyncAnthropic":
         """Return the client, built in a thread at first: the import and the certificates take a second."""

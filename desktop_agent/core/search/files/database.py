@@ -7,8 +7,8 @@ from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from desktop_agent.core.search.files.passages import Passage
-from desktop_agent.core.search.files.words import humps
+from desktop_agent.core.search.files.passages import CodePassage
+from desktop_agent.core.search.files.question import humps
 from desktop_agent.core.store.cache_file import CacheFile, transaction
 
 _FORMAT = 1
@@ -78,7 +78,7 @@ class IndexDatabase:
         counts = "SELECT left_out, count(*) FROM file WHERE left_out IS NOT NULL GROUP BY left_out ORDER BY left_out"
         return dict(self._sql.execute(counts))
 
-    def put(self, path: str, signature: str, content: Iterable[Passage], left_out: str | None = None) -> None:
+    def put(self, path: str, signature: str, content: Iterable[CodePassage], left_out: str | None = None) -> None:
         """Replace what is known of `path`."""
         self.remove(path)
         self._sql.execute("INSERT INTO file (path, signature, left_out) VALUES (?, ?, ?)", (path, signature, left_out))

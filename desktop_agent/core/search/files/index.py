@@ -23,7 +23,8 @@ from desktop_agent.core.search.files.database import (
     signature_of,
 )
 from desktop_agent.core.search.files.passages import STEP_LINES, passages
-from desktop_agent.core.search.files.words import Question
+from desktop_agent.core.search.files.question import CodeQuestion
+from desktop_agent.core.search.progress import IndexProgress
 from desktop_agent.core.store.cache_file import is_damage
 from desktop_agent.core.system.files import digest_of
 
@@ -34,19 +35,8 @@ _BATCH_FILES = 64
 """Files in one transaction: what a stop loses, and how long another writer waits."""
 
 
-@dataclass(slots=True)
-class Progress:
-    """How far an update is. Written by one thread, read by any."""
-
-    total: int = 0
-    done: int = 0
-    is_waiting: bool = False
-    """Another session or process is at it."""
-    is_complete: bool = False
-
-
 @dataclass(frozen=True, slots=True)
-class Found:
+class CodeSearchResult:
     """The answer to a question."""
 
     hits: list[Hit] = field(default_factory=list["Hit"])
@@ -65,7 +55,7 @@ class CodeIndex:
         self._file = index_file(folder / f"{digest_of(os.fsencode(root))[:32]}.sqlite3")
         self._is_secret = is_secret
 
-    def update(self, paths: Sequence[str], progress: Progress, stop: threading.Event, *, is_partial: bool) -> None:
+    def update(self, paths: Sequence[str], progress: IndexProgress, stop: threading.Event, *, is_partial: bool) -> None:
         """Bring the index up to date with `paths`, all files there are unless `is_partial`, or until `stop`.
 
         Raises `OSError` or `sqlite3.Error` when the index cannot be written.
@@ -85,7 +75,9 @@ class CodeIndex:
                 self._file.discard()
                 self._update(paths, progress, stop, is_partial)
 
-    def ask(self, question: Question, count: int, wanted: Callable[[str], bool] | None, stop: threading.Event) -> Found:
+    def ask(
+        self, question: CodeQuestion, count: int, wanted: Callable[[str], bool] | None, stop: threading.Event
+    ) -> CodeSearchResult:
         """Return the `count` best passages, of one place at most one and of one file at most three.
 
         Raises `sqlite3.Error` when the index cannot be read; a damaged one is deleted before.
@@ -93,17 +85,17 @@ class CodeIndex:
         try:
             with opened_to_read(self._file, stop.is_set) as database:
                 if database is None:
-                    return Found()
+                    return CodeSearchResult()
                 chosen = _distinct(database.hits(question.expression, wanted), count)
-                return Found(chosen, database.count_files(), database.left_out())
+                return CodeSearchResult(chosen, database.count_files(), database.left_out())
         except sqlite3.Error as error:
             if is_damage(error):
-                with self._writing(Progress(), stop) as may_write:
+                with self._writing(IndexProgress(), stop) as may_write:
                     if may_write:
                         self._file.discard()
             raise
 
-    def _update(self, paths: Sequence[str], progress: Progress, stop: threading.Event, is_partial: bool) -> None:
+    def _update(self, paths: Sequence[str], progress: IndexProgress, stop: threading.Event, is_partial: bool) -> None:
         progress.done = 0
         with opened(self._file, stop.is_set) as database:
             known = database.signatures()
@@ -135,7 +127,7 @@ class CodeIndex:
                 for path in gone[begin : begin + _BATCH_FILES]:
                     database.remove(path)
 
-    def _take_in(self, database: IndexDatabase, changed: dict[str, os.stat_result], progress: Progress) -> None:
+    def _take_in(self, database: IndexDatabase, changed: dict[str, os.stat_result], progress: IndexProgress) -> None:
         if not changed:
             return
         with database.transaction():
@@ -170,7 +162,7 @@ class CodeIndex:
             return None
         return status if stat.S_ISREG(status.st_mode) else None
 
-    def _writing(self, progress: Progress, stop: threading.Event) -> AbstractContextManager[bool]:
+    def _writing(self, progress: IndexProgress, stop: threading.Event) -> AbstractContextManager[bool]:
         """Wait for the turn to write; False when stopped before."""
 
         def on_wait() -> None:

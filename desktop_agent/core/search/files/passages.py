@@ -3,8 +3,8 @@
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from desktop_agent.core.search.files.question import humps
 from desktop_agent.core.search.files.symbols import definitions
-from desktop_agent.core.search.files.words import humps
 
 STEP_LINES = 40
 OVERLAP_LINES = 10
@@ -14,7 +14,7 @@ LONGEST_LINE = 500
 
 
 @dataclass(frozen=True, slots=True)
-class Passage:
+class CodePassage:
     """One window."""
 
     first: int
@@ -27,7 +27,7 @@ class Passage:
     content: str
 
 
-def passages(path: str, text: str) -> Iterator[Passage]:
+def passages(path: str, text: str) -> Iterator[CodePassage]:
     """Yield the windows of a file, in order. Lines end in `\\n`."""
     lines = [_shortened(line) for line in text.replace("\r\n", "\n").split("\n")]
     if lines and lines[-1] == "\n":
@@ -39,7 +39,7 @@ def passages(path: str, text: str) -> Iterator[Passage]:
         inside = [name for line, name in named if begin <= line < end]
         content = "".join(lines[begin:end])
         symbols = tuple(dict.fromkeys([enclosing, *inside] if enclosing else inside))
-        yield Passage(begin + 1, end, symbols, humps(content), content)
+        yield CodePassage(begin + 1, end, symbols, humps(content), content)
         before_next = [name for line, name in named if begin <= line < begin + STEP_LINES]
         enclosing = before_next[-1] if before_next else enclosing
         if end == len(lines):

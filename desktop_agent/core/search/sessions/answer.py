@@ -5,7 +5,7 @@ from pathlib import Path
 
 from desktop_agent.core.protocol.model import JsonObject, SearchHit, SearchQuery
 from desktop_agent.core.search.sessions.database import (
-    Found,
+    FoundPiece,
     SearchDatabase,
     folder_tag,
     kind_tag,
@@ -70,7 +70,7 @@ class Answerer:
             parts.append(f'tags : "{tag}"')
         return " AND ".join(parts)
 
-    def _hit(self, found: Found) -> SearchHit | None:
+    def _hit(self, found: FoundPiece) -> SearchHit | None:
         """Return what stands at that place now, None when the journal is another one since."""
         fields = self._line(found)
         call_id = call_id_of(fields)
@@ -93,7 +93,7 @@ class Answerer:
             file=found.call.file,
         )
 
-    def _line(self, found: Found) -> JsonObject:
+    def _line(self, found: FoundPiece) -> JsonObject:
         try:
             with (self._sessions / found.session / JOURNAL_NAME).open("rb") as file:
                 file.seek(found.place)
@@ -102,7 +102,7 @@ class Answerer:
             return {}
 
 
-def _spread(found: Iterator[Found], limit: int) -> Iterator[Found]:
+def _spread(found: Iterator[FoundPiece], limit: int) -> Iterator[FoundPiece]:
     """Yield the first `limit` of those that are not too many of one session."""
     taken: dict[str, int] = {}
     count = 0

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from desktop_agent.core.base.ids import SessionId
-from desktop_agent.core.search.sessions.pieces import Call, Piece
+from desktop_agent.core.search.sessions.pieces import SessionPiece, UnansweredCall
 from desktop_agent.core.search.sessions.question import words_of
 from desktop_agent.core.store.cache_file import CacheFile
 from desktop_agent.core.store.journal.journal_mark import JournalMark, State
@@ -37,22 +37,22 @@ _GONE = 0
 _LATEST = 2**50
 
 
-class Known(NamedTuple):
+class IndexedJournal(NamedTuple):
     """How far a journal is in the index."""
 
     id: int
     mark: JournalMark
     workspace: str
-    calls: dict[str, Call]
+    calls: dict[str, UnansweredCall]
 
 
-class Found(NamedTuple):
+class FoundPiece(NamedTuple):
     """A piece that matches: where it stands, and what its call was."""
 
     session: SessionId
     place: int
     nth: int
-    call: Call
+    call: UnansweredCall
 
 
 def index_file(folder: Path) -> CacheFile:
@@ -78,7 +78,7 @@ class SearchDatabase:
         rows = self._sql.execute("SELECT name, size, mtime_ns, read_bytes FROM session")
         return {name: ((size, mtime_ns), read_bytes) for name, size, mtime_ns, read_bytes in rows}
 
-    def session(self, name: SessionId) -> Known | None:
+    def session(self, name: SessionId) -> IndexedJournal | None:
         """How far a journal is in the index, None when it is not."""
         row = self._sql.execute(
             "SELECT id, size, mtime_ns, read_bytes, witness, workspace, calls FROM session WHERE name = ?", (name,)
@@ -86,8 +86,8 @@ class SearchDatabase:
         if row is None:
             return None
         number, size, mtime_ns, read_bytes, witness, workspace, calls = row
-        open_calls = {key: Call(*call) for key, call in json.loads(calls).items()}
-        return Known(number, JournalMark((size, mtime_ns), read_bytes, witness), workspace, open_calls)
+        open_calls = {key: UnansweredCall(*call) for key, call in json.loads(calls).items()}
+        return IndexedJournal(number, JournalMark((size, mtime_ns), read_bytes, witness), workspace, open_calls)
 
     def is_worn(self, most_gone: int) -> bool:
         """Whether most pieces, and more than `most_gone`, belong to no session any longer."""
@@ -102,7 +102,7 @@ class SearchDatabase:
         new = "INSERT INTO session (name, size, mtime_ns, read_bytes, witness, workspace, calls)"
         return self._sql.execute(f"{new} VALUES (?, 0, 0, 0, x'', '', '{{}}')", (name,)).lastrowid or 0
 
-    def keep(self, known: Known) -> None:
+    def keep(self, known: IndexedJournal) -> None:
         """Remember how far a journal is in the index now."""
         mark = known.mark
         self._sql.execute(
@@ -127,7 +127,7 @@ class SearchDatabase:
         (number,) = self._sql.execute("SELECT id FROM folder WHERE path = ?", (path,)).fetchone()
         return number
 
-    def add(self, session: int, wanted: int, at: tuple[int, int], piece: Piece, title: str, folder: int) -> int:
+    def add(self, session: int, wanted: int, at: tuple[int, int], piece: SessionPiece, title: str, folder: int) -> int:
         """Add a piece that stands `at` a place, as the n-th there, under the next free number; return that."""
         number = wanted
         row = (session, *at, *(storable(text) or None for text in (piece.tool, title, piece.file)))
@@ -159,7 +159,7 @@ class SearchDatabase:
         row = self._sql.execute("SELECT id FROM folder WHERE path = ?", (storable(path),)).fetchone()
         return row[0] if row else None
 
-    def found(self, expression: str, first: int, last: int, limit: int) -> Iterator[Found]:
+    def found(self, expression: str, first: int, last: int, limit: int) -> Iterator[FoundPiece]:
         """Yield the newest pieces that match, of those with a number from `first` up to `last`."""
         numbers = self._sql.execute(
             "SELECT rowid FROM text WHERE text MATCH ? AND rowid BETWEEN ? AND ? ORDER BY rowid DESC LIMIT ?",
@@ -173,7 +173,7 @@ class SearchDatabase:
             ).fetchone()
             if row is not None:
                 name, place, nth, tool, title, file = row
-                yield Found(name, place, nth, Call(tool or "", title or "", file or ""))
+                yield FoundPiece(name, place, nth, UnansweredCall(tool or "", title or "", file or ""))
 
 
 def storable(text: str) -> str:

@@ -7,12 +7,12 @@ Reading never waits. A damaged index is made anew; one that cannot be written fi
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol.model import SearchHit, SearchQuery
+from desktop_agent.core.search.progress import IndexProgress
 from desktop_agent.core.search.sessions.answer import Answerer
 from desktop_agent.core.search.sessions.database import SearchDatabase, index_file
 from desktop_agent.core.search.sessions.intake import SLICE_BYTES, take_in
@@ -22,17 +22,6 @@ from desktop_agent.core.store.journal.journal_mark import JOURNAL_NAME, journal_
 
 _MOST_GONE = 50_000
 """Pieces without a session before the index is made anew, if they are more than the others."""
-
-
-@dataclass(slots=True)
-class Progress:
-    """How far an update is. Written by one thread, read by any."""
-
-    total_bytes: int = 0
-    done_bytes: int = 0
-    is_waiting: bool = False
-    """Another process is at it."""
-    is_complete: bool = False
 
 
 class SessionSearch:
@@ -57,12 +46,12 @@ class SessionSearch:
             return False
         return {name: state for name, (state, _) in known.items()} == states
 
-    def update(self, progress: Progress | None = None, is_stopped: Callable[[], bool] = never) -> None:
+    def update(self, progress: IndexProgress | None = None, is_stopped: Callable[[], bool] = never) -> None:
         """Take in what is new, the newest sessions first, until it is done or stopped.
 
         Raises `StorageError` when the index cannot be written.
         """
-        progress = progress or Progress()
+        progress = progress or IndexProgress()
 
         def on_wait() -> None:
             progress.is_waiting = True
@@ -80,14 +69,14 @@ class SessionSearch:
                     detail=str(error),
                 ) from error
 
-    def rebuild(self, progress: Progress | None = None, is_stopped: Callable[[], bool] = never) -> None:
+    def rebuild(self, progress: IndexProgress | None = None, is_stopped: Callable[[], bool] = never) -> None:
         """Make the index anew from the journals alone. Raises `StorageError` when it cannot be written."""
         with suppress(OSError), self._file.writing(is_stopped, _wait) as may_write:
             if may_write:
                 self._file.discard()
         self.update(progress, is_stopped)
 
-    def _update_or_make_anew(self, progress: Progress, is_stopped: Callable[[], bool]) -> None:
+    def _update_or_make_anew(self, progress: IndexProgress, is_stopped: Callable[[], bool]) -> None:
         try:
             is_worn = self._update(progress, is_stopped)
         except sqlite3.Error as error:
@@ -98,7 +87,7 @@ class SessionSearch:
             self._file.discard()
             self._update(progress, is_stopped)
 
-    def _update(self, progress: Progress, is_stopped: Callable[[], bool]) -> bool:
+    def _update(self, progress: IndexProgress, is_stopped: Callable[[], bool]) -> bool:
         """Take in what is new; return whether too much of the index is about nothing any more."""
         states = journal_states(self._sessions)
         with self._file.opened(is_stopped) as connection:
@@ -113,13 +102,13 @@ class SessionSearch:
                 for name, state in states.items()
                 if name not in known or known[name][0] != state
             }
-            progress.done_bytes, progress.total_bytes = 0, sum(new_bytes.values())
+            progress.done, progress.total = 0, sum(new_bytes.values())
             for batch in _batches(new_bytes):
                 pending = batch
                 while pending and not is_stopped():
                     with transaction(connection):
                         pending = [name for name in pending if not self._take_in(database, name)]
-                progress.done_bytes += sum(new_bytes[name] for name in batch)
+                progress.done += sum(new_bytes[name] for name in batch)
             if is_stopped():
                 return False
             if new_bytes:

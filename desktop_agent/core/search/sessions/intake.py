@@ -4,8 +4,8 @@ import os
 from pathlib import Path
 
 from desktop_agent.core.base.ids import SessionId
-from desktop_agent.core.search.sessions.database import Known, SearchDatabase, number_of, storable
-from desktop_agent.core.search.sessions.pieces import Call, PieceReader, call_id_of
+from desktop_agent.core.search.sessions.database import IndexedJournal, SearchDatabase, number_of, storable
+from desktop_agent.core.search.sessions.pieces import PieceReader, UnansweredCall, call_id_of
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.journal_mark import (
     JournalMark,
@@ -33,7 +33,7 @@ def take_in(database: SearchDatabase, path: Path, session_id: SessionId, blobs: 
             if known is not None and not goes_on(file, known.mark):
                 database.forget(known.id)
                 known = None
-            known = known or Known(database.begin(session_id), _NOTHING_YET, "", {})
+            known = known or IndexedJournal(database.begin(session_id), _NOTHING_YET, "", {})
             state = state_of(os.fstat(file.fileno()))
             writer = _Writer(database, known, blobs)
             start = place = known.mark.read_bytes
@@ -51,7 +51,7 @@ def take_in(database: SearchDatabase, path: Path, session_id: SessionId, blobs: 
 class _Writer:
     """Writes the pieces of one journal."""
 
-    def __init__(self, database: SearchDatabase, known: Known, blobs: Blobs) -> None:
+    def __init__(self, database: SearchDatabase, known: IndexedJournal, blobs: Blobs) -> None:
         self._database = database
         self._session = known.id
         self._workspace = known.workspace
@@ -65,11 +65,11 @@ class _Writer:
             self._workspace = storable(str(fields.get("workspace", "")))
             self._folder = self._database.folder(self._workspace)
             return
-        call = self._reader.calls.get(call_id_of(fields), Call("", "", ""))
+        call = self._reader.calls.get(call_id_of(fields), UnansweredCall("", "", ""))
         number = number_of(moment_of(fields.get("at")))
         for nth, piece in enumerate(self._reader.pieces(fields)):
             number = self._database.add(self._session, number, (place, nth), piece, call.title, self._folder) + 1
 
     def finish(self, mark: JournalMark) -> None:
         """Remember how far that was."""
-        self._database.keep(Known(self._session, mark, self._workspace, self._reader.calls))
+        self._database.keep(IndexedJournal(self._session, mark, self._workspace, self._reader.calls))

@@ -33,7 +33,7 @@ _TOLD = (
 )
 
 
-class Piece(NamedTuple):
+class SessionPiece(NamedTuple):
     """Something that can be found."""
 
     kind: HitKind
@@ -42,7 +42,7 @@ class Piece(NamedTuple):
     file: str = ""
 
 
-class Call(NamedTuple):
+class UnansweredCall(NamedTuple):
     """A tool call, as long as its result has not come."""
 
     tool: str
@@ -53,7 +53,7 @@ class Call(NamedTuple):
 class PieceReader:
     """Reads one journal from front to back; remembers which calls are open."""
 
-    def __init__(self, blobs: Blobs, calls: dict[str, Call]) -> None:
+    def __init__(self, blobs: Blobs, calls: dict[str, UnansweredCall]) -> None:
         """`calls` are those that were open before the first line, by their id."""
         self._blobs = blobs
         self.calls = calls
@@ -67,47 +67,47 @@ class PieceReader:
         except (ValueError, RecursionError, StorageError):
             return {}
 
-    def pieces(self, fields: JsonObject) -> list[Piece]:
+    def pieces(self, fields: JsonObject) -> list[SessionPiece]:
         """Return what can be found in a line."""
         return [piece for piece in self._pieces(fields) if piece.text.strip()]
 
-    def _pieces(self, fields: JsonObject) -> Iterator[Piece]:
+    def _pieces(self, fields: JsonObject) -> Iterator[SessionPiece]:
         match fields.get("type"):
             case "prompt_submitted":
-                yield Piece("prompt", _cut(_text(fields, "text")))
+                yield SessionPiece("prompt", _cut(_text(fields, "text")))
             case "session_renamed":
-                yield Piece("title", _cut(_text(fields, "title")))
+                yield SessionPiece("title", _cut(_text(fields, "title")))
             case "command_run":
-                yield Piece("command", _cut(f"{_text(fields, 'text')}\n{_text(fields, 'output')}"))
+                yield SessionPiece("command", _cut(f"{_text(fields, 'text')}\n{_text(fields, 'output')}"))
             case "message_done":
                 texts = (_text(block, "text") for block in _objects(fields, "content") if block.get("type") == "text")
-                yield Piece("reply", _cut("\n\n".join(texts)))
+                yield SessionPiece("reply", _cut("\n\n".join(texts)))
             case "tool_call_started":
                 yield from self._started(_object(fields, "call"), _text(fields, "title"))
             case "approval_resolved":
-                yield Piece("command", _cut(_text(_object(fields, "decision"), "edited_command")), COMMAND_TOOL)
+                yield SessionPiece("command", _cut(_text(_object(fields, "decision"), "edited_command")), COMMAND_TOOL)
             case "tool_call_finished":
                 yield self._finished(_text(fields, "call_id"), _object(fields, "result"))
             case "changes_recorded":
                 call = self.calls.get(_text(fields, "call_id"))
                 for change in _objects(fields, "changes"):
-                    yield Piece("change", self._change(change), call.tool if call else "", _text(change, "path"))
+                    yield SessionPiece("change", self._change(change), call.tool if call else "", _text(change, "path"))
             case _:
                 pass
 
-    def _started(self, call: JsonObject, title: str) -> Iterator[Piece]:
+    def _started(self, call: JsonObject, title: str) -> Iterator[SessionPiece]:
         tool, arguments = _text(call, "name"), _object(call, "arguments")
         file = next((value for key in ("path", "file_path", "file") if (value := _text(arguments, key))), "")
         if call_id := _text(call, "id"):
-            self.calls[call_id] = Call(tool, "" if tool == COMMAND_TOOL else title, file)
+            self.calls[call_id] = UnansweredCall(tool, "" if tool == COMMAND_TOOL else title, file)
         if tool == COMMAND_TOOL:
-            yield Piece("command", _cut(_text(arguments, "command")), tool)
+            yield SessionPiece("command", _cut(_text(arguments, "command")), tool)
 
-    def _finished(self, call_id: str, result: JsonObject) -> Piece:
-        call = self.calls.pop(call_id, Call("", "", ""))
+    def _finished(self, call_id: str, result: JsonObject) -> SessionPiece:
+        call = self.calls.pop(call_id, UnansweredCall("", "", ""))
         content = self._whole_output(_object(result, "output")) or _text(result, "content")
         file = call.file or _text(_object(result, "metadata"), "path")
-        return Piece("output", f"{call.title}\n{_cut(content)}".lstrip(), call.tool, file)
+        return SessionPiece("output", f"{call.title}\n{_cut(content)}".lstrip(), call.tool, file)
 
     def _whole_output(self, reference: JsonObject) -> str:
         size = reference.get("size")

@@ -19,7 +19,7 @@ SHORTEST_BEGINNING = 4
 """Letters that a word needs to stand for all that begin so; most words begin like a shorter one."""
 
 
-class Question(NamedTuple):
+class SessionQuestion(NamedTuple):
     """What is looked for: all of these phrases, each of words side by side, in lower case."""
 
     phrases: tuple[tuple[str, ...], ...]
@@ -35,7 +35,7 @@ class Question(NamedTuple):
         return " AND ".join(parts)
 
 
-def parse_question(text: str) -> Question:
+def parse_question(text: str) -> SessionQuestion:
     """Return what `text` asks for; no phrases when it has no word."""
     phrases: list[tuple[str, ...]] = []
     is_open = False
@@ -48,7 +48,7 @@ def parse_question(text: str) -> Question:
             ends_in_word = text[: match.end()].rstrip('"')[-1:].isalnum()
             is_open = match.end() == len(text.rstrip()) and not closing and ends_in_word
     is_open = is_open and text == text.rstrip() and len(phrases[-1][-1]) >= SHORTEST_BEGINNING
-    return Question(tuple(phrases[-_MOST_PHRASES:]), is_open)
+    return SessionQuestion(tuple(phrases[-_MOST_PHRASES:]), is_open)
 
 
 def words_of(text: str) -> tuple[str, ...]:

@@ -3,14 +3,14 @@
 import re
 from functools import lru_cache
 
-from desktop_agent.core.search.sessions.question import Question
+from desktop_agent.core.search.sessions.question import SessionQuestion
 
 _BEFORE = 48
 _AFTER = 132
 _BLANK = re.compile(r"\s+")
 
 
-def snippet_of(text: str, question: Question) -> tuple[str, tuple[tuple[int, int], ...]]:
+def snippet_of(text: str, question: SessionQuestion) -> tuple[str, tuple[tuple[int, int], ...]]:
     """Return one line around the first match, and the begin and end of every match in it.
 
     The index ignores accents; where a text has some in a word that matches, the snippet is its beginning, unmarked.
@@ -31,7 +31,7 @@ def snippet_of(text: str, question: Question) -> tuple[str, tuple[tuple[int, int
 
 
 @lru_cache(maxsize=8)
-def _pattern(question: Question) -> re.Pattern[str] | None:
+def _pattern(question: SessionQuestion) -> re.Pattern[str] | None:
     """Return what finds any phrase as the index does: words of letters and digits, whatever signs are between."""
     parts: list[str] = []
     for number, phrase in enumerate(question.phrases):

@@ -14,13 +14,13 @@ from typing import Final
 
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.session.resuming.process import SnapshotProcess
-from desktop_agent.core.session.resuming.replay_state import WHOLE, Known, folded_history, goes_beyond
+from desktop_agent.core.session.resuming.replay_state import WHOLE, ReplayState, folded_history, goes_beyond
 from desktop_agent.core.session.resuming.sections import known_of, sections_of
 from desktop_agent.core.session.session_state import SessionState
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.journal import Damage, cannot_read
 from desktop_agent.core.store.journal.pages import read_page
-from desktop_agent.core.store.journal.records import Breathe, Breather, read_records
+from desktop_agent.core.store.journal.records import Yielder, YieldGil, read_records
 from desktop_agent.core.store.journal.snapshot import (
     SNAPSHOT_NAME,
     extent_of,
@@ -67,10 +67,10 @@ async def resume_beside(journal: Path, blobs: Blobs) -> Resumed:
         raise cannot_read(journal, error) from error
     if is_long:
         await _make_snapshot(journal, blobs)
-    return await asyncio.to_thread(resume, journal, blobs, breathe=_Settling())
+    return await asyncio.to_thread(resume, journal, blobs, yield_gil=_Settling())
 
 
-class _Settling(Breather):
+class _Settling(Yielder):
     """Also freezes what was read, now and then, so that the garbage collector passes over it.
 
     A state has some hundred thousand objects. Going over those that came in a quarter of a second, in order to find
@@ -106,57 +106,57 @@ def bytes_to_fold(journal: Path) -> int:
     return journal.stat().st_size - (read_extent(journal.with_name(SNAPSHOT_NAME), journal) or 0)
 
 
-def resume(journal: Path, blobs: Blobs, *, breathe: Breathe) -> Resumed:
+def resume(journal: Path, blobs: Blobs, *, yield_gil: YieldGil) -> Resumed:
     """Return the state of a session. Blocks. Raises `StorageError` when the journal cannot be read."""
-    known = load(journal, journal.with_name(SNAPSHOT_NAME), breathe)
+    known = load(journal, journal.with_name(SNAPSHOT_NAME), yield_gil)
     state, rest = known.state, known.offset
     if rest:
-        records = read_records(journal, blobs, known.offset_of(known.beginning), rest, breathe=breathe)
+        records = read_records(journal, blobs, known.offset_of(known.beginning), rest, yield_gil=yield_gil)
         state.put_history(folded_history(known.beginning, records))
-    for record in read_records(journal, blobs, rest, breathe=breathe):
+    for record in read_records(journal, blobs, rest, yield_gil=yield_gil):
         known.note(record)
         if record.event is not None:
             is_beyond = goes_beyond(state.history, record.event)
             state.apply(record.event)
             if is_beyond:
-                records = read_records(journal, blobs, 0, known.offset, breathe=breathe)
+                records = read_records(journal, blobs, 0, known.offset, yield_gil=yield_gil)
                 state.put_history(folded_history(WHOLE, records))
     return Resumed(state, known.damages, known.damage_count, is_empty=not known.events)
 
 
-def show_end(transcript: Transcript, journal: Path, blobs: Blobs, *, breathe: Breathe) -> None:
+def show_end(transcript: Transcript, journal: Path, blobs: Blobs, *, yield_gil: YieldGil) -> None:
     """Load the last pages, so that there is something to read. Blocks. Raises `StorageError`."""
     number = len(transcript.pages)
     shown = len(transcript.entries) - number
     while number and shown < SHOWN_ENTRIES:
         number -= 1
-        page = read_page(journal, blobs, transcript.pages[number], breathe=breathe)
+        page = read_page(journal, blobs, transcript.pages[number], yield_gil=yield_gil)
         shown += len(page.entries)
         transcript.expand(number, page)
 
 
-def read_whole_history(state: SessionState, journal: Path, blobs: Blobs, *, breathe: Breathe) -> None:
+def read_whole_history(state: SessionState, journal: Path, blobs: Blobs, *, yield_gil: YieldGil) -> None:
     """See that nothing is missing from what `state` knows the model to see. Blocks. Raises `StorageError`."""
     if not state.history.is_whole:
-        state.put_history(folded_history(WHOLE, read_records(journal, blobs, breathe=breathe)))
+        state.put_history(folded_history(WHOLE, read_records(journal, blobs, yield_gil=yield_gil)))
 
 
-def load(journal: Path, snapshot: Path, breathe: Breathe) -> Known:
+def load(journal: Path, snapshot: Path, yield_gil: YieldGil) -> ReplayState:
     """Return what the snapshot knows of the journal; nothing, when it is of no use."""
     offset = read_extent(snapshot, journal)
     if offset is None:
-        return Known()
+        return ReplayState()
     try:
-        return known_of(read_sections(snapshot, offset), offset, breathe)
+        return known_of(read_sections(snapshot, offset), offset, yield_gil)
     except (OSError, ValueError, TypeError, AttributeError) as error:
         _log.info("The snapshot of a session is of no use and is made again: %s", type(error).__name__)
-        return Known()
+        return ReplayState()
 
 
-def renew_snapshot(journal: Path, blobs: Blobs, snapshot: Path, *, breathe: Breathe) -> None:
+def renew_snapshot(journal: Path, blobs: Blobs, snapshot: Path, *, yield_gil: YieldGil) -> None:
     """Write a snapshot of all there is. Blocks. Raises `OSError`, `StorageError`, or `ValueError`."""
-    known = load(journal, journal.with_name(SNAPSHOT_NAME), breathe)
-    known.carry_on(journal, blobs, breathe=breathe)
+    known = load(journal, journal.with_name(SNAPSHOT_NAME), yield_gil)
+    known.carry_on(journal, blobs, yield_gil=yield_gil)
     if known.is_lacking:
         raise ValueError("contents are missing")
     write_snapshot(snapshot, extent_of(journal, known.offset), sections_of(known))
@@ -167,6 +167,6 @@ def close_with_snapshot(journal: Path, blobs: Blobs) -> None:
     try:
         came = bytes_to_fold(journal)
         if journal.stat().st_size >= WORTH_BYTES and FRESH_BYTES <= came <= LONG_BYTES:
-            renew_snapshot(journal, blobs, journal.with_name(SNAPSHOT_NAME), breathe=Breather())
+            renew_snapshot(journal, blobs, journal.with_name(SNAPSHOT_NAME), yield_gil=Yielder())
     except (OSError, StorageError, ValueError) as error:  # a cache is not worth an error
         _log.warning("No snapshot of a session could be written: %s", error)

@@ -52,7 +52,7 @@ def main(arguments: list[str]) -> int:
     gc.disable()  # what is read leaves no cycles
     journal, blobs, snapshot = map(Path, arguments)
     try:
-        renew_snapshot(journal, Blobs(blobs), snapshot, breathe=_go_on)
+        renew_snapshot(journal, Blobs(blobs), snapshot, yield_gil=_go_on)
     except (OSError, StorageError, ValueError):
         return 1
     return 0

@@ -12,8 +12,8 @@ from desktop_agent.core.session.session_state import SessionState
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.journal import Damage
 from desktop_agent.core.store.journal.pages import PageSize, merged
-from desktop_agent.core.store.journal.records import Breathe, Record, read_records
-from desktop_agent.core.transcript import Page
+from desktop_agent.core.store.journal.records import Record, YieldGil, read_records
+from desktop_agent.core.transcript import JournalPage
 
 WHOLE: Final = Beginning(1, ())
 MAX_DAMAGES: Final = 20
@@ -26,7 +26,7 @@ _Reader = Callable[..., Iterator[Record]]
 
 
 @dataclass(slots=True)
-class Known:
+class ReplayState:
     """The state that a journal comes to, up to `offset`."""
 
     state: SessionState = field(default_factory=SessionState)
@@ -57,12 +57,12 @@ class Known:
         if isinstance(record.event, ev.PromptSubmitted | ev.Compacted):
             self.places[record.event.seq] = record.start
 
-    def carry_on(self, path: Path, blobs: Blobs, *, breathe: Breathe, page_size: PageSize = ORDINARY) -> None:
+    def carry_on(self, path: Path, blobs: Blobs, *, yield_gil: YieldGil, page_size: PageSize = ORDINARY) -> None:
         """Fold the rest of the journal in, without keeping its entries. Blocks. Raises `StorageError`.
 
         Its history has no long results afterwards: it only shows from where the real one must be folded.
         """
-        journal = partial(read_records, path, blobs, is_thin=True, breathe=breathe)
+        journal = partial(read_records, path, blobs, is_thin=True, yield_gil=yield_gil)
         if self.offset:
             self._fold_history(journal, self.beginning)
         pager = _Pager(self, page_size)
@@ -120,7 +120,7 @@ def folded_history(beginning: Beginning, records: Iterable[Record]) -> History:
 class _Pager:
     """Turns entries into pages while records are folded in."""
 
-    def __init__(self, known: Known, size: PageSize) -> None:
+    def __init__(self, known: ReplayState, size: PageSize) -> None:
         self._known = known
         self._size = size
         self._transcript = known.state.transcript
@@ -153,10 +153,10 @@ class _Pager:
         self._records = 0
         self._page = self._next_page()
 
-    def _next_page(self) -> Page:
+    def _next_page(self) -> JournalPage:
         known = self._known
         head = known.state.transcript
-        return Page(
+        return JournalPage(
             start=known.offset,
             end=known.offset,
             first_seq=head.last_seq + 1,

@@ -26,10 +26,10 @@ from desktop_agent.core.protocol.model import (
     ToolUseBlock,
     Uncaptured,
 )
-from desktop_agent.core.session.resuming.replay_state import Known
+from desktop_agent.core.session.resuming.replay_state import ReplayState
 from desktop_agent.core.store.journal.journal import Damage
 from desktop_agent.core.store.journal.snapshot import Section
-from desktop_agent.core.transcript import ChangeRecord, Destroyed, Head, Page, Transcript, UndoEntry, UndoStep
+from desktop_agent.core.transcript import ChangeRecord, Destroyed, Head, JournalPage, Transcript, UndoEntry, UndoStep
 
 T = TypeVar("T")
 
@@ -44,16 +44,16 @@ class _Series(Generic[T]):
     """Something that grows with a session."""
 
     adapter: TypeAdapter[list[T]]
-    items: Callable[[Known], Iterable[T]]
-    put: Callable[[Known, list[T]], object]
+    items: Callable[[ReplayState], Iterable[T]]
+    put: Callable[[ReplayState, list[T]], object]
 
-    def pieces(self, known: Known) -> Iterator[object]:
+    def pieces(self, known: ReplayState) -> Iterator[object]:
         """Yield its items as JSON, piece by piece."""
         items = iter(self.items(known))
         while piece := list(islice(items, _PIECE)):
             yield self.adapter.dump_python(piece, mode="json")
 
-    def add(self, known: Known, piece: object) -> None:
+    def add(self, known: ReplayState, piece: object) -> None:
         """Put a piece back. Raises `ValueError`."""
         self.put(known, self.adapter.validate_python(piece))
 
@@ -77,7 +77,7 @@ class _Rest:
     acted: set[CallId]
 
 
-def sections_of(known: Known) -> Iterator[Section]:
+def sections_of(known: ReplayState) -> Iterator[Section]:
     """Yield what is known, for `write_snapshot`."""
     head = known.state.transcript
     small = {field.name for field in fields(Head)} - _LIVE - _GROWING
@@ -110,9 +110,9 @@ def sections_of(known: Known) -> Iterator[Section]:
             yield name, piece
 
 
-def known_of(sections: Iterable[Section], offset: int, breathe: Callable[[], None]) -> Known:
+def known_of(sections: Iterable[Section], offset: int, yield_gil: Callable[[], None]) -> ReplayState:
     """Return what `sections_of` was given; it holds up to `offset`. Raises `ValueError` for anything else."""
-    known = Known(offset=offset)
+    known = ReplayState(offset=offset)
     for name, value in sections:
         match name:
             case "head":
@@ -133,11 +133,11 @@ def known_of(sections: Iterable[Section], offset: int, breathe: Callable[[], Non
                 _series()[name].add(known, value)
             case _:
                 raise ValueError(f"an unknown section: {name}")
-        breathe()
+        yield_gil()
     return known
 
 
-def _put_rest(known: Known, rest: _Rest) -> None:
+def _put_rest(known: ReplayState, rest: _Rest) -> None:
     known.records, known.events = rest.records, rest.events
     known.damages, known.damage_count = rest.damages, rest.damage_count
     known.beginning = Beginning(rest.beginning, ())
@@ -153,7 +153,7 @@ def _head_of(transcript: Transcript) -> Head:
     return Head(**{field.name: getattr(transcript, field.name) for field in fields(Head)})
 
 
-def _put_pages(known: Known, pages: list[Page]) -> None:
+def _put_pages(known: ReplayState, pages: list[JournalPage]) -> None:
     for page in pages:
         known.state.transcript.add_page(page)
 
@@ -216,7 +216,7 @@ def _series() -> "dict[str, _Series[object]]":
             lambda known: known.state.reads.seen.items(),
             lambda known, found: known.state.reads.seen.update(found),
         ),
-        "pages": _Series(TypeAdapter(list[Page]), lambda known: known.state.transcript.pages, _put_pages),
+        "pages": _Series(TypeAdapter(list[JournalPage]), lambda known: known.state.transcript.pages, _put_pages),
         "places": _Series(
             TypeAdapter(list[tuple[int, int]]),
             lambda known: known.places.items(),

@@ -36,7 +36,7 @@ from desktop_agent.core.store.journal.lines import (
 )
 from desktop_agent.core.store.journal.migrations import migrated
 from desktop_agent.core.store.journal.payloads import externalise, internalise, may_have_moved
-from desktop_agent.core.system.files import Draft, sync_folders
+from desktop_agent.core.system.files import StagedFile, sync_folders
 
 _BLOCK_BYTES = 65_536
 _MAX_WAITING_BYTES = 8 * 2**20
@@ -327,7 +327,7 @@ def _keep(path: Path, descriptor: int, start: int) -> Path:
         number += 1
         kept = path.with_name(f"{path.name}.{start}-{number}.torn")
     os.lseek(descriptor, start, os.SEEK_SET)
-    with Draft(path.parent) as draft:
+    with StagedFile(path.parent) as draft:
         for block in _blocks(descriptor):
             draft.write(block)
         draft.sync()

@@ -1,7 +1,8 @@
 """Pages of a journal: stretches of it whose entries are read together, whichever place the user goes to.
 
-A page is the fold of its own lines, and of the few lines further on that concern its entries (`Page.late`). Where pages
-begin has no meaning; they are made long enough to fill a screen or two and short enough to be read in a moment.
+A page is the fold of its own lines, and of the few lines further on that concern its entries (`JournalPage.late`).
+Where pages begin has no meaning; they are made long enough to fill a screen or two and short enough to be read in a
+moment.
 """
 
 import json
@@ -15,13 +16,13 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.journal import cannot_read
 from desktop_agent.core.store.journal.records import (
-    Breathe,
     Record,
+    YieldGil,
     read_last_records,
     read_record_at,
     read_records,
 )
-from desktop_agent.core.transcript import Page, Transcript, first_line
+from desktop_agent.core.transcript import JournalPage, Transcript, first_line
 
 
 class PageSize(NamedTuple):
@@ -38,7 +39,7 @@ LAST_BYTES: Final = 131_072
 _FIRST_RECORDS: Final = 2
 
 
-def merged(first: Page, second: Page) -> Page:
+def merged(first: JournalPage, second: JournalPage) -> JournalPage:
     """Return two neighbours as one page."""
     late = (at for at in (*first.late, *second.late) if at >= second.end)
     return replace(
@@ -52,37 +53,37 @@ def merged(first: Page, second: Page) -> Page:
     )
 
 
-def read_page(path: Path, blobs: Blobs, page: Page, *, breathe: Breathe) -> Transcript:
+def read_page(path: Path, blobs: Blobs, page: JournalPage, *, yield_gil: YieldGil) -> Transcript:
     """Return the fold of one page. Blocks. Raises `StorageError` when the journal cannot be read."""
     transcript = Transcript()
-    for record in read_records(path, blobs, page.start, page.end, breathe=breathe):
+    for record in read_records(path, blobs, page.start, page.end, yield_gil=yield_gil):
         if record.event is not None:
             transcript.apply(record.event)
     for start in page.late:
         record = read_record_at(path, blobs, start)
         if record is not None and record.event is not None:
             transcript.apply(record.event)
-        breathe()
+        yield_gil()
     return transcript
 
 
-def read_last_page(path: Path, blobs: Blobs, *, breathe: Breathe) -> Transcript:
+def read_last_page(path: Path, blobs: Blobs, *, yield_gil: YieldGil) -> Transcript:
     """Return the end of a session as far as it is known without reading the rest of it.
 
     What comes before is one page that is not loaded. Blocks. Raises `StorageError` when the journal cannot be read.
     """
-    last = read_last_records(path, blobs, count=LAST_RECORDS, max_bytes=LAST_BYTES, breathe=breathe)
+    last = read_last_records(path, blobs, count=LAST_RECORDS, max_bytes=LAST_BYTES, yield_gil=yield_gil)
     transcript = Transcript()
     start = last[0].start if last else 0
     if start:
         _begin(transcript, path, blobs)
-        transcript.add_page(Page(start=0, end=start, first_seq=1, first_turn=0, entries=0, characters=0))
+        transcript.add_page(JournalPage(start=0, end=start, first_seq=1, first_turn=0, entries=0, characters=0))
     for event in _events(last):
         transcript.apply(event)
     return transcript
 
 
-def find_pages(path: Path, pages: Sequence[Page], text: str, *, breathe: Breathe) -> list[int]:
+def find_pages(path: Path, pages: Sequence[JournalPage], text: str, *, yield_gil: YieldGil) -> list[int]:
     """Return which of `pages` may show `text`, whatever its case: they have its longest word. Blocks.
 
     What is too long to stand in the journal itself is not looked at. Raises `StorageError` when it cannot be read.
@@ -96,7 +97,7 @@ def find_pages(path: Path, pages: Sequence[Page], text: str, *, breathe: Breathe
                 file.seek(page.start)
                 if _has(file.read(page.end - page.start), needle):
                     found.append(number)
-                breathe()
+                yield_gil()
     except OSError as error:
         raise cannot_read(path, error) from error
     return found

@@ -1,7 +1,7 @@
 """Records of a journal with where they stand in it: forwards from any line on, or the last ones, quickly.
 
 Every step is one line, so that a thread that reads never keeps the interpreter lock from the window for long;
-`Breather` gives it away now and then.
+`Yielder` gives it away now and then.
 """
 
 import time
@@ -16,7 +16,7 @@ from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.journal import Damage, Readable, cannot_read, read_each_line
 from desktop_agent.core.store.journal.lines import Line
 
-Breathe = Callable[[], None]
+YieldGil = Callable[[], None]
 """Called between two records; lets other threads run."""
 
 _TAIL_BLOCK_BYTES = 65_536
@@ -26,7 +26,7 @@ _BURST_S = 0.001
 _BREATH_S = 0.0002
 
 
-class Breather:
+class Yielder:
     """Gives the interpreter lock away once it was held for a millisecond."""
 
     def __init__(self) -> None:
@@ -56,7 +56,7 @@ def read_records(
     end: int | None = None,
     *,
     is_thin: bool = False,
-    breathe: Breathe = lambda: None,
+    yield_gil: YieldGil = lambda: None,
 ) -> Iterator[Record]:
     """Yield the records whose lines begin from byte `start` to `end`.
 
@@ -72,7 +72,7 @@ def read_records(
         if not line.is_ended or (end is not None and line.offset >= end):
             return
         yield _record(line, found)
-        breathe()
+        yield_gil()
 
 
 def read_record_at(path: Path, blobs: Blobs, start: int) -> Record | None:
@@ -80,7 +80,7 @@ def read_record_at(path: Path, blobs: Blobs, start: int) -> Record | None:
     return next(read_records(path, blobs, start), None)
 
 
-def read_last_records(path: Path, blobs: Blobs, *, count: int, max_bytes: int, breathe: Breathe) -> list[Record]:
+def read_last_records(path: Path, blobs: Blobs, *, count: int, max_bytes: int, yield_gil: YieldGil) -> list[Record]:
     """Return the last records: `count` of them, or fewer when they have more than `max_bytes`; but at least one.
 
     It reads no more of the file than that. Raises `StorageError` when the file cannot be read.
@@ -90,7 +90,7 @@ def read_last_records(path: Path, blobs: Blobs, *, count: int, max_bytes: int, b
             start = _start_of_last_lines(file, count, max_bytes)
     except OSError as error:
         raise cannot_read(path, error) from error
-    return list(read_records(path, blobs, start, breathe=breathe))
+    return list(read_records(path, blobs, start, yield_gil=yield_gil))
 
 
 class _WithoutTexts(Blobs):

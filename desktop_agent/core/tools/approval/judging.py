@@ -12,7 +12,7 @@ from desktop_agent.core.protocol.model import ApprovalRequest, FileChange, Scrip
 from desktop_agent.core.system.files import digest_of
 from desktop_agent.core.tools.approval.policies import Policies
 from desktop_agent.core.tools.approval.script_marks import script_marks
-from desktop_agent.core.tools.execution.safeguard import CommandRun, Safeguard
+from desktop_agent.core.tools.execution.safeguard import PlannedCommand, Safeguard
 
 NEEDS_NO_QUESTION = "Your settings and rules let this run without a question."
 _WIDTH = {words: width for width, words in enumerate(CONFINEMENT_WORDS.values())}
@@ -73,7 +73,7 @@ class Judge:
         """What is copied before a command that destroys; one that may not write needs no copy."""
         if facts.command is None or question.confinement == "strict":
             return ()
-        run = CommandRun(facts.command, facts.folder, is_confined=question.confinement != "none")
+        run = PlannedCommand(facts.command, facts.folder, is_confined=question.confinement != "none")
         return await self._safeguard.describe(run)
 
     async def scripts(self, facts: CallFacts) -> tuple[ScriptMark, ...]:

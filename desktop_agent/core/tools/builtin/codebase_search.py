@@ -19,9 +19,10 @@ from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.policy.boundary import ResolvedPath
 from desktop_agent.core.protocol.model import JsonObject, ToolResult
 from desktop_agent.core.search.files.database import Hit
-from desktop_agent.core.search.files.index import CodeIndex, Found, Progress
+from desktop_agent.core.search.files.index import CodeIndex, CodeSearchResult
+from desktop_agent.core.search.files.question import CodeQuestion, parse_question
 from desktop_agent.core.search.files.snippet import best_lines
-from desktop_agent.core.search.files.words import Question, parse_question
+from desktop_agent.core.search.progress import IndexProgress
 from desktop_agent.core.store.cache_file import is_damage
 from desktop_agent.core.tools.arguments import GlobText, PathText
 from desktop_agent.core.tools.cards import MOST_CARDS, card
@@ -61,7 +62,7 @@ class CodebaseSearchArguments(ToolArguments):
 class _Update:
     """An update of an index under way. It belongs to the tool, not to the call that began it."""
 
-    progress: Progress
+    progress: IndexProgress
     stop: threading.Event
     task: "asyncio.Task[None]"
 
@@ -137,7 +138,7 @@ class CodebaseSearch(ReadTool[CodebaseSearchArguments]):
 
     async def _begin(self, index: CodeIndex, context: ToolContext) -> _Update:
         listing = await list_paths(context.boundary.root, ".", context)
-        progress, stop = Progress(), threading.Event()
+        progress, stop = IndexProgress(), threading.Event()
 
         def work() -> None:
             paths = [path for path in listing.paths if not path.startswith(".") and "/." not in path]
@@ -151,8 +152,8 @@ class CodebaseSearch(ReadTool[CodebaseSearchArguments]):
         return _Update(progress, stop, task)
 
     async def _search(
-        self, arguments: CodebaseSearchArguments, question: Question, place: ResolvedPath, context: ToolContext
-    ) -> tuple[Found, Progress]:
+        self, arguments: CodebaseSearchArguments, question: CodeQuestion, place: ResolvedPath, context: ToolContext
+    ) -> tuple[CodeSearchResult, IndexProgress]:
         update = await self._update(context)
         await _wait(update, context)
         index = self._workspace(context.boundary.root).index
@@ -202,7 +203,9 @@ async def _wait(update: _Update, context: ToolContext) -> None:
         update.task.result()
 
 
-def _answer(question: Question, found: Found, progress: Progress, count: int, max_bytes: int) -> ToolResult:
+def _answer(
+    question: CodeQuestion, found: CodeSearchResult, progress: IndexProgress, count: int, max_bytes: int
+) -> ToolResult:
     results: list[JsonObject] = []
     cards: list[JsonObject] = []
     size = 0
@@ -235,7 +238,7 @@ def _card(path: str, first: int, snippet: str) -> JsonObject:
     return card(path, first + at, lines[at])
 
 
-def _notes(found: Found, progress: Progress) -> list[str]:
+def _notes(found: CodeSearchResult, progress: IndexProgress) -> list[str]:
     notes: list[str] = []
     if not found.hits:
         notes.append("nothing matches; hidden and ignored files are not searched, grep finds exact text there")
@@ -250,7 +253,7 @@ def _notes(found: Found, progress: Progress) -> list[str]:
     return notes
 
 
-def _result(hit: Hit, question: Question) -> JsonObject:
+def _result(hit: Hit, question: CodeQuestion) -> JsonObject:
     first, lines = best_lines(hit.content, question.terms)
     start = hit.first + first
     return {

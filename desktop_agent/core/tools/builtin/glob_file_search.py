@@ -14,7 +14,7 @@ from desktop_agent.core.tools.files.globs import Glob
 from desktop_agent.core.tools.files.listing import (
     MOST_COLLECTED,
     MOST_RETURNED_BYTES,
-    Listing,
+    FileListing,
     list_by,
     newest,
     within_limits,
@@ -66,7 +66,9 @@ class GlobFileSearch(ReadTool[GlobFileSearchArguments]):
         return await asyncio.to_thread(_answer, arguments, place, listing, room)
 
 
-def _answer(arguments: GlobFileSearchArguments, place: ResolvedPath, listing: Listing, max_bytes: int) -> ToolResult:
+def _answer(
+    arguments: GlobFileSearchArguments, place: ResolvedPath, listing: FileListing, max_bytes: int
+) -> ToolResult:
     found = listing.paths
     shown = within_limits(found, arguments.limit, max_bytes)
     answer = list(shown)

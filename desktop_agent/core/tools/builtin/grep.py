@@ -22,7 +22,7 @@ from desktop_agent.core.system.processes.runner import Command
 from desktop_agent.core.tools.arguments import GlobText, PathText
 from desktop_agent.core.tools.cards import MOST_CARDS, card, file_cards, relative_to
 from desktop_agent.core.tools.files.globs import Glob
-from desktop_agent.core.tools.files.grep_matches import Matches
+from desktop_agent.core.tools.files.grep_matches import GrepMatches
 from desktop_agent.core.tools.files.ripgrep import SearchEnd, prepare, run_ripgrep
 from desktop_agent.core.tools.files.target import not_found, path_read
 from desktop_agent.core.tools.spec import ReadTool, ToolArguments, ToolContext
@@ -120,7 +120,7 @@ class _Search:
 
 
 async def _content(arguments: GrepArguments, search: _Search, context: ToolContext) -> ToolResult:
-    matches = Matches(search.accepts, MOST_COLLECTED)
+    matches = GrepMatches(search.accepts, MOST_COLLECTED)
     end = await run_ripgrep(search.command, context, separator=b"\n", on_records=matches.add)
     _require_success(end, has_results=matches.count > 0)
     matches.leave_out(await asyncio.to_thread(search.secrets_among, matches.paths, context))

@@ -16,7 +16,7 @@ from desktop_agent.core.tools.files.globs import Glob
 from desktop_agent.core.tools.files.listing import (
     MOST_COLLECTED,
     MOST_RETURNED_BYTES,
-    Listing,
+    FileListing,
     Select,
     by_name,
     largest,
@@ -83,7 +83,7 @@ class ListFiles(ReadTool[ListFilesArguments]):
         found = await list_known(folder, arguments.path, context, depth=depth)
         if found.is_partial and depth != _depth(arguments):  # what lies deeper must not crowd out what is asked for
             near = await list_known(folder, arguments.path, context, depth=_depth(arguments))
-            found = Listing(sorted({*found.paths, *near.paths}), is_partial=True)
+            found = FileListing(sorted({*found.paths, *near.paths}), is_partial=True)
         listing, shown = await asyncio.to_thread(_cut, found, select, limits)
         if await asyncio.to_thread(missing, folder, shown):
             found = await list_paths(folder, arguments.path, context, depth=depth)
@@ -91,13 +91,13 @@ class ListFiles(ReadTool[ListFilesArguments]):
         return await asyncio.to_thread(_answer, place, listing, shown)
 
 
-def _cut(found: Listing, select: Select, limits: tuple[int, int]) -> tuple[Listing, list[str]]:
+def _cut(found: FileListing, select: Select, limits: tuple[int, int]) -> tuple[FileListing, list[str]]:
     """Return what is wanted of `found`, and the part of it that is shown."""
-    listing = Listing(select(found.paths), found.is_partial)
+    listing = FileListing(select(found.paths), found.is_partial)
     return listing, within_limits(listing.paths, *limits)
 
 
-def _answer(place: ResolvedPath, listing: Listing, shown: list[str]) -> ToolResult:
+def _answer(place: ResolvedPath, listing: FileListing, shown: list[str]) -> ToolResult:
     entries = listing.paths
     omitted = len(entries) - len(shown)
     answer: JsonObject = {"path": place.relative, "entries": shown, "total": len(entries)}

@@ -17,7 +17,7 @@ from desktop_agent.core.tools.spec import ReadTool, ToolArguments, ToolContext
 from desktop_agent.core.tools.web.addresses import AddressBook
 from desktop_agent.core.tools.web.charset import decoded
 from desktop_agent.core.tools.web.download import ClientFactory, Download, download, fetch_client
-from desktop_agent.core.tools.web.page import Page, read_page
+from desktop_agent.core.tools.web.page import WebPage, read_page
 
 LARGEST_BYTES = 2 * 1024 * 1024
 TIMEOUT_S = 20.0
@@ -102,7 +102,7 @@ def _result(came: Download, call_id: CallId) -> ToolResult:
             f"{came.url} is not text but {kind.media_type}, {size:,} bytes{' or more' if came.is_cut else ''}. Only "
             "text, HTML, JSON and XML can be read; to download a file, use run_terminal_cmd."
         )
-    page = _page(came, kind) if kind.is_text else Page("", "")
+    page = _page(came, kind) if kind.is_text else WebPage("", "")
     text = page.text[:_ERROR_BODY] if is_error else page.text
     head = [f"URL: {came.url}", f"Status: {came.status} {came.reason}".rstrip()]
     head += [f"Title: {page.title[:200]}"] if page.title else []
@@ -115,9 +115,9 @@ def _result(came: Download, call_id: CallId) -> ToolResult:
     )
 
 
-def _page(came: Download, kind: _Kind) -> Page:
+def _page(came: Download, kind: _Kind) -> WebPage:
     text = decoded(came.body, came.content_type)
-    return read_page(text, came.url) if kind.is_html else Page("", text)
+    return read_page(text, came.url) if kind.is_html else WebPage("", text)
 
 
 def _framed(text: str, call_id: CallId, *, is_cut: bool) -> str:

@@ -17,7 +17,7 @@ from desktop_agent.core.policy.scripts import folders_of_programs, programs_of
 from desktop_agent.core.policy.shell import parse
 from desktop_agent.core.protocol.model import ToolResult
 from desktop_agent.core.sandbox.base import Sandbox
-from desktop_agent.core.sandbox.confinement import Confinement, confinement_for
+from desktop_agent.core.sandbox.confinement import ConfinementSpec, confinement_for
 from desktop_agent.core.sandbox.denial import denial_in, misplaced_program_in
 from desktop_agent.core.sandbox.find import SandboxSearch, find_sandbox
 from desktop_agent.core.sandbox.guarded import Guards, hidden_from
@@ -88,7 +88,7 @@ class Confiner:
         """Whether the kernel really confines commands here."""
         return (await self._probe.search(self._workspace)).sandbox is not None
 
-    async def walls(self, level: Level | None) -> "Walls":
+    async def walls(self, level: Level | None) -> "Confinement":
         """Return what a command of this level is put behind.
 
         Raises `ToolError` when it cannot be confined: then it must not run.
@@ -96,14 +96,14 @@ class Confiner:
         if level is None:
             raise ToolError("It was not decided how this command must run, so it was not run.", error_type="fatal")
         if level == "none":
-            return Walls()
+            return Confinement()
         sandbox = (await self._probe.search(self._workspace)).sandbox
         if sandbox is None:
             text = "The command must run in a sandbox, and none is available here. `desktop-agent doctor` says why."
             raise ToolError(text, error_type="permission")
-        return await asyncio.to_thread(self._build_walls, sandbox, level)
+        return await asyncio.to_thread(self._build_confinement, sandbox, level)
 
-    def _build_walls(self, sandbox: Sandbox, level: Level) -> "Walls":
+    def _build_confinement(self, sandbox: Sandbox, level: Level) -> "Confinement":
         make_private_folder(self._temp)
         allowed = [folder for folder in self._allowed() if folder.is_dir()]
         confinement = confinement_for(level, self._workspace, self._temp, allowed)
@@ -114,16 +114,16 @@ class Confiner:
         if confinement is not None:
             logs = (self._logs,) if self._logs.is_dir() else ()
             confinement = replace(confinement, readable=(*logs, *allowed), visible=tuple(self._visible()))
-        return Walls(sandbox, confinement, own=self._probe.environ, passed=self._passed())
+        return Confinement(sandbox, confinement, own=self._probe.environ, passed=self._passed())
 
 
-class Walls:
+class Confinement:
     """What one command is put behind; without a sandbox, nothing."""
 
     def __init__(
         self,
         sandbox: Sandbox | None = None,
-        confinement: Confinement | None = None,
+        confinement: ConfinementSpec | None = None,
         *,
         own: Mapping[str, str] | None = None,
         passed: Sequence[str] = (),
@@ -158,11 +158,11 @@ class Walls:
         """Which variables of the application they keep from a command, each with the reason."""
         return {} if self._confinement is None else leading_out(self._own, self._passed)
 
-    def keeping(self, repositories: Iterable[Path]) -> "Walls":
+    def keeping(self, repositories: Iterable[Path]) -> "Confinement":
         """Return walls that also keep a command from writing these `.git`."""
         if self._confinement is None:
             return self
-        return Walls(self._sandbox, replace(self._confinement, repositories=tuple(repositories)))
+        return Confinement(self._sandbox, replace(self._confinement, repositories=tuple(repositories)))
 
     def confine(self, command: Command) -> Command:
         """Return `command` behind the walls. Blocks. Raises `ToolError` when that is impossible."""

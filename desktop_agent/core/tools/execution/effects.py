@@ -18,7 +18,7 @@ from desktop_agent.core.protocol.event_log import EventLog
 from desktop_agent.core.protocol.model import Author, FileChange, FileImage, OutsideFile, Uncaptured
 from desktop_agent.core.system.files import FileState, FileTransition, digest_of
 from desktop_agent.core.system.processes.child import unhurried
-from desktop_agent.core.tools.execution.safeguard import CommandRun, Safeguard
+from desktop_agent.core.tools.execution.safeguard import PlannedCommand, Safeguard
 from desktop_agent.core.tools.execution.watched_jobs import WatchedJob, WatchedJobs
 
 T = TypeVar("T")
@@ -107,7 +107,7 @@ class Effects:
         self._counts[turn] += count
         return ids
 
-    async def begin_command(self, turn: int, call_id: CallId, run: CommandRun) -> Snapshot:
+    async def begin_command(self, turn: int, call_id: CallId, run: PlannedCommand) -> Snapshot:
         """Take a snapshot before a command runs, copy what it may destroy, and put on record that it is about to.
 
         What the user did since to files of this session goes on record first, as theirs. Cancelling stops the look.

@@ -23,10 +23,10 @@ from desktop_agent.core.system.processes.runner import ProcessRunner
 from desktop_agent.core.system.workspace import HeldWorkspace
 from desktop_agent.core.tools.access import Access
 from desktop_agent.core.tools.approval.gate import ApprovalGate, NotApprovedError, Permit
-from desktop_agent.core.tools.execution.confiner import Confiner, Walls
+from desktop_agent.core.tools.execution.confiner import Confinement, Confiner
 from desktop_agent.core.tools.execution.effects import Effects
 from desktop_agent.core.tools.execution.kept_back import KEPT_BACK_KEY, kept_back_in, sentences_about
-from desktop_agent.core.tools.execution.safeguard import CommandRun
+from desktop_agent.core.tools.execution.safeguard import PlannedCommand
 from desktop_agent.core.tools.output import RESULT_LIMIT, ContextLimits, fit, fit_all
 from desktop_agent.core.tools.reads import ReadLog
 from desktop_agent.core.tools.secret_names import SecretNames
@@ -262,7 +262,7 @@ class Execution:
             await self._drop(refused)
             context.emit_output("\n[Again, outside the sandbox]\n")
             arguments, edited = _as_permitted(tool, arguments, permit)
-            result = await self._run_command(turn, call, tool, arguments, context, Walls())
+            result = await self._run_command(turn, call, tool, arguments, context, Confinement())
             note = f"[{denial} The user allowed it outside the sandbox; this is that run.]\n"
             metadata = result.metadata | {"escalated": True}
             return replace(result, content=note + edited + result.content, metadata=metadata)
@@ -275,7 +275,7 @@ class Execution:
         tool: CommandTool[ToolArguments],
         arguments: ToolArguments,
         context: ToolContext,
-        walls: Walls,
+        walls: Confinement,
     ) -> ToolResult:
         """Run a command behind `walls`, between two looks at the workspace unless it cannot change anything there."""
         await self._still_there()
@@ -285,7 +285,7 @@ class Execution:
             result = await tool.run(arguments, replace(context, confine=walls.confine))
         else:
             folder = str(await asyncio.to_thread(tool.working_folder, arguments, context))
-            run = CommandRun(tool.command(arguments), folder, is_confined=not walls.may_write_git)
+            run = PlannedCommand(tool.command(arguments), folder, is_confined=not walls.may_write_git)
             snapshot = await self._effects.begin_command(turn, call.block.id, run)
             job_id = ""
             walls = walls.keeping(self._effects.repositories(context.boundary.root))

@@ -19,7 +19,7 @@ from pydantic import TypeAdapter, ValidationError
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.base.ids import CallId, Digest
 from desktop_agent.core.base.private_files import make_private_folder
-from desktop_agent.core.capture.safety import Place, SafetyCopies, SafetyCopy, SafetyReport, restore_outside
+from desktop_agent.core.capture.safety import EndangeredPath, SafetyCopies, SafetyCopy, SafetyReport, restore_outside
 from desktop_agent.core.policy.destructive import Loss, losses_of
 from desktop_agent.core.policy.shell import parse
 from desktop_agent.core.protocol.model import FileOutcome, OutsideFile, RefChange, Uncaptured
@@ -49,7 +49,7 @@ _UNCOMMITTED: frozenset[FileState] = frozenset({"modified", "added", "deleted", 
 
 
 @dataclass(frozen=True, slots=True)
-class CommandRun:
+class PlannedCommand:
     """A command about to run: its line, its folder, and whether walls keep it from git's own files."""
 
     line: str
@@ -92,7 +92,7 @@ class Recovered:
 class _Plan:
     """What a command calls for: places to copy, and repositories whose refs to remember."""
 
-    places: list[Place] = field(default_factory=list[Place])
+    places: list[EndangeredPath] = field(default_factory=list[EndangeredPath])
     repositories: dict[str, Path] = field(default_factory=dict[str, Path])
     is_destructive: bool = False
     may_lose_files: bool = False
@@ -110,7 +110,7 @@ class Safeguard:
         self._before = folder / _BEFORE
         self._also_writable = writable
 
-    async def describe(self, run: CommandRun) -> tuple[str, ...]:
+    async def describe(self, run: PlannedCommand) -> tuple[str, ...]:
         """Return in sentences what would be done before a command that destroys; nothing for any other."""
         plan = await self._plan(run)
         if not plan.is_destructive:
@@ -126,7 +126,7 @@ class Safeguard:
             text = ""
         return tuple(filter(None, (text, *(f"Not in the safety copy: {gap.path}. {gap.reason}" for gap in gaps[:5]))))
 
-    async def prepare(self, call_id: CallId, run: CommandRun) -> None:
+    async def prepare(self, call_id: CallId, run: PlannedCommand) -> None:
         """Copy what the command may destroy, and remember the refs. Durable when it returns.
 
         Raises `ToolError` when the copy cannot be written: then the command must not run.
@@ -190,7 +190,7 @@ class Safeguard:
 
     # -- from losses to places --
 
-    async def _plan(self, run: CommandRun) -> _Plan:
+    async def _plan(self, run: PlannedCommand) -> _Plan:
         losses = await asyncio.to_thread(lambda: losses_of(parse(run.line), run.folder))
         plan = _Plan(
             is_destructive=any(loss.is_destructive for loss in losses),
@@ -234,7 +234,7 @@ class Safeguard:
         is_own = known is not None and common_folder(known) == common_folder(repository)
         plan.repositories.setdefault("" if is_own or name == "." else name, folder)
         if has_state:
-            plan.places += [Place(repository.git_dir / name) for name in _REPOSITORY_STATE]
+            plan.places += [EndangeredPath(repository.git_dir / name) for name in _REPOSITORY_STATE]
 
     def _is_writable(self, path: Path) -> bool:
         return ".git" not in path.parts and any(
@@ -264,52 +264,52 @@ async def recover(
     return Recovered(tuple(restored), files, tuple(problems))
 
 
-async def _places_of(folder: Path, states: Iterable[FileState]) -> list[Place]:
+async def _places_of(folder: Path, states: Iterable[FileState]) -> list[EndangeredPath]:
     """Return what git says is in one of these states."""
     status = await query_status(folder)
     if not isinstance(status, RepoStatus):
         return []
     wanted = frozenset(states)
-    return [Place(folder / name) for name, file in status.files.items() if file.state in wanted]
+    return [EndangeredPath(folder / name) for name, file in status.files.items() if file.state in wanted]
 
 
 def _at(loss: Loss) -> Path:
     return Path(loss.place).expanduser()
 
 
-def _matches(loss: Loss, path: Path) -> list[Place]:
+def _matches(loss: Loss, path: Path) -> list[EndangeredPath]:
     is_file = loss.kind == "file"
     if loss.certainty != "pattern":
-        return [Place(path, is_file, is_guess=loss.certainty == "guess")]
-    found: list[Place] = []
+        return [EndangeredPath(path, is_file, is_guess=loss.certainty == "guess")]
+    found: list[EndangeredPath] = []
     for match in glob.iglob(str(path)):  # noqa: PTH207  # as a shell does, it passes over names that begin with a dot
         if len(found) >= _MOST_MATCHES:
             base = next(parent for parent in path.parents if not glob.has_magic(str(parent)))
-            return [Place(base, is_guess=True)]
-        found.append(Place(Path(match), is_file))
+            return [EndangeredPath(base, is_guess=True)]
+        found.append(EndangeredPath(Path(match), is_file))
     return found
 
 
-def _object_places(folder: Path) -> list[Place]:
+def _object_places(folder: Path) -> list[EndangeredPath]:
     repository = find_repository(folder)
     if repository is None:
         return []
     common = common_folder(repository)
     # The log of the stash is not copied: it is the stash itself, whose entries come back one by one.
     names = ("objects", "logs/HEAD", "logs/refs/heads", "logs/refs/remotes", "packed-refs")
-    return [Place(common / name) for name in names]
+    return [EndangeredPath(common / name) for name in names]
 
 
-def _worktree_places(path: Path) -> Iterator[Place]:
+def _worktree_places(path: Path) -> Iterator[EndangeredPath]:
     """Yield a worktree's folder and what its repository knows of it; of a whole repository, what it knows of all."""
     repository = find_repository(path)
     if repository is None:
         return
     if (path / ".git").is_file():
-        yield Place(path)
-        yield Place(repository.git_dir)
+        yield EndangeredPath(path)
+        yield EndangeredPath(repository.git_dir)
     else:
-        yield Place(common_folder(repository) / "worktrees")
+        yield EndangeredPath(common_folder(repository) / "worktrees")
 
 
 @cache

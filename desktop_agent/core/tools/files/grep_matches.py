@@ -21,7 +21,7 @@ class _Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Selection:
+class LineSelection:
     """The lines to show."""
 
     lines: list[str]
@@ -32,7 +32,7 @@ class Selection:
 
 
 @dataclass(slots=True)
-class Matches:
+class GrepMatches:
     """Collects up to `limit` matches, and ten times as many lines, in the files that `accepts` lets through."""
 
     accepts: Callable[[str], bool]
@@ -84,7 +84,7 @@ class Matches:
         file += lines
         self._lines += len(lines)
 
-    def select(self, max_matches: int, *, lines_after: int, max_bytes: int) -> Selection:
+    def select(self, max_matches: int, *, lines_after: int, max_bytes: int) -> LineSelection:
         """Return the first `max_matches` by path and line, with their context, as far as `max_bytes` goes."""
         shown: list[str] = []
         places: list[tuple[str, int, str]] = []
@@ -100,12 +100,12 @@ class Matches:
                 new.append(f"{path}{sign}{line.number}{sign}{line.text}")
                 size += sum(len(text.encode("utf-8", "replace")) + 4 for text in new)
                 if size > max_bytes:
-                    return Selection(shown, len(places), places)
+                    return LineSelection(shown, len(places), places)
                 shown += new
                 if line.begins_match:
                     places.append((path, line.number, line.text))
                 before = line
-        return Selection(shown, len(places), places)
+        return LineSelection(shown, len(places), places)
 
 
 def _first_matches(lines: list[_Line], count: int, lines_after: int) -> list[_Line]:

@@ -28,7 +28,7 @@ _MOST_BYTES = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class FileListing:
     """Files, relative to the folder that was listed, with `/`, sorted."""
 
     paths: list[str]
@@ -41,7 +41,7 @@ Select = Callable[[list[str]], list[str]]
 Measure = Callable[[os.stat_result], int]
 
 
-async def list_paths(folder: Path, name: str, context: ToolContext, *, depth: int | None = None) -> Listing:
+async def list_paths(folder: Path, name: str, context: ToolContext, *, depth: int | None = None) -> FileListing:
     """List the files in `folder` (which the model calls `name`), hidden ones too, down to `depth` levels.
 
     Cancelling ends the programs. Raises `ToolError` when the folder cannot be listed or that takes over a minute.
@@ -51,7 +51,7 @@ async def list_paths(folder: Path, name: str, context: ToolContext, *, depth: in
     return listing or await _from_ripgrep(folder, name, context, depth)
 
 
-async def list_known(folder: Path, name: str, context: ToolContext, *, depth: int | None = None) -> Listing:
+async def list_known(folder: Path, name: str, context: ToolContext, *, depth: int | None = None) -> FileListing:
     """List like `list_paths`, in half the time, and perhaps with files that git tracks and that were deleted since.
 
     For who shows only some of them: look whether those are there (`missing`), and if not, take `list_paths`.
@@ -83,7 +83,7 @@ def within_limits(paths: list[str], limit: int, max_bytes: int) -> list[str]:
 
 async def list_by(
     measure: Measure, folder: Path, name: str, context: ToolContext, *, select: Select, depth: int | None = None
-) -> Listing:
+) -> FileListing:
     """List what `select` wants of the files in `folder`, the largest measure first, else by name.
 
     Where git answers, tracked files are looked at while it still walks the folders for the others. Cancelling and
@@ -94,8 +94,8 @@ async def list_by(
     if repository is None or not await _measured_by_git(repository, folder, measures, select, measure):
         listing = await _from_ripgrep(folder, name, context, depth)
         measures = await asyncio.to_thread(_measured, folder, select(listing.paths), measure)
-        return Listing(await asyncio.to_thread(_descending, measures), listing.is_partial)
-    return Listing(await asyncio.to_thread(_descending, measures))
+        return FileListing(await asyncio.to_thread(_descending, measures), listing.is_partial)
+    return FileListing(await asyncio.to_thread(_descending, measures))
 
 
 def by_name(_: os.stat_result) -> int:
@@ -129,7 +129,7 @@ def _measured(folder: Path, paths: list[str], measure: Measure) -> dict[str, int
     return found
 
 
-async def _from_ripgrep(folder: Path, name: str, context: ToolContext, depth: int | None) -> Listing:
+async def _from_ripgrep(folder: Path, name: str, context: ToolContext, depth: int | None) -> FileListing:
     options = ["--files", "--null", "--hidden"]
     if depth is not None:
         options.append(f"--max-depth={depth}")
@@ -144,14 +144,14 @@ async def _from_ripgrep(folder: Path, name: str, context: ToolContext, depth: in
     if end.exit_code == 2 and not found:
         raise ToolError(f"{name} could not be listed: {end.errors.strip()}")
     del found[MOST_COLLECTED:]
-    return Listing(await asyncio.to_thread(_decoded, found), end.is_stopped)
+    return FileListing(await asyncio.to_thread(_decoded, found), end.is_stopped)
 
 
 def _decoded(found: list[bytes]) -> list[str]:
     return sorted(b"\0".join(found).decode("utf-8", "replace").split("\0")) if found else []
 
 
-async def _from_git(repository: Repository) -> Listing | None:
+async def _from_git(repository: Repository) -> FileListing | None:
     """Return what git lists, or None when it cannot or does not know all of it.
 
     Two processes side by side: walking the folders and looking at every tracked file take equally long.
@@ -196,7 +196,7 @@ def _repository_for(folder: Path, context: ToolContext) -> Repository | None:
     return repository if repository is not None and not repository.prefix else None
 
 
-def _merged(untracked: bytes, tracked: bytes) -> Listing | None:
+def _merged(untracked: bytes, tracked: bytes) -> FileListing | None:
     """Return both lists as one, or None when git does not look at every file."""
     known = _present("\0" + tracked.decode("utf-8", "replace").removesuffix("\0"))
     if known is None:
@@ -204,12 +204,12 @@ def _merged(untracked: bytes, tracked: bytes) -> Listing | None:
     if any(name in answer for name in _SKIPPED_BYTES for answer in (untracked, tracked)):
         known = [path for path in known if SKIPPED.isdisjoint(path.split("/"))]
     paths = sorted(_plain(untracked) + known)  # two sorted runs: quick
-    return Listing(paths[:MOST_COLLECTED], len(paths) > MOST_COLLECTED)
+    return FileListing(paths[:MOST_COLLECTED], len(paths) > MOST_COLLECTED)
 
 
-def _known(answer: bytes) -> Listing:
+def _known(answer: bytes) -> FileListing:
     paths = sorted(dict.fromkeys(_plain(answer)))  # a file with a conflict is listed once for each side
-    return Listing(paths[:MOST_COLLECTED], len(paths) > MOST_COLLECTED)
+    return FileListing(paths[:MOST_COLLECTED], len(paths) > MOST_COLLECTED)
 
 
 def _plain(answer: bytes) -> list[str]:

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from desktop_agent.core.tools.files.splice import Splice, splice
 from desktop_agent.core.tools.files.textfile import TextFile, as_shown
-from desktop_agent.core.tools.patches.model import Hunk, PatchError
-from desktop_agent.core.tools.patches.place import ANY_ENDING, ANY_INDENT, EXACT, Place, place_all
+from desktop_agent.core.tools.patches.hunk_location import ANY_ENDING, ANY_INDENT, EXACT, HunkLocation, place_all
+from desktop_agent.core.tools.patches.model import PatchError, PatchHunk
 
 _MARK = "\ufeff"
 
@@ -22,7 +22,9 @@ class Patched:
     """How hunks that were found differ from what the patch says."""
 
 
-def apply_hunks(file: TextFile, hunks: Sequence[Hunk], alternatives: Sequence[Sequence[Hunk]] = ()) -> Patched:
+def apply_hunks(
+    file: TextFile, hunks: Sequence[PatchHunk], alternatives: Sequence[Sequence[PatchHunk]] = ()
+) -> Patched:
     """Return the file with `hunks` applied; with `alternatives`, with the reading that fits.
 
     Raises `PatchError` when one does not fit, and `NotTextError` for what the file's encoding cannot hold.
@@ -55,7 +57,9 @@ def apply_hunks(file: TextFile, hunks: Sequence[Hunk], alternatives: Sequence[Se
     )
 
 
-def _place(shown: Sequence[str], hunks: Sequence[Hunk], alternatives: Sequence[Sequence[Hunk]]) -> list[Place]:
+def _place(
+    shown: Sequence[str], hunks: Sequence[PatchHunk], alternatives: Sequence[Sequence[PatchHunk]]
+) -> list[HunkLocation]:
     if not alternatives:
         return place_all(shown, hunks)
     tries = [(hunks, ANY_ENDING), *((reading, ANY_ENDING) for reading in alternatives), (hunks, ANY_INDENT)]
@@ -69,7 +73,7 @@ def _place(shown: Sequence[str], hunks: Sequence[Hunk], alternatives: Sequence[S
     raise problem
 
 
-def _splices(place: Place, raw: Sequence[str], shown: Sequence[str]) -> list[Splice]:
+def _splices(place: HunkLocation, raw: Sequence[str], shown: Sequence[str]) -> list[Splice]:
     """Return one splice for each run of removed and added lines."""
     hunk = place.hunk
     matched = raw[place.start : place.end]

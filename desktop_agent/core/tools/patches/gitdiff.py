@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from desktop_agent.core.tools.patches.hunks import GIT_HEADER, is_diff_header, is_hunk_header, read_hunk
-from desktop_agent.core.tools.patches.model import FilePatch, Hunk, PatchError
+from desktop_agent.core.tools.patches.model import FilePatch, PatchError, PatchHunk
 
 BINARY = "binary patches are not supported"
 
@@ -40,7 +40,7 @@ class _Part:
     git_paths: tuple[str, str] | None = None
     named: dict[str, str] = field(default_factory=dict[str, str])
     """What the header lines say, by their first words."""
-    hunks: list[Hunk] = field(default_factory=list[Hunk])
+    hunks: list[PatchHunk] = field(default_factory=list[PatchHunk])
 
     def read(self, at: int) -> tuple[FilePatch, int]:
         """Read the part that begins at line `at`; return it and the index of the line after it."""

@@ -8,7 +8,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import replace
 
-from desktop_agent.core.tools.patches.model import Hunk, HunkLine, PatchError, Sign
+from desktop_agent.core.tools.patches.model import HunkLine, PatchError, PatchHunk, Sign
 
 END_OF_FILE = "*** End of File"
 NO_NEWLINE = "\\ "
@@ -31,7 +31,7 @@ def is_diff_header(lines: Sequence[str], at: int) -> bool:
     return lines[at].startswith("--- ") and at + 1 < len(lines) and lines[at + 1].startswith("+++ ")
 
 
-def read_hunk(lines: Sequence[str], at: int) -> tuple[Hunk, int]:
+def read_hunk(lines: Sequence[str], at: int) -> tuple[PatchHunk, int]:
     """Return the hunk whose header is line `at`, and the index of the line after it."""
     header = lines[at].rstrip()
     if header.startswith("@@@ -"):
@@ -52,15 +52,15 @@ def read_hunk(lines: Sequence[str], at: int) -> tuple[Hunk, int]:
     return replace(_hunk(lines, at, end), anchors=tuple(anchors)), end
 
 
-def read_bare_hunk(lines: Sequence[str], at: int) -> tuple[Hunk, int]:
+def read_bare_hunk(lines: Sequence[str], at: int) -> tuple[PatchHunk, int]:
     """Return the hunk without a header whose first line is `at`, and the index of the line after it."""
     end = _next_header(lines, at)
     return _hunk(lines, at, end), end
 
 
-def bare_readings(hunk: Hunk) -> tuple[tuple[Hunk, ...], ...]:
+def bare_readings(hunk: PatchHunk) -> tuple[tuple[PatchHunk, ...], ...]:
     """Return the other ways to read a hunk without a header: `- old` with a space that is not text, pair by pair."""
-    readings: list[tuple[Hunk, ...]] = []
+    readings: list[tuple[PatchHunk, ...]] = []
     spaced = all(line.text.startswith(" ") or not line.text for line in hunk.lines)
     bare = replace(hunk, lines=tuple(HunkLine(line.sign, line.text[1:]) for line in hunk.lines)) if spaced else None
     pairs = _pairs(hunk)
@@ -73,7 +73,7 @@ def bare_readings(hunk: Hunk) -> tuple[tuple[Hunk, ...], ...]:
     return tuple(readings)
 
 
-def _pairs(hunk: Hunk) -> tuple[Hunk, ...]:
+def _pairs(hunk: PatchHunk) -> tuple[PatchHunk, ...]:
     """Split replacement lines without context where a removed line follows an added one."""
     if any(line.sign == " " for line in hunk.lines):
         return (hunk,)
@@ -115,7 +115,7 @@ def _counted_end(lines: Sequence[str], at: int, old: int, new: int) -> int | Non
     return None if old or new or goes_on else at
 
 
-def _hunk(lines: Sequence[str], at: int, end: int) -> Hunk:
+def _hunk(lines: Sequence[str], at: int, end: int) -> PatchHunk:
     read: list[HunkLine] = []
     is_at_end = False
     ends_with_newline: bool | None = None
@@ -143,4 +143,4 @@ def _hunk(lines: Sequence[str], at: int, end: int) -> Hunk:
             )
     if not read:
         raise PatchError(f"the hunk at line {at} of the patch is empty")
-    return Hunk(lines=tuple(read), is_at_end=is_at_end, ends_with_newline=ends_with_newline)
+    return PatchHunk(lines=tuple(read), is_at_end=is_at_end, ends_with_newline=ends_with_newline)

@@ -16,7 +16,7 @@ class HunkLine:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Hunk:
+class PatchHunk:
     """Lines to find, and what to make of them."""
 
     lines: tuple[HunkLine, ...]
@@ -52,8 +52,8 @@ class FilePatch:
     action: Action
     paths: tuple[str, ...]
     """What the file may be called, best first: a header can be read with and without git's `a/`. Empty: not said."""
-    hunks: tuple[Hunk, ...] = ()
-    alternatives: tuple[tuple[Hunk, ...], ...] = ()
+    hunks: tuple[PatchHunk, ...] = ()
+    alternatives: tuple[tuple[PatchHunk, ...], ...] = ()
     """Other ways to read `hunks`, tried in turn when they do not fit."""
     content: str = ""
     """What an added file has in it."""

@@ -18,7 +18,7 @@ from desktop_agent.core.tools.patches.hunks import (
     read_bare_hunk,
     read_hunk,
 )
-from desktop_agent.core.tools.patches.model import Action, FilePatch, Hunk, PatchError
+from desktop_agent.core.tools.patches.model import Action, FilePatch, PatchError, PatchHunk
 
 FORMS = (
     "Write '*** Begin Patch', then '*** Update File: path' with hunks of ' ', '-' and '+' lines below '@@' lines, "
@@ -116,8 +116,8 @@ def _added_content(lines: Sequence[str]) -> str:
     return "".join(f"{line}\n" for line in taken)
 
 
-def _hunks(lines: Sequence[str], at: int) -> list[Hunk]:
-    hunks: list[Hunk] = []
+def _hunks(lines: Sequence[str], at: int) -> list[PatchHunk]:
+    hunks: list[PatchHunk] = []
     while at < len(lines):
         if not lines[at].strip() or lines[at].startswith(GIT_HEADER):
             at += 1
@@ -131,7 +131,7 @@ def _hunks(lines: Sequence[str], at: int) -> list[Hunk]:
     return hunks
 
 
-def _other_readings(first_line: str, hunks: Sequence[Hunk]) -> tuple[tuple[Hunk, ...], ...]:
+def _other_readings(first_line: str, hunks: Sequence[PatchHunk]) -> tuple[tuple[PatchHunk, ...], ...]:
     return bare_readings(hunks[0]) if len(hunks) == 1 and not is_hunk_header(first_line) else ()
 
 

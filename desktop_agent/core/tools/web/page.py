@@ -21,21 +21,21 @@ _SPACES = re.compile(r"[ \t\r\n\f\v]+")
 
 
 @dataclass(frozen=True, slots=True)
-class Page:
+class WebPage:
     """What a page says."""
 
     title: str
     text: str
 
 
-def read_page(html: str, url: str) -> Page:
+def read_page(html: str, url: str) -> WebPage:
     """Return title and text of a page that came from `url`, against which its links are resolved."""
     reader = _Reader(url, _RAW | _NAVIGATION)
     reader.read(html)
     if reader.is_skipping or not reader.text():  # what is never closed would swallow the page
         reader = _Reader(url, _RAW)
         reader.read(html)
-    return Page(" ".join(reader.title.split()), reader.text())
+    return WebPage(" ".join(reader.title.split()), reader.text())
 
 
 class _Reader(HtmlReader):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from desktop_agent.ui.chat.lexers import Lexers
     from desktop_agent.ui.chat.text.column import Column
     from desktop_agent.ui.chat.text.styles import TextStyles
-    from desktop_agent.ui.chat.transcript.row import Row
+    from desktop_agent.ui.chat.transcript.row import EntryRow
 
 
 class Bar(NamedTuple):
@@ -44,7 +44,7 @@ class ToolBody(QObject):
     ground: ClassVar[str] = "sunken"
     """The colour role it stands on."""
 
-    def __init__(self, row: "Row", styles: "TextStyles", parent: QWidget, loader: "CardLoader | None") -> None:
+    def __init__(self, row: "EntryRow", styles: "TextStyles", parent: QWidget, loader: "CardLoader | None") -> None:
         super().__init__(parent)
         self.row = row
         self.styles = styles
@@ -58,17 +58,17 @@ class ToolBody(QObject):
         raise NotImplementedError
 
     @classmethod
-    def read(cls, row: "Row") -> Content:
+    def read(cls, row: "EntryRow") -> Content:
         """Return its text."""
         raise NotImplementedError
 
     @classmethod
-    def copied(cls, row: "Row") -> str:
+    def copied(cls, row: "EntryRow") -> str:
         """Return what copying the whole card gives."""
         return cls.read(row).text
 
     @classmethod
-    def is_open_at_first(cls, row: "Row") -> bool:
+    def is_open_at_first(cls, row: "EntryRow") -> bool:
         """Whether it is unfolded until the user says otherwise."""
         return entry_of(row).state != "completed"
 
@@ -116,7 +116,7 @@ class ToolBody(QObject):
         return QColor(getattr(self.styles.colours, name))
 
 
-def entry_of(row: "Row") -> ToolEntry:
+def entry_of(row: "EntryRow") -> ToolEntry:
     """Return the call that a row shows."""
     entry = row.entry
     assert isinstance(entry, ToolEntry)

@@ -11,14 +11,14 @@ from shiboken6 import isValid
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.protocol.model import FileChange
 from desktop_agent.core.transcript import ToolEntry
-from desktop_agent.ui.chat import words
+from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.chat.cards.body import ToolBody, entry_of
 from desktop_agent.ui.chat.cards.content import Content, ContentWriter
-from desktop_agent.ui.chat.cards.excerpt import DiffLine, Excerpt, Tone, excerpt_of
+from desktop_agent.ui.chat.cards.excerpt import DiffExcerpt, DiffLine, Tone, excerpt_of
 from desktop_agent.ui.chat.cards.syntax import language_of, line_colours
 from desktop_agent.ui.chat.markdown.inline import utf16_length
-from desktop_agent.ui.chat.text.marks import LINK, MUTED, Mark, Tint
-from desktop_agent.ui.chat.transcript.row import Row
+from desktop_agent.ui.chat.text.marks import LINK, MUTED, TextMark, Tint
+from desktop_agent.ui.chat.transcript.row import EntryRow
 from desktop_agent.ui.theme import Space
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class ChangeBody(ToolBody):
 
     ground: ClassVar[str] = "surface"
 
-    def __init__(self, row: Row, styles: "TextStyles", parent: QWidget, loader: "CardLoader | None") -> None:
+    def __init__(self, row: EntryRow, styles: "TextStyles", parent: QWidget, loader: "CardLoader | None") -> None:
         super().__init__(row, styles, parent, loader)
         self._loading: set[str] = set()
 
@@ -56,18 +56,18 @@ class ChangeBody(ToolBody):
         return bool(entry.changes) and entry.state == "completed"
 
     @classmethod
-    def is_open_at_first(cls, row: Row) -> bool:
+    def is_open_at_first(cls, row: EntryRow) -> bool:
         return True
 
     @classmethod
-    def read(cls, row: Row) -> Content:
+    def read(cls, row: EntryRow) -> Content:
         writer = ContentWriter()
         changes = _changes(row)
         for change in changes:
             writer.end_paragraph()
             if len(changes) > 1:
                 _write_name(writer, change, is_open=_is_open(row, change))
-            colours = cast("tuple[tuple[Mark, ...], ...]", row.loaded.get(_colours_key(change), ()))
+            colours = cast("tuple[tuple[TextMark, ...], ...]", row.loaded.get(_colours_key(change), ()))
             for line, marks in zip_longest(_lines(row, change), colours):
                 if line is not None:
                     _write_line(writer, line, marks or ())
@@ -115,7 +115,7 @@ class ChangeBody(ToolBody):
             diff = await source.change_diff(change)
             self.row.loaded[key] = await asyncio.to_thread(excerpt_of, diff)
         except AgentError as error:
-            self.row.loaded[key] = Excerpt(note=error.title)
+            self.row.loaded[key] = DiffExcerpt(note=error.title)
         finally:
             self._loading.discard(key)
         if isValid(self):
@@ -159,7 +159,7 @@ class ChangeBody(ToolBody):
         return is_new
 
 
-def _changes(row: Row) -> tuple[FileChange, ...]:
+def _changes(row: EntryRow) -> tuple[FileChange, ...]:
     return entry_of(row).changes[:_MOST_FILES]
 
 
@@ -175,18 +175,18 @@ def _toggle(change: FileChange) -> str:
     return f"file:{change.id}"
 
 
-def _is_open(row: Row, change: FileChange) -> bool:
+def _is_open(row: EntryRow, change: FileChange) -> bool:
     """Whether a file's lines are shown: the first one's at first, until the user says otherwise."""
     return (change is entry_of(row).changes[0]) != (_toggle(change) in row.opened)
 
 
-def _lines(row: Row, change: FileChange) -> tuple[DiffLine, ...]:
+def _lines(row: EntryRow, change: FileChange) -> tuple[DiffLine, ...]:
     excerpt = row.loaded.get(_key(change))
-    if not isinstance(excerpt, Excerpt) or not _is_open(row, change):
+    if not isinstance(excerpt, DiffExcerpt) or not _is_open(row, change):
         return ()
     notes = [DiffLine("gap", 0, excerpt.note)] if excerpt.note else []
     if excerpt.hidden and excerpt.lines:
-        more = words.counted(excerpt.hidden, "more changed line", "more changed lines")
+        more = entry_words.counted(excerpt.hidden, "more changed line", "more changed lines")
         notes.append(DiffLine("gap", 0, f"⋯ {more}"))
     return (*excerpt.lines, *notes)
 
@@ -196,11 +196,11 @@ def _write_name(writer: ContentWriter, change: FileChange, *, is_open: bool) -> 
     if change.added:
         writer.add(f"  +{change.added}", Tint("added_text"))
     if change.removed:
-        writer.add(f"  {words.MINUS}{change.removed}", Tint("removed_text"))
+        writer.add(f"  {entry_words.MINUS}{change.removed}", Tint("removed_text"))
     writer.end_line()
 
 
-def _write_line(writer: ContentWriter, line: DiffLine, colours: "Sequence[Mark]") -> None:
+def _write_line(writer: ContentWriter, line: DiffLine, colours: "Sequence[TextMark]") -> None:
     role = f"{line.tone}_text" if line.tone in ("added", "removed") else ""
     writer.add(_SIGNS[line.tone], Tint(role, is_spaced=True))
     start = writer.at
@@ -210,5 +210,5 @@ def _write_line(writer: ContentWriter, line: DiffLine, colours: "Sequence[Mark]"
     for first, last in line.words:
         begin, length = utf16_length(line.text[:first]), utf16_length(line.text[first:last])
         # The colours of the syntax are too faint on the ground of a changed word.
-        writer.mark(Mark(start + begin, length, Tint("text", f"{line.tone}_word")))
+        writer.mark(TextMark(start + begin, length, Tint("text", f"{line.tone}_word")))
     writer.end_line()

@@ -5,12 +5,12 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from desktop_agent.core.base.hidden_text import named
 from desktop_agent.ui.chat.markdown.blocks import Block, code_parts
 from desktop_agent.ui.chat.markdown.inline import utf16_length
-from desktop_agent.ui.chat.text.marks import Mark, Tint
+from desktop_agent.ui.chat.text.marks import TextMark, Tint
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from desktop_agent.ui.terminal.look import Look
+    from desktop_agent.ui.terminal.look import PrintedStyle
 
 
 PARAGRAPH = "\n\n"
@@ -20,12 +20,12 @@ class Content(NamedTuple):
     """Lines of text with the looks of their parts. `code` is set in the code font and cut at the edge, not wrapped."""
 
     text: str = ""
-    marks: tuple[Mark, ...] = ()
+    marks: tuple[TextMark, ...] = ()
     kind: Literal["code", "plain"] = "code"
     has_paragraphs: bool = False
     """Whether `PARAGRAPH` separates parts with some room between them."""
 
-    def blocks(self) -> "tuple[list[Block], Sequence[Sequence[Mark]]]":
+    def blocks(self) -> "tuple[list[Block], Sequence[Sequence[TextMark]]]":
         """Return the text in blocks small enough to lay out, and the marks of each."""
         if not self.text:
             return [], ()
@@ -38,7 +38,7 @@ class Content(NamedTuple):
             at += len(paragraph) + len(PARAGRAPH)
         if len(blocks) == 1:
             return blocks, (self.marks,)
-        marks: list[list[Mark]] = []
+        marks: list[list[TextMark]] = []
         for block in blocks:
             start = utf16_length(self.text[: block.start])
             end = start + utf16_length(block.content)
@@ -52,7 +52,7 @@ class ContentWriter:
 
     def __init__(self) -> None:
         self._parts: list[str] = []
-        self._marks: list[Mark] = []
+        self._marks: list[TextMark] = []
         self._at = 0
 
     @property
@@ -60,15 +60,15 @@ class ContentWriter:
         """Where the next piece begins, in UTF-16 units."""
         return self._at
 
-    def add(self, text: str, look: "Look | Tint | None" = None, href: str = "") -> None:
+    def add(self, text: str, look: "PrintedStyle | Tint | None" = None, href: str = "") -> None:
         """Append `text`."""
         length = utf16_length(text)
         if length and (look is not None or href):
-            self._marks.append(Mark(self._at, length, look or Tint(), href))
+            self._marks.append(TextMark(self._at, length, look or Tint(), href))
         self._parts.append(text)
         self._at += length
 
-    def mark(self, mark: Mark) -> None:
+    def mark(self, mark: TextMark) -> None:
         """Mark what was or will be written."""
         self._marks.append(mark)
 

@@ -3,7 +3,7 @@
 from typing import Literal, NamedTuple
 
 from desktop_agent.core.diff.intraline import changed_words
-from desktop_agent.core.diff.rows import Row, Rows
+from desktop_agent.core.diff.rows import DiffRow, DiffRows
 from desktop_agent.core.diff.text import without_ending
 from desktop_agent.core.protocol.model import FileDiff
 from desktop_agent.ui.chat.cards.content import one_line
@@ -26,7 +26,7 @@ class DiffLine(NamedTuple):
     """Half-open ranges of characters."""
 
 
-class Excerpt(NamedTuple):
+class DiffExcerpt(NamedTuple):
     """The beginning of a diff."""
 
     lines: tuple[DiffLine, ...] = ()
@@ -36,9 +36,9 @@ class Excerpt(NamedTuple):
     """What is said instead of, or besides, lines."""
 
 
-def excerpt_of(diff: FileDiff) -> Excerpt:
+def excerpt_of(diff: FileDiff) -> DiffExcerpt:
     """Return the first lines of `diff` that changed, with some around them."""
-    rows = Rows(diff, "unified")
+    rows = DiffRows(diff, "unified")
     lines: list[DiffLine] = []
     leading: list[DiffLine] = []
     is_gap = False
@@ -63,7 +63,7 @@ def excerpt_of(diff: FileDiff) -> Excerpt:
     while lines and not _ends_well(lines):
         lines.pop()
     shown = sum(line.tone in ("added", "removed") for line in lines)
-    return Excerpt(tuple(lines), diff.added + diff.removed - shown, _note(diff))
+    return DiffExcerpt(tuple(lines), diff.added + diff.removed - shown, _note(diff))
 
 
 def _ends_well(lines: list[DiffLine]) -> bool:
@@ -72,7 +72,7 @@ def _ends_well(lines: list[DiffLine]) -> bool:
     return lines[-1].tone in ("added", "removed") or (lines[-1].tone == "" and is_near and bool(lines[-1].text.strip()))
 
 
-def _line(diff: FileDiff, row: Row) -> DiffLine:
+def _line(diff: FileDiff, row: DiffRow) -> DiffLine:
     match row.kind:
         case "removed":
             tone, number, lines, others = "removed", row.old, diff.old_lines, diff.new_lines

@@ -17,7 +17,7 @@ _MAX_TEXT = 300
 _MAX_PATH = 1_000
 
 
-class Found(NamedTuple):
+class FoundPlace(NamedTuple):
     """A place: a line of a file, a whole file (`line` 0), or how often a file matches (`times`)."""
 
     path: str
@@ -31,7 +31,7 @@ def count_found(result: "ToolResult") -> int:
     return sum(1 for _ in _listed(result)) if _has_list(result) else len(_counts(result))
 
 
-def found_in(result: "ToolResult", most: int = MOST) -> tuple[Found, ...]:
+def found_in(result: "ToolResult", most: int = MOST) -> tuple[FoundPlace, ...]:
     """Return the first places that a result lists; none when it is not that of a search."""
     return tuple(map(_found, islice(_listed(result), most))) if _has_list(result) else _counts(result)[:most]
 
@@ -50,10 +50,10 @@ def _listed(result: "ToolResult") -> "Iterator[JsonObject]":
                 yield place
 
 
-def _found(item: "JsonObject") -> Found:
+def _found(item: "JsonObject") -> FoundPlace:
     path, text = item.get("path"), item.get("text")
     line, count = (value if type(value) is int and value > 0 else 0 for value in (item.get("line"), item.get("count")))
-    return Found(
+    return FoundPlace(
         one_line(path, _MAX_PATH) if isinstance(path, str) else "",
         line,
         one_line(text, _MAX_TEXT).strip() if isinstance(text, str) else "",
@@ -61,7 +61,7 @@ def _found(item: "JsonObject") -> Found:
     )
 
 
-def _counts(result: "ToolResult") -> tuple[Found, ...]:
+def _counts(result: "ToolResult") -> tuple[FoundPlace, ...]:
     """Read the answer of a search that only counts: a number for each path."""
     if not isinstance(result.metadata.get("matches"), int) or not result.content.startswith("{"):
         return ()
@@ -73,7 +73,7 @@ def _counts(result: "ToolResult") -> tuple[Found, ...]:
         return ()
     counts = cast("dict[str, object]", answer)
     return tuple(
-        Found(one_line(path, _MAX_PATH), times=count)
+        FoundPlace(one_line(path, _MAX_PATH), times=count)
         for path, count in list(counts.items())[:MOST]
         if type(count) is int and not path.startswith("[")  # "[and 7 more files]"
     )

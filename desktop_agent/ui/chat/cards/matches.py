@@ -4,12 +4,12 @@ from itertools import groupby
 from typing import NamedTuple
 
 from desktop_agent.core.transcript import ToolEntry
-from desktop_agent.ui.chat import words
+from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.chat.cards.body import Bar, ToolBody, entry_of
 from desktop_agent.ui.chat.cards.content import Content, ContentWriter
-from desktop_agent.ui.chat.cards.found import Found, count_found, found_in
-from desktop_agent.ui.chat.text.marks import LINK, MUTED, Mark, Tint
-from desktop_agent.ui.chat.transcript.row import Row
+from desktop_agent.ui.chat.cards.found import FoundPlace, count_found, found_in
+from desktop_agent.ui.chat.text.marks import LINK, MUTED, TextMark, Tint
+from desktop_agent.ui.chat.transcript.row import EntryRow
 
 SHOWN_ROWS = 8
 _WORTH_HIDING = 3
@@ -27,7 +27,7 @@ class MatchesBody(ToolBody):
         return entry.result is not None and "matches" in entry.result.metadata and count_found(entry.result) > 0
 
     @classmethod
-    def read(cls, row: Row) -> Content:
+    def read(cls, row: EntryRow) -> Content:
         writer = ContentWriter()
         for path, group in groupby(_places(row).shown, key=lambda found: found.path):
             found = list(group)
@@ -48,7 +48,7 @@ class MatchesBody(ToolBody):
         hidden = _places(self.row).hidden
         if not hidden:
             return None
-        return Bar("", self.tr("Show {count} more").format(count=words.counted(hidden, "", "").strip()))
+        return Bar("", self.tr("Show {count} more").format(count=entry_words.counted(hidden, "", "").strip()))
 
     def on_bar_clicked(self) -> None:
         self.row.opened ^= {_ALL}
@@ -60,22 +60,22 @@ class MatchesBody(ToolBody):
             self.file_requested.emit(place.path, place.line if href != place.path else 0)
 
 
-def place_name(found: Found) -> str:
+def place_name(found: FoundPlace) -> str:
     """Return a place as compilers write it: `src/app.py:12`."""
     return f"{found.path}:{found.line}" if found.line else found.path
 
 
-def _write_line(writer: ContentWriter, place: Found) -> None:
+def _write_line(writer: ContentWriter, place: FoundPlace) -> None:
     number = f"{place.line:>{_NUMBER_WIDTH}}  "
     line = number + place.text
     # One mark leads to the place, so that the keyboard stops once at each line.
     start = writer.at
     writer.add(line, Tint(), place_name(place))
-    writer.mark(Mark(start, len(number), MUTED))
+    writer.mark(TextMark(start, len(number), MUTED))
     writer.end_line()
 
 
-def _places(row: Row) -> "_Read":
+def _places(row: EntryRow) -> "_Read":
     """Read what is shown of the places, once: there may be a thousand more."""
     result, is_all = entry_of(row).result, _ALL in row.opened
     known = row.loaded.get("places")
@@ -95,4 +95,4 @@ class _Read(NamedTuple):
     is_all: bool
     hidden: int
     """How many places are not shown."""
-    shown: tuple[Found, ...]
+    shown: tuple[FoundPlace, ...]

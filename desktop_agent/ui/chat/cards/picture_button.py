@@ -6,12 +6,12 @@ from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QPainter, QPainterPath, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QWidget
 
-from desktop_agent.ui.chat import words
+from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.theme import Radius, Space
 
 if TYPE_CHECKING:
     from desktop_agent.core.protocol.model import BlobRef
-    from desktop_agent.ui.chat.cards.picture_reader import Picture
+    from desktop_agent.ui.chat.cards.picture_reader import CardPicture
     from desktop_agent.ui.chat.text.styles import TextStyles
 
 MAX_WIDTH = 480
@@ -28,21 +28,21 @@ class PictureButton(QAbstractButton):
         self.ref = ref
         self._title = title
         self._styles = styles
-        self._picture: Picture | None = None
+        self._picture: CardPicture | None = None
         self._caption = self.tr("Loading…")
         self._room = MAX_WIDTH
         self.setEnabled(False)
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self._name()
 
-    def show_picture(self, picture: "Picture") -> None:
+    def show_picture(self, picture: "CardPicture") -> None:
         """Show `picture`, or say what is wrong with it."""
         if picture.problem:
-            self.show_problem(words.picture_problem(picture.problem))
+            self.show_problem(entry_words.picture_problem(picture.problem))
             return
         self._picture = picture
         size = f"{picture.size.width()} × {picture.size.height()}"
-        self._caption = " · ".join((size, picture.format, words.byte_count(self.ref.size)))
+        self._caption = " · ".join((size, picture.format, entry_words.byte_count(self.ref.size)))
         self.setEnabled(True)
         self.setCursor(Qt.CursorShape.PointingHandCursor)
         self._name()

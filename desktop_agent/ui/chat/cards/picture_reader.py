@@ -13,7 +13,7 @@ MAX_PIXELS = 50_000_000
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class CardPicture:
     """A picture ready to be painted, perhaps smaller than it is; or why there is none."""
 
     image: QImage
@@ -23,7 +23,7 @@ class Picture:
     problem: str = ""
 
 
-def read_picture(content: bytes, most: QSize) -> Picture:
+def read_picture(content: bytes, most: QSize) -> CardPicture:
     """Decode `content`, no larger than `most`. Blocks, and touches no widget: to be called in a thread."""
     buffer = QBuffer()
     buffer.setData(QByteArray(content))
@@ -32,16 +32,16 @@ def read_picture(content: bytes, most: QSize) -> Picture:
     reader.setAutoTransform(True)
     found = bytes(reader.format().data()).decode("ascii", "replace").lower()
     if found not in FORMATS:
-        return Picture(QImage(), QSize(), problem="unknown")
+        return CardPicture(QImage(), QSize(), problem="unknown")
     size = reader.size()
     if not size.isValid() or size.width() * size.height() > MAX_PIXELS:
-        return Picture(QImage(), size, FORMATS[found], "too large" if size.isValid() else "damaged")
+        return CardPicture(QImage(), size, FORMATS[found], "too large" if size.isValid() else "damaged")
     if size.width() > most.width() or size.height() > most.height():
         reader.setScaledSize(size.scaled(most, Qt.AspectRatioMode.KeepAspectRatio).expandedTo(QSize(1, 1)))
     image = reader.read()
     if image.isNull():
-        return Picture(QImage(), size, FORMATS[found], "damaged")
+        return CardPicture(QImage(), size, FORMATS[found], "damaged")
     if image.height() > image.width() and size.width() > size.height():
         size.transpose()  # a photograph that says which way is up
     # What the window's painter takes as it is: no conversion is left for its thread.
-    return Picture(image.convertToFormat(QImage.Format.Format_ARGB32_Premultiplied), size, FORMATS[found])
+    return CardPicture(image.convertToFormat(QImage.Format.Format_ARGB32_Premultiplied), size, FORMATS[found])

@@ -12,9 +12,9 @@ from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.ui.chat.cards.body import ToolBody, entry_of
 from desktop_agent.ui.chat.cards.content import Content
 from desktop_agent.ui.chat.cards.picture_button import MAX_HEIGHT, MAX_WIDTH, PictureButton
-from desktop_agent.ui.chat.cards.picture_reader import Picture, read_picture
+from desktop_agent.ui.chat.cards.picture_reader import CardPicture, read_picture
 from desktop_agent.ui.chat.flow import flow
-from desktop_agent.ui.chat.transcript.row import Row
+from desktop_agent.ui.chat.transcript.row import EntryRow
 
 if TYPE_CHECKING:
     from desktop_agent.ui.chat.cards.source import CardLoader, CardSource
@@ -36,7 +36,7 @@ class PicturesBody(ToolBody):
 
     ground: ClassVar[str] = "surface"
 
-    def __init__(self, row: Row, styles: "TextStyles", parent: QWidget, loader: "CardLoader | None") -> None:
+    def __init__(self, row: EntryRow, styles: "TextStyles", parent: QWidget, loader: "CardLoader | None") -> None:
         super().__init__(row, styles, parent, loader)
         self._loading: set[str] = set()
         self._buttons: list[PictureButton] = []
@@ -53,11 +53,11 @@ class PicturesBody(ToolBody):
         return entry.result is not None and bool(entry.result.images)
 
     @classmethod
-    def read(cls, row: Row) -> Content:
+    def read(cls, row: EntryRow) -> Content:
         return Content()
 
     @classmethod
-    def is_open_at_first(cls, row: Row) -> bool:
+    def is_open_at_first(cls, row: EntryRow) -> bool:
         return True
 
     @property
@@ -102,7 +102,7 @@ class PicturesBody(ToolBody):
 
     def _show(self, button: PictureButton) -> None:
         loaded = self.row.loaded.get(_key(button.ref.blob))
-        if isinstance(loaded, Picture):
+        if isinstance(loaded, CardPicture):
             button.show_picture(loaded)
         elif isinstance(loaded, AgentError):
             button.show_problem(loaded.title)

@@ -2,11 +2,11 @@
 
 from desktop_agent.core.protocol.model import Aborted, Denied
 from desktop_agent.core.transcript import ToolEntry
-from desktop_agent.ui.chat import words
+from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.chat.cards.body import Bar, ToolBody, entry_of
 from desktop_agent.ui.chat.cards.content import Content
-from desktop_agent.ui.chat.output import Excerpt, first_lines, readable
-from desktop_agent.ui.chat.transcript.row import Row
+from desktop_agent.ui.chat.output import OutputExcerpt, first_lines, readable
+from desktop_agent.ui.chat.transcript.row import EntryRow
 
 SHOWN_LINES = 12
 
@@ -19,7 +19,7 @@ class PrintedBody(ToolBody):
         return True
 
     @classmethod
-    def read(cls, row: Row) -> Content:
+    def read(cls, row: EntryRow) -> Content:
         return Content(_excerpt(entry_of(row)).text)
 
     def bar(self) -> Bar | None:
@@ -29,16 +29,20 @@ class PrintedBody(ToolBody):
         is_stored = entry.result is not None and entry.result.output is not None
         if not hidden and not shown.cut_lines and not is_stored:
             return None
-        more = words.say("… {lines} more").format(lines=words.counted(hidden, "line", "lines")) if hidden else ""
-        cut = words.cut_lines(shown.cut_lines, shown.cut_chars)
+        more = (
+            entry_words.say("… {lines} more").format(lines=entry_words.counted(hidden, "line", "lines"))
+            if hidden
+            else ""
+        )
+        cut = entry_words.cut_lines(shown.cut_lines, shown.cut_chars)
         return Bar(" · ".join(filter(None, (cut, more))), self.tr("Show all output"))
 
     def on_bar_clicked(self) -> None:
         self.output_requested.emit()
 
 
-def _excerpt(entry: ToolEntry) -> Excerpt:
+def _excerpt(entry: ToolEntry) -> OutputExcerpt:
     # The result of a refused call says to the model what the card already says.
     if entry.result is None or isinstance(entry.decision, Denied | Aborted):
-        return Excerpt("", 0)
+        return OutputExcerpt("", 0)
     return first_lines(readable(entry.result.content), SHOWN_LINES)

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 from desktop_agent.ui.chat.markdown.highlight import colour_code
 from desktop_agent.ui.chat.markdown.inline import utf16_length
-from desktop_agent.ui.chat.text.marks import Mark, Tint
+from desktop_agent.ui.chat.text.marks import TextMark, Tint
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -53,9 +53,9 @@ def language_of(path: str) -> str:
     return _LANGUAGES.get(PurePosixPath(path).suffix[1:].lower(), "")
 
 
-def line_colours(lexer: "Lexer", lines: "Sequence[DiffLine]") -> tuple[tuple[Mark, ...], ...]:
+def line_colours(lexer: "Lexer", lines: "Sequence[DiffLine]") -> tuple[tuple[TextMark, ...], ...]:
     """Return the colours of each line."""
-    found: list[list[Mark]] = [[] for _ in lines]
+    found: list[list[TextMark]] = [[] for _ in lines]
     for tones in (("", "removed"), ("", "added")):
         numbers = [number for number, line in enumerate(lines) if line.tone in tones]
         ends: list[int] = []
@@ -73,5 +73,5 @@ def line_colours(lexer: "Lexer", lines: "Sequence[DiffLine]") -> tuple[tuple[Mar
                 begin = ends[place - 1] if place else 0
                 room = utf16_length(lines[number].text) - (start - begin)
                 if room > 0:
-                    found[number].append(Mark(start - begin, min(length, room), Tint(f"syntax_{role}")))
+                    found[number].append(TextMark(start - begin, min(length, room), Tint(f"syntax_{role}")))
     return tuple(map(tuple, found))

@@ -4,12 +4,12 @@ from typing import NamedTuple
 
 from desktop_agent.core.protocol.model import Aborted, Denied, ToolResult
 from desktop_agent.core.transcript import ToolEntry
-from desktop_agent.ui.chat import words
+from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.chat.cards.body import Bar, ToolBody, entry_of
 from desktop_agent.ui.chat.cards.content import Content, ContentWriter
 from desktop_agent.ui.chat.output import readable
-from desktop_agent.ui.chat.text.marks import Mark
-from desktop_agent.ui.chat.transcript.row import Row
+from desktop_agent.ui.chat.text.marks import TextMark
+from desktop_agent.ui.chat.transcript.row import EntryRow
 from desktop_agent.ui.terminal.tail import Tail
 
 SHOWN_LINES = 12
@@ -30,21 +30,21 @@ class TerminalBody(ToolBody):
 
     @classmethod
     def fits(cls, entry: ToolEntry) -> bool:
-        is_command = bool(entry.output_tail) or words.is_command(entry.call.name)
+        is_command = bool(entry.output_tail) or entry_words.is_command(entry.call.name)
         return is_command or (entry.result is not None and not _FACTS.isdisjoint(entry.result.metadata))
 
     @classmethod
-    def read(cls, row: Row) -> Content:
+    def read(cls, row: EntryRow) -> Content:
         writer = ContentWriter()
         for line in _tail(row).lines():
             for run in line.runs:
-                writer.mark(Mark(writer.at + run.start, run.length, run.look))
+                writer.mark(TextMark(writer.at + run.start, run.length, run.look))
             writer.add(line.text)
             writer.end_line()
         return writer.content()
 
     @classmethod
-    def is_open_at_first(cls, row: Row) -> bool:
+    def is_open_at_first(cls, row: EntryRow) -> bool:
         return True
 
     def bar(self) -> Bar | None:
@@ -53,10 +53,10 @@ class TerminalBody(ToolBody):
         is_cut = entry.output_chars > len(entry.output_tail)
         # What was seen as it came is all there is, or its end; what was not, is what the model read of it.
         is_stored = not entry.output_tail and entry.result is not None and entry.result.output is not None
-        cut = words.cut_lines(*_tail(self.row).cut)
+        cut = entry_words.cut_lines(*_tail(self.row).cut)
         if not hidden and not is_cut and not is_stored and not cut:
             return None
-        lines = words.counted(hidden, "line", "lines")
+        lines = entry_words.counted(hidden, "line", "lines")
         text = self.tr("… earlier output") if is_cut else self.tr("… {lines} before").format(lines=lines)
         before = text if hidden or is_cut else ""
         return Bar(" · ".join(filter(None, (before, cut))), self.tr("Show all output"), is_above=True)
@@ -67,12 +67,12 @@ class TerminalBody(ToolBody):
 
 def _printed(entry: ToolEntry, result: ToolResult) -> str:
     """Return what to show of a command that was not seen printing."""
-    if "job_id" in result.metadata and words.is_command(entry.call.name):
-        return words.say("Started in the background. Ctrl+J shows how it is doing.")
+    if "job_id" in result.metadata and entry_words.is_command(entry.call.name):
+        return entry_words.say("Started in the background. Ctrl+J shows how it is doing.")
     return readable(result.content).rstrip("\n")
 
 
-def _tail(row: Row) -> Tail:
+def _tail(row: EntryRow) -> Tail:
     """Return the end of what was printed, reading on from where it was read to."""
     entry = entry_of(row)
     known = row.loaded.get("tail")

@@ -5,12 +5,12 @@ from urllib.parse import urlsplit
 
 from desktop_agent.core.protocol.model import JsonObject, ToolResult
 from desktop_agent.core.transcript import ToolEntry
-from desktop_agent.ui.chat import words
+from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.chat.cards.body import Bar, ToolBody, entry_of
 from desktop_agent.ui.chat.cards.content import Content, ContentWriter, one_line
 from desktop_agent.ui.chat.markdown.inline import is_web_address
 from desktop_agent.ui.chat.text.marks import Tint
-from desktop_agent.ui.chat.transcript.row import Row
+from desktop_agent.ui.chat.transcript.row import EntryRow
 
 SHOWN = 5
 _MOST = 100
@@ -22,7 +22,7 @@ _PLAIN_TITLE = Tint("text")
 _SECONDARY = Tint("muted", is_secondary=True)
 
 
-class Page(NamedTuple):
+class WebResult(NamedTuple):
     """One result. Without an address that may be opened, `link` is empty."""
 
     title: str
@@ -40,7 +40,7 @@ class WebResultsBody(ToolBody):
         return entry.result is not None and bool(pages_of(entry.result))
 
     @classmethod
-    def read(cls, row: Row) -> Content:
+    def read(cls, row: EntryRow) -> Content:
         writer = ContentWriter()
         pages = _pages(row)
         for page in pages if _ALL in row.opened else pages[:SHOWN]:
@@ -55,14 +55,14 @@ class WebResultsBody(ToolBody):
         return writer.content("plain", has_paragraphs=True)
 
     @classmethod
-    def copied(cls, row: Row) -> str:
+    def copied(cls, row: EntryRow) -> str:
         return "\n".join("\n".join(part for part in page if part) for page in _pages(row))
 
     def bar(self) -> Bar | None:
         hidden = len(_pages(self.row)) - SHOWN
         if hidden <= 0:
             return None
-        more = self.tr("Show {pages} more").format(pages=words.counted(hidden, "result", "results"))
+        more = self.tr("Show {pages} more").format(pages=entry_words.counted(hidden, "result", "results"))
         return Bar("", self.tr("Show fewer") if _ALL in self.row.opened else more)
 
     def on_bar_clicked(self) -> None:
@@ -70,7 +70,7 @@ class WebResultsBody(ToolBody):
         self.unfolded.emit()
 
 
-def pages_of(result: ToolResult) -> tuple[Page, ...]:
+def pages_of(result: ToolResult) -> tuple[WebResult, ...]:
     """Return the pages that a result lists; none when it is not that of a web search."""
     listed = result.metadata.get("results")
     if not isinstance(listed, list):
@@ -79,15 +79,15 @@ def pages_of(result: ToolResult) -> tuple[Page, ...]:
     return tuple(page for page in map(_page, items) if page.title)
 
 
-def _page(item: JsonObject) -> Page:
+def _page(item: JsonObject) -> WebResult:
     title, link, snippet = (str(item.get(key) or "").strip() for key in ("title", "link", "snippet"))
     try:
         may_open = is_web_address(link) and bool(urlsplit(link).netloc)
     except ValueError:  # a malformed IPv6 host, say
         may_open = False
-    return Page(one_line(title or link, _MAX_TITLE), link if may_open else "", one_line(snippet, _MAX_SNIPPET))
+    return WebResult(one_line(title or link, _MAX_TITLE), link if may_open else "", one_line(snippet, _MAX_SNIPPET))
 
 
-def _pages(row: Row) -> tuple[Page, ...]:
+def _pages(row: EntryRow) -> tuple[WebResult, ...]:
     result = entry_of(row).result
     return pages_of(result) if result is not None else ()

@@ -7,7 +7,7 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.ui.chat.text.column import Column
-from desktop_agent.ui.chat.text.copied import Place
+from desktop_agent.ui.chat.text.copied import TextPosition
 from desktop_agent.ui.chat.text.styles import TextStyles
 
 if TYPE_CHECKING:
@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
     from desktop_agent.ui.chat.lexers import Lexers
     from desktop_agent.ui.chat.slices import Slice
-    from desktop_agent.ui.chat.text.column import Match
-    from desktop_agent.ui.chat.transcript.row import Row
+    from desktop_agent.ui.chat.text.column import TextMatch
+    from desktop_agent.ui.chat.transcript.row import EntryRow
 
 
 class EntryWidget(QWidget):
@@ -31,7 +31,7 @@ class EntryWidget(QWidget):
 
     resized = Signal()
 
-    def __init__(self, row: "Row", styles: TextStyles, parent: QWidget, column: Column | None = None) -> None:
+    def __init__(self, row: "EntryRow", styles: TextStyles, parent: QWidget, column: Column | None = None) -> None:
         super().__init__(parent)
         self.row = row
         self.styles = styles
@@ -83,7 +83,7 @@ class EntryWidget(QWidget):
         self.update()
         return True
 
-    def show_matches(self, matches: "Sequence[Match]", current: "Match | None") -> None:
+    def show_matches(self, matches: "Sequence[TextMatch]", current: "TextMatch | None") -> None:
         """Show what a search found here."""
         self.column.set_matches(matches, current)
         self.update()
@@ -111,7 +111,7 @@ class EntryWidget(QWidget):
 
     # -- text --
 
-    def copied_text(self, start: Place, end: Place) -> str:
+    def copied_text(self, start: TextPosition, end: TextPosition) -> str:
         """Return what copying from `start` to `end` gives."""
         return self.column.selected_text(start, end, self.source())
 

@@ -3,7 +3,7 @@
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.protocol.model import ApprovalRequest
-from desktop_agent.ui.chat import words
+from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.chat.entries.paragraph import Paragraph
 from desktop_agent.ui.chat.markdown.inline import LINE_BREAK
 from desktop_agent.ui.chat.text.styles import TextStyles
@@ -70,10 +70,10 @@ def _file_list(request: ApprovalRequest) -> str:
         for change in changes
     ]
     lines = [
-        f"{name}  +{change.added} {words.MINUS}{change.removed}"
+        f"{name}  +{change.added} {entry_words.MINUS}{change.removed}"
         for name, change in zip(names[:_SHOWN_FILES], changes, strict=False)
     ]
     if len(changes) > _SHOWN_FILES:
         more = len(changes) - _SHOWN_FILES
-        lines.append(words.say("and {files} more").format(files=words.counted(more, "file", "files")))
+        lines.append(entry_words.say("and {files} more").format(files=entry_words.counted(more, "file", "files")))
     return LINE_BREAK.join(lines)

@@ -6,14 +6,14 @@ from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.core.context.summaries import summary_text
 from desktop_agent.core.transcript import CompactionEntry
-from desktop_agent.ui.chat import words
+from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.chat.entries.base import EntryWidget
 from desktop_agent.ui.chat.entries.fold import FOLDED, UNFOLDED, FoldLine
 from desktop_agent.ui.chat.flow import flow
 from desktop_agent.ui.chat.markdown.stream import MarkdownStream
 from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.chat.text.styles import TextStyles
-from desktop_agent.ui.chat.transcript.row import Row
+from desktop_agent.ui.chat.transcript.row import EntryRow
 from desktop_agent.ui.theme import Height, Space
 
 _INDENT = 18
@@ -31,7 +31,7 @@ class CompactionWidget(EntryWidget):
     edit_requested = Signal()
     undo_requested = Signal()
 
-    def __init__(self, row: Row, styles: TextStyles, parent: QWidget) -> None:
+    def __init__(self, row: EntryRow, styles: TextStyles, parent: QWidget) -> None:
         super().__init__(row, styles, parent, Column(styles, text="muted"))
         self._width = 0
         self._buttons_height = 0
@@ -56,7 +56,7 @@ class CompactionWidget(EntryWidget):
 
     def refresh(self) -> None:
         entry = self._entry()
-        self._line.setText(words.compaction(entry))
+        self._line.setText(entry_words.compaction(entry))
         self._line.setAccessibleName(self._line.text())
         self._line.set_folding(is_foldable=True, is_unfolded=self.is_column_shown)
         self.setAccessibleName(self._line.text())

@@ -10,12 +10,12 @@ from desktop_agent.core.transcript import (
     TurnEndEntry,
     UndoEntry,
 )
-from desktop_agent.ui.chat import words
+from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.chat.entries.base import EntryWidget
 from desktop_agent.ui.chat.markdown.inline import RichText
 from desktop_agent.ui.chat.text.passage import TextPassage
 from desktop_agent.ui.chat.text.styles import CODE_LINE, TextStyles
-from desktop_agent.ui.chat.transcript.row import Row
+from desktop_agent.ui.chat.transcript.row import EntryRow
 from desktop_agent.ui.theme import Space
 
 _INDENT = 20
@@ -30,7 +30,7 @@ class LineWidget(EntryWidget):
 
     session_requested = Signal(str)
 
-    def __init__(self, row: Row, styles: TextStyles, parent: QWidget) -> None:
+    def __init__(self, row: EntryRow, styles: TextStyles, parent: QWidget) -> None:
         super().__init__(row, styles, parent)
         self._sign = ""
         """In front of the text; a turn's end has a small square instead."""
@@ -55,13 +55,13 @@ class LineWidget(EntryWidget):
     def refresh(self) -> None:
         match self.row.entry:
             case UndoEntry() as entry:
-                self._sign, self._text = "↶" if entry.purpose == "undo" else "↷", words.undo(entry)
+                self._sign, self._text = "↶" if entry.purpose == "undo" else "↷", entry_words.undo(entry)
             case RewindEntry() as entry:
-                self._sign, self._text = "⟲", words.rewind(entry)
+                self._sign, self._text = "⟲", entry_words.rewind(entry)
             case ForkEntry() as entry:
-                self._sign, self._text = "↳", words.fork(entry)
+                self._sign, self._text = "↳", entry_words.fork(entry)
             case TurnEndEntry() as entry:
-                self._sign, self._text = "", words.turn_end(entry)
+                self._sign, self._text = "", entry_words.turn_end(entry)
             case entry:
                 raise AssertionError(entry.kind)
         self.setAccessibleName(self._text)

@@ -10,10 +10,10 @@ from desktop_agent.ui.chat.entries.base import EntryWidget
 from desktop_agent.ui.chat.markdown.inline import is_web_address
 
 if TYPE_CHECKING:
-    from desktop_agent.ui.chat.markdown.inline import Span
+    from desktop_agent.ui.chat.markdown.inline import InlineSpan
     from desktop_agent.ui.chat.text.column import Column
     from desktop_agent.ui.chat.text.styles import TextStyles
-    from desktop_agent.ui.chat.transcript.row import Row
+    from desktop_agent.ui.chat.transcript.row import EntryRow
 
 
 class LinkedEntry(EntryWidget):
@@ -25,7 +25,7 @@ class LinkedEntry(EntryWidget):
 
     link_activated = Signal(str)
 
-    def __init__(self, row: "Row", styles: "TextStyles", parent: QWidget, column: "Column") -> None:
+    def __init__(self, row: "EntryRow", styles: "TextStyles", parent: QWidget, column: "Column") -> None:
         super().__init__(row, styles, parent, column)
         self._focused: int | None = None
         """Which of the links has the ring."""
@@ -39,10 +39,10 @@ class LinkedEntry(EntryWidget):
         has_links = bool(self._links())
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus if has_links else Qt.FocusPolicy.NoFocus)
 
-    def _links(self) -> "list[tuple[int, Span]]":
+    def _links(self) -> "list[tuple[int, InlineSpan]]":
         return self.column.links() if self.is_column_shown else []
 
-    def _focused_link(self) -> "tuple[int, Span] | None":
+    def _focused_link(self) -> "tuple[int, InlineSpan] | None":
         links = self._links()
         return links[self._focused] if self._focused is not None and self._focused < len(links) else None
 

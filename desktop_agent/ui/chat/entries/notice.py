@@ -15,7 +15,7 @@ from desktop_agent.ui.chat.flow import flow
 from desktop_agent.ui.chat.markdown.blocks import plain_blocks
 from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.chat.text.styles import TextStyles
-from desktop_agent.ui.chat.transcript.row import Row
+from desktop_agent.ui.chat.transcript.row import EntryRow
 from desktop_agent.ui.theme import Radius, Space
 
 if TYPE_CHECKING:
@@ -53,7 +53,7 @@ class NoticeWidget(EntryWidget):
     try_now_requested = Signal()
     folder_requested = Signal()
 
-    def __init__(self, row: Row, styles: TextStyles, parent: QWidget) -> None:
+    def __init__(self, row: EntryRow, styles: TextStyles, parent: QWidget) -> None:
         super().__init__(row, styles, parent, Column(styles, ground="bg", text="muted"))
         self._width = 0
         self._height = 0

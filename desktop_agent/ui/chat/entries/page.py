@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QWidget
 
 from desktop_agent.ui.chat.entries.base import EntryWidget
 from desktop_agent.ui.chat.text.styles import TextStyles
-from desktop_agent.ui.chat.transcript.row import Row
+from desktop_agent.ui.chat.transcript.row import EntryRow
 from desktop_agent.ui.theme import Space
 
 _STEP = 360
@@ -16,7 +16,7 @@ _STEP = 360
 class PageWidget(EntryWidget):
     """Keeps the place of a page until it is loaded, which takes a moment."""
 
-    def __init__(self, row: Row, styles: TextStyles, parent: QWidget) -> None:
+    def __init__(self, row: EntryRow, styles: TextStyles, parent: QWidget) -> None:
         super().__init__(row, styles, parent)
         self._text = self.tr("Earlier messages")
         self.refresh()

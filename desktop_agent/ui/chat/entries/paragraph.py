@@ -3,7 +3,7 @@
 from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
-from desktop_agent.ui.chat.markdown.inline import RichText, Span, utf16_length
+from desktop_agent.ui.chat.markdown.inline import InlineSpan, RichText, utf16_length
 from desktop_agent.ui.chat.markdown.marks import CODE
 from desktop_agent.ui.chat.text.passage import TextPassage, format_ranges
 from desktop_agent.ui.chat.text.styles import TextStyles
@@ -42,11 +42,11 @@ def read_code_spans(text: str) -> RichText:
     parts = text.split("`")
     if len(parts) < 3 or len(parts) % 2 == 0:
         return RichText(text)
-    spans: list[Span] = []
+    spans: list[InlineSpan] = []
     at = 0
     for index, part in enumerate(parts):
         length = utf16_length(part)
         if index % 2 and length:
-            spans.append(Span(at, length, CODE))
+            spans.append(InlineSpan(at, length, CODE))
         at += length
     return RichText("".join(parts), tuple(spans))

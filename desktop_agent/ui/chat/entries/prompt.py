@@ -10,7 +10,7 @@ from desktop_agent.ui.chat.entries.prompt_editor import PromptEditor
 from desktop_agent.ui.chat.markdown.blocks import plain_blocks
 from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.chat.text.styles import TextStyles
-from desktop_agent.ui.chat.transcript.row import Row
+from desktop_agent.ui.chat.transcript.row import EntryRow
 from desktop_agent.ui.theme import Space
 
 PADDING_X = 14
@@ -47,7 +47,7 @@ class PromptWidget(EntryWidget):
     edit_changed = Signal(int, str)
     edit_closed = Signal(int)
 
-    def __init__(self, row: Row, styles: TextStyles, parent: QWidget) -> None:
+    def __init__(self, row: EntryRow, styles: TextStyles, parent: QWidget) -> None:
         super().__init__(row, styles, parent, Column(styles, ground="sunken"))
         self._width = 0
         self._editor: PromptEditor | None = None

@@ -9,7 +9,7 @@ from PySide6.QtGui import QPainter, QPainterPath, QPen
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.core.transcript import ToolEntry
-from desktop_agent.ui.chat import words
+from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.chat.activity import moves
 from desktop_agent.ui.chat.cards.body import Bar, ToolBody, entry_of
 from desktop_agent.ui.chat.cards.content import Content
@@ -19,10 +19,10 @@ from desktop_agent.ui.chat.entries.approval import ApprovalCard
 from desktop_agent.ui.chat.entries.linked import LinkedEntry
 from desktop_agent.ui.chat.entries.tool_line import ToolLine
 from desktop_agent.ui.chat.markdown.inline import RichText, is_web_address
-from desktop_agent.ui.chat.text.column import Column, Match
+from desktop_agent.ui.chat.text.column import Column, TextMatch
 from desktop_agent.ui.chat.text.passage import TextPassage
 from desktop_agent.ui.chat.text.styles import CODE_LINE, TextStyles
-from desktop_agent.ui.chat.transcript.row import Row
+from desktop_agent.ui.chat.transcript.row import EntryRow
 from desktop_agent.ui.theme import Radius, Space
 from desktop_agent.ui.wording.tooltips import plain_tooltip
 
@@ -64,7 +64,7 @@ class ToolWidget(LinkedEntry):
 
     def __init__(
         self,
-        row: Row,
+        row: EntryRow,
         styles: TextStyles,
         parent: QWidget,
         now: Callable[[], datetime],
@@ -145,7 +145,7 @@ class ToolWidget(LinkedEntry):
 
     def _offer_recovery(self, entry: ToolEntry) -> None:
         """Show the button while there is something to put back, and say what."""
-        what = words.recovery(entry)
+        what = entry_words.recovery(entry)
         self._recover.setVisible(bool(what) and self._approval is None)
         self._recover.setToolTip(plain_tooltip(what))
         self._recover.setAccessibleName(self.tr("Recover. {what}").format(what=what) if what else self.tr("Recover"))
@@ -154,7 +154,7 @@ class ToolWidget(LinkedEntry):
         self._content = self._body.read(self.row)
         blocks, marks = self._content.blocks()
         self.column.set_blocks(blocks, {}, 0, marks)
-        self.setAccessibleDescription(words.spoken_steps(self.entry()) or self._content.text[:_SPOKEN_CHARS])
+        self.setAccessibleDescription(entry_words.spoken_steps(self.entry()) or self._content.text[:_SPOKEN_CHARS])
 
     def _show_folding(self) -> None:
         """Show or hide what folds."""
@@ -191,9 +191,9 @@ class ToolWidget(LinkedEntry):
     def _summary(self) -> str:
         entry = self.entry()
         if entry.state != "started":
-            return words.summary(entry)
+            return entry_words.summary(entry)
         seconds = (self._now() - entry.started_at).total_seconds() - entry.waited_s
-        return words.running(entry, seconds)
+        return entry_words.running(entry, seconds)
 
     @property
     def _has_body(self) -> bool:
@@ -201,7 +201,7 @@ class ToolWidget(LinkedEntry):
 
     @property
     def _is_foldable(self) -> bool:
-        return self._has_body or bool(words.asked(self.entry()))
+        return self._has_body or bool(entry_words.asked(self.entry()))
 
     @property
     def _wants_body(self) -> bool:
@@ -245,7 +245,7 @@ class ToolWidget(LinkedEntry):
         self.update()
         return True
 
-    def show_matches(self, matches: Sequence[Match], current: Match | None) -> None:
+    def show_matches(self, matches: Sequence[TextMatch], current: TextMatch | None) -> None:
         super().show_matches(matches, current)
         self._line.set_found(is_found=any(match.block < 0 for match in matches[:1]), is_current=current in matches[:1])
 
@@ -288,8 +288,8 @@ class ToolWidget(LinkedEntry):
     def _texts(self) -> list[tuple[str, str]]:
         """Return what is said below the body."""
         entry = self.entry()
-        asked = words.asked(entry) if self.row.is_unfolded else ""
-        return [*([(asked, "muted")] if asked else []), *words.notes(entry)]
+        asked = entry_words.asked(entry) if self.row.is_unfolded else ""
+        return [*([(asked, "muted")] if asked else []), *entry_words.notes(entry)]
 
     def _note(self, text: str, width: int) -> TextPassage:
         return TextPassage(RichText(text), self.styles.secondary, (), width=width - 2 * Space.M, line_height=CODE_LINE)

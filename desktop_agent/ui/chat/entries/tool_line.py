@@ -1,4 +1,4 @@
-"""The header of a tool call: what it does in one line, its state as a mark and in words."""
+"""The header of a tool call: what it does in one line, its state as a mark and in entry_words."""
 
 from typing import TYPE_CHECKING, Literal
 
@@ -7,7 +7,7 @@ from PySide6.QtGui import QFont, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.protocol.model import Aborted, Denied
-from desktop_agent.ui.chat import words
+from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.chat.entries.fold import FOLDED, UNFOLDED, FoldLine
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.theme import Radius, Space
@@ -55,17 +55,17 @@ class ToolLine(FoldLine):
     def show_call(self, entry: "ToolEntry", summary: str, *, is_superseded: bool = False) -> None:
         """Show a call; `summary` stands on the right."""
         self._mark = mark_of(entry)
-        self._verb, title = words.headline(entry, is_superseded=is_superseded)
+        self._verb, title = entry_words.headline(entry, is_superseded=is_superseded)
         title = visible(title)
         self._title = title.replace("\n", " ⏎ ")
         self._summary = summary
-        self._badge = words.badge(entry)
-        self._counts = words.line_counts(entry) if entry.changes else (0, 0)
+        self._badge = entry_words.badge(entry)
+        self._counts = entry_words.line_counts(entry) if entry.changes else (0, 0)
         added, removed = self._counts
-        counts = words.say("{added} added, {removed} removed").format(added=added, removed=removed)
-        spoken = (self._verb, title, words.state(entry), counts if entry.changes else "", self._badge, summary)
+        counts = entry_words.say("{added} added, {removed} removed").format(added=added, removed=removed)
+        spoken = (self._verb, title, entry_words.state(entry), counts if entry.changes else "", self._badge, summary)
         self.setAccessibleName(" ".join(part for part in spoken if part))
-        asked = words.asked(entry)
+        asked = entry_words.asked(entry)
         self.setAccessibleDescription(asked)
         hints = [title] if len(title) > _LONG_TITLE else []
         self.setToolTip(plain_tooltip("\n".join([*hints, asked]).strip()) if hints or asked else "")
@@ -103,7 +103,7 @@ class ToolLine(FoldLine):
         right = self._paint_badge(painter, right)
         added, removed = self._counts
         if removed:
-            right = self._paint_right(painter, right, f"{words.MINUS}{removed}", "removed_text", self.styles.code)
+            right = self._paint_right(painter, right, f"{entry_words.MINUS}{removed}", "removed_text", self.styles.code)
         if added:
             right = self._paint_right(painter, right, f"+{added}", "added_text", self.styles.code)
         bold = QFont(self.styles.body)

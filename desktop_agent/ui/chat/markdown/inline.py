@@ -26,7 +26,7 @@ _SYNTAX = re.compile(r"[\\`*_\[\]!<&~\n]|://")
 _WEB_ADDRESS = re.compile(r"https?://[^\s<>\"'`\u2028]*[^\s<>\"'`\u2028.,;:!?)\]}*_]")
 
 
-class Span(NamedTuple):
+class InlineSpan(NamedTuple):
     """How `length` units from `start` look: a sum of `BOLD`, `ITALIC` …, and the web address they lead to."""
 
     start: int
@@ -39,7 +39,7 @@ class RichText(NamedTuple):
     """Text ready to be laid out."""
 
     text: str
-    spans: tuple[Span, ...] = ()
+    spans: tuple[InlineSpan, ...] = ()
 
 
 def utf16_length(text: str) -> int:
@@ -77,7 +77,7 @@ class _Writer:
 
     def __init__(self) -> None:
         self.parts: list[str] = []
-        self.spans: list[Span] = []
+        self.spans: list[InlineSpan] = []
         self._length = 0
         self._style = 0
         self._link = ""
@@ -113,7 +113,7 @@ class _Writer:
         if href:
             style |= LINK
         if style and length:
-            self.spans.append(Span(self._length, length, style, href))
+            self.spans.append(InlineSpan(self._length, length, style, href))
         self.parts.append(text)
         self._length += length
 

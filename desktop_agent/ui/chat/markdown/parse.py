@@ -14,7 +14,7 @@ from desktop_agent.ui.chat.markdown.blocks import (
     Alignment,
     Block,
     BlockKind,
-    Part,
+    TextPart,
     code_parts,
     prose_cut,
     prose_parts,
@@ -244,7 +244,7 @@ class _Flattener:
                 language = token.info.split(maxsplit=1)[0] if token.info.strip() else ""
                 self._add("code", lines, code_parts(token.content.removesuffix("\n")), language=language)
             case "hr":
-                self._add("rule", lines, [Part(0, "", None)])
+                self._add("rule", lines, [TextPart(0, "", None)])
             case "table_open":
                 self._table(tokens[index : index + _length(tokens, index, "table_close")])
                 return _length(tokens, index, "table_close")
@@ -287,7 +287,7 @@ class _Flattener:
         """Give an item that has no text of its own a block for its marker."""
         if self.marker:
             line = self.item_lines[0]
-            self._add("text", (line, line + 1), [Part(0, "", None)])
+            self._add("text", (line, line + 1), [TextPart(0, "", None)])
 
     def _paragraph(self, lines: tuple[int, int], content: str) -> None:
         is_resumed = self._resumes("paragraph")
@@ -318,7 +318,7 @@ class _Flattener:
         self.found[-1] = self.found[-1]._replace(kind="heading", level=level, joint=None, end=end)
 
     def _add(
-        self, kind: BlockKind, lines: tuple[int, int], parts: list[Part], *, level: int = 0, language: str = ""
+        self, kind: BlockKind, lines: tuple[int, int], parts: list[TextPart], *, level: int = 0, language: str = ""
     ) -> None:
         start, end = self.region.span(*lines)
         for part in parts:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from desktop_agent.ui.chat.search.search import Search
-    from desktop_agent.ui.chat.transcript.row import Row
+    from desktop_agent.ui.chat.transcript.row import EntryRow
     from desktop_agent.ui.chat.transcript.row_area import RowArea
 
 _SLICE_MS = 6
@@ -130,7 +130,7 @@ class Finder(QObject):
         if number in self._candidates:
             self._unread |= {number}
 
-    def _page_before(self, target: "Row | None", direction: int, origin: int) -> int | None:
+    def _page_before(self, target: "EntryRow | None", direction: int, origin: int) -> int | None:
         """Return the page that may have a match on the way from row `origin` to `target`, round the end."""
         rows = self._area.rows
         if direction > 0:
@@ -145,12 +145,12 @@ class Finder(QObject):
                 return row.page
         return None
 
-    def forget(self, row: "Row") -> None:
+    def forget(self, row: "EntryRow") -> None:
         """Drop what was found in a row that is no more."""
         if self._search is not None:
             self._search.forget(row)
 
-    def row_changed(self, row: "Row") -> None:
+    def row_changed(self, row: "EntryRow") -> None:
         """Search a row anew whose entry changed."""
         if self._search is not None:
             steps = self._search.read_row(row)
@@ -160,7 +160,7 @@ class Finder(QObject):
             self.decorate(row)
             self._report()
 
-    def decorate(self, row: "Row") -> None:
+    def decorate(self, row: "EntryRow") -> None:
         """Show the matches of a row on its widget."""
         if row.widget is None:
             return
@@ -185,11 +185,11 @@ class Finder(QObject):
         self._report()
         self.resume()
 
-    def _show(self, row: "Row", match: object) -> None:
+    def _show(self, row: "EntryRow", match: object) -> None:
         from desktop_agent.ui.chat.search.search import TITLE
-        from desktop_agent.ui.chat.text.column import Match
+        from desktop_agent.ui.chat.text.column import TextMatch
 
-        assert isinstance(match, Match)
+        assert isinstance(match, TextMatch)
         area = self._area
         if row.widget is None:
             area.scroll_to(area.row_top(row))

@@ -15,11 +15,11 @@ from desktop_agent.ui.chat.entries.text import READ_S, is_behind, read_on
 from desktop_agent.ui.chat.markdown.blocks import plain_blocks
 from desktop_agent.ui.chat.markdown.inline import LINE_BREAK, utf16_length
 from desktop_agent.ui.chat.slices import Slice
-from desktop_agent.ui.chat.text.column import Match
+from desktop_agent.ui.chat.text.column import TextMatch
 from desktop_agent.ui.chat.text.copied import shown_text
 
 if TYPE_CHECKING:
-    from desktop_agent.ui.chat.transcript.row import Row
+    from desktop_agent.ui.chat.transcript.row import EntryRow
 
 TITLE = -1
 """The block of a match that is in an entry but not in its text: in the title of a tool call, say."""
@@ -36,24 +36,24 @@ class Search:
         words = _WORD.findall(text.lower())
         self._rarest = max(words, key=len, default="")
         """A word that must be in the source of everything that matches: most entries are dismissed by it."""
-        self.found: dict[Row, list[Match]] = {}
-        self._readings: dict[Row, object] = {}
+        self.found: dict[EntryRow, list[TextMatch]] = {}
+        self._readings: dict[EntryRow, object] = {}
         """The rows that are being read, each with the reading that counts."""
-        self.current: tuple[Row, Match] | None = None
+        self.current: tuple[EntryRow, TextMatch] | None = None
 
-    def read(self, rows: "Sequence[Row]") -> Iterator[None]:
+    def read(self, rows: "Sequence[EntryRow]") -> Iterator[None]:
         """Search `rows` from the end, where the user usually is, yielding after each block that was read."""
         for row in reversed(rows):
             yield from self.read_row(row)
 
-    def read_row(self, row: "Row") -> Iterator[None]:
+    def read_row(self, row: "EntryRow") -> Iterator[None]:
         """Search one row anew, yielding after each block. What was found is known at the end."""
         self.found.pop(row, None)
         reading = self._readings[row] = object()
         is_kept = row.widget is not None or bool(row.loaded)
         is_stream_kept = row.widget is not None or row.stream is not None
         if self._rarest in _source(row).lower():
-            matches: list[Match] = []
+            matches: list[TextMatch] = []
             yield from _read_markdown(row)
             for found in self._matches(row):
                 matches += found
@@ -68,7 +68,7 @@ class Search:
         if not is_kept:
             row.loaded.clear()
 
-    def forget(self, row: "Row") -> None:
+    def forget(self, row: "EntryRow") -> None:
         """Drop what was found in a row that is no more."""
         self.found.pop(row, None)
         self._readings.pop(row, None)
@@ -88,7 +88,7 @@ class Search:
         at = _place_of(match, self.found[row])
         return before + at + 1 if at >= 0 else 0
 
-    def step(self, direction: int, origin: int) -> "tuple[Row, Match] | None":
+    def step(self, direction: int, origin: int) -> "tuple[EntryRow, TextMatch] | None":
         """Go to the next match (1) or the one before (-1), round the end. Begins near row `origin`."""
         rows = sorted(self.found, key=lambda row: row.index)
         if not rows:
@@ -108,46 +108,46 @@ class Search:
         self.current = row, self.found[row][at + direction]
         return self.current
 
-    def _matches(self, row: "Row") -> Iterator[list[Match]]:
+    def _matches(self, row: "EntryRow") -> Iterator[list[TextMatch]]:
         """Yield what is in the title, and then block by block."""
         entry = row.entry
         title = entry.title if entry.kind == "tool" else entry.text if entry.kind == "command" else ""
         if title and self._pattern.search(title):
-            yield [Match(TITLE, 0, 0)]
+            yield [TextMatch(TITLE, 0, 0)]
         before, unused = "", ""
         for index, (joint, text) in enumerate(_texts(row)):
             shown = text.replace(LINE_BREAK, " ")
-            found: list[Match] = []
+            found: list[TextMatch] = []
             if unused and joint is not None:
                 found += self._over_cut(index - 1, before, unused, joint.replace("\n", " ") + shown[: len(self.text)])
             end = self._find_in_block(index, shown, found)
             yield found
             before, unused = shown, shown[max(end, len(shown) - len(self.text) + 1) :]
 
-    def _over_cut(self, index: int, text: str, end: str, behind: str) -> Iterator[Match]:
+    def _over_cut(self, index: int, text: str, end: str, behind: str) -> Iterator[TextMatch]:
         """Yield what begins in the block at `index`, in the `end` of its `text`, and ends in what is behind it."""
         for found in self._pattern.finditer(end + behind):
             if found.start() < len(end) < found.end():
                 length = utf16_length(text)
-                yield Match(index, length - utf16_length(end[found.start() :]), length)
+                yield TextMatch(index, length - utf16_length(end[found.start() :]), length)
 
-    def _find_in_block(self, index: int, shown: str, matches: list[Match]) -> int:
+    def _find_in_block(self, index: int, shown: str, matches: list[TextMatch]) -> int:
         """Add what is in a block to `matches`; return where the last of it ends."""
         at = position = 0
         for found in self._pattern.finditer(shown):
             start = position + utf16_length(shown[at : found.start()])
             at, position = found.end(), start + utf16_length(found[0])
-            matches.append(Match(index, start, position))
+            matches.append(TextMatch(index, start, position))
         return at
 
 
-def _place_of(match: Match, matches: "Sequence[Match]") -> int:
+def _place_of(match: TextMatch, matches: "Sequence[TextMatch]") -> int:
     """Return where a match is among others in the order of reading, or -1."""
     at = bisect_left(matches, match)
     return at if at < len(matches) and matches[at] == match else -1
 
 
-def _source(row: "Row") -> str:
+def _source(row: "EntryRow") -> str:
     entry = row.entry
     match entry.kind:
         case "prompt" | "text" | "thinking":
@@ -160,7 +160,7 @@ def _source(row: "Row") -> str:
             return ""
 
 
-def _read_markdown(row: "Row") -> Iterator[None]:
+def _read_markdown(row: "EntryRow") -> Iterator[None]:
     """Read the markdown of a row that is not on screen: one there reads for itself, and shows what it has read."""
     entry = row.entry
     if not isinstance(entry, TextEntry | CommandEntry) or (row.widget is not None and row.stream is not None):
@@ -171,7 +171,7 @@ def _read_markdown(row: "Row") -> Iterator[None]:
         read_on(row, entry, Slice(READ_S))
 
 
-def _texts(row: "Row") -> "Iterator[tuple[str | None, str]]":
+def _texts(row: "EntryRow") -> "Iterator[tuple[str | None, str]]":
     """Yield the joint and the shown text of a row's blocks."""
     entry = row.entry
     match entry.kind:

@@ -10,10 +10,10 @@ from PySide6.QtGui import QColor, QPainter, QTextCharFormat
 
 from desktop_agent.ui.chat.heights import Heights
 from desktop_agent.ui.chat.markdown.highlight import Colouring, colour_code
-from desktop_agent.ui.chat.markdown.inline import LINE_BREAK, RichText, Span, rich_text, utf16_length
+from desktop_agent.ui.chat.markdown.inline import LINE_BREAK, InlineSpan, RichText, rich_text, utf16_length
 from desktop_agent.ui.chat.slices import Slice
 from desktop_agent.ui.chat.text.box import RULE_HEIGHT, Box, code_padding
-from desktop_agent.ui.chat.text.copied import Place, copied_text, shown_text
+from desktop_agent.ui.chat.text.copied import TextPosition, copied_text, shown_text
 from desktop_agent.ui.chat.text.passage import Highlight, Passage, TextPassage, format_ranges
 from desktop_agent.ui.chat.text.styles import CODE_PADDING_X, TextStyles
 from desktop_agent.ui.chat.text.table import TablePassage
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from desktop_agent.ui.chat.lexers import Lexers
     from desktop_agent.ui.chat.markdown.blocks import Block
     from desktop_agent.ui.chat.markdown.parse import References
-    from desktop_agent.ui.chat.text.marks import Mark
+    from desktop_agent.ui.chat.text.marks import TextMark
 
 
 _MOST_MARKED = 60
@@ -32,7 +32,7 @@ _FEW = 24
 """So many blocks may stay laid out wherever they are."""
 
 
-class Match(NamedTuple):
+class TextMatch(NamedTuple):
     """A found piece of text."""
 
     block: int
@@ -58,16 +58,16 @@ class Column:
         self._width = 0
         self._blocks: list[Block] = []
         self._references: References = {}
-        self._marks: Sequence[Sequence[Mark]] = ()
+        self._marks: Sequence[Sequence[TextMark]] = ()
         self._heights = Heights()
         self._boxes: dict[int, Box] = {}
         self._retired: dict[int, Box] = {}
         self._colours: dict[int, tuple[str, Colouring]] = {}
         self._tables: dict[int, tuple[Block, Sequence[float]]] = {}
         """Of each part of a table, how wide its columns like to be. Stays when its layout is let go."""
-        self._selection: tuple[Place, Place] | None = None
-        self._matches: Sequence[Match] = ()
-        self._current_match: Match | None = None
+        self._selection: tuple[TextPosition, TextPosition] | None = None
+        self._matches: Sequence[TextMatch] = ()
+        self._current_match: TextMatch | None = None
         self._revision = 0
 
     @property
@@ -97,7 +97,7 @@ class Column:
         blocks: Sequence["Block"],
         references: "References",
         changed: int,
-        marks: "Sequence[Sequence[Mark]]" = (),
+        marks: "Sequence[Sequence[TextMark]]" = (),
     ) -> None:
         """Show `blocks`, of which those from index `changed` on are new or different.
 
@@ -233,7 +233,7 @@ class Column:
                 return self._make_table(index)
             case "code" | "plain":
                 marks = _at(self._marks, index)
-                links = tuple(Span(mark.start, mark.length, 0, mark.href) for mark in marks if mark.href)
+                links = tuple(InlineSpan(mark.start, mark.length, 0, mark.href) for mark in marks if mark.href)
                 rich = RichText(block.content.replace("\n", LINE_BREAK), links)
                 marked = [(mark.start, mark.length, self._styles.mark(mark.look)) for mark in marks]
                 formats = [*self._colour_formats(index), *marked]
@@ -330,7 +330,7 @@ class Column:
             highlights.append(Highlight(*selected, self._styles.highlight("accent", "on_accent")))
         return highlights, (selected, tuple(matches), current)
 
-    def _near_current(self, matches: Sequence[Match]) -> Sequence[Match]:
+    def _near_current(self, matches: Sequence[TextMatch]) -> Sequence[TextMatch]:
         """Return the matches of a block that are shown as such: Qt paints the text once more for each of them."""
         current = self._current_match
         at = bisect_left(matches, current) if current is not None else 0
@@ -341,40 +341,40 @@ class Column:
         if self._selection is None or box.passage is None:
             return None
         start, end = self._selection
-        first = max(start, Place(index, 0)).offset if start.block <= index else -1
+        first = max(start, TextPosition(index, 0)).offset if start.block <= index else -1
         last = box.passage.length if end.block > index else end.offset if end.block == index else -1
         return (first, last) if 0 <= first < last else None
 
-    def set_selection(self, selection: tuple[Place, Place] | None) -> bool:
+    def set_selection(self, selection: tuple[TextPosition, TextPosition] | None) -> bool:
         """Show this range as selected. Whether that is different from before."""
         if selection == self._selection:
             return False
         self._selection = selection
         return True
 
-    def set_matches(self, matches: Sequence[Match], current: Match | None) -> None:
+    def set_matches(self, matches: Sequence[TextMatch], current: TextMatch | None) -> None:
         """Show these pieces, in the order of reading, as found, one of them as the one that was asked for."""
         self._matches = matches
         self._current_match = current
 
     # -- positions --
 
-    def place_at(self, x: float, y: float) -> Place:
+    def place_at(self, x: float, y: float) -> TextPosition:
         """Return the place nearest to a point."""
         if not self._blocks:
-            return Place(0, 0)
+            return TextPosition(0, 0)
         if y < 0:
-            return Place(0, 0)
+            return TextPosition(0, 0)
         if y >= self.height:
             return self.end()
         index = self._heights.at(int(y))
         box = self._box(index)
         if box.passage is None:
-            return Place(index, 0)
+            return TextPosition(index, 0)
         point = QPointF(x, y - self._heights.top(index)) - box.origin
-        return Place(index, box.passage.offset_at(point.x(), point.y()))
+        return TextPosition(index, box.passage.offset_at(point.x(), point.y()))
 
-    def span_at(self, x: float, y: float) -> tuple[Place, Span] | None:
+    def span_at(self, x: float, y: float) -> tuple[TextPosition, InlineSpan] | None:
         """Return the inline span right under a point."""
         if not 0 <= y < self.height:
             return None
@@ -384,12 +384,12 @@ class Column:
             return None
         point = QPointF(x, y - self._heights.top(index)) - box.origin
         span = box.passage.span_at(point.x(), point.y())
-        return (Place(index, span.start), span) if span is not None else None
+        return (TextPosition(index, span.start), span) if span is not None else None
 
-    def end(self) -> Place:
+    def end(self) -> TextPosition:
         """Return the place behind the last letter."""
         last = len(self._blocks) - 1
-        return Place(last, utf16_length(self.shown_text(last))) if last >= 0 else Place(0, 0)
+        return TextPosition(last, utf16_length(self.shown_text(last))) if last >= 0 else TextPosition(0, 0)
 
     def rects(self, index: int, start: int, end: int) -> list[QRectF]:
         """Return the area of a piece of text, line by line."""
@@ -407,9 +407,9 @@ class Column:
         shift = int(box.origin.y()) + self._heights.top(index)
         return [(top + shift, height) for top, height in box.passage.line_areas()]
 
-    def links(self) -> list[tuple[int, Span]]:
+    def links(self) -> list[tuple[int, InlineSpan]]:
         """Return the links of what is laid out, in reading order."""
-        found: list[tuple[int, Span]] = []
+        found: list[tuple[int, InlineSpan]] = []
         for index in sorted(self._boxes):
             passage = self._boxes[index].passage
             if passage is not None:
@@ -445,13 +445,13 @@ class Column:
             parts += (block.joint, block.content)
         return "".join(parts)
 
-    def selected_text(self, start: Place, end: Place, source: str) -> str:
+    def selected_text(self, start: TextPosition, end: TextPosition, source: str) -> str:
         """Return the text between two places: as shown within one block, as its markdown source across blocks."""
         end = min(end, self.end())
         return copied_text(self._blocks, self._references, start, end, source) if start < end else ""
 
 
-def _at(marks: "Sequence[Sequence[Mark]]", index: int) -> "Sequence[Mark]":
+def _at(marks: "Sequence[Sequence[TextMark]]", index: int) -> "Sequence[TextMark]":
     return marks[index] if index < len(marks) else ()
 
 

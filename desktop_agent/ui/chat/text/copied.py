@@ -10,14 +10,14 @@ if TYPE_CHECKING:
     from desktop_agent.ui.chat.markdown.parse import References
 
 
-class Place(NamedTuple):
+class TextPosition(NamedTuple):
     """A position in a column: a block, and an offset in its text. Places of one column compare in reading order."""
 
     block: int
     offset: int
 
 
-END = Place(1 << 60, 0)
+END = TextPosition(1 << 60, 0)
 """Behind everything, in any column."""
 
 
@@ -34,7 +34,9 @@ def shown_text(block: "Block", references: "References") -> str:
             return rich_text(block.content, references).text
 
 
-def copied_text(blocks: "Sequence[Block]", references: "References", start: Place, end: Place, source: str) -> str:
+def copied_text(
+    blocks: "Sequence[Block]", references: "References", start: TextPosition, end: TextPosition, source: str
+) -> str:
     """Return what copying from `start` to `end` gives.
 
     Within one block that is the text as it is shown; beyond, blocks that are whole give their source, where it begins
@@ -56,7 +58,7 @@ def copied_text(blocks: "Sequence[Block]", references: "References", start: Plac
     return "".join(parts)
 
 
-def _joined(blocks: "Sequence[Block]", references: "References", start: Place, end: Place) -> str:
+def _joined(blocks: "Sequence[Block]", references: "References", start: TextPosition, end: TextPosition) -> str:
     parts: list[str] = []
     for index in range(start.block, end.block + 1):
         text = shown_text(blocks[index], references)

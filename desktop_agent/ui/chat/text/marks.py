@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from desktop_agent.ui.terminal.look import Look
+from desktop_agent.ui.terminal.look import PrintedStyle
 
 
 class Tint(NamedTuple):
@@ -23,10 +23,10 @@ MUTED = Tint("muted")
 LINK = Tint("accent_text")
 
 
-class Mark(NamedTuple):
+class TextMark(NamedTuple):
     """`length` units from `start` with one look. With `href` it leads to a web address or a place in a file."""
 
     start: int
     length: int
-    look: Look | Tint
+    look: PrintedStyle | Tint
     href: str = ""

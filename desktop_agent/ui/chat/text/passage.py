@@ -9,7 +9,7 @@ from typing import Protocol, cast
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QFont, QPainter, QTextCharFormat, QTextLayout, QTextLine, QTextOption
 
-from desktop_agent.ui.chat.markdown.inline import LINE_BREAK, RichText, Span, utf16_length
+from desktop_agent.ui.chat.markdown.inline import LINE_BREAK, InlineSpan, RichText, utf16_length
 from desktop_agent.ui.chat.markdown.marks import CODE
 from desktop_agent.ui.chat.text.styles import PILL_PADDING
 
@@ -53,11 +53,11 @@ class Passage(Protocol):
         """Return the position nearest to a point."""
         ...
 
-    def span_at(self, x: float, y: float) -> Span | None:
+    def span_at(self, x: float, y: float) -> InlineSpan | None:
         """Return the inline span right under a point."""
         ...
 
-    def links(self) -> list[Span]:
+    def links(self) -> list[InlineSpan]:
         """Return the spans that lead somewhere, in order."""
         ...
 
@@ -166,7 +166,7 @@ class TextPassage:
             return self._layout.previousCursorPosition(offset)
         return offset
 
-    def span_at(self, x: float, y: float) -> Span | None:
+    def span_at(self, x: float, y: float) -> InlineSpan | None:
         if not self._spans or not 0 <= y < self.height:
             return None
         line = self._line_at(y)
@@ -176,7 +176,7 @@ class TextPassage:
         offset = line.xToCursor(x, QTextLine.CursorPosition.CursorOnCharacter)
         return next((span for span in self._spans if span.start <= offset < span.start + span.length), None)
 
-    def links(self) -> list[Span]:
+    def links(self) -> list[InlineSpan]:
         return [span for span in self._spans if span.href]
 
     def rects(self, start: int, end: int) -> list[QRectF]:

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from desktop_agent.ui.chat.markdown.blocks import Block
-    from desktop_agent.ui.chat.markdown.inline import Span
+    from desktop_agent.ui.chat.markdown.inline import InlineSpan
     from desktop_agent.ui.chat.text.marks import Tint
     from desktop_agent.ui.terminal.formats import LookFormats
-    from desktop_agent.ui.terminal.look import Look
+    from desktop_agent.ui.terminal.look import PrintedStyle
     from desktop_agent.ui.theme import Theme
 
 LIST_INDENT = 22
@@ -97,7 +97,7 @@ class TextStyles:
             self._formats[key] = self._make_format(style, level)
         return self._formats[key]
 
-    def formats(self, spans: "Sequence[Span]", level: int = 0) -> list[tuple[int, int, QTextCharFormat]]:
+    def formats(self, spans: "Sequence[InlineSpan]", level: int = 0) -> list[tuple[int, int, QTextCharFormat]]:
         """Return the formats of inline spans, with room on both sides of code for the ground it stands on."""
         found: list[tuple[int, int, QTextCharFormat]] = []
         for span in spans:
@@ -115,7 +115,7 @@ class TextStyles:
         text_format.setForeground(QColor(getattr(self.colours, role)))
         return text_format
 
-    def mark(self, look: "Look | Tint") -> QTextCharFormat:
+    def mark(self, look: "PrintedStyle | Tint") -> QTextCharFormat:
         """Return the format of a part of a card's text."""
         from desktop_agent.ui.chat.text.marks import Tint
 

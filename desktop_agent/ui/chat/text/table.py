@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QLineF, QPointF, QRectF
 from PySide6.QtGui import QColor, QPainter, QPen
 
-from desktop_agent.ui.chat.markdown.inline import RichText, Span, rich_text, utf16_length
+from desktop_agent.ui.chat.markdown.inline import InlineSpan, RichText, rich_text, utf16_length
 from desktop_agent.ui.chat.markdown.marks import BOLD
 from desktop_agent.ui.chat.text.passage import Highlight, TextPassage, format_ranges
 from desktop_agent.ui.chat.text.styles import TextStyles, alignment_flag
@@ -186,12 +186,12 @@ class TablePassage:
         inside_y = min(max(0.0, y - cell.origin.y()), cell.passage.height - 1)
         return cell.start + cell.passage.offset_at(x - cell.origin.x(), inside_y)
 
-    def span_at(self, x: float, y: float) -> Span | None:
+    def span_at(self, x: float, y: float) -> InlineSpan | None:
         cell = self._cell_at(x, y)
         span = cell.passage.span_at(x - cell.origin.x(), y - cell.origin.y())
         return span._replace(start=span.start + cell.start) if span is not None else None
 
-    def links(self) -> list[Span]:
+    def links(self) -> list[InlineSpan]:
         return [span._replace(start=span.start + cell.start) for cell in self._linked for span in cell.passage.links()]
 
     def rects(self, start: int, end: int) -> list[QRectF]:
@@ -206,15 +206,15 @@ class TablePassage:
 
 def _in_bold(rich: RichText) -> RichText:
     """Return `rich` with everything in bold: the words of a header."""
-    spans: list[Span] = []
+    spans: list[InlineSpan] = []
     at = 0
     for span in rich.spans:
         if span.start > at:
-            spans.append(Span(at, span.start - at, BOLD))
+            spans.append(InlineSpan(at, span.start - at, BOLD))
         spans.append(span._replace(style=span.style | BOLD))
         at = span.start + span.length
     if at < utf16_length(rich.text):
-        spans.append(Span(at, utf16_length(rich.text) - at, BOLD))
+        spans.append(InlineSpan(at, utf16_length(rich.text) - at, BOLD))
     return RichText(rich.text, tuple(spans))
 
 

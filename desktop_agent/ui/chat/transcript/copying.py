@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from desktop_agent.ui.chat import words
+from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.chat.cards.families import family_of
 from desktop_agent.ui.chat.text.copied import END
 from desktop_agent.ui.chat.transcript.selection import START
@@ -11,20 +11,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from desktop_agent.ui.chat.entries.base import EntryWidget
-    from desktop_agent.ui.chat.transcript.row import Row
-    from desktop_agent.ui.chat.transcript.rows import Rows
-    from desktop_agent.ui.chat.transcript.selection import Selection
+    from desktop_agent.ui.chat.transcript.row import EntryRow
+    from desktop_agent.ui.chat.transcript.rows import EntryRows
+    from desktop_agent.ui.chat.transcript.selection import TranscriptSelection
 
 
-def copied_row(row: "Row") -> str:
-    """Return an entry as text: what was said as it was written, what was done in words."""
+def copied_row(row: "EntryRow") -> str:
+    """Return an entry as text: what was said as it was written, what was done in entry_words."""
     entry = row.entry
     match entry.kind:
         case "prompt" | "text" | "thinking":
             return entry.text
         case "tool":
-            headline = " ".join(filter(None, words.headline(entry, is_superseded=row.is_superseded)))
-            parts = [headline, *(note for note, _ in words.notes(entry))]
+            headline = " ".join(filter(None, entry_words.headline(entry, is_superseded=row.is_superseded)))
+            parts = [headline, *(note for note, _ in entry_words.notes(entry))]
             if output := family_of(entry).copied(row):
                 parts.append(output)
             return "\n".join(parts)
@@ -32,22 +32,24 @@ def copied_row(row: "Row") -> str:
             notice = entry.notice
             return "\n".join(part for part in (notice.title, notice.hint) if part)
         case "page":
-            return words.page(entry)
+            return entry_words.page(entry)
         case "undo":
-            return words.undo(entry)
+            return entry_words.undo(entry)
         case "rewind":
-            return words.rewind(entry)
+            return entry_words.rewind(entry)
         case "compaction":
-            return words.compaction(entry)
+            return entry_words.compaction(entry)
         case "command":
             return f"{entry.text}\n{entry.output}"
         case "fork":
-            return words.fork(entry)
+            return entry_words.fork(entry)
         case "turn_end":
-            return words.turn_end(entry)
+            return entry_words.turn_end(entry)
 
 
-def copied_selection(selection: "Selection", rows: "Rows", widget_of: "Callable[[Row], EntryWidget]") -> str:
+def copied_selection(
+    selection: "TranscriptSelection", rows: "EntryRows", widget_of: "Callable[[EntryRow], EntryWidget]"
+) -> str:
     """Return what copying a selection gives: text as shown within a paragraph, markdown source beyond."""
     ends = selection.ends()
     if ends is None or selection.is_empty:

@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from desktop_agent.ui.chat.cards.source import CardLoader
     from desktop_agent.ui.chat.entries.base import EntryWidget
     from desktop_agent.ui.chat.text.styles import TextStyles
-    from desktop_agent.ui.chat.transcript.row import Row
+    from desktop_agent.ui.chat.transcript.row import EntryRow
 
 
 def make_widget(
-    row: "Row",
+    row: "EntryRow",
     styles: "TextStyles",
     parent: "QWidget",
     now: "Callable[[], datetime]",

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QWidget
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from desktop_agent.ui.chat.transcript.row import Row
+    from desktop_agent.ui.chat.transcript.row import EntryRow
 
 
 class KeyboardOrder:
@@ -19,7 +19,7 @@ class KeyboardOrder:
         self._start = start
         self._order: tuple[int, ...] = ()
 
-    def arrange(self, live: "Iterable[Row]") -> None:
+    def arrange(self, live: "Iterable[EntryRow]") -> None:
         """Put these rows in order."""
         rows = sorted(live, key=lambda row: row.index)
         _offer_shortcut(rows)
@@ -28,7 +28,7 @@ class KeyboardOrder:
             self._order = order
             self._order_tabs(rows)
 
-    def _order_tabs(self, rows: "list[Row]") -> None:
+    def _order_tabs(self, rows: "list[EntryRow]") -> None:
         before = self._start
         for row in rows:
             for child in row.widget.tab_stops() if row.widget is not None else ():
@@ -37,7 +37,7 @@ class KeyboardOrder:
                     before = child
 
 
-def _offer_shortcut(rows: "list[Row]") -> None:
+def _offer_shortcut(rows: "list[EntryRow]") -> None:
     """Let only the oldest question listen to the keyboard shortcut."""
     is_taken = False
     for row in rows:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from desktop_agent.ui.chat.transcript.row import Row
+    from desktop_agent.ui.chat.transcript.row import EntryRow
 
 _SHELF: Final = 64
 """How many rows off screen keep their parsed text."""
@@ -16,18 +16,18 @@ class LiveRows:
     """Lets widgets go, and after a while what was read of their rows."""
 
     def __init__(self) -> None:
-        self._live: list[Row] = []
-        self._shelf: OrderedDict[Row, None] = OrderedDict()
+        self._live: list[EntryRow] = []
+        self._shelf: OrderedDict[EntryRow, None] = OrderedDict()
 
-    def __iter__(self) -> "Iterator[Row]":
+    def __iter__(self) -> "Iterator[EntryRow]":
         return iter(self._live)
 
-    def add(self, row: "Row") -> None:
+    def add(self, row: "EntryRow") -> None:
         """Take in a row that got a widget."""
         self._live.append(row)
         self._shelf.pop(row, None)
 
-    def retire(self, row: "Row") -> None:
+    def retire(self, row: "EntryRow") -> None:
         """Let the widget of a row go that is out of sight."""
         self._live.remove(row)
         _discard(row)
@@ -35,7 +35,7 @@ class LiveRows:
         if len(self._shelf) > _SHELF:
             self._shelf.popitem(last=False)[0].forget()
 
-    def drop(self, row: "Row") -> None:
+    def drop(self, row: "EntryRow") -> None:
         """Forget a row that is no more, whether it has a widget or not."""
         self._shelf.pop(row, None)
         if row.widget is not None:
@@ -54,7 +54,7 @@ class LiveRows:
         self._shelf.clear()
 
 
-def _discard(row: "Row") -> None:
+def _discard(row: "EntryRow") -> None:
     """Let go of a row's widget. Not at once: it may be the one whose click led here."""
     widget, row.widget = row.widget, None
     if widget is not None:

@@ -8,10 +8,10 @@ from PySide6.QtWidgets import QApplication, QMenu
 
 from desktop_agent.ui.chat.markdown.inline import is_web_address
 from desktop_agent.ui.chat.text.copied import END
-from desktop_agent.ui.chat.transcript.selection import START, Spot
+from desktop_agent.ui.chat.transcript.selection import START, TranscriptPosition
 
 if TYPE_CHECKING:
-    from desktop_agent.ui.chat.transcript.row import Row
+    from desktop_agent.ui.chat.transcript.row import EntryRow
     from desktop_agent.ui.chat.transcript.view import TranscriptView
 
 _SCROLL_MS = 30
@@ -25,14 +25,14 @@ class Pointer(QObject):
     def __init__(self, view: "TranscriptView") -> None:
         super().__init__(view)
         self._view = view
-        self._pressed_row: Row | None = None
+        self._pressed_row: EntryRow | None = None
         self._pressed_link = ""
         self._at = QPoint()
         self._since_double_click = QElapsedTimer()
         self._scroll_timer = QTimer(self, interval=_SCROLL_MS)
         self._scroll_timer.timeout.connect(self._scroll)
 
-    def holds(self, row: "Row") -> bool:
+    def holds(self, row: "EntryRow") -> bool:
         """Whether a selection is being drawn from this row."""
         return row is self._pressed_row
 
@@ -103,7 +103,7 @@ class Pointer(QObject):
 
     # -- what is where --
 
-    def spot_at(self, at: QPoint) -> Spot | None:
+    def spot_at(self, at: QPoint) -> TranscriptPosition | None:
         """Return the place in the text nearest to a point of the viewport."""
         view = self._view
         y = at.y() + view.top_edge
@@ -113,12 +113,12 @@ class Pointer(QObject):
         row = view.rows[index]
         widget = row.widget
         if widget is None:
-            return Spot(row, START)
+            return TranscriptPosition(row, START)
         x, inside = at.x() - widget.x(), y - view.row_top(row)
         if not widget.is_column_shown or not widget.column.blocks:
-            return Spot(row, START if inside < widget.height() / 2 else END)
+            return TranscriptPosition(row, START if inside < widget.height() / 2 else END)
         origin = widget.column_origin
-        return Spot(row, widget.column.place_at(x - origin.x(), inside - origin.y()))
+        return TranscriptPosition(row, widget.column.place_at(x - origin.x(), inside - origin.y()))
 
     def link_at(self, at: QPoint) -> str:
         """Return what the text under a point of the viewport leads to, or nothing."""

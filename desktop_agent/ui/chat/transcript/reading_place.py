@@ -5,14 +5,14 @@ from typing import TYPE_CHECKING, NamedTuple
 from desktop_agent.ui.theme import Space
 
 if TYPE_CHECKING:
-    from desktop_agent.ui.chat.transcript.row import Row
-    from desktop_agent.ui.chat.transcript.rows import Rows
+    from desktop_agent.ui.chat.transcript.row import EntryRow
+    from desktop_agent.ui.chat.transcript.rows import EntryRows
 
 
 class Anchor(NamedTuple):
     """A row, a block in it, and how far the view's top edge is below that block's."""
 
-    row: "Row"
+    row: "EntryRow"
     block: int
     """-1 for the row itself."""
     distance: int
@@ -32,13 +32,13 @@ class PagePlace(NamedTuple):
 class ReadingPlace:
     """Knows by an anchor what is read; without one and not following, the view stays at its scroll value."""
 
-    def __init__(self, rows: "Rows") -> None:
+    def __init__(self, rows: "EntryRows") -> None:
         self._rows = rows
         self._anchor: Anchor | None = None
         self.is_following = True
         """Whether the end is followed."""
 
-    def row_top(self, row: "Row") -> int:
+    def row_top(self, row: "EntryRow") -> int:
         """Return where a row begins in the whole column."""
         return Space.XL + self._rows.heights.top(row.index)
 
@@ -56,7 +56,7 @@ class ReadingPlace:
         """Take what is at `y` of the whole column for what is read."""
         self._anchor = self._anchor_at(y)
 
-    def forget(self, row: "Row") -> None:
+    def forget(self, row: "EntryRow") -> None:
         """Take in that a row is no more."""
         if self._anchor is not None and self._anchor.row is row:
             self._anchor = None
@@ -81,7 +81,7 @@ class ReadingPlace:
             return None
         return len(self._rows) - self._anchor.row.index, self._anchor.block, self._anchor.distance
 
-    def put_on(self, row: "Row", block: int, distance: int) -> None:
+    def put_on(self, row: "EntryRow", block: int, distance: int) -> None:
         """Read this."""
         self.is_following = False
         self._anchor = Anchor(row, block, distance)

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from desktop_agent.ui.chat.markdown.stream import MarkdownStream
 
 
-class Row:
+class EntryRow:
     """One entry. What the user did to it outlives its widget, which exists only near the eye."""
 
     __slots__ = (

@@ -16,7 +16,7 @@ from desktop_agent.ui.chat.transcript.code_colours import CodeColours
 from desktop_agent.ui.chat.transcript.live_rows import LiveRows
 from desktop_agent.ui.chat.transcript.quiet_scroll_bar import QuietScrollBar
 from desktop_agent.ui.chat.transcript.reading_place import ReadingPlace
-from desktop_agent.ui.chat.transcript.rows import Rows
+from desktop_agent.ui.chat.transcript.rows import EntryRows
 from desktop_agent.ui.runtime.throttle import Throttle
 from desktop_agent.ui.theme import Space, Theme
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
     from desktop_agent.ui.chat.entries.base import EntryWidget
     from desktop_agent.ui.chat.transcript.reading_place import PagePlace
-    from desktop_agent.ui.chat.transcript.row import Row
+    from desktop_agent.ui.chat.transcript.row import EntryRow
 
 MAX_WIDTH = 840
 """Of a row. Wider lines are hard to read."""
@@ -46,12 +46,12 @@ class RowArea(QAbstractScrollArea):
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.rows = Rows()
+        self.rows = EntryRows()
         self.styles = TextStyles(theme)
         self._theme = theme
         self._live = LiveRows()
         self._reading = ReadingPlace(self.rows)
-        self._dirty: dict[Row, None] = {}
+        self._dirty: dict[EntryRow, None] = {}
         self._row_width = 0
         self._shown_value = 0
         self._is_placing = False
@@ -79,21 +79,21 @@ class RowArea(QAbstractScrollArea):
 
     # -- for the subclass --
 
-    def make_widget(self, row: "Row") -> "EntryWidget":
+    def make_widget(self, row: "EntryRow") -> "EntryWidget":
         """Return a new widget for a row, connected."""
         raise NotImplementedError
 
-    def keeps(self, row: "Row") -> bool:
+    def keeps(self, row: "EntryRow") -> bool:
         """Whether a row keeps its widget out of sight."""
         return row.widget is not None and row.widget.is_pinned
 
     def after_layout(self) -> None:
         """Called when rows have been placed."""
 
-    def after_create(self, row: "Row") -> None:
+    def after_create(self, row: "EntryRow") -> None:
         """Called when a row got its widget."""
 
-    def after_update(self, row: "Row") -> None:
+    def after_update(self, row: "EntryRow") -> None:
         """Called when a row shows what its entry became."""
 
     # -- state --
@@ -104,7 +104,7 @@ class RowArea(QAbstractScrollArea):
         return self._reading.is_following
 
     @property
-    def live_rows(self) -> "list[Row]":
+    def live_rows(self) -> "list[EntryRow]":
         """The rows that have widgets now."""
         return list(self._live)
 
@@ -130,7 +130,7 @@ class RowArea(QAbstractScrollArea):
         if not is_in_view or self._gentle_timer.isActive():  # then what is shown is not yet what will be
             self.scroll_to(max(0, y - height // 3))
 
-    def row_resized(self, row: "Row", *, keeps_end: bool = False) -> None:
+    def row_resized(self, row: "EntryRow", *, keeps_end: bool = False) -> None:
         """Take in that a row's widget has another height.
 
         What was clicked stays where it is, also when the end moves away by it, unless the end shall stay in view.
@@ -156,7 +156,7 @@ class RowArea(QAbstractScrollArea):
         """Where in the whole column the view begins."""
         return self._shown_value
 
-    def row_top(self, row: "Row") -> int:
+    def row_top(self, row: "EntryRow") -> int:
         """Return where a row begins in the whole column."""
         return self._reading.row_top(row)
 
@@ -192,7 +192,7 @@ class RowArea(QAbstractScrollArea):
         else:
             self._lay_out_anew()
 
-    def drop_row(self, row: "Row") -> None:
+    def drop_row(self, row: "EntryRow") -> None:
         """Forget a row that is no more."""
         self._dirty.pop(row, None)
         self._live.drop(row)
@@ -206,7 +206,7 @@ class RowArea(QAbstractScrollArea):
         """Let what is read stay where it is, now that the page has become `count` rows."""
         self._reading.put_back(place, count, self.viewport().height())
 
-    def mark_dirty(self, row: "Row") -> None:
+    def mark_dirty(self, row: "EntryRow") -> None:
         """Say that a row's entry changed. It is shown with the next frame."""
         self._dirty[row] = None
         self._throttle.trigger()
@@ -246,7 +246,7 @@ class RowArea(QAbstractScrollArea):
         elif not self._gentle_timer.isActive():  # else it is being laid out
             self.lay_out()
 
-    def _read_on(self, row: "Row") -> None:
+    def _read_on(self, row: "EntryRow") -> None:
         """See to it that a row whose widget has not taken in all of its entry does so with the next frames."""
         if row.widget is not None and row.widget.is_behind:
             self._reading_timer.start()
@@ -360,7 +360,7 @@ class RowArea(QAbstractScrollArea):
             return range(first, len(self.rows))
         return range(heights.at(bottom - Space.XL), first - 1, -1)
 
-    def create_widget(self, row: "Row") -> "EntryWidget":
+    def create_widget(self, row: "EntryRow") -> "EntryWidget":
         """Give a row its widget, wherever it is."""
         row.is_dirty = False
         widget = self.make_widget(row)
@@ -388,7 +388,7 @@ class RowArea(QAbstractScrollArea):
         if distance and abs(distance) < height:
             viewport.scroll(0, distance)  # moves the pixels and the widgets with them
         x = (viewport.width() - self._row_width) // 2
-        gone: list[Row] = []
+        gone: list[EntryRow] = []
         for row in self._live:
             widget = row.widget
             assert widget is not None

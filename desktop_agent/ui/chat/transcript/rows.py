@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, cast
 
 from desktop_agent.ui.chat.heights import Heights
-from desktop_agent.ui.chat.transcript.row import Row
+from desktop_agent.ui.chat.transcript.row import EntryRow
 from desktop_agent.ui.theme import Space
 
 if TYPE_CHECKING:
@@ -27,29 +27,29 @@ _PROMPT_SHARE = 0.75
 _LEAST_ENTRIES = 4
 
 
-class Rows:
+class EntryRows:
     """Rows and their heights, kept in step with the entries by patches. A height includes the gap below the row."""
 
     def __init__(self) -> None:
         self.heights = Heights()
-        self._rows: list[Row] = []
+        self._rows: list[EntryRow] = []
         self._width = 0
         self._letter_width = 1.0
         self._letters_per_line = _letters_per_line(0, 1.0)
         """How many fit in a line."""
-        self._plan: Row | None = None
+        self._plan: EntryRow | None = None
         """The row with the newest plan."""
-        self._superseded: Row | None = None
+        self._superseded: EntryRow | None = None
 
     def __len__(self) -> int:
         return len(self._rows)
 
-    def __getitem__(self, index: int) -> Row:
+    def __getitem__(self, index: int) -> EntryRow:
         return self._rows[index]
 
     def reset(self, entries: "Sequence[Entry]") -> None:
         """Start anew with these entries."""
-        self._rows = [Row(entry, index) for index, entry in enumerate(entries)]
+        self._rows = [EntryRow(entry, index) for index, entry in enumerate(entries)]
         self._plan = None
         for row in self._rows:
             if row.entry.kind == "page":
@@ -59,7 +59,7 @@ class Rows:
         self._superseded = None
         self.measure(self._width, None)
 
-    def exchange(self, entries: "Sequence[Entry]") -> list[Row]:
+    def exchange(self, entries: "Sequence[Entry]") -> list[EntryRow]:
         """Start anew with these entries, which end as those before do. Return the rows that are no more.
 
         The rows of the same end stay, with their widgets and heights.
@@ -69,7 +69,7 @@ class Rows:
         stay, gone = before[len(before) - kept :], before[: len(before) - kept]
         heights = [self.heights[row.index] for row in stay]
         first = len(entries) - kept
-        self._rows = [Row(entry, index) for index, entry in enumerate(entries[:first])]
+        self._rows = [EntryRow(entry, index) for index, entry in enumerate(entries[:first])]
         for row in self._rows:
             if row.entry.kind == "page":
                 row.page = row.entry.number
@@ -96,18 +96,18 @@ class Rows:
 
     def apply(  # noqa: C901 - one closed vocabulary
         self, entries: "Sequence[Entry]", patches: "Sequence[Patch]"
-    ) -> list[Row]:
+    ) -> list[EntryRow]:
         """Follow these patches, after which the entries are `entries`. Return the rows that are no more."""
         if not entries:
             removed, self._rows = self._rows, []
             self.heights.replace(0, ())
             return removed
-        removed: list[Row] = []
-        added: list[Row] = []
+        removed: list[EntryRow] = []
+        added: list[EntryRow] = []
         for patch in patches:
             match patch.kind:
                 case "append":
-                    added.append(Row(entries[-1], patch.index))
+                    added.append(EntryRow(entries[-1], patch.index))
                     self._rows.append(added[-1])
                     self.heights.append(0)
                 case "remove":
@@ -132,11 +132,11 @@ class Rows:
                 self.heights.set(row.index, self.estimate(row))
         return removed
 
-    def _expand(self, patch: "Patch", entries: "Sequence[Entry]") -> list[Row]:
+    def _expand(self, patch: "Patch", entries: "Sequence[Entry]") -> list[EntryRow]:
         """Put the rows of a page in the place of the one that stood for it."""
         start, gone = patch.index, self._rows[patch.index]
         rows = [
-            Row(entry, index, gone.page)
+            EntryRow(entry, index, gone.page)
             for index, entry in enumerate(entries[start : start + patch.count], start=start)
         ]
         self._rows[start : start + 1] = rows
@@ -147,11 +147,11 @@ class Rows:
         self.heights.splice(start, 1, map(self.estimate, rows))
         return [gone]
 
-    def _collapse(self, patch: "Patch", entries: "Sequence[Entry]") -> list[Row]:
+    def _collapse(self, patch: "Patch", entries: "Sequence[Entry]") -> list[EntryRow]:
         """Let one row stand for a page again, as high as the page was."""
         start, end = patch.index, patch.index + patch.count
         gone = self._rows[start:end]
-        row = Row(entries[start], start, gone[0].page if gone else None)
+        row = EntryRow(entries[start], start, gone[0].page if gone else None)
         row.height_hint = self.heights.top(end) - self.heights.top(start)
         self._rows[start:end] = [row]
         if self._plan in gone:
@@ -159,25 +159,25 @@ class Rows:
         self.heights.splice(start, patch.count, (row.height_hint,))
         return gone
 
-    def supersede(self) -> Row | None:
+    def supersede(self) -> EntryRow | None:
         """Return the row whose plan became an older one by the last patches, if any."""
         superseded, self._superseded = self._superseded, None
         return superseded
 
-    def _take_plan(self, row: Row) -> None:
+    def _take_plan(self, row: EntryRow) -> None:
         if self._plan is not None and self._plan is not row and self._plan.index < row.index:
             self._plan.is_superseded = self._plan.is_dirty = True
             self._superseded = self._plan
         self._plan = row
 
-    def _place_plan(self, row: Row) -> None:
+    def _place_plan(self, row: EntryRow) -> None:
         """Take in a plan that may be older than the newest."""
         if self._plan is None or self._plan.index < row.index:
             self._take_plan(row)
         else:
             row.is_superseded = True
 
-    def estimate(self, row: Row) -> int:
+    def estimate(self, row: EntryRow) -> int:
         """Return about how high a row is, from nothing but the length of its text."""
         entry = row.entry
         if entry.kind == "page":  # of which a long session has thousands
@@ -220,12 +220,12 @@ def _same_at_end(first: "Sequence[Entry]", second: "Sequence[Entry]") -> int:
     return next((at for at, (one, other) in enumerate(pairs) if one != other), min(len(first), len(second)))
 
 
-def _is_plan(row: Row) -> bool:
+def _is_plan(row: EntryRow) -> bool:
     entry = row.entry
     return entry.kind == "tool" and entry.result is not None and "todos" in entry.result.metadata
 
 
-def _estimate_card(row: Row, entry: "ToolEntry") -> int:
+def _estimate_card(row: EntryRow, entry: "ToolEntry") -> int:
     if entry.is_waiting:
         return _APPROVAL
     if row.is_unfolded is False:

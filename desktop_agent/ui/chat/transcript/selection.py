@@ -4,34 +4,34 @@ import re
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from desktop_agent.ui.chat.markdown.inline import LINE_BREAK, utf16_length, utf16_slice
-from desktop_agent.ui.chat.text.copied import END, Place
+from desktop_agent.ui.chat.text.copied import END, TextPosition
 
 if TYPE_CHECKING:
-    from desktop_agent.ui.chat.transcript.row import Row
+    from desktop_agent.ui.chat.transcript.row import EntryRow
 
 Unit = Literal["letter", "word", "line"]
-START = Place(0, 0)
+START = TextPosition(0, 0)
 _WORDS = re.compile(r"\w+|\s+|[^\w\s]")
 
 
-class Spot(NamedTuple):
+class TranscriptPosition(NamedTuple):
     """A place in the transcript."""
 
-    row: "Row"
-    place: Place
+    row: "EntryRow"
+    place: TextPosition
 
-    def is_before(self, other: "Spot") -> bool:
+    def is_before(self, other: "TranscriptPosition") -> bool:
         """Whether this comes first when reading."""
         return (self.row.index, self.place) < (other.row.index, other.place)
 
 
-class Selection:
+class TranscriptSelection:
     """From where it was begun to where it was drawn. Both ends are whole units: letters, words or lines."""
 
     def __init__(self) -> None:
-        self._first: tuple[Spot, Spot] | None = None
+        self._first: tuple[TranscriptPosition, TranscriptPosition] | None = None
         """The unit where it was begun, from its start to its end."""
-        self._last: tuple[Spot, Spot] | None = None
+        self._last: tuple[TranscriptPosition, TranscriptPosition] | None = None
         self.unit: Unit = "letter"
 
     @property
@@ -44,30 +44,30 @@ class Selection:
         """Select nothing."""
         self._first = self._last = None
 
-    def begin(self, spot: Spot, unit: Unit = "letter") -> None:
+    def begin(self, spot: TranscriptPosition, unit: Unit = "letter") -> None:
         """Begin at `spot`; a `unit` larger than a letter selects the one under it at once."""
         self.unit = unit
         self._first = self._last = self._unit_at(spot)
 
-    def extend(self, spot: Spot) -> None:
+    def extend(self, spot: TranscriptPosition) -> None:
         """Select up to `spot`; without a beginning, begin there."""
         if self._first is None:
             self.begin(spot)
         else:
             self._last = self._unit_at(spot)
 
-    def select(self, start: Spot, end: Spot) -> None:
+    def select(self, start: TranscriptPosition, end: TranscriptPosition) -> None:
         """Select exactly this."""
         self.unit = "letter"
         self._first, self._last = (start, start), (end, end)
 
-    def forget(self, row: "Row") -> None:
+    def forget(self, row: "EntryRow") -> None:
         """Drop a selection that touches a row which is no more."""
         ends = (*(self._first or ()), *(self._last or ()))
         if any(spot.row is row for spot in ends):
             self.clear()
 
-    def ends(self) -> tuple[Spot, Spot] | None:
+    def ends(self) -> tuple[TranscriptPosition, TranscriptPosition] | None:
         """Return where the selection starts and ends, in reading order."""
         if self._first is None or self._last is None:
             return None
@@ -75,7 +75,7 @@ class Selection:
             return self._last[0], self._first[1]
         return self._first[0], self._last[1]
 
-    def range_in(self, row: "Row") -> tuple[Place, Place] | None:
+    def range_in(self, row: "EntryRow") -> tuple[TextPosition, TextPosition] | None:
         """Return what is selected of `row`. An end of `END` means: to its end, and on in the next."""
         ends = self.ends()
         if ends is None or not ends[0].row.index <= row.index <= ends[1].row.index:
@@ -84,7 +84,7 @@ class Selection:
         end = ends[1].place if row is ends[1].row else END
         return (start, end) if start < end else None
 
-    def _unit_at(self, spot: Spot) -> tuple[Spot, Spot]:
+    def _unit_at(self, spot: TranscriptPosition) -> tuple[TranscriptPosition, TranscriptPosition]:
         widget = spot.row.widget
         if self.unit == "letter" or widget is None or not widget.column.blocks:
             return spot, spot
@@ -92,7 +92,9 @@ class Selection:
         if block >= len(widget.column.blocks):
             return spot, spot
         start, end = unit_around(widget.column.shown_text(block), offset, self.unit)
-        return Spot(spot.row, Place(block, start)), Spot(spot.row, Place(block, end))
+        return TranscriptPosition(spot.row, TextPosition(block, start)), TranscriptPosition(
+            spot.row, TextPosition(block, end)
+        )
 
 
 def unit_around(text: str, offset: int, unit: Unit) -> tuple[int, int]:

@@ -32,8 +32,8 @@ if TYPE_CHECKING:
     from desktop_agent.ui.chat.cards.source import CardLoader
     from desktop_agent.ui.chat.entries.base import EntryWidget
     from desktop_agent.ui.chat.transcript.pointer import Pointer
-    from desktop_agent.ui.chat.transcript.row import Row
-    from desktop_agent.ui.chat.transcript.selection import Selection
+    from desktop_agent.ui.chat.transcript.row import EntryRow
+    from desktop_agent.ui.chat.transcript.selection import TranscriptSelection
 
 
 _NEAR = 2
@@ -220,7 +220,7 @@ class TranscriptView(RowArea):
 
     def show_turn(self, turn: int, call_id: str = "") -> None:
         """Bring the card of this call into view, else what the user asked in this turn."""
-        prompt: Row | None = None
+        prompt: EntryRow | None = None
         for row in self.rows:
             if row.entry.kind == "tool" and row.entry.call.id == call_id:
                 self.reveal(self.row_top(row))
@@ -241,7 +241,7 @@ class TranscriptView(RowArea):
                 self.mark_dirty(row)
         self.request_layout()
 
-    def edit_prompt(self, row: "Row") -> None:
+    def edit_prompt(self, row: "EntryRow") -> None:
         """Let the user edit a prompt of theirs, in its place."""
         from desktop_agent.ui.chat.entries.prompt import PromptWidget
 
@@ -265,11 +265,11 @@ class TranscriptView(RowArea):
     # -- selection and copying --
 
     @cached_property
-    def selection(self) -> "Selection":
+    def selection(self) -> "TranscriptSelection":
         """What is selected."""
-        from desktop_agent.ui.chat.transcript.selection import Selection
+        from desktop_agent.ui.chat.transcript.selection import TranscriptSelection
 
-        return Selection()
+        return TranscriptSelection()
 
     @cached_property
     def _pointer(self) -> "Pointer":
@@ -280,10 +280,12 @@ class TranscriptView(RowArea):
     def select_all(self) -> None:
         """Select the whole conversation."""
         from desktop_agent.ui.chat.text.copied import END
-        from desktop_agent.ui.chat.transcript.selection import START, Spot
+        from desktop_agent.ui.chat.transcript.selection import START, TranscriptPosition
 
         if len(self.rows):
-            self.selection.select(Spot(self.rows[0], START), Spot(self.rows[len(self.rows) - 1], END))
+            self.selection.select(
+                TranscriptPosition(self.rows[0], START), TranscriptPosition(self.rows[len(self.rows) - 1], END)
+            )
             self.show_selection()
 
     def clear_selection(self) -> None:
@@ -318,7 +320,7 @@ class TranscriptView(RowArea):
         is_short = ends is not None and ends[1].row.index - ends[0].row.index < 8
         return self.selected_text() or None if is_short else None
 
-    def _widget_of(self, row: "Row") -> "EntryWidget":
+    def _widget_of(self, row: "EntryRow") -> "EntryWidget":
         return row.widget or self.create_widget(row)
 
     # -- finding --
@@ -352,7 +354,7 @@ class TranscriptView(RowArea):
 
     # -- rows --
 
-    def make_widget(self, row: "Row") -> "EntryWidget":
+    def make_widget(self, row: "EntryRow") -> "EntryWidget":
         from desktop_agent.ui.chat.transcript.entry_wiring import connect_entry
         from desktop_agent.ui.chat.transcript.factory import make_widget
 
@@ -362,13 +364,13 @@ class TranscriptView(RowArea):
         widget.column.set_selection(self.selection.range_in(row))
         return widget
 
-    def keeps(self, row: "Row") -> bool:
+    def keeps(self, row: "EntryRow") -> bool:
         return super().keeps(row) or self._pointer.holds(row)
 
-    def after_create(self, row: "Row") -> None:
+    def after_create(self, row: "EntryRow") -> None:
         self._finder.decorate(row)
 
-    def after_update(self, row: "Row") -> None:
+    def after_update(self, row: "EntryRow") -> None:
         self._finder.row_changed(row)
 
     def after_layout(self) -> None:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
-from desktop_agent.ui.review.changed_files import LAST_TURN, SESSION, UNCOMMITTED, Baseline, BaselineKind
+from desktop_agent.ui.review.changed_files import LAST_TURN, SESSION, UNCOMMITTED, BaselineKind, ReviewBaseline
 
 if TYPE_CHECKING:
     from desktop_agent.ui.review.source import GitState
@@ -21,7 +21,7 @@ _TOLD: Final = frozenset((_Role.DisplayRole, _Role.ToolTipRole, _Role.Accessible
 
 class _Choice(NamedTuple):
     label: str
-    baseline: Baseline | None
+    baseline: ReviewBaseline | None
     """None for a line between two groups."""
     obstacle: str = ""
     """Why it cannot be chosen."""
@@ -54,11 +54,11 @@ class BaselineModel(QAbstractListModel):
         self._few, self._turns, self._prompts = few, turns, prompts
         self.endResetModel()
 
-    def baseline_at(self, row: int) -> Baseline | None:
+    def baseline_at(self, row: int) -> ReviewBaseline | None:
         """Return the baseline in this row, if it is none of the lines between the groups."""
         return self._choice(row).baseline
 
-    def row_of(self, baseline: Baseline) -> int:
+    def row_of(self, baseline: ReviewBaseline) -> int:
         """Return the row of a baseline; the first one's if this is not listed."""
         if baseline.kind in _OF_TURNS and baseline.turn in self._turns:
             groups = _OF_TURNS.index(baseline.kind)
@@ -99,7 +99,7 @@ class BaselineModel(QAbstractListModel):
     def _of_turn(self, kind: BaselineKind, turn: int) -> _Choice:
         title = _shortened(self._prompts.get(turn, ""))
         plain, titled = self._words[kind]
-        return _Choice((titled if title else plain).format(turn, title), Baseline(kind, turn))
+        return _Choice((titled if title else plain).format(turn, title), ReviewBaseline(kind, turn))
 
     def _of_session(self, turns: Sequence[int]) -> list[_Choice]:
         last = self.tr("Last turn ({0})").format(turns[0]) if turns else self.tr("Last turn")
@@ -113,15 +113,16 @@ class BaselineModel(QAbstractListModel):
             return [
                 _LINE,
                 _Choice(labels[0], UNCOMMITTED, why or self.tr("Looking…")),
-                _Choice(labels[1], Baseline("branch"), why or self.tr("Looking…")),
+                _Choice(labels[1], ReviewBaseline("branch"), why or self.tr("Looking…")),
             ]
         found = [_LINE, _Choice(uncommitted, UNCOMMITTED)]
         against = self.tr("Against {0}")
         found += [
-            _Choice(against.format(name), Baseline("branch", branch=name)) for name in git.branches[:_MAX_BRANCHES]
+            _Choice(against.format(name), ReviewBaseline("branch", branch=name))
+            for name in git.branches[:_MAX_BRANCHES]
         ]
         if not git.branches:
-            found.append(_Choice(branch, Baseline("branch"), self.tr("There is no other branch")))
+            found.append(_Choice(branch, ReviewBaseline("branch"), self.tr("There is no other branch")))
         return found
 
     def _obstacle_words(self, git: "GitState | None") -> str:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, cast
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QListView, QWidget
 
-from desktop_agent.ui.review.changed_files import Baseline
+from desktop_agent.ui.review.changed_files import ReviewBaseline
 from desktop_agent.ui.review.changes.baseline_model import BaselineModel
 from desktop_agent.ui.widgets.picker import Picker
 
@@ -24,7 +24,7 @@ class BaselinePicker(Picker):
     """Offers the baselines there are. Shows the chosen one also when the others change under it.
 
     Signals:
-        chosen: the user picked a baseline; carries a `Baseline`.
+        chosen: the user picked a baseline; carries a `ReviewBaseline`.
         opened: the user is about to pick one: a good moment to look what git has.
     """
 
@@ -45,7 +45,7 @@ class BaselinePicker(Picker):
         self.activated.connect(self._on_activated)
 
     def set_choices(
-        self, turns: Sequence[int], prompts: Mapping[int, str], git: "GitState | None", current: Baseline
+        self, turns: Sequence[int], prompts: Mapping[int, str], git: "GitState | None", current: ReviewBaseline
     ) -> None:
         """Offer these turns, newest first, and what git can compare with, and show `current` as chosen.
 

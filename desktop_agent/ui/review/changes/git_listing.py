@@ -6,7 +6,7 @@ from PySide6.QtCore import QObject, Signal
 from shiboken6 import isValid
 
 from desktop_agent.core.base.errors import AgentError
-from desktop_agent.ui.review.changed_files import Baseline, ChangedFile, git_files
+from desktop_agent.ui.review.changed_files import ChangedFile, ReviewBaseline, git_files
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -30,7 +30,7 @@ class GitListing(QObject):
         self._git = git
         self._spawn = spawn
         self._folder = ""
-        self._baseline: Baseline | None = None
+        self._baseline: ReviewBaseline | None = None
         self._questions = 0
         self._looks = 0
         self.state: GitState | None = None
@@ -60,7 +60,7 @@ class GitListing(QObject):
             self._looks += 1
             self._spawn(self._look(self._git, self._looks))
 
-    def load(self, baseline: Baseline) -> None:
+    def load(self, baseline: ReviewBaseline) -> None:
         """List what differs from this baseline; what is there of it stays until the answer comes."""
         if self._git is None:
             return

@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING
 
 from desktop_agent.ui.review.changed_files import (
     LAST_TURN,
-    Baseline,
     ChangedFile,
+    ReviewBaseline,
     group_by_file,
     records_of,
     selection_of,
@@ -31,7 +31,7 @@ class Reviewed:
         self._git = git
         self._counts = counts
         self._transcript: Transcript | None = None
-        self.baseline: Baseline = LAST_TURN
+        self.baseline: ReviewBaseline = LAST_TURN
         self.turns: list[int] = []
         """The turns that changed something, newest first."""
         self.files: list[ChangedFile] = []

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from desktop_agent.core.diff.rows import LineSide, Rows
+from desktop_agent.core.diff.rows import DiffRows, LineSide
 from desktop_agent.core.diff.text import split_lines
 from desktop_agent.core.protocol.model import LineComment
 
@@ -12,7 +12,7 @@ _SEARCHED_LINES = 2_000
 """How far away lines are looked for that are not where they were."""
 
 
-class Spot(NamedTuple):
+class CommentAnchor(NamedTuple):
     """Lines of one side, 0-based and half open; none of them means the whole file."""
 
     side: LineSide
@@ -20,7 +20,7 @@ class Spot(NamedTuple):
     end: int
 
 
-def row_of(rows: Rows, comment: LineComment) -> int:
+def row_of(rows: DiffRows, comment: LineComment) -> int:
     """Return the row below which the comment stands; the gap that hides its lines, if they are folded away."""
     lines = rows.diff.old_lines if comment.side == "old" else rows.diff.new_lines
     if comment.start == comment.end or not lines:
@@ -30,21 +30,21 @@ def row_of(rows: Rows, comment: LineComment) -> int:
     return rows.find(comment.side, min(start + size, len(lines)) - 1)
 
 
-def quote_of(rows: Rows, spot: Spot) -> str:
+def quote_of(rows: DiffRows, spot: CommentAnchor) -> str:
     """Return the text of these lines, or of as many as are enough to know them again."""
     lines = rows.diff.old_lines if spot.side == "old" else rows.diff.new_lines
     return "".join(lines[spot.start : min(spot.end, spot.start + _MAX_QUOTED_LINES)])
 
 
-def spot_of_change(rows: Rows, row: int) -> Spot:
+def spot_of_change(rows: DiffRows, row: int) -> CommentAnchor:
     """Return the lines of the change that `row` is the head of: its new ones, or the old ones when there are none."""
     hunk = rows.hunk(row)
     if hunk is None:
-        return Spot("new", 0, 0)
+        return CommentAnchor("new", 0, 0)
     first, last = hunk.edits[0], hunk.edits[-1]
     if any(edit.new_start < edit.new_end for edit in hunk.edits):
-        return Spot("new", first.new_start, last.new_end)
-    return Spot("old", first.old_start, last.old_end)
+        return CommentAnchor("new", first.new_start, last.new_end)
+    return CommentAnchor("old", first.old_start, last.old_end)
 
 
 def _found(lines: Sequence[str], comment: LineComment) -> int:

@@ -7,9 +7,9 @@ from typing import NamedTuple
 from PySide6.QtCore import QObject, QRect, Signal
 from PySide6.QtWidgets import QWidget
 
-from desktop_agent.core.diff.rows import Rows
+from desktop_agent.core.diff.rows import DiffRows
 from desktop_agent.core.protocol.model import LineComment
-from desktop_agent.ui.review.comments.comment_anchor import Spot, quote_of, row_of
+from desktop_agent.ui.review.comments.comment_anchor import CommentAnchor, quote_of, row_of
 from desktop_agent.ui.review.comments.comment_card import CommentCard, card_height
 from desktop_agent.ui.review.comments.comment_editor import CommentEditor
 from desktop_agent.ui.review.diff.diff_geometry import Geometry
@@ -57,7 +57,7 @@ class CommentBlocks(QObject):
         self._comments: tuple[LineComment, ...] = ()
         self._written: LineComment | None = None
         """What the editor is for: a comment that is there, or a new one."""
-        self._drafts: dict[tuple[str, Spot], str] = {}
+        self._drafts: dict[tuple[str, CommentAnchor], str] = {}
         self._editor: CommentEditor | None = None
         self._blocks: list[_Block] = []
         self._cards: dict[str, CommentCard] = {}
@@ -95,7 +95,7 @@ class CommentBlocks(QObject):
         """Return the row that the editor is below."""
         return next((block.row for block in self._blocks if block.is_editor), None)
 
-    def write(self, rows: Rows, spot: Spot) -> None:
+    def write(self, rows: DiffRows, spot: CommentAnchor) -> None:
         """Let the user write a comment on these lines."""
         quote = quote_of(rows, spot)
         comment = LineComment(
@@ -111,7 +111,7 @@ class CommentBlocks(QObject):
 
     # -- room --
 
-    def heights(self, rows: Rows, left: int, width: int) -> dict[int, int]:
+    def heights(self, rows: DiffRows, left: int, width: int) -> dict[int, int]:
         """Return the heights of the blocks by row, for a view of this width."""
         found: dict[int, int] = {}
         self._blocks.clear()
@@ -222,14 +222,14 @@ class CommentBlocks(QObject):
         if self._written and self._editor:
             self._drafts[self._key_of_written()] = self._editor.text
 
-    def _key_of_written(self) -> tuple[str, Spot]:
+    def _key_of_written(self) -> tuple[str, CommentAnchor]:
         assert self._written is not None
         return _draft_key(self._written, is_new=not self._written.text)
 
 
-def _draft_key(comment: LineComment, *, is_new: bool) -> tuple[str, Spot]:
+def _draft_key(comment: LineComment, *, is_new: bool) -> tuple[str, CommentAnchor]:
     """A new comment is known by its lines, one that is there by its id."""
-    return "" if is_new else comment.id, Spot(comment.side, comment.start, comment.end)
+    return "" if is_new else comment.id, CommentAnchor(comment.side, comment.start, comment.end)
 
 
 def _rect(left: int, width: int, top: int, height: int) -> QRect:

@@ -5,9 +5,9 @@ from typing import NamedTuple
 from PySide6.QtCore import QPointF, QRect, QRectF, Qt
 from PySide6.QtGui import QFont, QFontMetrics, QPainter, QPen, QPixmap
 
-from desktop_agent.core.diff.rows import Rows
+from desktop_agent.core.diff.rows import DiffRows
 from desktop_agent.ui.review.diff.diff_words import bar_label, gap_label, notes_label, show_label, undone_label
-from desktop_agent.ui.review.diff.hunk_states import Decisions, HunkState
+from desktop_agent.ui.review.diff.hunk_states import HunkDecisions, HunkState
 from desktop_agent.ui.theme import Theme, TypeSize
 
 PAD = 12
@@ -19,7 +19,7 @@ _LABEL_GAP = 8
 class Bars(NamedTuple):
     """What to know of the bars besides the rows: the state of their hunks, and pictures of their buttons by state."""
 
-    decisions: Decisions
+    decisions: HunkDecisions
     buttons: dict[HunkState, QPixmap]
     live: frozenset[int] = frozenset()
     """The bars that have real buttons now."""
@@ -35,7 +35,7 @@ class BarPainter:
         self._struck = QFont(self.font)
         self._struck.setStrikeOut(True)
 
-    def paint_notes(self, painter: QPainter, rows: Rows, rect: QRect) -> None:
+    def paint_notes(self, painter: QPainter, rows: DiffRows, rect: QRect) -> None:
         """Paint what the lines do not show, above them."""
         painter.fillRect(rect, self._theme.colour("bg"))
         painter.fillRect(rect.left(), rect.bottom(), rect.width(), 1, self._theme.colour("border"))
@@ -43,7 +43,7 @@ class BarPainter:
         self._paint_label(painter, inner, notes_label(rows.notes), "text")
 
     def paint(
-        self, painter: QPainter, rows: Rows, index: int, rect: QRect, bars: Bars | None, *, is_hovered: bool
+        self, painter: QPainter, rows: DiffRows, index: int, rect: QRect, bars: Bars | None, *, is_hovered: bool
     ) -> None:
         """Paint the bar of a hunk or of folded lines."""
         border = self._theme.colour("border")
@@ -63,7 +63,7 @@ class BarPainter:
         else:
             self._paint_label(painter, inner, bar_label(rows, index), "muted")
 
-    def _paint_decided(self, painter: QPainter, rows: Rows, index: int, inner: QRect, bars: Bars) -> None:
+    def _paint_decided(self, painter: QPainter, rows: DiffRows, index: int, inner: QRect, bars: Bars) -> None:
         state = bars.decisions.state(rows.key(index) or "")
         buttons = bars.buttons[state]
         size = buttons.deviceIndependentSize().toSize()

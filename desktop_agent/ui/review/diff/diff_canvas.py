@@ -4,12 +4,12 @@ from PySide6.QtCore import QPoint, QRect, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QFontMetrics, QHideEvent, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 
-from desktop_agent.core.diff.rows import LineSide, RowMode, Rows
+from desktop_agent.core.diff.rows import DiffRows, LineSide, RowMode
 from desktop_agent.core.protocol.model import FileDiff
 from desktop_agent.ui.review.diff.diff_bars import PAD
 from desktop_agent.ui.review.diff.diff_geometry import ROW_HEIGHT, Geometry, Pane, panes
 from desktop_agent.ui.review.diff.diff_painter import DiffPainter, Scene
-from desktop_agent.ui.review.diff.diff_selection import Selection, line_of
+from desktop_agent.ui.review.diff.diff_selection import DiffSelection, line_of
 from desktop_agent.ui.review.diff.diff_words import diff_name, summary
 from desktop_agent.ui.review.diff.highlighter import Coloured, Highlighter
 from desktop_agent.ui.theme import Theme, TypeSize
@@ -42,10 +42,10 @@ class DiffCanvas(QAbstractScrollArea):
         self._wanted_mode: RowMode = "side_by_side"
         self._is_mode_chosen = False
         self._was_narrow = True
-        self._rows = Rows(_NO_DIFF, "side_by_side")
-        self._outgoing: list[Rows] = []
+        self._rows = DiffRows(_NO_DIFF, "side_by_side")
+        self._outgoing: list[DiffRows] = []
         self._estimated_width = 0.0
-        self._selection: Selection | None = None
+        self._selection: DiffSelection | None = None
         self._current_row = 0
         self._hovered_row: int | None = None
         self._highlighter = Highlighter(self)
@@ -68,7 +68,7 @@ class DiffCanvas(QAbstractScrollArea):
         return self._diff
 
     @property
-    def rows(self) -> Rows:
+    def rows(self) -> DiffRows:
         """Its rows."""
         return self._rows
 
@@ -330,7 +330,7 @@ class DiffCanvas(QAbstractScrollArea):
                 return *found, self._geometry.top(index) - top
         return None
 
-    def _set_rows(self, rows: Rows) -> None:
+    def _set_rows(self, rows: DiffRows) -> None:
         self._rows = rows
         self._geometry = self._new_geometry()
         self._current_row = max(0, min(self._current_row, len(rows) - 1))
@@ -351,9 +351,9 @@ class DiffCanvas(QAbstractScrollArea):
     _has_heads = False
     """Whether what can be decided about and is no lines has rows of its own."""
 
-    def _new_rows(self, diff: FileDiff, mode: RowMode, opened: frozenset[int]) -> Rows:
+    def _new_rows(self, diff: FileDiff, mode: RowMode, opened: frozenset[int]) -> DiffRows:
         like = self._rows if diff is self._rows.diff else None
-        return Rows(diff, mode, opened=opened, has_heads=self._has_heads, like=like)
+        return DiffRows(diff, mode, opened=opened, has_heads=self._has_heads, like=like)
 
     def _blocks(self) -> dict[int, int]:
         """The heights of what stands below some rows."""

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 from itertools import accumulate
 from typing import NamedTuple
 
-from desktop_agent.core.diff.rows import LineSide, Rows
+from desktop_agent.core.diff.rows import DiffRows, LineSide
 
 ROW_HEIGHT = 19
 BAR_HEIGHT = 30
@@ -23,7 +23,7 @@ class Geometry:
     beside the rows, so that one more of them costs nothing per line.
     """
 
-    def __init__(self, rows: Rows, *, row_height: int, blocks: Mapping[int, int] | None = None) -> None:
+    def __init__(self, rows: DiffRows, *, row_height: int, blocks: Mapping[int, int] | None = None) -> None:
         self.row_height = row_height
         self.notes_height = BAR_HEIGHT if rows.notes else 0
         self._count = len(rows)
@@ -95,7 +95,7 @@ class Pane(NamedTuple):
         return max(0, self.right - self.text_left)
 
 
-def panes(rows: Rows, width: int, digit_width: float) -> tuple[Pane, ...]:
+def panes(rows: DiffRows, width: int, digit_width: float) -> tuple[Pane, ...]:
     """Return the panes for a view `width` wide: two with a hairline between them, or one."""
     diff = rows.diff
     number_width = round(len(str(max(len(diff.old_lines), len(diff.new_lines), 1))) * digit_width)

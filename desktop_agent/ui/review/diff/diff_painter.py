@@ -8,11 +8,11 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPixmap, QPolygonF
 
 from desktop_agent.core.diff.intraline import Spans
 from desktop_agent.core.diff.moved import Moves
-from desktop_agent.core.diff.rows import LineSide, Row, Rows
+from desktop_agent.core.diff.rows import DiffRow, DiffRows, LineSide
 from desktop_agent.core.protocol.model import MovedBlock
 from desktop_agent.ui.review.diff.diff_bars import BarPainter, Bars
 from desktop_agent.ui.review.diff.diff_geometry import Geometry, Pane
-from desktop_agent.ui.review.diff.diff_selection import Selection, line_of
+from desktop_agent.ui.review.diff.diff_selection import DiffSelection, line_of
 from desktop_agent.ui.review.diff.diff_words import ending_label, moved_label
 from desktop_agent.ui.review.diff.highlighter import Highlighter
 from desktop_agent.ui.review.diff.line_layouts import Columns, LaidLine, LineLayouts
@@ -41,12 +41,12 @@ _SIGNS = {"removed": "−", "added": "+"}
 class Scene(NamedTuple):
     """What to paint: the rows, where they are, and what the user did with them."""
 
-    rows: Rows
+    rows: DiffRows
     geometry: Geometry
     panes: tuple[Pane, ...]
     width: int
     scroll: QPoint
-    selection: Selection | None
+    selection: DiffSelection | None
     current_row: int | None
     """Marked as where the keyboard is; `None` without focus."""
     hovered_row: int | None
@@ -62,7 +62,7 @@ class _Line(NamedTuple):
     """A line on screen."""
 
     number: int
-    row: Row
+    row: DiffRow
     top: int
     height: int
 
@@ -303,13 +303,13 @@ class DiffPainter:
         colour.setAlphaF(0.3)
         painter.fillRect(QRectF(x, line.top, right - x, line.height), colour)
 
-    def _tag(self, rows: Rows, row: Row, side: LineSide, laid: LaidLine) -> str:
+    def _tag(self, rows: DiffRows, row: DiffRow, side: LineSide, laid: LaidLine) -> str:
         """What stands behind the text of a line: that it goes on, or how it ends."""
         if laid.visible.cut_chars:
             return f"… +{laid.visible.cut_chars:,}"
         return ending_label(rows.diff, row, side)
 
-    def _changed_words(self, rows: Rows, line: _Line, side: LineSide) -> Spans:
+    def _changed_words(self, rows: DiffRows, line: _Line, side: LineSide) -> Spans:
         words = self._words.of(rows.diff, line.row, side)
         if words is None:
             self.put_off.add(line.number)
@@ -334,7 +334,7 @@ def _shown(scene: Scene, line: _Line, side: LineSide, number: int) -> _Shown:
     return _Shown(line, side, number, tone, _moved(scene, line.row, side, number), is_undone)
 
 
-def _moved(scene: Scene, row: Row, side: LineSide, number: int) -> MovedBlock | None:
+def _moved(scene: Scene, row: DiffRow, side: LineSide, number: int) -> MovedBlock | None:
     if scene.moves is None or row.kind in ("context", "hunk", "gap"):
         return None
     return scene.moves.of_old(number) if side == "old" else scene.moves.of_new(number)

@@ -5,13 +5,13 @@ from collections.abc import Sequence
 from itertools import accumulate
 from typing import NamedTuple
 
-from desktop_agent.core.diff.rows import LineSide, Rows
+from desktop_agent.core.diff.rows import DiffRows, LineSide
 from desktop_agent.core.protocol.model import FileDiff
 
 _ORDER: dict[LineSide, int] = {"old": 0, "new": 1}
 
 
-class Match(NamedTuple):
+class DiffMatch(NamedTuple):
     """Where a text was found, ordered as it is read: by row, the old side before the new one."""
 
     row: int
@@ -32,19 +32,19 @@ class DiffSearch:
         self._diff = diff
         self._texts: dict[LineSide, _Text] = {}
 
-    def find(self, rows: Rows, needle: str, after: Match) -> Match | None:
+    def find(self, rows: DiffRows, needle: str, after: DiffMatch) -> DiffMatch | None:
         """Return the first match behind `after`, else the first of all."""
         wanted = _folded(needle.partition("\n")[0])
         if not wanted or not len(rows):
             return None
-        top = Match(-1, -1, -1, -1)
+        top = DiffMatch(-1, -1, -1, -1)
         return self._first(rows, wanted, after) or self._first(rows, wanted, top)
 
-    def _first(self, rows: Rows, wanted: str, after: Match) -> Match | None:
+    def _first(self, rows: DiffRows, wanted: str, after: DiffMatch) -> DiffMatch | None:
         found = [self._first_on(rows, "old", wanted, after), self._first_on(rows, "new", wanted, after)]
         return min((match for match in found if match), default=None)
 
-    def _first_on(self, rows: Rows, side: LineSide, wanted: str, after: Match) -> Match | None:
+    def _first_on(self, rows: DiffRows, side: LineSide, wanted: str, after: DiffMatch) -> DiffMatch | None:
         text = self._text(side)
         at = text.start_of(_first_line(rows, side, after.row))
         while (at := text.content.find(wanted, at)) >= 0:
@@ -53,7 +53,7 @@ class DiffSearch:
             if side == "old" and rows[row].kind in ("context", "gap"):
                 at = text.start_of(self._next_removed_line(line))
                 continue
-            match = Match(row, _ORDER[side], line, at - text.start_of(line))
+            match = DiffMatch(row, _ORDER[side], line, at - text.start_of(line))
             if match > after:
                 return match
             at += 1
@@ -83,7 +83,7 @@ class _Text:
         return bisect_right(self._starts, index) - 1
 
 
-def _first_line(rows: Rows, side: LineSide, row: int) -> int:
+def _first_line(rows: DiffRows, side: LineSide, row: int) -> int:
     """The first line of a side in this row or below."""
     for index in range(max(0, row), len(rows)):
         if gap := rows.gap(index):

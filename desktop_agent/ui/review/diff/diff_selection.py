@@ -2,23 +2,23 @@
 
 from typing import NamedTuple
 
-from desktop_agent.core.diff.rows import LineSide, Row, Rows
+from desktop_agent.core.diff.rows import DiffRow, DiffRows, LineSide
 from desktop_agent.core.diff.text import without_ending
 
 
-class Place(NamedTuple):
+class DiffPosition(NamedTuple):
     """Before character `offset` of the line that a row shows. Ordered from top to bottom."""
 
     row: int
     offset: int
 
 
-class Selection(NamedTuple):
+class DiffSelection(NamedTuple):
     """From `anchor`, where it began, to `caret`. In a unified diff it has no side and takes all lines."""
 
     side: LineSide | None
-    anchor: Place
-    caret: Place
+    anchor: DiffPosition
+    caret: DiffPosition
 
     @property
     def is_empty(self) -> bool:
@@ -26,12 +26,12 @@ class Selection(NamedTuple):
         return self.anchor == self.caret
 
     @property
-    def start(self) -> Place:
+    def start(self) -> DiffPosition:
         """The upper end."""
         return min(self.anchor, self.caret)
 
     @property
-    def end(self) -> Place:
+    def end(self) -> DiffPosition:
         """The lower end."""
         return max(self.anchor, self.caret)
 
@@ -44,7 +44,7 @@ class Selection(NamedTuple):
         last = min(end.offset, length) if row == end.row else length
         return first, last
 
-    def text(self, rows: Rows) -> str:
+    def text(self, rows: DiffRows) -> str:
         """Return the selected text exactly as it is in the file; lines that are folded away are not part of it."""
         start, end = self.start, self.end
         lines = list(rows.lines(start.row, end.row, self.side))
@@ -57,14 +57,14 @@ class Selection(NamedTuple):
         return "".join(lines)
 
 
-def everything(rows: Rows, side: LineSide | None) -> Selection:
+def everything(rows: DiffRows, side: LineSide | None) -> DiffSelection:
     """Select all of a side."""
     last = len(rows) - 1
     text = text_of(rows, last, side)
-    return Selection(side, Place(0, 0), Place(last, len(text or "")))
+    return DiffSelection(side, DiffPosition(0, 0), DiffPosition(last, len(text or "")))
 
 
-def line_of(row: Row, side: LineSide | None) -> tuple[LineSide, int] | None:
+def line_of(row: DiffRow, side: LineSide | None) -> tuple[LineSide, int] | None:
     """Return the line that a row shows in the pane of `side`; without a side, in the only one."""
     if side != "old" and row.new is not None:
         return "new", row.new
@@ -73,7 +73,7 @@ def line_of(row: Row, side: LineSide | None) -> tuple[LineSide, int] | None:
     return None
 
 
-def text_of(rows: Rows, row: int, side: LineSide | None) -> str | None:
+def text_of(rows: DiffRows, row: int, side: LineSide | None) -> str | None:
     """Return the line that the row at `row` shows in the pane of `side`, without its ending."""
     found = line_of(rows[row], side)
     if found is None:

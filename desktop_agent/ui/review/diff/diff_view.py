@@ -20,8 +20,8 @@ from PySide6.QtWidgets import QMenu, QToolTip, QWidget
 from desktop_agent.core.diff.rows import LineSide
 from desktop_agent.core.protocol.model import FileDiff
 from desktop_agent.ui.review.diff.diff_canvas import DiffCanvas
-from desktop_agent.ui.review.diff.diff_search import DiffSearch, Match
-from desktop_agent.ui.review.diff.diff_selection import Place, Selection, everything, line_of, text_of
+from desktop_agent.ui.review.diff.diff_search import DiffMatch, DiffSearch
+from desktop_agent.ui.review.diff.diff_selection import DiffPosition, DiffSelection, everything, line_of, text_of
 from desktop_agent.ui.review.diff.diff_words import notes_label, row_words
 from desktop_agent.ui.theme import Theme
 
@@ -44,7 +44,7 @@ class DiffView(DiffCanvas):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(theme, parent)
         self._search: DiffSearch | None = None
-        self._found: Match | None = None
+        self._found: DiffMatch | None = None
         self._side: LineSide = "new"
         """Where the user last was: what the keyboard selects from."""
         self._select_from: int | None = None
@@ -84,7 +84,7 @@ class DiffView(DiffCanvas):
     def find_text(self, text: str) -> bool:
         """Select the next place where `text` stands, unfolding lines to show it; starts over at the end."""
         self._search = self._search or DiffSearch(self._rows.diff)
-        after = self._found or Match(self._current_row, -1, -1, -1)
+        after = self._found or DiffMatch(self._current_row, -1, -1, -1)
         match = self._search.find(self._rows, text, after)
         if match and self._rows.gap(match.row):
             self.open_gap(match.row)
@@ -93,9 +93,9 @@ class DiffView(DiffCanvas):
         if match is None:
             return False
         side = None if self.mode == "unified" else match.side
-        end = Place(match.row, match.offset + len(text))
+        end = DiffPosition(match.row, match.offset + len(text))
         self._move_to(match.row)
-        self._select(Selection(side, Place(match.row, match.offset), end))
+        self._select(DiffSelection(side, DiffPosition(match.row, match.offset), end))
         return True
 
     def selected_text(self) -> str:
@@ -138,16 +138,16 @@ class DiffView(DiffCanvas):
         if self.current_change != change:
             self.current_change_moved.emit(self.current_change)
 
-    def _lines_selected(self, start: int, end: int) -> Selection:
+    def _lines_selected(self, start: int, end: int) -> DiffSelection:
         side = self._selecting_side()
-        upper, lower = Place(min(start, end), 0), max(start, end)
-        below = Place(lower, len(text_of(self._rows, lower, side) or ""))
-        return Selection(side, upper, below) if start <= end else Selection(side, below, upper)
+        upper, lower = DiffPosition(min(start, end), 0), max(start, end)
+        below = DiffPosition(lower, len(text_of(self._rows, lower, side) or ""))
+        return DiffSelection(side, upper, below) if start <= end else DiffSelection(side, below, upper)
 
     def _selecting_side(self) -> LineSide | None:
         return None if self.mode == "unified" else self._side
 
-    def _select(self, selection: Selection | None) -> None:
+    def _select(self, selection: DiffSelection | None) -> None:
         self._selection = selection
         self.viewport().update()
 
@@ -255,7 +255,7 @@ class DiffView(DiffCanvas):
         kept = self._selection if is_extending else None
         self._move_to(row)
         anchor = kept.anchor if kept and kept.side == side else place
-        self._select(Selection(side, anchor, place))
+        self._select(DiffSelection(side, anchor, place))
 
     def mouseMoveEvent(self, event: QMouseEvent) -> None:
         point = event.position().toPoint()
@@ -285,7 +285,7 @@ class DiffView(DiffCanvas):
             return
         offset = min(self._place_at(point, side).offset, len(text) - 1)
         word = next(found for found in _WORD.finditer(text) if found.start() <= offset < found.end())
-        self._select(Selection(side, Place(row, word.start()), Place(row, word.end())))
+        self._select(DiffSelection(side, DiffPosition(row, word.start()), DiffPosition(row, word.end())))
 
     def contextMenuEvent(self, event: QContextMenuEvent) -> None:
         menu = QMenu(self)
@@ -315,14 +315,14 @@ class DiffView(DiffCanvas):
         pane = next((pane for pane in self._panes if point.x() < pane.right), self._panes[-1])
         return pane.side
 
-    def _place_at(self, point: QPoint, side: LineSide | None) -> Place:
+    def _place_at(self, point: QPoint, side: LineSide | None) -> DiffPosition:
         row = self._row_at(point)
         pane = next(pane for pane in self._panes if pane.side == side)
         found = line_of(self._rows[row], side)
         if found is None:
-            return Place(row, 0)
+            return DiffPosition(row, 0)
         laid = self._painter.laid_line(self._scene(), pane, *found)
-        return Place(row, laid.offset(point.x() - pane.text_left + self._scroll().x()))
+        return DiffPosition(row, laid.offset(point.x() - pane.text_left + self._scroll().x()))
 
     def _drag_to(self, point: QPoint) -> None:
         if self._selection and self._pressed_gap is None:

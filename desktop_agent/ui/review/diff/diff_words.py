@@ -5,10 +5,10 @@ import stat
 from PySide6.QtCore import QCoreApplication
 
 from desktop_agent.core.diff.hunks import Hunk
-from desktop_agent.core.diff.rows import Gap, LineSide, Row, Rows
+from desktop_agent.core.diff.rows import DiffRow, DiffRows, Gap, LineSide
 from desktop_agent.core.diff.text import without_ending
 from desktop_agent.core.protocol.model import Author, FileDiff, LineComment, MovedBlock
-from desktop_agent.ui.review.diff.hunk_states import Decisions, HunkState
+from desktop_agent.ui.review.diff.hunk_states import HunkDecisions, HunkState
 from desktop_agent.ui.wording.visible_text import visible_line
 
 
@@ -22,7 +22,7 @@ def hunk_label(hunk: Hunk) -> str:
     return _tr("line {0} removed").format(end) if end <= start else _tr("lines {0}–{1} removed").format(start, end)
 
 
-def bar_label(rows: Rows, index: int) -> str:
+def bar_label(rows: DiffRows, index: int) -> str:
     """Return what the bar of a change says: its lines, or what it is besides lines, and who made it."""
     hunk, key = rows.hunk(index), rows.key(index)
     text = hunk_label(hunk) if hunk else _head_label(rows, index)
@@ -30,7 +30,7 @@ def bar_label(rows: Rows, index: int) -> str:
     return " · ".join((text, *(_author(author) for author in authors)))
 
 
-def _head_label(rows: Rows, index: int) -> str:
+def _head_label(rows: DiffRows, index: int) -> str:
     if note := rows.head_note(index):
         return notes_label((note,))
     match rows.key(index):
@@ -88,7 +88,7 @@ def show_label() -> str:
     return _tr("Show")
 
 
-def ending_label(diff: FileDiff, row: Row, side: LineSide) -> str:
+def ending_label(diff: FileDiff, row: DiffRow, side: LineSide) -> str:
     """Return what to say about the end of a line: its ending when that changed, or that it has none."""
     lines, number = (diff.old_lines, row.old) if side == "old" else (diff.new_lines, row.new)
     if number is None:
@@ -137,7 +137,7 @@ def diff_name(diff: FileDiff) -> str:
     return ". ".join((text, *diff.notes))
 
 
-def row_words(rows: Rows, index: int, decisions: Decisions | None = None) -> str:
+def row_words(rows: DiffRows, index: int, decisions: HunkDecisions | None = None) -> str:
     """Return what a row shows, as it would be read out, and what was decided about its change."""
     if (key := rows.key(index)) is not None:
         text = _tr("Change {0} of {1}: {2}")
@@ -155,7 +155,7 @@ def _state_words(state: HunkState) -> str:
     return {"undecided": _tr("not decided"), "kept": _tr("kept"), "undone": _tr("undone")}[state]
 
 
-def _line_words(rows: Rows, index: int) -> str:
+def _line_words(rows: DiffRows, index: int) -> str:
     if gap := rows.gap(index):
         return _tr("{0}, folded. Press Enter to show them").format(gap_label(gap))
     row = rows[index]

@@ -5,7 +5,7 @@ from PySide6.QtGui import QPixmap, QRegion
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 
 from desktop_agent.core.base.ids import HunkKey
-from desktop_agent.ui.review.diff.hunk_states import Decisions
+from desktop_agent.ui.review.diff.hunk_states import HunkDecisions
 from desktop_agent.ui.theme import Space
 
 _HEIGHT = 22
@@ -50,7 +50,7 @@ class HunkActions(QWidget):
         self.setFixedHeight(_HEIGHT)
         self.hide()
 
-    def show_hunk(self, row: int, key: HunkKey, place: str, decisions: Decisions) -> None:
+    def show_hunk(self, row: int, key: HunkKey, place: str, decisions: HunkDecisions) -> None:
         """Offer what fits the state of the hunk that stands at `place`."""
         self.row, self.key = row, key
         state = decisions.state(key)

@@ -7,7 +7,7 @@ from desktop_agent.core.base.ids import HunkKey
 HunkState = Literal["undecided", "kept", "undone"]
 
 
-class Decisions(NamedTuple):
+class HunkDecisions(NamedTuple):
     """The hunks that were kept and undone, and whether more can be undone now; `reason` says why not."""
 
     kept: frozenset[HunkKey] = frozenset()

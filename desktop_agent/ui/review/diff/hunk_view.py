@@ -14,7 +14,7 @@ from desktop_agent.ui.review.diff.diff_painter import Scene
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.diff.diff_words import bar_label, row_words
 from desktop_agent.ui.review.diff.hunk_actions import HunkActions
-from desktop_agent.ui.review.diff.hunk_states import Decisions, HunkState
+from desktop_agent.ui.review.diff.hunk_states import HunkDecisions, HunkState
 from desktop_agent.ui.theme import Theme
 
 if TYPE_CHECKING:
@@ -44,8 +44,8 @@ class HunkView(DiffView):
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         self._are_actions_shown = False
-        self._said = Decisions()
-        self._decisions = Decisions()
+        self._said = HunkDecisions()
+        self._decisions = HunkDecisions()
         """What was said, with what the diff itself knows to be undone."""
         self._buttons: dict[HunkState, QPixmap] = {}
         self._hovered_bar: int | None = None
@@ -86,7 +86,7 @@ class HunkView(DiffView):
         reason: str = "",
     ) -> None:
         """Say what was decided about which hunks, and why nothing can be undone now, if so."""
-        said = Decisions(kept, undone, can_revert, reason)
+        said = HunkDecisions(kept, undone, can_revert, reason)
         if said != self._said:
             if said.can_revert != self._said.can_revert:
                 self._buttons.clear()
@@ -135,7 +135,7 @@ class HunkView(DiffView):
         live = frozenset(actions.row for actions in self._actions if actions.isVisible())
         return scene._replace(bars=Bars(self._decisions, self._buttons, live))
 
-    def _as_if(self, state: HunkState) -> Decisions:
+    def _as_if(self, state: HunkState) -> HunkDecisions:
         """As if the hunk that is named like a state were in that state."""
         names = frozenset([state])
         none = frozenset[HunkKey]()

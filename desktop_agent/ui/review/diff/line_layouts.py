@@ -37,7 +37,7 @@ class Columns(NamedTuple):
 class LaidLine:
     """One line, ready to be painted at any place. Offsets are characters of the line in the file."""
 
-    def __init__(self, visible: VisibleLine, window: tuple[int, int], spans: LineSpans, look: "Look") -> None:
+    def __init__(self, visible: VisibleLine, window: tuple[int, int], spans: LineSpans, look: "LineStyle") -> None:
         self.visible = visible
         start, end = window
         text = visible.text[start:end]
@@ -83,7 +83,7 @@ class LaidLine:
         place = QPointF(x + self._left, top + (height - self._line.height()) / 2)
         self._layout.draw(painter, place, self._ranges(over, self._look))
 
-    def _ranges(self, spans: LineSpans, look: "Look") -> list[QTextLayout.FormatRange]:
+    def _ranges(self, spans: LineSpans, look: "LineStyle") -> list[QTextLayout.FormatRange]:
         ranges: list[QTextLayout.FormatRange] = []
         for first, last, role in spans:
             start = max(0, self.visible.position(first) - self._first)
@@ -97,7 +97,7 @@ class LaidLine:
         return ranges
 
 
-class Look:
+class LineStyle:
     """How all lines look: their font, their direction, the theme's colours as text formats."""
 
     def __init__(self, theme: Theme, font: QFont) -> None:
@@ -133,7 +133,7 @@ class LineLayouts:
     MAX_KEPT = 500
 
     def __init__(self, theme: Theme, font: QFont) -> None:
-        self._look = Look(theme, font)
+        self._look = LineStyle(theme, font)
         self._kept: dict[tuple[str, int], _Kept] = {}
         """The one that was asked for last is the last."""
 

@@ -4,7 +4,7 @@ import time
 from typing import Final
 
 from desktop_agent.core.diff.intraline import ChangedWords, Spans, changed_words
-from desktop_agent.core.diff.rows import LineSide, Row
+from desktop_agent.core.diff.rows import DiffRow, LineSide
 from desktop_agent.core.diff.text import without_ending
 from desktop_agent.core.protocol.model import FileDiff
 from desktop_agent.ui.wording.visible_text import MAX_DRAWN_CHARS
@@ -30,7 +30,7 @@ class LineWords:
         """A painting begins: there is time to look again. What else the painting does takes nothing of it."""
         self._left_s = self._budget_s
 
-    def of(self, diff: FileDiff, row: Row, side: LineSide) -> Spans | None:
+    def of(self, diff: FileDiff, row: DiffRow, side: LineSide) -> Spans | None:
         """Return what changed in the line that a row shows on a side; `None` when there is no time left to look."""
         old = row.old if row.old is not None else row.peer
         new = row.new if row.new is not None else row.peer

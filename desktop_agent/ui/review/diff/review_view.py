@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QToolTip, QWidget
 
 from desktop_agent.core.diff.rows import LineSide
 from desktop_agent.core.protocol.model import FileDiff, LineComment
-from desktop_agent.ui.review.comments.comment_anchor import Spot, spot_of_change
+from desktop_agent.ui.review.comments.comment_anchor import CommentAnchor, spot_of_change
 from desktop_agent.ui.review.comments.comment_blocks import CommentBlocks
 from desktop_agent.ui.review.diff.diff_geometry import Pane
 from desktop_agent.ui.review.diff.diff_painter import Scene
@@ -173,7 +173,7 @@ class ReviewView(HunkView):
     def _on_comment_requested(self, row: int) -> None:
         self._write_on(spot_of_change(self._rows, row))
 
-    def _spot(self) -> Spot:
+    def _spot(self) -> CommentAnchor:
         """The lines that are selected, or the marked one; on the bar of a change, its lines."""
         selection, row = self._selection, self._current_row
         side = self._selecting_side()
@@ -182,10 +182,10 @@ class ReviewView(HunkView):
             if spot := self._spot_between(selection.start.row, end, selection.side):
                 return spot
         if found := line_of(self._rows[row], side) or line_of(self._rows[row], None):
-            return Spot(found[0], found[1], found[1] + 1)
+            return CommentAnchor(found[0], found[1], found[1] + 1)
         return spot_of_change(self._rows, row)
 
-    def _spot_between(self, first: int, last: int, side: LineSide | None) -> Spot | None:
+    def _spot_between(self, first: int, last: int, side: LineSide | None) -> CommentAnchor | None:
         """The lines that these rows show on one side: without a side, the new one if it has any of them."""
         sides: tuple[LineSide, ...] = (side,) if side else ("new", "old")
         for wanted in sides:
@@ -194,14 +194,14 @@ class ReviewView(HunkView):
                 self._first_line(range(last, first - 1, -1), wanted),
             ]
             if ends[0] is not None and ends[1] is not None:
-                return Spot(wanted, ends[0], ends[1] + 1)
+                return CommentAnchor(wanted, ends[0], ends[1] + 1)
         return None
 
     def _first_line(self, rows: range, side: LineSide) -> int | None:
         found = (line_of(self._rows[row], side) for row in rows)
         return next((line[1] for line in found if line), None)
 
-    def _write_on(self, spot: Spot) -> None:
+    def _write_on(self, spot: CommentAnchor) -> None:
         if self._comments:
             self._comments.write(self._rows, spot)
 

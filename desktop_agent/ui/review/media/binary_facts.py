@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from PySide6.QtCore import QCoreApplication
 
 from desktop_agent.core.diff.file_types import HEAD_BYTES, file_type
-from desktop_agent.core.diff.hex_view import Excerpt, excerpt
-from desktop_agent.ui.review.media.words import exact_size_words, short_hash
+from desktop_agent.core.diff.hex_view import HexExcerpt, excerpt
+from desktop_agent.ui.review.media.media_words import exact_size_words, short_hash
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class BinaryFacts:
 
     before: VersionFacts | None
     after: VersionFacts | None
-    excerpt: Excerpt
+    excerpt: HexExcerpt
     is_same: bool
 
 

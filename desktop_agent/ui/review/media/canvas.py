@@ -16,8 +16,8 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 
-from desktop_agent.ui.review.media.decoding import Picture
-from desktop_agent.ui.review.media.words import problem_words
+from desktop_agent.ui.review.media.decoding import DecodedPicture
+from desktop_agent.ui.review.media.media_words import problem_words
 from desktop_agent.ui.theme import Space, Theme
 
 CompareMode = Literal["two_up", "swipe", "onion", "difference"]
@@ -52,7 +52,7 @@ class PictureCanvas(QAbstractScrollArea):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._pictures: tuple[Picture, ...] = ()
+        self._pictures: tuple[DecodedPicture, ...] = ()
         self._mode: CompareMode = "two_up"
         self._split = 0.5
         self._scale = 1.0
@@ -89,7 +89,7 @@ class PictureCanvas(QAbstractScrollArea):
         """Where the swipe is, from 0 (only the new version) to 1 (only the old one)."""
         return self._split
 
-    def show_pictures(self, *pictures: Picture) -> None:
+    def show_pictures(self, *pictures: DecodedPicture) -> None:
         """Show one version, or the old and the new one."""
         self._pictures = pictures
         self._split = 0.5
@@ -162,7 +162,7 @@ class PictureCanvas(QAbstractScrollArea):
         )
         return QPointF(x, y)
 
-    def _place(self, picture: Picture, pane: QRect) -> QRectF:
+    def _place(self, picture: DecodedPicture, pane: QRect) -> QRectF:
         """Where a picture is painted. The two have their top left corners together, as when one was cropped."""
         return QRectF(QPointF(pane.topLeft()) - self._offset(), QSizeF(picture.size) * self._scale)
 
@@ -210,7 +210,7 @@ class PictureCanvas(QAbstractScrollArea):
             painter.fillRect(panes[0].right() + 1, 0, 1, self.viewport().height(), self._theme.colour("border"))
         painter.end()
 
-    def _paint(self, painter: QPainter, picture: Picture, pane: QRect) -> None:
+    def _paint(self, painter: QPainter, picture: DecodedPicture, pane: QRect) -> None:
         if not picture.is_shown:
             painter.setPen(self._theme.colour("muted"))
             flags = int(Qt.AlignmentFlag.AlignCenter) | int(Qt.TextFlag.TextWordWrap)
@@ -226,7 +226,7 @@ class PictureCanvas(QAbstractScrollArea):
         painter.drawRect(place.toAlignedRect().adjusted(-1, -1, 0, 0))
         painter.restore()
 
-    def _paint_together(self, painter: QPainter, before: Picture, after: Picture) -> None:
+    def _paint_together(self, painter: QPainter, before: DecodedPicture, after: DecodedPicture) -> None:
         pane = self._panes()[0]
         if self._mode == "difference":
             self._paint_difference(painter, before, after)
@@ -258,7 +258,7 @@ class PictureCanvas(QAbstractScrollArea):
             tip = QPointF(x + sign * 8, middle)
             painter.drawPolygon([tip, QPointF(x + sign * 3, middle - 4), QPointF(x + sign * 3, middle + 4)])
 
-    def _paint_difference(self, painter: QPainter, before: Picture, after: Picture) -> None:
+    def _paint_difference(self, painter: QPainter, before: DecodedPicture, after: DecodedPicture) -> None:
         """Black where both are the same. Worked out for the pixels in sight only."""
         seen = self._layer(before, Qt.GlobalColor.black)
         inner = QPainter(seen)
@@ -269,7 +269,7 @@ class PictureCanvas(QAbstractScrollArea):
         painter.setClipRect(place.toAlignedRect())
         painter.drawImage(0, 0, seen)
 
-    def _layer(self, picture: Picture, ground: Qt.GlobalColor) -> QImage:
+    def _layer(self, picture: DecodedPicture, ground: Qt.GlobalColor) -> QImage:
         """What is in sight of one picture, to be put on top of another's."""
         ratio = self.devicePixelRatioF()
         layer = QImage(self.viewport().size() * ratio, QImage.Format.Format_ARGB32_Premultiplied)
@@ -296,7 +296,7 @@ class PictureCanvas(QAbstractScrollArea):
         painter.setBrushOrigin(place.topLeft())
         painter.fillRect(place, QBrush(self._squares))
 
-    def _paint_pixels(self, painter: QPainter, picture: Picture, place: QRectF) -> None:
+    def _paint_pixels(self, painter: QPainter, picture: DecodedPicture, place: QRectF) -> None:
         shown = place.width() * self.devicePixelRatioF()
         image = picture.preview if shown <= picture.preview.width() else picture.image
         seen = place.intersected(QRectF(self.viewport().rect()))

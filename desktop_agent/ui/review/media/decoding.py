@@ -39,7 +39,7 @@ _SVG_FORBIDDEN = re.compile(
 
 
 @dataclass(frozen=True, slots=True)
-class Picture:
+class DecodedPicture:
     """One version, ready to be painted; or why there is nothing to paint."""
 
     image: QImage
@@ -58,7 +58,7 @@ class Picture:
         return not self.problem
 
 
-def decode(content: bytes | None) -> Picture:
+def decode(content: bytes | None) -> DecodedPicture:
     """Return the picture in `content` (`None`: absent). Blocks, and touches no widget: to be called in a thread."""
     if content is None:
         return _nothing("", 0, "absent")
@@ -83,7 +83,7 @@ def svg_problem(content: bytes) -> Problem:
     return "" if is_inside else "unsafe"
 
 
-def _decoded(content: bytes, format_name: str, type_name: str) -> Picture:
+def _decoded(content: bytes, format_name: str, type_name: str) -> DecodedPicture:
     size = _reader(content, format_name).size()
     if not size.isValid() or size.isEmpty():
         return _nothing(type_name, len(content), "damaged")
@@ -99,7 +99,7 @@ def _decoded(content: bytes, format_name: str, type_name: str) -> Picture:
     if (image.width() > image.height()) != (size.width() > size.height()) and size.width() != size.height():
         size.transpose()  # a photograph that says which way is up
     is_animated = _reader(content, format_name).imageCount() > 1 if format_name in ("gif", "webp") else False
-    return Picture(image, preview, size, type_name, len(content), is_animated=is_animated)
+    return DecodedPicture(image, preview, size, type_name, len(content), is_animated=is_animated)
 
 
 def _read(content: bytes, format_name: str, size: QSize, longest: int) -> QImage:
@@ -133,5 +133,5 @@ class _BufferedReader(QImageReader):
         super().__init__(self._buffer, QByteArray(format_name.encode()))
 
 
-def _nothing(type_name: str, size_bytes: int, problem: Problem, size: QSize | None = None) -> Picture:
-    return Picture(QImage(), QImage(), size or QSize(), type_name, size_bytes, problem)
+def _nothing(type_name: str, size_bytes: int, problem: Problem, size: QSize | None = None) -> DecodedPicture:
+    return DecodedPicture(QImage(), QImage(), size or QSize(), type_name, size_bytes, problem)

@@ -3,7 +3,7 @@
 from PySide6.QtGui import QColor, QResizeEvent, QTextCharFormat, QTextCursor
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QTextEdit, QWidget
 
-from desktop_agent.core.diff.hex_view import Excerpt, printable
+from desktop_agent.core.diff.hex_view import HexExcerpt, printable
 from desktop_agent.ui.theme import Theme, TypeSize
 
 _OFFSET_CHARS = 10
@@ -17,7 +17,7 @@ class HexText(QPlainTextEdit):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._excerpt = Excerpt(0, b"", b"")
+        self._excerpt = HexExcerpt(0, b"", b"")
         self._row_bytes = 0
         self._has_text: bool = True
         self.setReadOnly(True)
@@ -28,7 +28,7 @@ class HexText(QPlainTextEdit):
         theme.changed.connect(self._on_theme_changed)
         self._on_theme_changed()
 
-    def show_excerpt(self, shown: Excerpt) -> None:
+    def show_excerpt(self, shown: HexExcerpt) -> None:
         """Show these bytes; a side without any is left out."""
         self._excerpt = shown
         self._row_bytes = 0

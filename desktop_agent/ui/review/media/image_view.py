@@ -4,8 +4,8 @@ from PySide6.QtCore import QSignalBlocker, Qt
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QSlider, QVBoxLayout, QWidget
 
 from desktop_agent.ui.review.media.canvas import SWIPE_STEP, CompareMode, PictureCanvas
-from desktop_agent.ui.review.media.decoding import Picture
-from desktop_agent.ui.review.media.words import picture_words
+from desktop_agent.ui.review.media.decoding import DecodedPicture
+from desktop_agent.ui.review.media.media_words import picture_words
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.elided_label import ElidedLabel
 from desktop_agent.ui.widgets.hairline import hairline
@@ -52,7 +52,7 @@ class ImageView(QWidget):
         """What the pictures are painted on."""
         return self._canvas
 
-    def show_versions(self, before: Picture, after: Picture) -> None:
+    def show_versions(self, before: DecodedPicture, after: DecodedPicture) -> None:
         """Show these two; one that is absent is left out."""
         is_both = "absent" not in (before.problem, after.problem)
         is_comparable = before.is_shown and after.is_shown
@@ -78,7 +78,7 @@ class ImageView(QWidget):
         names = {"swipe": self.tr("Where the swipe is"), "onion": self.tr("How much of the old version is seen")}
         self._slider.setAccessibleName(names.get(mode, ""))
 
-    def _show_caption(self, label: ElidedLabel, version: str, picture: Picture) -> None:
+    def _show_caption(self, label: ElidedLabel, version: str, picture: DecodedPicture) -> None:
         words = picture_words(picture)
         label.setText(f"{version}  {words}" if words else version)
         label.setToolTip(plain_tooltip(label.text()))

@@ -6,13 +6,13 @@ from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QHideEvent, QKeySequence, QResizeEvent, QShortcut, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
 
-from desktop_agent.ui.review.changed_files import Baseline, ChangedFile
+from desktop_agent.ui.review.changed_files import ChangedFile, ReviewBaseline
 from desktop_agent.ui.review.changes.filters import FileFilter
 from desktop_agent.ui.review.changes.git_listing import GitListing
 from desktop_agent.ui.review.changes.net_counts import NetCounts
 from desktop_agent.ui.review.changes.reviewed import Reviewed
 from desktop_agent.ui.review.changes.verdicts import is_decided, progress
-from desktop_agent.ui.review.panel.decisions import Decisions, last_step
+from desktop_agent.ui.review.panel.decisions import ReviewDecisions, last_step
 from desktop_agent.ui.review.panel.file_decisions import FileDecisions
 from desktop_agent.ui.review.panel.header import header_row
 from desktop_agent.ui.review.panel.parts import ReviewParts
@@ -65,7 +65,7 @@ class ReviewContent(QWidget):
         self._git = GitListing(git, spawn, self)
         self._counts = NetCounts(source, spawn, self)
         self._reviewed = Reviewed(self._git, self._counts)
-        self._decisions = Decisions(self._counts, git, spawn, self)
+        self._decisions = ReviewDecisions(self._counts, git, spawn, self)
         self._picker = parts.picker
         self._filter = parts.filter
         self._field = QLineEdit()
@@ -98,7 +98,7 @@ class ReviewContent(QWidget):
         self._news.set_transcript(transcript)
         self._draw()
 
-    def choose(self, baseline: Baseline) -> None:
+    def choose(self, baseline: ReviewBaseline) -> None:
         """Review this from now on."""
         self._look_at_jobs()
         self._reviewed.baseline = baseline
@@ -132,7 +132,7 @@ class ReviewContent(QWidget):
         if record is None:
             return False
         if not self._reviewed.covers(record):
-            self.choose(Baseline("turn", record.turn))
+            self.choose(ReviewBaseline("turn", record.turn))
         path = record.change.moved_to or record.change.path
         if not self._list.select(path):
             self._clear_filter()

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from desktop_agent.ui.review.source import GitSource, Spawn
 
 
-class Decisions(QObject):
+class ReviewDecisions(QObject):
     """Turns decisions about files and hunks into ops.
 
     Signals:

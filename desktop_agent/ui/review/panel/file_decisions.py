@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QWidget
 from desktop_agent.ui.review.changes.change_list import ChangeList
 from desktop_agent.ui.review.changes.git_listing import GitListing
 from desktop_agent.ui.review.changes.reviewed import Reviewed
-from desktop_agent.ui.review.panel.decisions import Decisions, newest_digest
+from desktop_agent.ui.review.panel.decisions import ReviewDecisions, newest_digest
 from desktop_agent.ui.review.panel.diff_pane import DiffPane
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class FileDecisions(QObject):
         pane: DiffPane,
         reviewed: Reviewed,
         git: GitListing,
-        decisions: Decisions,
+        decisions: ReviewDecisions,
         parent: QWidget,
     ) -> None:
         super().__init__(parent)

@@ -6,7 +6,7 @@ from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.ui.review.changes.reviewed import undos_since
-from desktop_agent.ui.review.panel.decisions import Decisions
+from desktop_agent.ui.review.panel.decisions import ReviewDecisions
 from desktop_agent.ui.theme import Theme
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ class UndoNews(QObject):
     """Opens a dialog for every undo or redo that did not do all it was asked for."""
 
     def __init__(
-        self, theme: Theme, source: "DiffSource", spawn: "Spawn", decisions: Decisions, parent: QWidget
+        self, theme: Theme, source: "DiffSource", spawn: "Spawn", decisions: ReviewDecisions, parent: QWidget
     ) -> None:
         super().__init__(parent)
         self._theme = theme

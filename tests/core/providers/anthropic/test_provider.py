@@ -235,11 +235,11 @@ async def test_an_address_with_a_wrong_path_is_no_api(server: AnthropicServer, p
 
 @pytest.mark.parametrize("body", ["<html></html>", "[]", '{"data": 3}', "null"])
 async def test_a_list_of_models_that_is_none(body: str) -> None:
-    from desktop_agent.core.providers.anthropic.faults import Call
+    from desktop_agent.core.providers.anthropic.faults import FailedCall
     from desktop_agent.core.providers.anthropic.models import read_models
 
     with pytest.raises(ProviderError) as caught:
-        read_models(body.encode(), Call(address="http://example.com"))
+        read_models(body.encode(), FailedCall(address="http://example.com"))
     assert caught.value.fault == "not_found"
 
 

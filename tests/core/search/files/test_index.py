@@ -12,8 +12,9 @@ import pytest
 
 from desktop_agent.core.search.files import index as module
 from desktop_agent.core.search.files.database import Hit
-from desktop_agent.core.search.files.index import CodeIndex, Progress
-from desktop_agent.core.search.files.words import parse_question
+from desktop_agent.core.search.files.index import CodeIndex
+from desktop_agent.core.search.files.question import parse_question
+from desktop_agent.core.search.progress import IndexProgress
 
 NEVER = threading.Event()
 
@@ -39,9 +40,9 @@ class Project:
 
     def update(
         self, paths: Sequence[str] | None = None, *, is_partial: bool = False, stop: threading.Event = NEVER
-    ) -> Progress:
+    ) -> IndexProgress:
         self.read.clear()
-        progress = Progress()
+        progress = IndexProgress()
         self.index.update(self.paths() if paths is None else paths, progress, stop, is_partial=is_partial)
         return progress
 
@@ -92,7 +93,7 @@ def test_a_hit_says_where_and_what(project: Project) -> None:
 
 
 def test_only_changed_files_are_read_again(project: Project) -> None:
-    assert project.update() == Progress(total=3, done=3, is_complete=True)
+    assert project.update() == IndexProgress(total=3, done=3, is_complete=True)
     assert sorted(project.read) == project.paths()
     project.update()
     assert project.read == []
@@ -204,7 +205,7 @@ def test_a_stopped_update_keeps_what_it_has_and_the_next_one_goes_on(
         return False
 
     index = CodeIndex(project.root, project.cache, is_secret=stop_at_second)
-    progress = Progress()
+    progress = IndexProgress()
     index.update(project.paths(), progress, stop, is_partial=False)
     assert not progress.is_complete
     project.update()
@@ -213,7 +214,7 @@ def test_a_stopped_update_keeps_what_it_has_and_the_next_one_goes_on(
 
 
 def test_who_waits_for_another_writer_can_be_stopped(project: Project) -> None:
-    stop, waiting, entered = threading.Event(), Progress(), threading.Event()
+    stop, waiting, entered = threading.Event(), IndexProgress(), threading.Event()
     release = threading.Event()
 
     def hold(_: str) -> bool:
@@ -223,7 +224,7 @@ def test_who_waits_for_another_writer_can_be_stopped(project: Project) -> None:
 
     first = threading.Thread(
         target=CodeIndex(project.root, project.cache, is_secret=hold).update,
-        args=(project.paths(), Progress(), NEVER),
+        args=(project.paths(), IndexProgress(), NEVER),
         kwargs={"is_partial": False},
     )
     first.start()
@@ -245,10 +246,11 @@ def test_who_waits_for_another_writer_can_be_stopped(project: Project) -> None:
 _UPDATE = """
 import sys, threading
 from pathlib import Path
-from desktop_agent.core.search.files.index import CodeIndex, Progress
+from desktop_agent.core.search.progress import IndexProgress
+from desktop_agent.core.search.files.index import CodeIndex
 root, cache, *paths = sys.argv[1:]
 index = CodeIndex(Path(root), Path(cache), is_secret=lambda _: False)
-index.update(paths, Progress(), threading.Event(), is_partial=False)
+index.update(paths, IndexProgress(), threading.Event(), is_partial=False)
 """
 
 

@@ -17,7 +17,8 @@ from desktop_agent.core.protocol.model import (
     ToolCall,
     ToolResult,
 )
-from desktop_agent.core.search.sessions.index import Progress, SessionSearch
+from desktop_agent.core.search.progress import IndexProgress
+from desktop_agent.core.search.sessions.index import SessionSearch
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.journal import JOURNAL_NAME, Journal
 from desktop_agent.core.system.files import digest_of
@@ -73,8 +74,8 @@ class Library:
         self.blobs.put(content)
         return FileImage(digest=digest_of(content), size=len(content), mode=0o644)
 
-    def update(self) -> Progress:
-        progress = Progress()
+    def update(self) -> IndexProgress:
+        progress = IndexProgress()
         self.search.update(progress)
         return progress
 

@@ -135,10 +135,10 @@ def test_only_what_is_new_is_read(library: Library) -> None:
     size = library.journal(session_id).stat().st_size
     library.write(session_id, prompt("pear", 2))
     progress = library.update()
-    assert progress.total_bytes == library.journal(session_id).stat().st_size - size
+    assert progress.total == library.journal(session_id).stat().st_size - size
     assert library.found("pear") == [("prompt", "pear")]
     assert len(library.ask("apple")) == 1
-    assert library.update().total_bytes == 0
+    assert library.update().total == 0
 
 
 def test_a_result_finds_its_call_in_what_was_read_before(library: Library) -> None:

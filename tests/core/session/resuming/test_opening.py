@@ -66,14 +66,14 @@ async def test_the_request_is_the_same_with_a_snapshot_and_without(ground: Groun
         journal_of(ground),
         Blobs(ground.paths.blobs),
         journal_of(ground).with_name(SNAPSHOT_NAME),
-        breathe=no_breath,
+        yield_gil=no_breath,
     )
     assert await request_after(ground, *before) == whole
 
 
 async def test_a_front_gets_a_transcript_of_its_own_with_its_end_loaded(ground: Ground) -> None:
     journal = journal_of(ground)
-    renew_snapshot(journal, Blobs(ground.paths.blobs), journal.with_name(SNAPSHOT_NAME), breathe=no_breath)
+    renew_snapshot(journal, Blobs(ground.paths.blobs), journal.with_name(SNAPSHOT_NAME), yield_gil=no_breath)
     async with ground.session([[Say("Fine.")]], resume=SESSION_ID) as session:
         assert session.transcript.turn == 30
         assert session.transcript.entries[-1].kind != "page"
@@ -85,7 +85,7 @@ async def test_a_front_gets_a_transcript_of_its_own_with_its_end_loaded(ground: 
 def test_the_process_writes_the_snapshot_that_a_thread_would(ground: Ground) -> None:
     journal, blobs = journal_of(ground), Blobs(ground.paths.blobs)
     snapshot = journal.with_name(SNAPSHOT_NAME)
-    renew_snapshot(journal, blobs, snapshot, breathe=no_breath)
+    renew_snapshot(journal, blobs, snapshot, yield_gil=no_breath)
     expected = snapshot.read_bytes()
     snapshot.unlink()
     assert SnapshotProcess(journal, blobs.folder, snapshot).wait()
@@ -119,7 +119,7 @@ def test_what_could_not_be_read_for_a_while_is_not_kept_as_missing(tmp_path: Pat
     write_journal(journal, blobs, [opened(), ev.GuidanceLoaded(files=(guidance,)), *turn(1)])
     blobs.folder.rename(tmp_path / "away")
     with pytest.raises(ValueError, match="missing"):
-        renew_snapshot(journal, blobs, journal.with_name(SNAPSHOT_NAME), breathe=no_breath)
+        renew_snapshot(journal, blobs, journal.with_name(SNAPSHOT_NAME), yield_gil=no_breath)
     (tmp_path / "away").rename(blobs.folder)
-    renew_snapshot(journal, blobs, journal.with_name(SNAPSHOT_NAME), breathe=no_breath)
-    assert resume(journal, blobs, breathe=no_breath).state.history.guidance == (guidance,)
+    renew_snapshot(journal, blobs, journal.with_name(SNAPSHOT_NAME), yield_gil=no_breath)
+    assert resume(journal, blobs, yield_gil=no_breath).state.history.guidance == (guidance,)

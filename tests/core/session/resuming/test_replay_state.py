@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.session.resuming import opening
 from desktop_agent.core.session.resuming.opening import load, resume
-from desktop_agent.core.session.resuming.replay_state import Known
+from desktop_agent.core.session.resuming.replay_state import ReplayState
 from desktop_agent.core.session.resuming.sections import sections_of
 from desktop_agent.core.session.session_state import SessionState
 from desktop_agent.core.store.blobs import Blobs
@@ -32,7 +32,7 @@ def no_breath() -> None:
 def make_snapshot(journal: Path, blobs: Blobs, size: PageSize = SMALL) -> None:
     """What `renew_snapshot` does, with small pages."""
     known = load(journal, journal.with_name(SNAPSHOT_NAME), no_breath)
-    known.carry_on(journal, blobs, breathe=no_breath, page_size=size)
+    known.carry_on(journal, blobs, yield_gil=no_breath, page_size=size)
     write_snapshot(journal.with_name(SNAPSHOT_NAME), extent_of(journal, known.offset), sections_of(known))
 
 
@@ -48,7 +48,7 @@ def all_entries(transcript: Transcript, journal: Path, blobs: Blobs) -> list[Ent
     """The entries with every page loaded."""
     for number, page in enumerate(transcript.pages):
         if not transcript.is_loaded(number):
-            transcript.expand(number, read_page(journal, blobs, page, breathe=no_breath))
+            transcript.expand(number, read_page(journal, blobs, page, yield_gil=no_breath))
     return transcript.entries
 
 
@@ -58,7 +58,7 @@ def head_of(transcript: Transcript) -> dict[str, object]:
 
 def check(journal: Path, blobs: Blobs, *, is_honest: bool = True) -> None:
     """Opening it with its snapshot comes to the same as reading everything."""
-    whole, resumed = folded(journal, blobs), resume(journal, blobs, breathe=no_breath).state
+    whole, resumed = folded(journal, blobs), resume(journal, blobs, yield_gil=no_breath).state
     assert head_of(resumed.transcript) == head_of(whole.transcript)
     if is_honest:
         assert resumed.history.messages() == whole.history.messages()
@@ -104,7 +104,7 @@ def test_what_happens_to_an_entry_on_an_earlier_page_is_shown_there(journal: Pat
     check(journal, blobs)
     make_snapshot(journal, blobs)
     check(journal, blobs)
-    transcript = resume(journal, blobs, breathe=no_breath).state.transcript
+    transcript = resume(journal, blobs, yield_gil=no_breath).state.transcript
     all_entries(transcript, journal, blobs)
     entry = transcript.tool_entry("c")
     assert entry is not None
@@ -120,7 +120,7 @@ def test_the_history_is_folded_from_where_it_matters(journal: Path, blobs: Blobs
             events.append(compacted(f"k{number}", number - 2))
     write_journal(journal, blobs, events)
     make_snapshot(journal, blobs)
-    state = resume(journal, blobs, breathe=no_breath).state
+    state = resume(journal, blobs, yield_gil=no_breath).state
     assert not state.history.is_whole
     assert not state.history.has_turn(18)
     assert state.history.has_turn(19)
@@ -146,7 +146,7 @@ def test_short_pages_at_the_end_become_one(journal: Path, blobs: Blobs) -> None:
 def test_a_long_prompt_is_whole_on_its_page_and_cut_in_the_head(journal: Path, blobs: Blobs) -> None:
     write_journal(journal, blobs, [opened(), *turn(1, text="x" * 9_000), *turn(2)])
     make_snapshot(journal, blobs)
-    transcript = resume(journal, blobs, breathe=no_breath).state.transcript
+    transcript = resume(journal, blobs, yield_gil=no_breath).state.transcript
     assert len(transcript.prompts[1]) == 2_000
     assert [text for turn, text in transcript.prompts.items() if turn not in transcript.cut_prompts] == ["Prompt 2: ok"]
     prompt = all_entries(transcript, journal, blobs)[0]
@@ -183,7 +183,7 @@ def test_a_snapshot_of_another_journal_is_not_read(journal: Path, blobs: Blobs) 
     write_journal(journal, blobs, [opened(), *turn(1), *turn(2)])
     make_snapshot(journal, blobs)
     journal.write_bytes(journal.read_bytes().replace(b"That was turn 2", b"This was turn 2"))
-    assert load(journal, journal.with_name(SNAPSHOT_NAME), no_breath) == Known()
+    assert load(journal, journal.with_name(SNAPSHOT_NAME), no_breath) == ReplayState()
     check(journal, blobs)
 
 
@@ -225,7 +225,7 @@ def test_lines_that_cannot_be_read_are_told_with_their_numbers(journal: Path, bl
     make_snapshot(journal, blobs)
     with journal.open("ab") as file:
         file.write(b"neither\n")
-    resumed = resume(journal, blobs, breathe=no_breath)
+    resumed = resume(journal, blobs, yield_gil=no_breath)
     assert [damage.line for damage in resumed.damages] == [4, len(lines) + 1]
     assert resumed.damage_count == 2
 
@@ -245,7 +245,7 @@ def test_a_summary_undone_after_the_snapshot_shows_what_the_one_before_it_stood_
 ) -> None:
     count = write_journal(journal, blobs, thrice_summarised())
     make_snapshot(journal, blobs)
-    assert not resume(journal, blobs, breathe=no_breath).state.history.is_whole
+    assert not resume(journal, blobs, yield_gil=no_breath).state.history.is_whole
     for name in ("k12", "k8", "k4"):
         count = write_journal(journal, blobs, [ev.CompactionUndone(compaction_id=name)], first=count + 1)
         check(journal, blobs)

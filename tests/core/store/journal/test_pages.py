@@ -6,8 +6,8 @@ import pytest
 
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.pages import LAST_RECORDS, find_pages, merged, read_last_page, read_page
-from desktop_agent.core.store.journal.records import Breather, read_last_records, read_records
-from desktop_agent.core.transcript import Page
+from desktop_agent.core.store.journal.records import Yielder, read_last_records, read_records
+from desktop_agent.core.transcript import JournalPage
 from tests.journals import opened, turn, write_journal
 
 
@@ -23,21 +23,23 @@ def journal(tmp_path: Path, blobs: Blobs) -> Path:
     return path
 
 
-def page(start: int, end: int, **fields: int) -> Page:
-    return Page(start=start, end=end, first_seq=1, first_turn=0, entries=2, characters=10, late=tuple(fields.values()))
+def page(start: int, end: int, **fields: int) -> JournalPage:
+    return JournalPage(
+        start=start, end=end, first_seq=1, first_turn=0, entries=2, characters=10, late=tuple(fields.values())
+    )
 
 
 @pytest.mark.parametrize("count", [1, 2, 7, 100, 10_000])
 def test_the_last_records_are_those_that_reading_everything_ends_with(journal: Path, blobs: Blobs, count: int) -> None:
     every = list(read_records(journal, blobs))
-    last = read_last_records(journal, blobs, count=count, max_bytes=10**9, breathe=Breather())
+    last = read_last_records(journal, blobs, count=count, max_bytes=10**9, yield_gil=Yielder())
     assert last == every[-count:]
 
 
 @pytest.mark.parametrize("limit", [1, 500, 2_000, 70_000])
 def test_no_more_is_read_than_may_be_but_always_one_record(journal: Path, blobs: Blobs, limit: int) -> None:
     every = list(read_records(journal, blobs))
-    last = read_last_records(journal, blobs, count=10_000, max_bytes=limit, breathe=Breather())
+    last = read_last_records(journal, blobs, count=10_000, max_bytes=limit, yield_gil=Yielder())
     assert last == every[-len(last) :]
     assert len(last) == 1 or last[-1].end - last[0].start <= limit
 
@@ -45,8 +47,8 @@ def test_no_more_is_read_than_may_be_but_always_one_record(journal: Path, blobs:
 def test_an_empty_journal_has_no_records(tmp_path: Path, blobs: Blobs) -> None:
     path = tmp_path / "empty.jsonl"
     path.write_bytes(b"")
-    assert read_last_records(path, blobs, count=5, max_bytes=100, breathe=Breather()) == []
-    assert read_last_page(path, blobs, breathe=Breather()).entries == []
+    assert read_last_records(path, blobs, count=5, max_bytes=100, yield_gil=Yielder()) == []
+    assert read_last_page(path, blobs, yield_gil=Yielder()).entries == []
 
 
 def test_a_line_that_is_being_written_is_no_record(journal: Path, blobs: Blobs) -> None:
@@ -54,11 +56,11 @@ def test_a_line_that_is_being_written_is_no_record(journal: Path, blobs: Blobs) 
     with journal.open("ab") as file:
         file.write(b'{"v":1,"seq":')
     assert list(read_records(journal, blobs)) == every
-    assert read_last_records(journal, blobs, count=2, max_bytes=10**6, breathe=Breather()) == every[-2:]
+    assert read_last_records(journal, blobs, count=2, max_bytes=10**6, yield_gil=Yielder()) == every[-2:]
 
 
 def test_the_end_of_a_session_says_where_it_works_and_what_it_is_called(journal: Path, blobs: Blobs) -> None:
-    transcript = read_last_page(journal, blobs, breathe=Breather())
+    transcript = read_last_page(journal, blobs, yield_gil=Yielder())
     assert (transcript.workspace, transcript.title, transcript.turn) == ("/w", "Prompt 1: ok", 40)
     assert transcript.entries[0].kind == "page"
     assert len(transcript.entries) < LAST_RECORDS
@@ -68,10 +70,12 @@ def test_pages_are_found_by_the_longest_word_whatever_its_case(journal: Path, bl
     records = list(read_records(journal, blobs))
     cut = records[len(records) // 2].start
     pages = [page(0, cut), page(cut, records[-1].end)]
-    assert find_pages(journal, pages, "PROMPT 3:", breathe=Breather()) == [0, 1]
-    assert find_pages(journal, pages, "no such words", breathe=Breather()) == []
+    assert find_pages(journal, pages, "PROMPT 3:", yield_gil=Yielder()) == [0, 1]
+    assert find_pages(journal, pages, "no such words", yield_gil=Yielder()) == []
     assert (
-        find_pages(journal, pages, '"', breathe=Breather()) == [] == find_pages(journal, pages, "Ä", breathe=Breather())
+        find_pages(journal, pages, '"', yield_gil=Yielder())
+        == []
+        == find_pages(journal, pages, "Ä", yield_gil=Yielder())
     )
 
 
@@ -83,7 +87,7 @@ def test_two_pages_as_one_need_no_line_that_is_among_their_own(journal: Path, bl
 def test_a_page_is_the_fold_of_its_own_lines(journal: Path, blobs: Blobs) -> None:
     records = list(read_records(journal, blobs))
     first = page(0, records[14].start)
-    assert [entry.kind for entry in read_page(journal, blobs, first, breathe=Breather()).entries] == [
+    assert [entry.kind for entry in read_page(journal, blobs, first, yield_gil=Yielder()).entries] == [
         "prompt",
         "text",
         "tool",

@@ -9,7 +9,7 @@ import pytest
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.system.files import FileState, digest_of, new_file_mode
 from desktop_agent.core.tools.builtin.apply_patch import ApplyPatch
-from desktop_agent.core.tools.patches.place import MOST_LINES_MOVED
+from desktop_agent.core.tools.patches.hunk_location import MOST_LINES_MOVED
 
 if TYPE_CHECKING:
     from tests.core.tools.conftest import Workspace

@@ -18,7 +18,7 @@ from desktop_agent.core.providers.scripted import Call, Reply, Say
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.system.files import FileState, FileTransition
 from desktop_agent.core.tools.execution.effects import Effects
-from desktop_agent.core.tools.execution.safeguard import CommandRun, Safeguard
+from desktop_agent.core.tools.execution.safeguard import PlannedCommand, Safeguard
 from tests.harness import PATIENCE_S, Ground
 
 
@@ -39,7 +39,7 @@ class Log:
         return [change for event in self.events if isinstance(event, ev.ChangesRecorded) for change in event.changes]
 
 
-RUN = CommandRun("true", ".", is_confined=True)
+RUN = PlannedCommand("true", ".", is_confined=True)
 
 
 def safeguard(root: Path, folder: Path) -> Safeguard:

@@ -18,7 +18,7 @@ from desktop_agent.core.providers.scripted import Call, Say
 from desktop_agent.core.sandbox.find import SandboxReport, SandboxSearch
 from desktop_agent.core.settings import SafetyCopySettings, Settings
 from desktop_agent.core.tools.execution.confiner import SandboxProbe
-from desktop_agent.core.tools.execution.safeguard import CommandRun, Findings, Safeguard
+from desktop_agent.core.tools.execution.safeguard import Findings, PlannedCommand, Safeguard
 from tests.harness import Ground, Open
 
 Git = Callable[..., str]
@@ -273,7 +273,7 @@ def safeguard_of(ground: Ground, folder: Path) -> Safeguard:
 async def test_what_was_copied_is_found_again_after_a_crash(ground: Ground, git: Git, tmp_path: Path) -> None:
     folder = tmp_path / "safety"
     line = "rm -rf node_modules && git stash clear"
-    await safeguard_of(ground, folder).prepare("c1", CommandRun(line, str(ground.workspace), is_confined=False))
+    await safeguard_of(ground, folder).prepare("c1", PlannedCommand(line, str(ground.workspace), is_confined=False))
     shutil.rmtree(ground.workspace / "node_modules")
     git("stash", "clear")
     found = await safeguard_of(ground, folder).finish("c1")
@@ -295,7 +295,7 @@ async def test_a_command_whose_safety_copy_cannot_be_written_does_not_run(ground
     ground.write("node_modules/x.js", "x\n")
     folder = tmp_path / "safety"
     folder.write_text("a file where the folder should be")
-    run_of = CommandRun("rm -rf node_modules", str(ground.workspace), is_confined=False)
+    run_of = PlannedCommand("rm -rf node_modules", str(ground.workspace), is_confined=False)
     with pytest.raises(ToolError, match="so the command was not run"):
         await safeguard_of(ground, folder).prepare("c1", run_of)
 
@@ -310,7 +310,7 @@ async def test_a_confined_command_can_destroy_only_what_it_may_write(
     elsewhere.mkdir()
     (elsewhere / "a").write_text("a")
     folder = tmp_path / "safety"
-    run_of = CommandRun(f"rm -rf node_modules .git {elsewhere}", str(ground.workspace), is_confined=is_confined)
+    run_of = PlannedCommand(f"rm -rf node_modules .git {elsewhere}", str(ground.workspace), is_confined=is_confined)
     await safeguard_of(ground, folder).prepare("c1", run_of)
     before = json.loads((folder / "before.json").read_text())
     assert len(before["copy"]["units"]) == units

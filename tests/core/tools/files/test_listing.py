@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from desktop_agent.core.tools.files import listing
 from desktop_agent.core.tools.files.globs import Glob
-from desktop_agent.core.tools.files.listing import Listing, by_name, largest, list_by, list_paths, newest
+from desktop_agent.core.tools.files.listing import FileListing, by_name, largest, list_by, list_paths, newest
 
 if TYPE_CHECKING:
     from tests.core.tools.conftest import Workspace
@@ -116,14 +116,14 @@ async def test_order_is_by_measure_and_then_by_name(repository: "Workspace") -> 
     os.utime(repository.root / "untracked.py", (9, 9))
     os.utime(repository.root / "src/main.py", (7, 7))
     found = await list_by(newest, repository.root, ".", repository.context, select=Glob("*.py").filter)
-    assert found == Listing(["untracked.py", "src/main.py", "src/deep/x.py"])
+    assert found == FileListing(["untracked.py", "src/main.py", "src/deep/x.py"])
     found = await list_by(largest, repository.root, ".", repository.context, select=Glob("src/**").filter)
     assert found.paths == ["src/deep/x.py", "src/main.py"]
 
 
 async def test_too_many_files_are_listed_in_part(repository: "Workspace", monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(listing, "MOST_COLLECTED", 3)
-    assert await list_paths(repository.root, ".", repository.context) == Listing(ALL[:3], is_partial=True)
+    assert await list_paths(repository.root, ".", repository.context) == FileListing(ALL[:3], is_partial=True)
     found = await list_by(by_name, repository.root, ".", repository.context, select=list)
     assert (len(found.paths), found.is_partial) == (3, True)
 

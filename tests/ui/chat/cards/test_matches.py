@@ -7,7 +7,7 @@ from PySide6.QtCore import Qt
 
 from desktop_agent.core.protocol.model import ToolResult
 from desktop_agent.core.transcript import ToolEntry
-from desktop_agent.ui.chat.cards.found import MOST, Found, found_in
+from desktop_agent.ui.chat.cards.found import MOST, FoundPlace, found_in
 from tests.ui.chat.stage import Stage, call, click, record
 
 PLACES: list[dict[str, object]] = [
@@ -100,7 +100,7 @@ def test_what_a_tool_writes_is_not_trusted() -> None:
         {"path": "c", "line": -4, "text": "\x1b[31mx"},
     ]
     result = ToolResult(content="", metadata={"matches": listed})
-    assert found_in(result) == (Found("a ⟨U+2028⟩b"), Found("c", 0, "␛[31mx"))
+    assert found_in(result) == (FoundPlace("a ⟨U+2028⟩b"), FoundPlace("c", 0, "␛[31mx"))
     assert len(found_in(ToolResult(content="", metadata={"matches": PLACES * MOST}))) == MOST
     assert found_in(ToolResult(content="{not json", metadata={"matches": 1})) == ()
     assert found_in(ToolResult(content="{}", metadata={})) == ()

@@ -7,7 +7,7 @@ from desktop_agent.core.transcript import CommandEntry
 from desktop_agent.ui.chat.entries.command import CommandWidget
 from desktop_agent.ui.chat.search.search import Search
 from desktop_agent.ui.chat.transcript.copying import copied_row
-from desktop_agent.ui.chat.transcript.row import Row
+from desktop_agent.ui.chat.transcript.row import EntryRow
 from tests.ui.chat.stage import Stage
 
 HOSTILE = "`` <b>x</b> ![i](http://evil.example/x.png) [a](javascript:x)\n# not a heading ```"
@@ -48,11 +48,11 @@ def test_a_long_command_is_wrapped(stage: Stage) -> None:
 
 
 def test_copying_gives_the_line_and_what_it_said() -> None:
-    assert copied_row(Row(command("/x", "**y**"), 0)) == "/x\n**y**"
+    assert copied_row(EntryRow(command("/x", "**y**"), 0)) == "/x\n**y**"
 
 
 def test_both_are_found() -> None:
-    rows = [Row(command("/pin add zebra", "Pinned"), 0), Row(command("/status", "one `zebra`"), 1)]
+    rows = [EntryRow(command("/pin add zebra", "Pinned"), 0), EntryRow(command("/status", "one `zebra`"), 1)]
     search = Search("zebra")
     for row in rows:
         list(search.read_row(row))

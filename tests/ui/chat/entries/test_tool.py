@@ -21,7 +21,7 @@ from desktop_agent.core.protocol.model import (
     Uncaptured,
 )
 from desktop_agent.core.transcript import ToolEntry, Transcript
-from desktop_agent.ui.chat import words
+from desktop_agent.ui.chat import entry_words
 from tests.ui.chat.stage import NOW, Conversation, Stage, call, change, click, question, record
 
 OID = "1" * 40
@@ -42,7 +42,7 @@ def is_unfolded(stage: Stage) -> bool:
 
 def test_variables_that_a_command_did_not_get_are_named() -> None:
     result = ToolResult(content="{}", is_error=True, metadata={"exit_code": 1, "kept_back": ["DATABASE_URL"]})
-    assert words.notes(call("run_terminal_cmd", "./migrate", result=result)) == [
+    assert entry_words.notes(call("run_terminal_cmd", "./migrate", result=result)) == [
         ("Kept back from commands: DATABASE_URL. The setting “Variables passed on” passes them on.", "muted")
     ]
 
@@ -295,13 +295,13 @@ class TestRecovery:
         assert not recover_button(stage).isVisible()
 
     def test_that_it_was_recovered_is_said_on_the_card(self, stage: Stage) -> None:
-        assert words.notes(destroyed(is_recovered=True)) == [
+        assert entry_words.notes(destroyed(is_recovered=True)) == [
             ("Recovered: everything that it destroyed is back.", "muted")
         ]
 
     def test_what_was_not_copied_is_not_said_to_be_back(self) -> None:
         entry = destroyed(is_recovered=True, uncaptured=(Uncaptured(path="big", reason="It is too much."),))
-        assert words.notes(entry)[0] == ("Recovered: all that was copied is back.", "muted")
+        assert entry_words.notes(entry)[0] == ("Recovered: all that was copied is back.", "muted")
 
     @pytest.mark.parametrize(
         ("names", "outside", "expected"),
@@ -319,7 +319,7 @@ class TestRecovery:
         refs = tuple(RefChange(name=name, before=OID, after=None) for name in names)
         image = FileImage(digest="0" * 64, size=1, mode=0o644)
         files = tuple(OutsideFile(path=path, before=image, after=None) for path in outside)
-        assert words.recovery(destroyed(changes=(), refs=refs, outside=files)) == expected
+        assert entry_words.recovery(destroyed(changes=(), refs=refs, outside=files)) == expected
 
 
 def test_the_title_is_what_ran_and_waiting_is_no_running_time(stage: Stage) -> None:

@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.ui.chat.markdown.inline import LINE_BREAK, RichText, Span, rich_text, utf16_length, utf16_slice
+from desktop_agent.ui.chat.markdown.inline import LINE_BREAK, InlineSpan, RichText, rich_text, utf16_length, utf16_slice
 from desktop_agent.ui.chat.markdown.marks import BOLD, CODE, ITALIC, LINK, MUTED, STRIKE
 
 
@@ -21,12 +21,12 @@ def links(rich: RichText) -> list[tuple[str, str]]:
 def test_emphasis_adds_up() -> None:
     assert read("a **b _c_** `x` ~~d~~") == RichText(
         "a b c x d",
-        (Span(2, 2, BOLD), Span(4, 1, BOLD | ITALIC), Span(6, 1, CODE), Span(8, 1, STRIKE)),
+        (InlineSpan(2, 2, BOLD), InlineSpan(4, 1, BOLD | ITALIC), InlineSpan(6, 1, CODE), InlineSpan(8, 1, STRIKE)),
     )
 
 
 def test_positions_count_utf16_units() -> None:
-    assert read("😀 **b**").spans == (Span(3, 1, BOLD),)
+    assert read("😀 **b**").spans == (InlineSpan(3, 1, BOLD),)
 
 
 def test_plain_text_needs_no_parser() -> None:
@@ -66,7 +66,7 @@ def test_other_addresses_are_no_links(address: str) -> None:
 def test_where_a_link_without_an_address_of_the_web_points_is_said() -> None:
     rich = read("[the code](src/app.py#L3)")
     assert rich.text == "the code (src/app.py#L3)"
-    assert rich.spans == (Span(8, 16, MUTED),)
+    assert rich.spans == (InlineSpan(8, 16, MUTED),)
 
 
 def test_an_image_is_its_description_and_leads_to_its_address() -> None:

@@ -4,8 +4,8 @@ import pytest
 
 from desktop_agent.core.transcript import Entry
 from desktop_agent.ui.chat.search.search import Search
-from desktop_agent.ui.chat.text.column import Match
-from desktop_agent.ui.chat.transcript.row import Row
+from desktop_agent.ui.chat.text.column import TextMatch
+from desktop_agent.ui.chat.transcript.row import EntryRow
 from tests.ui.chat.stage import answer, prompt
 
 COUNT = 20_000
@@ -13,7 +13,7 @@ COUNT = 20_000
 
 @pytest.mark.parametrize("entry", [prompt("needle " * COUNT), answer("needle " * COUNT)], ids=["prompt", "answer"])
 def test_the_search_of_a_long_line_can_stop_between_its_parts(entry: Entry) -> None:
-    row = Row(entry, 0)
+    row = EntryRow(entry, 0)
     search = Search("needle")
     steps = sum(1 for _ in search.read([row]))
     assert steps >= 7 * COUNT // 4_000
@@ -23,14 +23,14 @@ def test_the_search_of_a_long_line_can_stop_between_its_parts(entry: Entry) -> N
 
 def test_what_stands_over_a_cut_within_a_line_is_found_in_the_part_where_it_begins() -> None:
     search = Search("needle")
-    row = Row(prompt("x" * 3_997 + "NEEDLE" + "x" * 100), 0)
+    row = EntryRow(prompt("x" * 3_997 + "NEEDLE" + "x" * 100), 0)
     for _ in search.read_row(row):
         pass
-    assert search.found[row] == [Match(0, 3_997, 4_000)]
+    assert search.found[row] == [TextMatch(0, 3_997, 4_000)]
 
 
 def test_the_way_through_many_matches_goes_round_in_both_directions() -> None:
-    rows = [Row(prompt("needle needle"), 0), Row(prompt("hay"), 1), Row(prompt("needle"), 2)]
+    rows = [EntryRow(prompt("needle needle"), 0), EntryRow(prompt("hay"), 1), EntryRow(prompt("needle"), 2)]
     search = Search("needle")
     for _ in search.read(rows):
         pass
@@ -42,7 +42,7 @@ def test_the_way_through_many_matches_goes_round_in_both_directions() -> None:
 
 
 def test_a_row_that_changes_while_it_is_read_is_read_anew() -> None:
-    row = Row(prompt("needle " * COUNT), 0)
+    row = EntryRow(prompt("needle " * COUNT), 0)
     search = Search("needle")
     old = search.read_row(row)
     next(old)

@@ -11,8 +11,8 @@ from desktop_agent.ui.chat.markdown.blocks import Block, plain_blocks
 from desktop_agent.ui.chat.markdown.inline import utf16_length
 from desktop_agent.ui.chat.markdown.stream import MarkdownStream
 from desktop_agent.ui.chat.text.box import Box
-from desktop_agent.ui.chat.text.column import Column, Match
-from desktop_agent.ui.chat.text.copied import Place
+from desktop_agent.ui.chat.text.column import Column, TextMatch
+from desktop_agent.ui.chat.text.copied import TextPosition
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.theme import Theme
 
@@ -143,12 +143,12 @@ def test_every_position_is_found_where_it_is_drawn(styles: TextStyles, width: in
             if not rects or rects[0].width() < 2:
                 continue
             rect = rects[0]
-            assert column.place_at(rect.left() + 0.5, rect.center().y()) == Place(index, offset), text
+            assert column.place_at(rect.left() + 0.5, rect.center().y()) == TextPosition(index, offset), text
 
 
 def test_places_beyond_the_text_are_its_ends(styles: TextStyles) -> None:
     column = column_of(TEXT, styles)
-    assert column.place_at(10, -5) == Place(0, 0)
+    assert column.place_at(10, -5) == TextPosition(0, 0)
     assert column.place_at(10, 10_000) == column.end()
 
 
@@ -217,8 +217,8 @@ def test_a_growing_fence_keeps_its_colours(styles: TextStyles, qtbot: QtBot) -> 
 def test_a_selection_and_matches_change_only_what_they_touch(styles: TextStyles) -> None:
     column = column_of("first words\n\nsecond words", styles)
     before = picture(column)
-    column.set_selection((Place(1, 0), Place(1, 6)))
-    column.set_matches([Match(1, 7, 12)], None)
+    column.set_selection((TextPosition(1, 0), TextPosition(1, 6)))
+    column.set_matches([TextMatch(1, 7, 12)], None)
     after = picture(column)
     half = column.top(1)
     assert after.copy(0, 0, 400, half) == before.copy(0, 0, 400, half)
@@ -238,15 +238,15 @@ def test_it_is_drawn_sharp_at_every_scale(styles: TextStyles, scale: float) -> N
 @pytest.mark.parametrize(
     ("start", "end", "copied"),
     [
-        (Place(0, 2), Place(0, 5), "rst"),
-        (Place(0, 0), Place(1, 6), "first **bold**\n\nsecond"),
-        (Place(0, 6), Place(2, 2), "bold\n\nsecond\n\nth"),
-        (Place(1, 3), Place(2, 99), "ond\n\nthird"),
-        (Place(2, 3), Place(1, 0), ""),
+        (TextPosition(0, 2), TextPosition(0, 5), "rst"),
+        (TextPosition(0, 0), TextPosition(1, 6), "first **bold**\n\nsecond"),
+        (TextPosition(0, 6), TextPosition(2, 2), "bold\n\nsecond\n\nth"),
+        (TextPosition(1, 3), TextPosition(2, 99), "ond\n\nthird"),
+        (TextPosition(2, 3), TextPosition(1, 0), ""),
     ],
 )
 def test_copying_gives_source_for_whole_blocks_and_shown_text_for_parts(
-    styles: TextStyles, start: Place, end: Place, copied: str
+    styles: TextStyles, start: TextPosition, end: TextPosition, copied: str
 ) -> None:
     source = "first **bold**\n\nsecond\n\nthird"
     assert column_of(source, styles).selected_text(start, end, source) == copied
@@ -256,7 +256,7 @@ def test_parts_of_one_long_item_are_copied_as_one_text(styles: TextStyles) -> No
     source = "- " + "some words " * 500
     column = column_of(source, styles)
     assert len(column.blocks) > 2
-    copied = column.selected_text(Place(0, 5), Place(len(column.blocks) - 1, 4), source)
+    copied = column.selected_text(TextPosition(0, 5), TextPosition(len(column.blocks) - 1, 4), source)
     assert copied.startswith("words some")
     assert "  " not in copied
 
@@ -291,7 +291,7 @@ def test_only_the_matches_around_the_current_one_are_marked(
 
     monkeypatch.setattr(Box, "draw", counted)
     column = column_of("ab " * 600, styles)
-    matches = [Match(0, 3 * number, 3 * number + 2) for number in range(600)]
+    matches = [TextMatch(0, 3 * number, 3 * number + 2) for number in range(600)]
     column.set_matches(matches, matches[400])
     picture(column)
     assert 0 < max(marked) <= 60

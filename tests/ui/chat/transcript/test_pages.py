@@ -7,7 +7,7 @@ from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import ModelRef
-from desktop_agent.core.transcript import Page, PromptEntry, TextEntry, Transcript, replay
+from desktop_agent.core.transcript import JournalPage, PromptEntry, TextEntry, Transcript, replay
 from desktop_agent.ui.chat.entries.base import EntryWidget
 from tests.journals import finished, said_text, started
 from tests.ui.chat.stage import Stage
@@ -35,7 +35,7 @@ class Session:
         for number in range(pages):
             for event in page_events(number):
                 self.transcript.apply(event)
-            page = Page(start=0, end=1, first_seq=1, first_turn=number, entries=0, characters=0)
+            page = JournalPage(start=0, end=1, first_seq=1, first_turn=number, entries=0, characters=0)
             self.transcript.page_out(page)
         for event in page_events(pages):
             self.transcript.apply(event)

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import TextBlock, ToolCall, ToolResult
 from desktop_agent.core.transcript import RETRYING, Transcript
-from desktop_agent.ui.chat.transcript.rows import Rows
+from desktop_agent.ui.chat.transcript.rows import EntryRows
 from tests.ui.chat.stage import MODEL, NOW
 
 
@@ -50,7 +50,7 @@ EVENTS = st.lists(st.builds(make_event, st.sampled_from(KINDS), st.integers(0, 3
 
 @given(EVENTS)
 def test_patched_rows_are_those_of_a_reset(events: list[ev.Event]) -> None:
-    transcript, rows = Transcript(), Rows()
+    transcript, rows = Transcript(), EntryRows()
     gone: list[object] = []
     for event in events:
         gone += rows.apply(transcript.entries, transcript.apply(event))

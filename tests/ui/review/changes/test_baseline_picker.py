@@ -7,7 +7,7 @@ from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtTest import QSignalSpy, QTest
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.ui.review.changed_files import LAST_TURN, SESSION, UNCOMMITTED, Baseline
+from desktop_agent.ui.review.changed_files import LAST_TURN, SESSION, UNCOMMITTED, ReviewBaseline
 from desktop_agent.ui.review.changes.baseline_picker import BaselinePicker
 from desktop_agent.ui.review.source import GitState
 from desktop_agent.ui.theme import Theme
@@ -62,13 +62,13 @@ def test_a_long_session_is_listed_without_reading_its_prompts(picker: BaselinePi
     assert picker.count() == 5 + 2 * (1 + MANY)
     assert picker.currentText() == f"Last turn ({MANY})"
     assert prompts.reads == 0
-    picker.set_choices(newest_first(MANY), prompts, None, Baseline("since", 7))
+    picker.set_choices(newest_first(MANY), prompts, None, ReviewBaseline("since", 7))
     assert picker.currentText() == "Since message 7: Prompt 7"
 
 
 def test_opening_the_list_reads_only_what_is_in_sight(picker: BaselinePicker) -> None:
     prompts = Prompts(MANY)
-    picker.set_choices(newest_first(MANY), prompts, None, Baseline("turn", MANY // 2))
+    picker.set_choices(newest_first(MANY), prompts, None, ReviewBaseline("turn", MANY // 2))
     picker.showPopup()
     assert picker.view().visualRect(picker.view().currentIndex()).intersects(picker.view().viewport().rect())
     assert 0 < prompts.reads < 200
@@ -83,11 +83,11 @@ def test_every_baseline_is_picked_by_the_arrow_keys(picker: BaselinePicker) -> N
     assert picked(chosen) == [
         SESSION,
         UNCOMMITTED,
-        Baseline("branch", branch="main"),
-        Baseline("turn", 2),
-        Baseline("turn", 1),
-        Baseline("since", 2),
-        Baseline("since", 1),
+        ReviewBaseline("branch", branch="main"),
+        ReviewBaseline("turn", 2),
+        ReviewBaseline("turn", 1),
+        ReviewBaseline("since", 2),
+        ReviewBaseline("since", 1),
     ]
 
 
@@ -97,7 +97,7 @@ def test_the_last_of_thousands_is_picked_by_two_keys_in_the_list(picker: Baselin
     picker.showPopup()
     QTest.keyClick(picker.view(), Qt.Key.Key_End)
     QTest.keyClick(picker.view(), Qt.Key.Key_Return)
-    assert picked(chosen) == [Baseline("since", 1)]
+    assert picked(chosen) == [ReviewBaseline("since", 1)]
 
 
 def test_typing_finds_a_baseline_by_its_label(picker: BaselinePicker) -> None:
@@ -105,7 +105,7 @@ def test_typing_finds_a_baseline_by_its_label(picker: BaselinePicker) -> None:
     chosen = QSignalSpy(picker.chosen)
     QTest.keyClicks(picker, "since")
     assert picker.currentText() == f"Since message {MANY}"
-    assert picked(chosen)[-1] == Baseline("since", MANY)
+    assert picked(chosen)[-1] == ReviewBaseline("since", MANY)
 
 
 def test_the_lines_between_the_groups_are_none_of_the_choices(picker: BaselinePicker) -> None:
@@ -127,16 +127,16 @@ def test_what_cannot_be_picked_says_why_to_everybody(picker: BaselinePicker) -> 
 
 
 def test_what_git_answers_while_the_list_is_open_comes_into_it(picker: BaselinePicker) -> None:
-    picker.set_choices([2, 1], {}, None, Baseline("turn", 1))
+    picker.set_choices([2, 1], {}, None, ReviewBaseline("turn", 1))
     picker.showPopup()
-    picker.set_choices([2, 1], {}, GIT, Baseline("turn", 1))
+    picker.set_choices([2, 1], {}, GIT, ReviewBaseline("turn", 1))
     assert "Against main" in labels(picker)
     assert picker.currentText() == "Turn 1"
     picker.hidePopup()
 
 
 def test_a_baseline_that_is_gone_gives_way_to_the_first(picker: BaselinePicker) -> None:
-    picker.set_choices([1], {}, None, Baseline("turn", 9))
+    picker.set_choices([1], {}, None, ReviewBaseline("turn", 9))
     assert picker.currentText() == "Last turn (1)"
 
 

@@ -1,6 +1,6 @@
 """Rows and places in pixels agree with each other."""
 
-from desktop_agent.core.diff.rows import Rows
+from desktop_agent.core.diff.rows import DiffRows
 from desktop_agent.ui.review.diff.diff_geometry import BAR_HEIGHT, ROW_HEIGHT, Geometry, panes
 from tests.ui.review.stage import make_diff
 
@@ -9,7 +9,7 @@ EDITED = LINES.replace("line 10\n", "ten\n").replace("line 40\n", "forty\n")
 
 
 def test_rows_follow_each_other_and_are_found_by_every_pixel_of_theirs() -> None:
-    rows = Rows(make_diff(LINES, EDITED, mode=0o755), "side_by_side")
+    rows = DiffRows(make_diff(LINES, EDITED, mode=0o755), "side_by_side")
     geometry = Geometry(rows, row_height=ROW_HEIGHT)
     y = geometry.notes_height
     assert y == BAR_HEIGHT
@@ -23,37 +23,37 @@ def test_rows_follow_each_other_and_are_found_by_every_pixel_of_theirs() -> None
 
 
 def test_places_outside_are_the_nearest_row() -> None:
-    rows = Rows(make_diff(LINES, EDITED), "unified")
+    rows = DiffRows(make_diff(LINES, EDITED), "unified")
     geometry = Geometry(rows, row_height=ROW_HEIGHT)
     assert (geometry.row_at(-50), geometry.row_at(geometry.height + 50)) == (0, len(rows) - 1)
 
 
 def test_side_by_side_has_two_panes_with_a_hairline_between_them() -> None:
-    old, new = panes(Rows(make_diff(LINES, EDITED), "side_by_side"), 561, 6.5)
+    old, new = panes(DiffRows(make_diff(LINES, EDITED), "side_by_side"), 561, 6.5)
     assert (old.side, new.side) == ("old", "new")
     assert (old.left, old.right, new.left, new.right) == (0, 280, 281, 561)
     assert old.text_left - old.left == new.text_left - new.left
 
 
 def test_a_unified_diff_has_one_pane_with_both_line_numbers() -> None:
-    (pane,) = panes(Rows(make_diff(LINES, EDITED), "unified"), 400, 6.5)
+    (pane,) = panes(DiffRows(make_diff(LINES, EDITED), "unified"), 400, 6.5)
     assert [side for side, _ in pane.numbers] == ["old", "new"]
     assert pane.side is None
 
 
 def test_a_new_file_has_only_its_own_line_numbers() -> None:
-    (pane,) = panes(Rows(make_diff(None, LINES), "unified"), 400, 6.5)
+    (pane,) = panes(DiffRows(make_diff(None, LINES), "unified"), 400, 6.5)
     assert [side for side, _ in pane.numbers] == ["new"]
 
 
 def test_long_files_get_room_for_their_line_numbers() -> None:
-    short = panes(Rows(make_diff(None, "x\n"), "unified"), 400, 6.5)[0]
-    long = panes(Rows(make_diff(None, "x\n" * 123_456), "unified"), 400, 6.5)[0]
+    short = panes(DiffRows(make_diff(None, "x\n"), "unified"), 400, 6.5)[0]
+    long = panes(DiffRows(make_diff(None, "x\n" * 123_456), "unified"), 400, 6.5)[0]
     assert long.text_left - short.text_left >= 6 * 6.5 - 28
 
 
 def test_blocks_make_room_below_their_rows_and_belong_to_them() -> None:
-    rows = Rows(make_diff(LINES, EDITED), "unified")
+    rows = DiffRows(make_diff(LINES, EDITED), "unified")
     blocks = {0: 50, 3: 80, 4: 7, len(rows) - 1: 33}
     geometry = Geometry(rows, row_height=ROW_HEIGHT, blocks=blocks)
     y = 0

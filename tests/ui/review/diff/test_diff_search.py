@@ -2,18 +2,18 @@
 
 import pytest
 
-from desktop_agent.core.diff.rows import RowMode, Rows
-from desktop_agent.ui.review.diff.diff_search import DiffSearch, Match
+from desktop_agent.core.diff.rows import DiffRows, RowMode
+from desktop_agent.ui.review.diff.diff_search import DiffMatch, DiffSearch
 from tests.ui.review.stage import make_diff
 
 BEFORE = "".join(f"line {number}\n" for number in range(40))
 AFTER = BEFORE.replace("line 20\n", "LINE twenty, Needle\n")
-TOP = Match(-1, -1, -1, -1)
+TOP = DiffMatch(-1, -1, -1, -1)
 
 
-def found(rows: Rows, needle: str, *, limit: int = 100) -> list[tuple[str, int, int]]:
+def found(rows: DiffRows, needle: str, *, limit: int = 100) -> list[tuple[str, int, int]]:
     """All matches from the top, as (side, line, offset), until it starts over."""
-    search, matches, at = DiffSearch(rows.diff), list[Match](), TOP
+    search, matches, at = DiffSearch(rows.diff), list[DiffMatch](), TOP
     for _ in range(limit):
         match = search.find(rows, needle, at)
         if match is None or match in matches:
@@ -25,23 +25,23 @@ def found(rows: Rows, needle: str, *, limit: int = 100) -> list[tuple[str, int, 
 
 @pytest.mark.parametrize("mode", ["side_by_side", "unified"])
 def test_case_does_not_matter_and_folded_lines_are_searched(mode: RowMode) -> None:
-    rows = Rows(make_diff(BEFORE, AFTER), mode)
+    rows = DiffRows(make_diff(BEFORE, AFTER), mode)
     assert found(rows, "needle") == [("new", 20, 13)]
     assert found(rows, "Line 39") == [("new", 39, 0)]
 
 
 def test_removed_lines_come_before_those_that_replace_them() -> None:
-    rows = Rows(make_diff(BEFORE, AFTER), "side_by_side")
+    rows = DiffRows(make_diff(BEFORE, AFTER), "side_by_side")
     assert found(rows, "line 20") == [("old", 20, 0)]
     assert found(rows, "line")[20:22] == [("old", 20, 0), ("new", 20, 0)]
 
 
 def test_unchanged_lines_are_found_once() -> None:
-    assert len(found(Rows(make_diff(BEFORE, AFTER), "side_by_side"), "line ")) == 41
+    assert len(found(DiffRows(make_diff(BEFORE, AFTER), "side_by_side"), "line ")) == 41
 
 
 def test_it_starts_over_at_the_end() -> None:
-    rows = Rows(make_diff(BEFORE, AFTER), "unified")
+    rows = DiffRows(make_diff(BEFORE, AFTER), "unified")
     search = DiffSearch(rows.diff)
     first = search.find(rows, "needle", TOP)
     assert first
@@ -50,8 +50,8 @@ def test_it_starts_over_at_the_end() -> None:
 
 @pytest.mark.parametrize("needle", ["", "\n", "not in there"])
 def test_nothing_is_found_where_nothing_is(needle: str) -> None:
-    assert found(Rows(make_diff(BEFORE, AFTER), "unified"), needle) == []
+    assert found(DiffRows(make_diff(BEFORE, AFTER), "unified"), needle) == []
 
 
 def test_letters_that_get_longer_in_lower_case_shift_nothing() -> None:
-    assert found(Rows(make_diff("", "İİİ x\n"), "unified"), "X") == [("new", 0, 4)]
+    assert found(DiffRows(make_diff("", "İİİ x\n"), "unified"), "X") == [("new", 0, 4)]

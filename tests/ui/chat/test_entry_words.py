@@ -6,12 +6,12 @@ import pytest
 
 from desktop_agent.core.protocol.events import TurnEndReason
 from desktop_agent.core.transcript import TurnEndEntry
-from desktop_agent.ui.chat import words
+from desktop_agent.ui.chat import entry_words
 
 
 @pytest.mark.parametrize("reason", get_args(TurnEndReason))
 def test_every_end_has_its_sentence(reason: TurnEndReason) -> None:
-    sentence = words.turn_end(TurnEndEntry(turn=1, reason=reason, requests=2, duration_s=2.5))
+    sentence = entry_words.turn_end(TurnEndEntry(turn=1, reason=reason, requests=2, duration_s=2.5))
     assert sentence
     assert "{" not in sentence
     assert "!" not in sentence
@@ -22,4 +22,4 @@ def test_every_end_has_its_sentence(reason: TurnEndReason) -> None:
     [(0, "1 ms"), (0.0061, "6 ms"), (0.4, "400 ms"), (3.21, "3.2 s"), (125, "2 min 5 s"), (7400, "2 h 3 min")],
 )
 def test_times(seconds: float, said: str) -> None:
-    assert words.duration(seconds) == said
+    assert entry_words.duration(seconds) == said

@@ -4,7 +4,7 @@ from hashlib import blake2b
 
 from PySide6.QtCore import QCoreApplication, QLocale
 
-from desktop_agent.ui.review.media.decoding import MAX_PIXELS, Picture, Problem
+from desktop_agent.ui.review.media.decoding import MAX_PIXELS, DecodedPicture, Problem
 
 _HASH_BYTES = 6
 
@@ -25,7 +25,7 @@ def short_hash(content: bytes) -> str:
     return blake2b(content, digest_size=32).hexdigest()[: 2 * _HASH_BYTES]
 
 
-def picture_words(picture: Picture) -> str:
+def picture_words(picture: DecodedPicture) -> str:
     """Return the caption of a picture: `800 × 600 · PNG image · 12.4 kB`."""
     parts: list[str] = []
     if picture.size.isValid():

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core.search.files.words import MOST_TERMS, humps, parse_question
+from desktop_agent.core.search.files.question import MOST_TERMS, humps, parse_question
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.changes.net import net_of_call
 from desktop_agent.core.changes.patch import PatchFile, make_patch
 from desktop_agent.core.export.shown import one_line, shown
-from desktop_agent.core.export.source import MAX_FILE_BYTES, Source, content_of
+from desktop_agent.core.export.source import MAX_FILE_BYTES, ExportSource, content_of
 from desktop_agent.core.protocol.model import FileChange, Summary
 from desktop_agent.core.store.journal.journal import Damage
 from desktop_agent.core.transcript import (
@@ -92,7 +92,7 @@ def result_of(entry: ToolEntry) -> str:
     return text
 
 
-def diff_of(changes: Sequence[FileChange], source: Source) -> str:
+def diff_of(changes: Sequence[FileChange], source: ExportSource) -> str:
     """What a call changed, as a patch to read. Files that are too large or gone are named."""
     files: list[PatchFile] = []
     notes: list[str] = []

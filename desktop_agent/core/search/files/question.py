@@ -40,7 +40,7 @@ def _split(identifier: str) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Question:
+class CodeQuestion:
     """A question as the index understands it."""
 
     expression: str
@@ -49,7 +49,7 @@ class Question:
     """The words looked for, in lower case."""
 
 
-def parse_question(text: str) -> Question | None:
+def parse_question(text: str) -> CodeQuestion | None:
     """Return what to search for, or None when `text` has no word.
 
     Any term may match, and the more do, the better. Longer ones also match as beginnings. Stop words are dropped,
@@ -66,4 +66,4 @@ def parse_question(text: str) -> Question | None:
         return None
     expression = " OR ".join(f'"{term}"{"*" if len(term) >= _SHORTEST_PREFIX else ""}' for term in chosen)
     words = dict.fromkeys(word for term in chosen for word in term.split("_") if word)
-    return Question(expression, tuple(words))
+    return CodeQuestion(expression, tuple(words))

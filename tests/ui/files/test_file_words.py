@@ -4,22 +4,22 @@ import os
 
 import pytest
 
-from desktop_agent.ui.files.marks import Mark
-from desktop_agent.ui.files.words import describe_mark, displayed
+from desktop_agent.ui.files.file_words import describe_mark, displayed
+from desktop_agent.ui.files.marks import FileMark
 
 
 @pytest.mark.parametrize(
     ("mark", "words"),
     [
-        (Mark(), []),
-        (Mark("modified"), ["modified"]),
-        (Mark("renamed", renamed_from="old\nname"), ["renamed from old␊name"]),
-        (Mark("untracked", is_touched=True), ["new, not in git yet", "changed by the agent"]),
-        (Mark(None, "conflicted"), ["contains merge conflicts"]),
-        (Mark("ignored"), ["ignored by git"]),
+        (FileMark(), []),
+        (FileMark("modified"), ["modified"]),
+        (FileMark("renamed", renamed_from="old\nname"), ["renamed from old␊name"]),
+        (FileMark("untracked", is_touched=True), ["new, not in git yet", "changed by the agent"]),
+        (FileMark(None, "conflicted"), ["contains merge conflicts"]),
+        (FileMark("ignored"), ["ignored by git"]),
     ],
 )
-def test_a_mark_is_told_in_words(mark: Mark, words: list[str]) -> None:
+def test_a_mark_is_told_in_words(mark: FileMark, words: list[str]) -> None:
     assert describe_mark(mark) == words
 
 

@@ -24,7 +24,7 @@ _PATIENCE_MS = 500
 """After this an export says how far it is."""
 
 
-class Exchange(QObject):
+class SessionActions(QObject):
     """Carries out what is wished of a session in the list.
 
     Signals:
@@ -46,13 +46,13 @@ class Exchange(QObject):
         self.workspace: Path | None = None
         """The open folder: where an imported conversation goes on when its own is not here."""
 
-    def fulfil(self, wish: str, session_id: SessionId) -> None:
-        """Do what the user wishes; `wish` is one of `SESSION_WISHES`."""
-        match wish:
+    def run(self, action: str, session_id: SessionId) -> None:
+        """Do what the user wishes; `action` is one of `SESSION_WISHES`."""
+        match action:
             case "pin" | "unpin":
-                self.file(session_id, ev.SessionPinned(is_pinned=wish == "pin"))
+                self.file(session_id, ev.SessionPinned(is_pinned=action == "pin"))
             case "archive" | "unarchive":
-                self.file(session_id, ev.SessionArchived(is_archived=wish == "archive"))
+                self.file(session_id, ev.SessionArchived(is_archived=action == "archive"))
             case "copy":
                 self._try(self._copy(session_id))
             case "export":
@@ -63,7 +63,7 @@ class Exchange(QObject):
             case "delete":
                 self._try(self._ask_to_delete(session_id))
             case _:
-                raise AssertionError(wish)
+                raise AssertionError(action)
 
     # -- filing --
 

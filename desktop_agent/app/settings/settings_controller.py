@@ -8,7 +8,7 @@ from PySide6.QtCore import QObject, Qt, QTimer
 
 from desktop_agent.app.settings.look import apply_look
 from desktop_agent.app.settings.setup import Setup
-from desktop_agent.app.window_panels import Desk
+from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import AgentError, UsageError
 from desktop_agent.core.protocol import ops
@@ -28,19 +28,21 @@ _LONGEST_LINE = 300
 """Of what is wrong with the file, in the banner; the details have all of it."""
 
 
-class SettingsDesk(QObject):
+class SettingsController(QObject):
     """Follows the user's settings and those of the project that is shown."""
 
-    def __init__(self, desk: Desk, theme: Theme, bench: Workbench, setup: Setup, spawner: TaskSpawner) -> None:
-        super().__init__(desk.window)
-        self._desk = desk
+    def __init__(
+        self, panels: WindowPanels, theme: Theme, bench: Workbench, setup: Setup, spawner: TaskSpawner
+    ) -> None:
+        super().__init__(panels.window)
+        self._panels = panels
         self._theme = theme
         self._bench = bench
         self._setup = setup
         self._spawner = spawner
         self._project: WorkspaceSettings | None = None
         self._look: UiSettings = bench.settings.ui
-        desk.wiring.opens_questions |= self._look.opens_approvals
+        panels.wiring.opens_questions |= self._look.opens_approvals
         self._told: tuple[str, ...] = ()
         self._asked = ""
         self._shown: ProjectProposal | None = None
@@ -50,14 +52,14 @@ class SettingsDesk(QObject):
         self._timer.setTimerType(Qt.TimerType.CoarseTimer)
         self._timer.setInterval(_LOOK_EVERY_MS)
         self._timer.timeout.connect(self._on_time)
-        desk.judges.execution_in = self._execution_in
+        panels.judges.execution_in = self._execution_in
         self._unsubscribe = bench.live.subscribe(self._on_changed)
-        desk.project_banner.answered.connect(self._on_answered)
-        desk.project_banner.details_requested.connect(setup.open_project)
+        panels.project_banner.answered.connect(self._on_answered)
+        panels.project_banner.details_requested.connect(setup.open_project)
         setup.project_answered.connect(self._on_answered)
         self._faults: tuple[SettingsProblem, ...] = ()
-        desk.hold_banner.file_requested.connect(self._on_faulty_file)
-        desk.hold_banner.go_on_requested.connect(self._on_go_on)
+        panels.hold_banner.file_requested.connect(self._on_faulty_file)
+        panels.hold_banner.go_on_requested.connect(self._on_go_on)
         self._show_faults()
         self._timer.start()
 
@@ -71,13 +73,13 @@ class SettingsDesk(QObject):
         self._project = self._bench.settings_in(root)
         self._asked = ""
         self._shown = None
-        self._desk.project_banner.hide()
+        self._panels.project_banner.hide()
         self._spawner.spawn(self._refresh())
 
     def tell_problems(self) -> None:
         """Say which settings are not in force, unless something else that went wrong is shown already."""
         problems = self._problems()
-        if problems and self._desk.banner.isHidden():
+        if problems and self._panels.banner.isHidden():
             self._show(self.tr("Some of your settings cannot be used. Their defaults apply."), problems)
         self._told = problems
 
@@ -106,10 +108,10 @@ class SettingsDesk(QObject):
         ui = self._bench.settings.ui
         if ui != self._look:
             if ui.opens_approvals != self._look.opens_approvals:
-                self._desk.wiring.opens_questions = ui.opens_approvals
+                self._panels.wiring.opens_questions = ui.opens_approvals
             self._look = ui
             apply_look(self._theme, ui)
-            self._desk.window.remember_theme(ui.theme)
+            self._panels.window.remember_theme(ui.theme)
         problems = self._problems()
         if problems and problems != self._told:
             logger.info("settings that cannot be used: %s", "; ".join(problems))
@@ -135,9 +137,9 @@ class SettingsDesk(QObject):
         self._faults = faults
         if faults:
             logger.info("nothing runs: %s", "; ".join(map(str, faults)))
-            self._desk.hold_banner.show_faults(faults)
+            self._panels.hold_banner.show_faults(faults)
         else:
-            self._desk.hold_banner.hide()
+            self._panels.hold_banner.hide()
 
     def _on_faulty_file(self) -> None:
         if self._faults:
@@ -156,7 +158,7 @@ class SettingsDesk(QObject):
         lines = [text if len(text) <= _LONGEST_LINE else f"{text[: _LONGEST_LINE - 1]}…" for text in problems]
         if len(lines) > _SHOWN_LINES:
             lines = [*lines[: _SHOWN_LINES - 1], self.tr("And {0} more.").format(len(lines) - _SHOWN_LINES + 1)]
-        self._desk.banner.show_error(UsageError(title, hint="\n".join(lines), detail="\n".join(problems)))
+        self._panels.banner.show_error(UsageError(title, hint="\n".join(lines), detail="\n".join(problems)))
 
     def _execution_in(self, workspace: str) -> ExecutionSettings:
         return self._bench.settings_in(Path(workspace)).current.execution
@@ -176,9 +178,9 @@ class SettingsDesk(QObject):
         self._shown = proposal
         self._setup.show_project(project)
         if proposal is not None and project.is_waiting:
-            self._desk.project_banner.show_proposal(proposal)
+            self._panels.project_banner.show_proposal(proposal)
         else:
-            self._desk.project_banner.hide()
+            self._panels.project_banner.hide()
 
     def _on_answered(self, answer: Answer) -> None:
         if self._project is not None and self._shown is not None:
@@ -189,10 +191,10 @@ class SettingsDesk(QObject):
         try:
             await asyncio.to_thread(project.remember, answer, text)
         except AgentError as error:
-            self._desk.banner.show_error(error)
+            self._panels.banner.show_error(error)
             return
         self._ask()
-        shown = self._desk.wiring.bridge
+        shown = self._panels.wiring.bridge
         if shown is not None and not shown.transcript.session_id and answer == "trusted":
             execution = project.current.execution
             shown.submit(ops.SetMode(approval=execution.approval, sandbox=execution.sandbox))

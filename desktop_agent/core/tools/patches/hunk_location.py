@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from desktop_agent.core.tools.files.suggest import similar_lines
-from desktop_agent.core.tools.patches.model import Hunk, PatchError
+from desktop_agent.core.tools.patches.model import PatchError, PatchHunk
 
 MOST_LINES_MOVED = 1000
 
@@ -39,10 +39,10 @@ EXACT, ANY_ENDING, _, ANY_INDENT = range(len(LEVELS))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Place:
+class HunkLocation:
     """Where a hunk belongs: its old lines are lines `start` to `end` (from 0, `end` excluded)."""
 
-    hunk: Hunk
+    hunk: PatchHunk
     start: int
     end: int
     level: int
@@ -58,7 +58,7 @@ class Place:
         return ", ".join(notes)
 
 
-def place_all(lines: Sequence[str], hunks: Sequence[Hunk], *, loosest: int = ANY_INDENT) -> list[Place]:
+def place_all(lines: Sequence[str], hunks: Sequence[PatchHunk], *, loosest: int = ANY_INDENT) -> list[HunkLocation]:
     r"""Return where each hunk belongs, in the order of the file. `lines` have no `\n`. Raises `PatchError`."""
     file = _File(lines, loosest)
     for number, hunk in enumerate(hunks, start=1):
@@ -77,12 +77,12 @@ class _File:
         self._lines = lines
         self._levels = range(loosest + 1)
         self._views: dict[int, list[str]] = {}
-        self.places: list[Place] = []
+        self.places: list[HunkLocation] = []
         self._after = 0
         """The line after the hunk before."""
         self._drift = 0
 
-    def add(self, hunk: Hunk) -> None:
+    def add(self, hunk: PatchHunk) -> None:
         """Find the place of the next hunk."""
         place = self._place(hunk) if hunk.old else self._place_of_insertion(hunk)
         self.places.append(place)
@@ -90,7 +90,7 @@ class _File:
         if hunk.start is not None:
             self._drift = place.start - hunk.start
 
-    def _place(self, hunk: Hunk) -> Place:
+    def _place(self, hunk: PatchHunk) -> HunkLocation:
         anchors = self._anchor_lines(hunk.anchors) if hunk.anchors else None
         for level in self._levels:
             found = self._free(hunk, self._find(hunk.old, level))
@@ -99,10 +99,10 @@ class _File:
             if not found:
                 continue
             start, moved = self._choose(hunk, found)
-            return Place(hunk=hunk, start=start, end=start + len(hunk.old), level=level, moved=moved)
+            return HunkLocation(hunk=hunk, start=start, end=start + len(hunk.old), level=level, moved=moved)
         raise PatchError(self._mismatch(hunk))
 
-    def _choose(self, hunk: Hunk, found: list[int]) -> tuple[int, int]:
+    def _choose(self, hunk: PatchHunk, found: list[int]) -> tuple[int, int]:
         """Return the one place that is meant, and how far it is from where the hunk says."""
         expected = None if hunk.start is None else hunk.start + self._drift
         if expected in found:
@@ -122,7 +122,7 @@ class _File:
             )
         return found[0], moved
 
-    def _place_of_insertion(self, hunk: Hunk) -> Place:
+    def _place_of_insertion(self, hunk: PatchHunk) -> HunkLocation:
         """Return where lines go that come without any others around them."""
         size = len(self._lines)
         at: int | None = None
@@ -145,7 +145,7 @@ class _File:
                 "it only adds lines and does not say where. Add the lines around them, an '@@ ' line that comes before "
                 "them, or '*** End of File'."
             )
-        return Place(hunk=hunk, start=at, end=at, level=EXACT)
+        return HunkLocation(hunk=hunk, start=at, end=at, level=EXACT)
 
     def _view(self, level: int) -> list[str]:
         if level not in self._views:
@@ -166,7 +166,7 @@ class _File:
             if view[at : at + len(needle)] == needle:
                 found.append(at)
 
-    def _free(self, hunk: Hunk, found: list[int]) -> list[int]:
+    def _free(self, hunk: PatchHunk, found: list[int]) -> list[int]:
         """Keep the places that no other hunk has, at the end if it must be there, and behind the last if there are."""
         size = len(hunk.old)
         if hunk.is_at_end:
@@ -201,7 +201,7 @@ class _File:
             raise PatchError(f"no line of the file is {anchor!r}, which its '@@' line names.{self._similar([anchor])}")
         return found
 
-    def _mismatch(self, hunk: Hunk) -> str:
+    def _mismatch(self, hunk: PatchHunk) -> str:
         """Say which line of the hunk is not there, and what stands in its place."""
         wanted = [line.strip() for line in hunk.old]
         view = self._view(ANY_INDENT)
@@ -222,7 +222,7 @@ class _File:
         end = "does not end there" if hunk.is_at_end else "has them where another hunk of the patch already changes it"
         return f"its lines are at line {start + 1}, but the file {end}."
 
-    def _best_start(self, hunk: Hunk, wanted: Sequence[str]) -> tuple[int, int]:
+    def _best_start(self, hunk: PatchHunk, wanted: Sequence[str]) -> tuple[int, int]:
         """Return the line at which most lines of the hunk fit, and how many do."""
         places: dict[str, list[int]] = {}
         for number, line in enumerate(self._view(ANY_INDENT)):
@@ -236,7 +236,7 @@ class _File:
         expected = self._after if hunk.start is None else hunk.start + self._drift
         return max(votes.items(), key=lambda item: (item[1], -abs(item[0] - expected)))
 
-    def _done_before(self, hunk: Hunk) -> str:
+    def _done_before(self, hunk: PatchHunk) -> str:
         found = self._find(hunk.new, ANY_ENDING) if hunk.new else []
         return f" Its new lines already stand at line {found[0] + 1}; it may have been applied." if found else ""
 

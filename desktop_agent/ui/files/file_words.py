@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from desktop_agent.core.system.gitrepo import FileState
     from desktop_agent.core.system.workspace import FolderMark
-    from desktop_agent.ui.files.marks import Mark
+    from desktop_agent.ui.files.marks import FileMark
 
 LETTERS: Final["Mapping[FileState, str]"] = {
     "modified": "M",
@@ -34,7 +34,7 @@ COLOUR_OF_STATE: Final["Mapping[FileState | FolderMark, str]"] = {
 """The palette's role for a letter or a folder's dot."""
 
 
-def describe_mark(mark: "Mark") -> list[str]:
+def describe_mark(mark: "FileMark") -> list[str]:
     """Return what a mark means, one short phrase each; nothing for a file that is as committed."""
     phrases: list[str] = []
     match mark.state:
@@ -64,7 +64,7 @@ def displayed(name: str) -> str:
     return named(name)
 
 
-def _below(mark: "Mark") -> list[str]:
+def _below(mark: "FileMark") -> list[str]:
     match mark.below:
         case "modified":
             return [_tr("contains changes")]
