@@ -14,7 +14,7 @@ from desktop_agent.core.base.ids import SessionId, is_session_id
 from desktop_agent.core.protocol.model import SessionSummary
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.journal_mark import JOURNAL_NAME, State, journal_state, journal_states
-from desktop_agent.core.store.journal_summary import JournalSummary, glance_at
+from desktop_agent.core.store.journal_summary import JournalSummary, summarise
 from desktop_agent.core.store.summary_cache import SummaryCache
 
 _EARLIER_CACHE = "summary.json"
@@ -59,7 +59,7 @@ class Catalog:
             self._cache.keep({}, gone)
         known |= self._look_at((name for name in stale if name not in without), known)
         found = (known.get(name) for name in journals if name not in without)
-        listed = (summary.summary for summary in found if summary is not None)
+        listed = (entry.summary for entry in found if entry is not None)
         return sorted((summary for summary in listed if summary is not None), key=last_used, reverse=True)
 
     def summary(self, session_id: SessionId) -> SessionSummary | None:
@@ -90,7 +90,7 @@ class Catalog:
         state = journal_state(self._folder, session_id)
         if known is None or state is None or not _is_current(known, state):
             return True  # it knows that it does not know
-        seen = glance_at(self._folder / session_id / JOURNAL_NAME, session_id, self.blobs, None)
+        seen = summarise(self._folder / session_id / JOURNAL_NAME, session_id, self.blobs, None)
         return seen is None or seen.summary == known.summary
 
     def look_again(self, session_id: SessionId) -> None:
@@ -110,10 +110,10 @@ class Catalog:
         unsaved: dict[SessionId, JournalSummary] = {}
         for name in names:
             path = self._folder / name / JOURNAL_NAME
-            summary = glance_at(path, name, self.blobs, known.get(name))
-            if summary is None:
+            entry = summarise(path, name, self.blobs, known.get(name))
+            if entry is None:
                 continue
-            seen[name] = unsaved[name] = summary
+            seen[name] = unsaved[name] = entry
             if name not in known:
                 with suppress(OSError):
                     path.with_name(_EARLIER_CACHE).unlink(missing_ok=True)

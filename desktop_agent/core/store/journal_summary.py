@@ -1,4 +1,4 @@
-"""A glance at a journal: what the session list says of it, without decoding all of it.
+"""A summary of a journal: what the session list shows of it, without decoding all of it.
 
 Only the few lines that tell about the session itself are decoded, and folded by the transcript like everywhere else. Of
 all others, their beginning says what they are: that is how this application writes them. A line that begins
@@ -48,7 +48,7 @@ class JournalSummary(NamedTuple):
     """None when it has no line that can be read."""
 
 
-def glance_at(path: Path, session_id: SessionId, blobs: Blobs, known: JournalSummary | None) -> JournalSummary | None:
+def summarise(path: Path, session_id: SessionId, blobs: Blobs, known: JournalSummary | None) -> JournalSummary | None:
     """Look at a journal, and only at what is new since `known` where that still holds. None when it cannot be read."""
     try:
         with open_journal(path) as file:
