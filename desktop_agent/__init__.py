@@ -6,6 +6,8 @@ that is asked for; see `docs/library.md`.
 
 from typing import TYPE_CHECKING
 
+from desktop_agent.core.base.package import __version__
+
 if TYPE_CHECKING:
     from desktop_agent.api import (
         Aborted,
@@ -63,8 +65,6 @@ if TYPE_CHECKING:
         ops,
         tool,
     )
-
-__version__ = "0.1.0"
 
 __all__ = [
     "Aborted",

@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from desktop_agent import __version__
+from desktop_agent.core.base.package import __version__
 from desktop_agent.core.base.web_address import address_argument
 
 if TYPE_CHECKING:

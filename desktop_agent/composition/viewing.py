@@ -3,8 +3,8 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
+from desktop_agent.composition.opened_session import OpenedSession
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import SessionBusyError
 from desktop_agent.core.base.ids import SessionId
@@ -12,9 +12,6 @@ from desktop_agent.core.protocol.events import JournalEvent
 from desktop_agent.core.session.recorder import Sink
 from desktop_agent.core.store.journal.follow import Follower
 from desktop_agent.core.store.lock import is_locked
-
-if TYPE_CHECKING:
-    from desktop_agent.composition.workbench import OpenedSession
 
 POLL_S = 0.5
 """How old what is shown may be. A look costs one `stat` when nothing happened."""
@@ -31,7 +28,7 @@ class ViewedSession:
         folder: Path,
         clock: Clock,
         sink: Sink,
-        take_over: "Callable[[Sink], Awaitable[OpenedSession]]",
+        take_over: Callable[[Sink], Awaitable[OpenedSession]],
     ) -> None:
         """`Workbench.view_session` makes one."""
         self.id = session_id
@@ -58,7 +55,7 @@ class ViewedSession:
         """Whether no process writes it now. Asking does not disturb a writer."""
         return not await asyncio.to_thread(is_locked, self._folder)
 
-    async def try_take_over(self, sink: Sink) -> "OpenedSession | None":
+    async def try_take_over(self, sink: Sink) -> OpenedSession | None:
         """Open it to go on with it, events going to `sink`; None while another process still writes it.
 
         Stop `run` first. Raises `StorageError` when it cannot be opened.

@@ -11,18 +11,18 @@ session.submit(SubmitPrompt(text="Why does the build fail?"))
 import asyncio
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from desktop_agent import __version__
 from desktop_agent.composition.assembly import Assembly, SessionPlan, SessionStorage, SharedTools
+from desktop_agent.composition.opened_session import OpenedSession
 from desktop_agent.composition.viewing import ViewedSession
 from desktop_agent.core.approvals.rulebook import LiveRules
 from desktop_agent.core.approvals.rules_file import RULES_NAME, RulesFile
 from desktop_agent.core.base.clock import Clock, SystemClock
 from desktop_agent.core.base.errors import StorageError, UnsafeSettingsError
 from desktop_agent.core.base.ids import SessionId, new_session_id
+from desktop_agent.core.base.package import __version__
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.base.private_files import close_to_others
 from desktop_agent.core.base.stand_ins import sweep
@@ -67,17 +67,6 @@ from desktop_agent.core.tools.execution.confiner import SandboxProbe
 from desktop_agent.core.tools.secret_names import finder_of_secrets
 from desktop_agent.core.tools.spec import AnyTool
 from desktop_agent.core.transcript import JournalPage, Transcript
-
-
-@dataclass(frozen=True, slots=True)
-class OpenedSession:
-    """A session opened again: its running end, and what happened in it so far, for a front to carry on.
-
-    Of a long session, the entries of earlier pages are placeholders: `Workbench.read_page` reads one.
-    """
-
-    session: Session
-    transcript: Transcript
 
 
 class Workbench:

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject
 
-from desktop_agent import __version__
+from desktop_agent.core.base.package import __version__
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.events import ModeSet, SessionOpened
 from desktop_agent.core.protocol.model import ApprovalPolicy, ModelRef, SandboxMode

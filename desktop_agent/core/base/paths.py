@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-import desktop_agent
+from desktop_agent.core.base.package import PACKAGE_FOLDER
 
 APP_NAME = "desktop-agent"
 
@@ -63,6 +63,6 @@ class AppPaths:
 
 def resource_path(*parts: str) -> Path:
     """Return a shipped resource: inside the package when installed from a wheel, beside it in a checkout."""
-    package = Path(desktop_agent.__file__).parent
+    package = PACKAGE_FOLDER
     inside = package / "resources"
     return (inside if inside.is_dir() else package.parent / "resources").joinpath(*parts)

@@ -18,7 +18,6 @@ from desktop_agent.core.context_window.guiding import Guiding
 from desktop_agent.core.context_window.meter import Meter
 from desktop_agent.core.context_window.pins import Pins
 from desktop_agent.core.context_window.plan import CompactionPlan, asked_for
-from desktop_agent.core.context_window.requests import TurnRequests
 from desktop_agent.core.context_window.summariser import RetryWait, Summariser
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
@@ -75,10 +74,6 @@ class ContextManager:
         self._task: asyncio.Task[None] | None = None
 
     # -- for the session --
-
-    def for_turn(self, model: ModelRef, provider: Provider) -> TurnRequests:
-        """Return what makes the requests of a turn."""
-        return TurnRequests(self, model, provider)
 
     async def handle(
         self, op: ContextOp, *, is_running: bool, provider: Callable[[ModelRef], Awaitable[Provider]]

@@ -1,16 +1,13 @@
 """The next request of a turn: pins that are over are gone, guidance is fresh, and it fits, or there is no request."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from desktop_agent.core.base.errors import AgentError
+from desktop_agent.core.context_window.compacting import Urgency
+from desktop_agent.core.context_window.context_manager import ContextManager
 from desktop_agent.core.context_window.plan import automatic
 from desktop_agent.core.protocol.model import ModelRef, ModelRequest, Usage
 from desktop_agent.core.providers.base import Provider
-
-if TYPE_CHECKING:
-    from desktop_agent.core.context_window.compacting import Urgency
-    from desktop_agent.core.context_window.context_manager import ContextManager
 
 _ROOM_AFTER = 0.5
 """How much of what the target leaves to the conversation may stay: the next compaction should not be due at once."""
@@ -24,7 +21,7 @@ class NoRoomError(AgentError):
 class TurnRequests:
     """Makes the requests of one turn, each after the answer to the one before is on record."""
 
-    context_manager: "ContextManager"
+    context_manager: ContextManager
     model: ModelRef
     provider: Provider
     _is_first: bool = True
@@ -87,7 +84,7 @@ class TurnRequests:
         self._has_made_room = self._is_forced = True
         return True
 
-    async def _compact(self, tokens: int, urgency: "Urgency") -> bool:
+    async def _compact(self, tokens: int, urgency: Urgency) -> bool:
         context_manager = self.context_manager
         room = context_manager.room(self.model, self.provider, tokens)
         target = context_manager.target(self.model) or context_manager.window(self.model)

@@ -9,8 +9,8 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-import desktop_agent
 from desktop_agent.core.base.errors import SandboxError
+from desktop_agent.core.base.package import PACKAGE_FOLDER
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.sandbox.confinement import ConfinementSpec, is_within
 from desktop_agent.core.sandbox.home import Homes, HomeView, hidden_part, home_folders, in_home, view_of_homes
@@ -65,7 +65,7 @@ class Guards:
         hidden = list(_secrets(environ))
         kept = [home / name for home in homes for name in _STARTED_BY_ITSELF]
         settings = app.settings_file(environ)  # it may lie in the workspace
-        own = [app.config, app.cache, settings, Path(desktop_agent.__file__).parent, Path(sys.prefix)]
+        own = [app.config, app.cache, settings, PACKAGE_FOLDER, Path(sys.prefix)]
         folders = _resolved([app.config, app.data, app.cache, app.logs])
         return cls(_resolved([*hidden, app.data, app.logs]), _resolved([*kept, *own]), folders, Homes.of(environ))
 

@@ -18,7 +18,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
-import desktop_agent
+from desktop_agent.core.base.package import PACKAGE_FOLDER
 from desktop_agent.core.base.secrets import HIDDEN, mask
 from desktop_agent.core.sandbox.confinement import ConfinementSpec, Folders, is_within
 from desktop_agent.core.sandbox.installed import SHARED, installed_with
@@ -81,7 +81,7 @@ class Homes:
         resolved = [path.resolve() for path in (*own, *_ALL_HOMES, *_homes_of_others()) if os.path.isdir(path)]  # noqa: PTH112
         named = [Path(text) for name in NAMED_BY for text in environ.get(name, "").split(os.pathsep)]
         interpreter = (sys.prefix, sys.base_prefix, sys.exec_prefix, sys.executable)
-        package = Path(desktop_agent.__file__).parent
+        package = PACKAGE_FOLDER
         needed = [path for home in own for name in TOOLS for path in in_home(home, name, environ)]
         needed += [*map(Path, (*ELSEWHERE, *interpreter)), package, *(path for path in named if path.is_absolute())]
         search = [Path(text) for text in environ.get("PATH", os.defpath).split(os.pathsep)]

@@ -20,6 +20,7 @@ from desktop_agent.core.base.ids import CallId, PromptId, SessionId, new_prompt_
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.context.comments import prompt_of_comments
 from desktop_agent.core.context_window import ContextManager, ContextOp
+from desktop_agent.core.context_window.requests import TurnRequests
 from desktop_agent.core.jobs.background import Jobs
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
@@ -361,7 +362,7 @@ class Session:
             number=number,
             model=model,
             provider=provider,
-            requests=parts.context_manager.for_turn(model, provider),
+            requests=TurnRequests(parts.context_manager, model, provider),
             runtime=parts.runtime,
             limits=parts.limits,
             settings=parts.settings,

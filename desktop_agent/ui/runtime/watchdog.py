@@ -11,13 +11,12 @@ import threading
 import time
 import traceback
 from collections.abc import Callable
-from pathlib import Path
 from types import FrameType
 from typing import Final, NamedTuple
 
 from PySide6.QtCore import QObject, Qt, QTimer
 
-import desktop_agent
+from desktop_agent.core.base.package import PACKAGE_FOLDER
 
 LIMIT_MS: Final = 50
 """What a user notices, with room for a busy machine. Work in the window is to stay under 16 ms."""
@@ -28,7 +27,7 @@ BEAT_MS: Final = 20
 _QUIET_S: Final = 5.0
 """At most one warning in this time: what blocks once often blocks again."""
 
-_PACKAGE: Final = str(Path(desktop_agent.__file__).parent)
+_PACKAGE: Final = str(PACKAGE_FOLDER)
 
 _log = logging.getLogger(__name__)
 

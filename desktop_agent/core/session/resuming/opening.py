@@ -14,20 +14,14 @@ from typing import Final
 
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.session.resuming.process import SnapshotProcess
-from desktop_agent.core.session.resuming.replay_state import WHOLE, ReplayState, folded_history, goes_beyond
-from desktop_agent.core.session.resuming.sections import known_of, sections_of
+from desktop_agent.core.session.resuming.replay_state import WHOLE, folded_history, goes_beyond
+from desktop_agent.core.session.resuming.snapshots import load, renew_snapshot
 from desktop_agent.core.session.session_state import SessionState
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.journal import Damage, cannot_read
 from desktop_agent.core.store.journal.pages import read_page
 from desktop_agent.core.store.journal.records import Yielder, YieldGil, read_records
-from desktop_agent.core.store.journal.snapshot import (
-    SNAPSHOT_NAME,
-    extent_of,
-    read_extent,
-    read_sections,
-    write_snapshot,
-)
+from desktop_agent.core.store.journal.snapshot import SNAPSHOT_NAME, read_extent
 from desktop_agent.core.transcript import Transcript
 
 LONG_BYTES: Final = 4 * 2**20
@@ -139,27 +133,6 @@ def read_whole_history(state: SessionState, journal: Path, blobs: Blobs, *, yiel
     """See that nothing is missing from what `state` knows the model to see. Blocks. Raises `StorageError`."""
     if not state.history.is_whole:
         state.put_history(folded_history(WHOLE, read_records(journal, blobs, yield_gil=yield_gil)))
-
-
-def load(journal: Path, snapshot: Path, yield_gil: YieldGil) -> ReplayState:
-    """Return what the snapshot knows of the journal; nothing, when it is of no use."""
-    offset = read_extent(snapshot, journal)
-    if offset is None:
-        return ReplayState()
-    try:
-        return known_of(read_sections(snapshot, offset), offset, yield_gil)
-    except (OSError, ValueError, TypeError, AttributeError) as error:
-        _log.info("The snapshot of a session is of no use and is made again: %s", type(error).__name__)
-        return ReplayState()
-
-
-def renew_snapshot(journal: Path, blobs: Blobs, snapshot: Path, *, yield_gil: YieldGil) -> None:
-    """Write a snapshot of all there is. Blocks. Raises `OSError`, `StorageError`, or `ValueError`."""
-    known = load(journal, journal.with_name(SNAPSHOT_NAME), yield_gil)
-    known.carry_on(journal, blobs, yield_gil=yield_gil)
-    if known.is_lacking:
-        raise ValueError("contents are missing")
-    write_snapshot(snapshot, extent_of(journal, known.offset), sections_of(known))
 
 
 def close_with_snapshot(journal: Path, blobs: Blobs) -> None:

@@ -43,7 +43,7 @@ class SnapshotProcess:
 
 def main(arguments: list[str]) -> int:
     """Write the snapshot; 0 when it is written."""
-    from desktop_agent.core.session.resuming.opening import renew_snapshot
+    from desktop_agent.core.session.resuming.snapshots import renew_snapshot
     from desktop_agent.core.store.blobs import Blobs
 
     ignore_interrupts()

@@ -11,8 +11,9 @@ from desktop_agent.core.protocol.codec import encode_op
 from desktop_agent.core.protocol.model import GuidanceFile, ModelRequest
 from desktop_agent.core.providers.scripted import Say
 from desktop_agent.core.session.resuming import opening
-from desktop_agent.core.session.resuming.opening import close_with_snapshot, renew_snapshot, resume
+from desktop_agent.core.session.resuming.opening import close_with_snapshot, resume
 from desktop_agent.core.session.resuming.process import SnapshotProcess
+from desktop_agent.core.session.resuming.snapshots import renew_snapshot
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.snapshot import SNAPSHOT_NAME
 from tests.harness import FrozenClock, Ground

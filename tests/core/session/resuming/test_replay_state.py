@@ -11,9 +11,10 @@ from hypothesis import strategies as st
 
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.session.resuming import opening
-from desktop_agent.core.session.resuming.opening import load, resume
+from desktop_agent.core.session.resuming.opening import resume
 from desktop_agent.core.session.resuming.replay_state import ReplayState
 from desktop_agent.core.session.resuming.sections import sections_of
+from desktop_agent.core.session.resuming.snapshots import load
 from desktop_agent.core.session.session_state import SessionState
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.journal import read_journal
