@@ -6,8 +6,6 @@ that is asked for; see `docs/library.md`.
 
 from typing import TYPE_CHECKING
 
-from desktop_agent.core.base.package import __version__
-
 if TYPE_CHECKING:
     from desktop_agent.api import (
         Aborted,
@@ -65,6 +63,7 @@ if TYPE_CHECKING:
         ops,
         tool,
     )
+    from desktop_agent.core.base.package import __version__
 
 __all__ = [
     "Aborted",
@@ -131,7 +130,8 @@ def __getattr__(name: str) -> object:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from importlib import import_module
 
-    return getattr(import_module("desktop_agent.api"), name)
+    module = "desktop_agent.core.base.package" if name == "__version__" else "desktop_agent.api"
+    return getattr(import_module(module), name)
 
 
 def __dir__() -> list[str]:

@@ -28,9 +28,9 @@ from desktop_agent.core.protocol.model import (
     ToolUseBlock,
     UserMessage,
 )
-from desktop_agent.core.providers.base import Provider
+from desktop_agent.core.providers.base import Provider, ProviderSource
 from desktop_agent.core.providers.scripted import Reply, Script, ScriptedProvider, in_order
-from desktop_agent.core.session.session import ProviderSource, Session
+from desktop_agent.core.session.session import Session
 from desktop_agent.core.session.turn import TurnLimits
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.settings.live_settings import LiveSettings

@@ -89,7 +89,7 @@ class WindowController(QObject):
 
         self._quit_question = QuitQuestion(panels.window)
         self._contents = ContentWindows(panels.window, theme, bench.blobs, self._try)
-        self._exchange = SessionActions(panels.window, bench, self._live, self._try)
+        self._session_actions = SessionActions(panels.window, bench, self._live, self._try)
         self._searching = Searching(panels.search, bench, self._clock, spawner, self._sessions.known)
         self._diffs = BlobDiffs(bench.blobs)
         diffs.provide(self._diffs)
@@ -254,7 +254,7 @@ class WindowController(QObject):
 
     def _set_workspace(self, root: Path) -> None:
         if root != self._workspace:
-            self._workspace = self._exchange.workspace = root
+            self._workspace = self._session_actions.workspace = root
             self._settings.show_workspace(root)
             self._panels.files.set_workspace(root)
             self._panels.sessions.set_workspace(str(root))
@@ -324,12 +324,12 @@ class WindowController(QObject):
         panels.search.hit_chosen.connect(self._on_hit_chosen)
         panels.sessions.rename_requested.connect(self._on_rename)
         panels.composer.commands_wanted.connect(self._on_commands_wanted)
-        panels.sessions.wished.connect(self._exchange.run)
-        actions.connect(actions.import_session, self._exchange.import_file)
+        panels.sessions.action_requested.connect(self._session_actions.run)
+        actions.connect(actions.import_session, self._session_actions.import_file)
         actions.connect(actions.export_session, self._on_export)
-        self._exchange.listed.connect(self._on_listed)
-        self._exchange.session_wanted.connect(self._on_session_chosen)
-        self._exchange.removed.connect(self._on_removed)
+        self._session_actions.listed.connect(self._on_listed)
+        self._session_actions.session_wanted.connect(self._on_session_chosen)
+        self._session_actions.removed.connect(self._on_removed)
         panels.files.file_activated.connect(self._on_file_activated)
         panels.files.repository_changed.connect(self._on_repository)
 
@@ -400,7 +400,7 @@ class WindowController(QObject):
         self._try(self.show_demo())
 
     def _on_rename(self, session_id: str, title: str) -> None:
-        self._exchange.file(session_id, SessionRenamed(title=title))
+        self._session_actions.file(session_id, SessionRenamed(title=title))
 
     def _on_listed(self) -> None:
         self._try(self._sessions.refresh())
@@ -413,7 +413,7 @@ class WindowController(QObject):
     def _on_export(self) -> None:
         shown = self._panels.wiring.bridge
         if shown is not None and shown.transcript.session_id:
-            self._exchange.export(shown.transcript.session_id)
+            self._session_actions.export(shown.transcript.session_id)
 
     def _on_resend(self, turn: int, text: str, takes_files_back: bool) -> None:
         shown = self._panels.wiring.bridge
@@ -425,7 +425,7 @@ class WindowController(QObject):
         try:
             if takes_files_back:
                 await take_back_since(source, turn)
-            copy = await self._bench.fork_session(source.transcript.session_id, before_turn=turn)
+            copy = await self._bench.stored.fork(source.transcript.session_id, before_turn=turn)
             await self.show_session(copy)
         except AgentError:
             self._panels.wiring.give_back([text])

@@ -25,7 +25,7 @@ def export(bench: Workbench, console: Console, args: argparse.Namespace) -> None
             console.write_bytes(piece)
         return
     target = args.output.expanduser()
-    size = asyncio.run(bench.export_session(session_id, args.format, target, overwrites=args.force))  # noqa: TID251 - entry point
+    size = asyncio.run(bench.stored.export(session_id, args.format, target, overwrites=args.force))  # noqa: TID251 - entry point
     document: JsonObject = {"id": session_id, "format": args.format, "path": str(target.absolute()), "size_bytes": size}
     console.result(document, f"{target} ({size_text(size)})")
 
@@ -33,7 +33,7 @@ def export(bench: Workbench, console: Console, args: argparse.Namespace) -> None
 def import_file(bench: Workbench, console: Console, args: argparse.Namespace) -> None:
     """Make a session of the file, and say what of it did not come along."""
     file = args.file.expanduser()
-    imported = asyncio.run(bench.import_session(file, workspace=args.workspace, is_again=args.again))  # noqa: TID251 - entry point
+    imported = asyncio.run(bench.stored.import_file(file, workspace=args.workspace, is_again=args.again))  # noqa: TID251 - entry point
     document = asdict(imported)
     document["id"] = document.pop("session_id")
     lines = [

@@ -23,13 +23,13 @@ async def _carry_out(bench: Workbench, console: Console, args: argparse.Namespac
             title = " ".join(args.title.split())
             if not title:
                 raise UsageError("A title needs at least one letter.")
-            await bench.file_session(session_id, SessionRenamed(title=title))
+            await bench.stored.file(session_id, SessionRenamed(title=title))
             console.result({"id": session_id, "title": title}, "")
         case "archive":
-            await bench.file_session(session_id, SessionArchived(is_archived=not args.undo))
+            await bench.stored.file(session_id, SessionArchived(is_archived=not args.undo))
             console.result({"id": session_id, "archived": not args.undo}, "")
         case "pin":
-            await bench.file_session(session_id, SessionPinned(is_pinned=not args.undo))
+            await bench.stored.file(session_id, SessionPinned(is_pinned=not args.undo))
             console.result({"id": session_id, "pinned": not args.undo}, "")
         case _:
             return await _delete(bench, console, args, session_id)
@@ -40,7 +40,7 @@ async def _delete(bench: Workbench, console: Console, args: argparse.Namespace, 
     if not args.yes and not await _is_confirmed(bench, console, session_id):
         console.say("Nothing was deleted.")
         return 1
-    await bench.delete_session(session_id)
+    await bench.stored.delete(session_id)
     console.result({"id": session_id, "deleted": True}, "")
     return 0
 
@@ -50,7 +50,7 @@ async def _is_confirmed(bench: Workbench, console: Console, session_id: SessionI
     if not sys.stdin.isatty():
         raise UsageError("Deleting a session has to be confirmed.", hint="Confirm it with --yes.")
     summary = await asyncio.to_thread(bench.catalog.summary, session_id)
-    size = await bench.session_size(session_id)
+    size = await bench.stored.size(session_id)
     title = summary.title if summary is not None else session_id
     console.say(
         f"“{title}” with {size_text(size.journal_bytes + size.own_bytes)} and its undo history will be deleted."

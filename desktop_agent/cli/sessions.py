@@ -143,7 +143,7 @@ def _show(catalog: Catalog, blobs: Blobs, console: Console, session_id: SessionI
 
 
 async def _fork(bench: "Workbench", console: Console, source: SessionId, before_turn: int | None) -> None:
-    session_id = await bench.fork_session(source, before_turn=before_turn)
+    session_id = await bench.stored.fork(source, before_turn=before_turn)
     console.result({"id": session_id, "source": source, "before_turn": before_turn}, session_id)
 
 

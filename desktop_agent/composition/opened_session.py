@@ -10,7 +10,7 @@ from desktop_agent.core.transcript import Transcript
 class OpenedSession:
     """A session opened again: its running end, and what happened in it so far, for a front to carry on.
 
-    Of a long session, the entries of earlier pages are placeholders: `Workbench.read_page` reads one.
+    Of a long session, the entries of earlier pages are placeholders: `StoredSessions.read_page` reads one.
     """
 
     session: Session

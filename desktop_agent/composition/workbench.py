@@ -14,8 +14,11 @@ from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 
-from desktop_agent.composition.assembly import Assembly, SessionPlan, SessionStorage, SharedTools
+from desktop_agent.composition.assembly import assemble
 from desktop_agent.composition.opened_session import OpenedSession
+from desktop_agent.composition.session_plan import SessionPlan, SessionStorage
+from desktop_agent.composition.shared_parts import SharedParts, SharedTools
+from desktop_agent.composition.stored_sessions import StoredSessions
 from desktop_agent.composition.viewing import ViewedSession
 from desktop_agent.core.approvals.rulebook import LiveRules
 from desktop_agent.core.approvals.rules_file import RULES_NAME, RulesFile
@@ -28,18 +31,18 @@ from desktop_agent.core.base.private_files import close_to_others
 from desktop_agent.core.base.stand_ins import sweep
 from desktop_agent.core.context.packing import system_prompt
 from desktop_agent.core.context.tokens import Calibration
-from desktop_agent.core.export import ExportForm, Progress, export_session
-from desktop_agent.core.importing import Imported, ImportPlan, import_conversation
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import ApprovalPolicy, ModelRef, SandboxMode, SessionPurpose
 from desktop_agent.core.providers.auth.keys import KeyStore, SystemKeyStore
+from desktop_agent.core.providers.base import ProviderSource
 from desktop_agent.core.providers.catalog import ProviderCatalog
+from desktop_agent.core.providers.retry import RetryPolicy
 from desktop_agent.core.sandbox.find import SandboxSearch
 from desktop_agent.core.sandbox.guarded import places_of_stand_ins
 from desktop_agent.core.search.sessions.index import SessionSearch
 from desktop_agent.core.session.recorder import Sink
-from desktop_agent.core.session.resuming.opening import LONG_BYTES, Resumed, resume_beside, show_end
-from desktop_agent.core.session.session import ProviderSource, Session
+from desktop_agent.core.session.resuming.opening import Resumed, resume_beside, show_end
+from desktop_agent.core.session.session import Session
 from desktop_agent.core.session.session_state import SessionState
 from desktop_agent.core.session.turn import TurnLimits
 from desktop_agent.core.settings import Settings, SettingsProblem
@@ -52,21 +55,15 @@ from desktop_agent.core.slash.own import declarations_of, read_own_commands
 from desktop_agent.core.slash.parts import Services
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
-from desktop_agent.core.store.filing import Filing, file_session
-from desktop_agent.core.store.forking import Fork, fork_journal
 from desktop_agent.core.store.journal.follow import Follower
-from desktop_agent.core.store.journal.journal import JOURNAL_NAME, Journal
-from desktop_agent.core.store.journal.pages import find_pages, read_last_page, read_page
 from desktop_agent.core.store.journal.records import Yielder
-from desktop_agent.core.store.lock import SessionLock, is_locked
-from desktop_agent.core.store.removal import SessionSize, remove_session, session_size
 from desktop_agent.core.system.workspace import usable_workspace
 from desktop_agent.core.tools.access import CallRules
 from desktop_agent.core.tools.builtin import builtin_tools
 from desktop_agent.core.tools.execution.confiner import SandboxProbe
 from desktop_agent.core.tools.secret_names import finder_of_secrets
 from desktop_agent.core.tools.spec import AnyTool
-from desktop_agent.core.transcript import JournalPage, Transcript
+from desktop_agent.core.transcript import Transcript
 
 
 class Workbench:
@@ -102,21 +99,33 @@ class Workbench:
         self.catalog = Catalog(paths.sessions, self.blobs, paths.cache)
         self.search = SessionSearch(paths.sessions, self.blobs, paths.cache)
         self.keys = key_store or SystemKeyStore()
-        self._makes_titles = makes_titles
         self.environ = environ
         """Where settings and keys are looked for: a process of ours keeps the keys here only."""
         self._clock = clock or SystemClock()
         self.tools = tools or builtin_tools(paths.cache, longest_command_s=self._longest_command_s)
-        self._shared_tools = SharedTools(self.tools)
-        self._calibration = Calibration()
+        self.stored = StoredSessions(paths, self.catalog, self.blobs, self.live, self._clock, self.default_model)
+        """The sessions on the disk, open or not."""
         self.services = services or Services(
-            config=LiveConfig(self.settings_in), forker=self.fork_session, exporter=self.export_session
+            config=LiveConfig(self.settings_in), forker=self.stored.fork, exporter=self.stored.export
         )
         """What slash commands reach beyond their session."""
         self._probe = probe or SandboxProbe(environ)
-        self._provider_source = (
-            provider_source
-            or ProviderCatalog(environ, self.keys, allows_readable_proxy=self._allows_readable_proxy).build
+        providers = ProviderCatalog(environ, self.keys, allows_readable_proxy=self._allows_readable_proxy)
+        self._shared = SharedParts(
+            paths=paths,
+            settings_file=self.live.path,
+            rules=self.rules,
+            environ=environ,
+            clock=self._clock,
+            blobs=self.blobs,
+            catalog=self.catalog,
+            tools=SharedTools(self.tools),
+            probe=self._probe,
+            provider_source=provider_source or providers.build,
+            retry=RetryPolicy(),
+            calibration=Calibration(),
+            services=self.services,
+            makes_titles=makes_titles,
         )
 
     @classmethod
@@ -187,7 +196,7 @@ class Workbench:
         now = self._clock.now()
         system = await asyncio.to_thread(system_prompt, root, now)
         session_id = new_session_id(now)
-        storage = await asyncio.to_thread(self._create_storage, session_id)
+        storage = await asyncio.to_thread(SessionStorage.create, session_id, self.catalog, self.blobs)
         opened = ev.SessionOpened(
             session_id=session_id,
             workspace=str(root),
@@ -210,7 +219,7 @@ class Workbench:
             limits=limits,
         )
         await asyncio.to_thread(_sweep, plan)
-        return self._assemble(plan)
+        return assemble(self._shared, plan)
 
     async def open_session(
         self,
@@ -229,7 +238,7 @@ class Workbench:
 
         Raises `SessionNotFoundError`, `SessionBusyError` when it is open elsewhere, or `StorageError`.
         """
-        storage, torn = await asyncio.to_thread(self._open_storage, session_id)
+        storage, torn = await asyncio.to_thread(SessionStorage.open, session_id, self.catalog, self.blobs)
         try:
             path = self.catalog.journal_path(session_id)
             resumed = await resume_beside(path, self.blobs)
@@ -240,8 +249,7 @@ class Workbench:
             await settings.refresh()
             system = await asyncio.to_thread(system_prompt, root, state.transcript.opened_at)
         except BaseException:
-            storage.journal.close()
-            storage.lock.release()
+            storage.close()
             raise
         plan = SessionPlan(
             storage=storage,
@@ -256,32 +264,7 @@ class Workbench:
             is_attended=is_attended,
         )
         await asyncio.to_thread(_sweep, plan)
-        return OpenedSession(self._assemble(plan), transcript)
-
-    async def read_end(self, session_id: SessionId) -> Transcript:
-        """Return the end of a session in a moment, however long it is; the rest of it is not looked at.
-
-        Raises `SessionNotFoundError` or `StorageError`.
-        """
-        path = await asyncio.to_thread(self.catalog.journal_path, session_id)
-        return await asyncio.to_thread(read_last_page, path, self.blobs, yield_gil=Yielder())
-
-    async def read_page(self, session_id: SessionId, page: JournalPage) -> Transcript:
-        """Return the fold of one page, for `Transcript.expand`. Raises `SessionNotFoundError` or `StorageError`."""
-        path = await asyncio.to_thread(self.catalog.journal_path, session_id)
-        return await asyncio.to_thread(read_page, path, self.blobs, page, yield_gil=Yielder())
-
-    async def find_pages(self, session_id: SessionId, pages: Sequence[JournalPage], text: str) -> list[int]:
-        """Return which of `pages` (from 0) may show `text`. Raises `SessionNotFoundError` or `StorageError`."""
-        path = await asyncio.to_thread(self.catalog.journal_path, session_id)
-        return await asyncio.to_thread(find_pages, path, pages, text, yield_gil=Yielder())
-
-    async def is_long(self, session_id: SessionId) -> bool:
-        """Whether opening it takes so long that its end should be shown meanwhile: not when it is open elsewhere."""
-        path = await asyncio.to_thread(self.catalog.journal_path, session_id)
-        if (await asyncio.to_thread(path.stat)).st_size <= LONG_BYTES:
-            return False
-        return not await asyncio.to_thread(is_locked, path.parent)
+        return OpenedSession(assemble(self._shared, plan), transcript)
 
     async def view_session(self, session_id: SessionId, *, sink: Sink) -> ViewedSession:
         """Open a session only to read it, while another process writes it: `run()` it to get what happens in it.
@@ -297,124 +280,16 @@ class Workbench:
     async def _open_for(self, session_id: SessionId, sink: Sink) -> OpenedSession:
         return await self.open_session(session_id, sink=sink)
 
-    async def fork_session(self, source_id: SessionId, *, before_turn: int | None = None) -> SessionId:
-        """Copy a session into a new one, which goes on by itself, and return its id; the source stays as it is.
-
-        Everything before `before_turn` is copied, or all turns that are over. The source may be open, here or
-        elsewhere. Raises `SessionNotFoundError`, `UsageError` when there is no such turn, or `StorageError`.
-        """
-        now = self._clock.now()
-        fork = Fork(session_id=new_session_id(now), app_version=__version__, at=now, before_turn=before_turn)
-        source = await asyncio.to_thread(self.catalog.journal_path, source_id)
-        await asyncio.to_thread(fork_journal, source, self.paths.sessions, fork, self.blobs)
-        return fork.session_id
-
-    # -- sessions that need not be open for it --
-
-    async def file_session(self, session_id: SessionId, filing: Filing) -> None:
-        """Rename, pin or archive a session that is not open; for an open one, submit the op to it.
-
-        Raises `SessionNotFoundError`, `SessionBusyError` when it is open somewhere, or `StorageError`.
-        """
-        path = await asyncio.to_thread(self.catalog.journal_path, session_id)
-        await asyncio.to_thread(file_session, path, filing, self._clock.now(), self.blobs)
-
-    async def delete_session(self, session_id: SessionId) -> None:
-        """Remove a session with its undo history; files of the workspace stay.
-
-        Raises `SessionNotFoundError`, `SessionBusyError` when it is open somewhere, or `StorageError`.
-        """
-        path = await asyncio.to_thread(self.catalog.journal_path, session_id)
-        await asyncio.to_thread(remove_session, path.parent)
-
-    async def session_size(self, session_id: SessionId) -> SessionSize:
-        """What a session takes of the disk, with the contents that only it needs. Reads all journals."""
-        return await asyncio.to_thread(session_size, self.paths.sessions, session_id, self.blobs)
-
-    async def export_session(
-        self,
-        session_id: SessionId,
-        form: ExportForm,
-        target: Path,
-        *,
-        overwrites: bool = False,
-        progress: Progress = lambda _: None,
-    ) -> int:
-        """Write a session to `target`, as far as it has come, and return the size of the file in bytes.
-
-        `progress` gets, in a thread, how many bytes there are; what it raises ends the export, and nothing is left.
-        Raises `SessionNotFoundError`, `UsageError` when the file exists, or `StorageError`.
-        """
-        path = await asyncio.to_thread(self.catalog.journal_path, session_id)
-        write = partial(export_session, path, form, self.blobs, target, overwrites=overwrites, progress=progress)
-        return await asyncio.to_thread(write)
-
-    async def import_session(
-        self, file: Path, *, workspace: Path | None = None, fallback: Path | None = None, is_again: bool = False
-    ) -> Imported:
-        """Make a session of a conversation of Claude Code, of Codex, or of an export.
-
-        It goes on in `workspace`, else in the folder that the file names, else in `fallback`. Raises `UsageError` for
-        what is no such file or when no folder is there, `AlreadyImportedError` unless `is_again`, and `StorageError`.
-        """
-        root = await asyncio.to_thread(usable_workspace, workspace) if workspace is not None else None
-        now = self._clock.now()
-        plan = ImportPlan(
-            session_id=new_session_id(now),
-            now=now,
-            model=self.default_model(),
-            approval=self.settings.execution.approval,
-            sandbox=self.settings.execution.sandbox,
-            app_version=__version__,
-            workspace=root,
-            fallback=fallback,
-            is_again=is_again,
-        )
-        return await asyncio.to_thread(import_conversation, file, self.paths.data, self.blobs, plan)
-
-    def _assemble(self, plan: SessionPlan) -> Session:
-        assembly = Assembly(
-            paths=self.paths,
-            settings_file=self.live.path,
-            rules=self.rules,
-            environ=self.environ,
-            clock=self._clock,
-            blobs=self.blobs,
-            catalog=self.catalog,
-            tools=self._shared_tools,
-            probe=self._probe,
-            provider_source=self._provider_source,
-            calibration=self._calibration,
-            services=self.services,
-            makes_titles=self._makes_titles,
-        )
-        return assembly.session(plan)
-
     def _allows_readable_proxy(self) -> bool:
         return self.live.current.model.allow_readable_proxy
 
     def _longest_command_s(self) -> float | None:
         return self.settings.execution.timeout_seconds
 
-    def _create_storage(self, session_id: SessionId) -> SessionStorage:
-        folder = self.catalog.session_folder(session_id)
-        journal = Journal.create(folder / JOURNAL_NAME, self.blobs)
-        return SessionStorage(session_id, SessionLock(folder), journal)
-
     def _for_front(self, path: Path, state: SessionState) -> Transcript:
         transcript = state.transcript.copy()
         show_end(transcript, path, self.blobs, yield_gil=Yielder())
         return transcript
-
-    def _open_storage(self, session_id: SessionId) -> tuple[SessionStorage, Path | None]:
-        path = self.catalog.journal_path(session_id)
-        lock = SessionLock(path.parent)
-        try:
-            journal, torn = Journal.open(path, self.blobs)
-        except BaseException:
-            lock.release()
-            raise
-        return SessionStorage(session_id, lock, journal), torn
 
 
 def _sweep(plan: SessionPlan) -> None:

@@ -142,7 +142,7 @@ class HeadlessRun:
         assert self._session is not None
         if not self._has_content:
             with suppress(AgentError):  # then it stays, and does no harm
-                await self._bench.delete_session(self._session.id)
+                await self._bench.stored.delete(self._session.id)
                 self._is_dropped = True
 
     def _command_result(self, command: ev.CommandRun, before: Usage) -> RunResult:

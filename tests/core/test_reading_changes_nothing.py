@@ -40,7 +40,7 @@ async def shown(bench: Workbench, session_id: str) -> object:
 
 
 async def forked(bench: Workbench, session_id: str) -> object:
-    return await bench.fork_session(session_id)
+    return await bench.stored.fork(session_id)
 
 
 async def counted(bench: Workbench, _: str) -> object:

@@ -25,7 +25,7 @@ _PATIENCE_MS = 500
 
 
 class SessionActions(QObject):
-    """Carries out what is wished of a session in the list.
+    """Carries out what the user asks for with a session of the list.
 
     Signals:
         listed: the list of sessions is another one now.
@@ -47,7 +47,7 @@ class SessionActions(QObject):
         """The open folder: where an imported conversation goes on when its own is not here."""
 
     def run(self, action: str, session_id: SessionId) -> None:
-        """Do what the user wishes; `action` is one of `SESSION_WISHES`."""
+        """Do what the user asks for; `action` is one of `SESSION_ACTIONS`."""
         match action:
             case "pin" | "unpin":
                 self.file(session_id, ev.SessionPinned(is_pinned=action == "pin"))
@@ -76,7 +76,7 @@ class SessionActions(QObject):
             self.listed.emit()
 
     async def _copy(self, session_id: SessionId) -> None:
-        copied = await self._bench.fork_session(session_id)
+        copied = await self._bench.stored.fork(session_id)
         self.listed.emit()
         self.session_wanted.emit(copied)
 
@@ -87,7 +87,7 @@ class SessionActions(QObject):
         if summary is None:
             return
         self._refuse_running(session_id)
-        size = await self._bench.session_size(session_id)
+        size = await self._bench.stored.size(session_id)
         question = DeleteQuestion(summary, size.journal_bytes + size.own_bytes, self._window)
         question.confirmed.connect(partial(self._on_delete_confirmed, session_id))
         question.open()
@@ -98,7 +98,7 @@ class SessionActions(QObject):
     async def _delete(self, session_id: SessionId) -> None:
         self._refuse_running(session_id)
         await self._live.close(session_id)
-        await self._bench.delete_session(session_id)
+        await self._bench.stored.delete(session_id)
         self.listed.emit()
         self.removed.emit(session_id)
 
@@ -136,7 +136,7 @@ class SessionActions(QObject):
         progress = _ExportProgress(self._window)
         try:
             # The file dialog has asked already whether to overwrite.
-            export = self._bench.export_session
+            export = self._bench.stored.export
             await export(session_id, form, target, overwrites=True, progress=progress.tell)
         except _CancelledError:
             pass
@@ -160,7 +160,7 @@ class SessionActions(QObject):
 
     async def _import(self, file: Path, *, is_again: bool) -> None:
         try:
-            imported = await self._bench.import_session(file, fallback=self.workspace, is_again=is_again)
+            imported = await self._bench.stored.import_file(file, fallback=self.workspace, is_again=is_again)
         except AlreadyImportedError as error:
             question = ImportedAlreadyQuestion(self._window)
             question.opening.connect(partial(self.session_wanted.emit, error.session_id))

@@ -99,7 +99,7 @@ class LiveSessions:
         async with self._doors.setdefault(session_id, asyncio.Lock()):
             known = self._live.get(session_id) or self._opening.get(session_id)
             if known is None:
-                await self._bench.file_session(session_id, filing)
+                await self._bench.stored.file(session_id, filing)
                 return True
         known.bridge.submit(_op_of(filing))
         return False
@@ -108,7 +108,7 @@ class LiveSessions:
         known = self._live.get(session_id) or self._opening.get(session_id)
         if known is not None:
             return known.bridge
-        if await self._bench.is_long(session_id):
+        if await self._bench.stored.is_long(session_id):
             return await self._open_end(session_id)
         link = _Link(self._unsent)
         opened = await self._bench.open_session(session_id, sink=link.take)
@@ -146,7 +146,7 @@ class LiveSessions:
         self._live.clear()
 
     async def _open_end(self, session_id: SessionId) -> SessionBridge:
-        end = await self._bench.read_end(session_id)
+        end = await self._bench.stored.read_end(session_id)
         # Before anything can be sent or go wrong: from here to who shows it nothing else gets a turn.
         await self._unsent.fetch(session_draft(session_id))
         waiting = _Waiting(partial(self._unsent.note_sent, session_draft(session_id)))
@@ -181,11 +181,11 @@ class LiveSessions:
         """Do what was asked for of a session that cannot be opened; why it cannot has been said."""
         for filing in filings:
             with suppress(AgentError):
-                await self._bench.file_session(session_id, filing)
+                await self._bench.stored.file(session_id, filing)
 
     def _loader(self, session_id: SessionId, bridge: SessionBridge) -> PageLoader:
-        read, find = partial(self._bench.read_page, session_id), partial(self._bench.find_pages, session_id)
-        return PageLoader(bridge, read, find)
+        stored = self._bench.stored
+        return PageLoader(bridge, partial(stored.read_page, session_id), partial(stored.find_pages, session_id))
 
     def _serve(self, session: Session, bridge: SessionBridge, pages: PageLoader) -> SessionBridge:
         session_id = session.id

@@ -6,80 +6,33 @@ its one mailbox task or in the one turn that the task started, so there is nothi
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack, suppress
 from dataclasses import dataclass
-from pathlib import Path
 from typing import assert_never
 
-from desktop_agent.core.approvals.pending import Approvals
-from desktop_agent.core.approvals.rulebook import RuleBook
-from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import AgentError, StorageError, UnsafeSettingsError, WorkspaceError
 from desktop_agent.core.base.ids import CallId, PromptId, SessionId, new_prompt_id
-from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.context.comments import prompt_of_comments
-from desktop_agent.core.context_window import ContextManager, ContextOp
+from desktop_agent.core.context_window import ContextOp
 from desktop_agent.core.context_window.requests import TurnRequests
-from desktop_agent.core.jobs.background import Jobs
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import Decision, ModelRef
-from desktop_agent.core.providers.base import Provider, ProviderSource
+from desktop_agent.core.providers.base import Provider
 from desktop_agent.core.providers.pool import ProviderPool
 from desktop_agent.core.session.change_ops import ChangeOps
 from desktop_agent.core.session.failure_notices import defect_notice, notice_of, readable_address_notice
-from desktop_agent.core.session.recorder import Recorder, hearing
+from desktop_agent.core.session.parts import SessionParts
+from desktop_agent.core.session.recorder import hearing
 from desktop_agent.core.session.recovery import Unfinished, settle, settle_begun, settle_jobs
-from desktop_agent.core.session.retries import Retries
-from desktop_agent.core.session.session_state import SessionState
-from desktop_agent.core.session.titling import Titling
-from desktop_agent.core.session.turn import OpenCalls, Turn, TurnLimits, TurnSetup
-from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
+from desktop_agent.core.session.turn import OpenCalls, Turn, TurnSetup
 from desktop_agent.core.slash.commands import SlashCommands
-from desktop_agent.core.slash.parts import CommandParts, Performed, SessionHands
-from desktop_agent.core.tools.approval.live_judging import LiveJudging
-from desktop_agent.core.tools.execution.effects import Effects
-from desktop_agent.core.tools.execution.runtime import ToolRuntime
+from desktop_agent.core.slash.parts import Performed, SessionHands
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.core.undo.execute import Undoing
 
 logger = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionParts:
-    """What a session works with; `workbench.py` puts it together."""
-
-    session_id: SessionId
-    state: SessionState
-    recorder: Recorder
-    rulebook: RuleBook
-    opening: tuple[ev.KnownEvent, ...]
-    """What to record before anything else: the first line of a new journal, or what was wrong with an old one."""
-    workspace: Path
-    approvals: Approvals
-    judging: LiveJudging
-    jobs: Jobs
-    ledger: Ledger
-    effects: Effects
-    runtime: ToolRuntime
-    context_manager: ContextManager
-    commands: CommandParts
-    limits: TurnLimits
-    settings: WorkspaceSettings
-    """Those in force in the workspace, now."""
-    retries: Retries
-    clock: Clock
-    provider_source: ProviderSource
-    titling: Titling
-    is_attended: bool
-    """Whether a user can answer what an earlier process asked; otherwise it stays unanswered, and its turn is over."""
-
-    read_history: Callable[[], Awaitable[None]]
-    """Folds into the state's history what was left out because a compaction had summarised it."""
-    release: Callable[[], Awaitable[None]]
-    """Called once when the session has closed: ends its jobs and gives up its lock."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +48,7 @@ class Session:
 
     def __init__(self, parts: SessionParts) -> None:
         self._parts = parts
-        undoing = Undoing(parts.state.transcript, parts.ledger, parts.effects, parts.recorder)
+        undoing = Undoing(parts.state.transcript, parts.tools.ledger, parts.tools.effects, parts.recorder)
         self._changes = ChangeOps(
             parts.state,
             undoing,
@@ -111,16 +64,16 @@ class Session:
         self._mailbox: asyncio.Queue[ops.Op | _TurnDone] = asyncio.Queue()
         self._turn: asyncio.Task[None] | None = None
         self._providers = ProviderPool(parts.provider_source, self._warn_of_address)
-        self._opening = list(parts.opening)
+        self._opening = list(parts.start.opening)
         self._is_working = False
         self._is_interruptible = False
-        self._is_held = parts.is_attended and parts.state.unfinished.is_waiting
+        self._is_held = parts.start.is_attended and parts.state.unfinished.is_waiting
         """Whether a turn of an earlier process waits for the user: it goes on with their answer."""
 
     @property
     def id(self) -> SessionId:
         """Which session this is."""
-        return self._parts.session_id
+        return self._parts.start.session_id
 
     @property
     def transcript(self) -> Transcript:
@@ -168,7 +121,7 @@ class Session:
             case ops.AnswerApproval(call_id=call_id, decision=decision):
                 await self._answer(call_id, decision)
             case ops.JudgeCommand(call_id=call_id, command=command):
-                self._parts.judging.want(call_id, command)
+                self._parts.tools.judging.want(call_id, command)
             case ops.Interrupt():
                 await self._give_up() if self._is_held else self._interrupt()
             case ops.TryNow():
@@ -192,11 +145,11 @@ class Session:
             case ops.SetMode():
                 await self._set_mode(op)
             case ops.LookAtChanges():
-                await self._parts.effects.look()
+                await self._parts.tools.effects.look()
             case ops.StopJob(job_id=job_id):
                 self._stop_job(job_id)
             case ops.RevokeRule(rule_id=rule_id):
-                await self._parts.rulebook.revoke(rule_id)
+                await self._parts.tools.rulebook.revoke(rule_id)
             case ops.RenameSession(title=title):
                 await self._record(ev.SessionRenamed(title=title.strip()))
             case ops.ArchiveSession(is_archived=is_archived):
@@ -242,8 +195,8 @@ class Session:
     async def _may_run(self) -> bool:
         """Whether everything that safety depends on can be read; otherwise it is said what cannot."""
         await self._parts.settings.refresh()
-        await self._parts.rulebook.refresh()
-        faults = (*self._parts.settings.faults, *self._parts.rulebook.faults)
+        await self._parts.tools.rulebook.refresh()
+        faults = (*self._parts.settings.faults, *self._parts.tools.rulebook.faults)
         if faults:
             await self._get_ready()
             await self._record(notice_of(UnsafeSettingsError(faults), None))
@@ -262,7 +215,7 @@ class Session:
 
     async def _start_turn(self, prompt_id: PromptId, text: str) -> None:
         await self._get_ready()
-        await asyncio.to_thread(self._parts.ledger.accept_root)
+        await asyncio.to_thread(self._parts.tools.ledger.accept_root)
         number = self.transcript.turn + 1
         model = self.transcript.model
         assert model is not None, "the journal's first line names the model"
@@ -277,7 +230,7 @@ class Session:
             await self._get_ready()  # it may not have come through at the start
             if call_id not in unfinished.asked or not await self._can_go_on():
                 return
-        if not self._parts.approvals.answer(call_id, decision) or not self._is_held:
+        if not self._parts.tools.approvals.answer(call_id, decision) or not self._is_held:
             return
         assert unfinished.turn is not None
         assert unfinished.model is not None
@@ -324,7 +277,7 @@ class Session:
             if notice is not None:
                 await self._record(notice)
             await self._settle(number)
-            await self._parts.effects.look()
+            await self._parts.tools.effects.look()
             duration_s = round(self._parts.clock.monotonic() - started, 3)
             await self._record(ev.TurnEnded(turn=number, reason=reason, requests=requests, duration_s=duration_s))
             self._parts.titling.after_turn(reason)
@@ -341,7 +294,7 @@ class Session:
         turn: Turn | None = None
         notice: ev.Notice | None = None
         try:
-            await asyncio.to_thread(self._parts.ledger.require_root)
+            await asyncio.to_thread(self._parts.tools.ledger.require_root)
             turn = self._build_turn(number, model, await self._providers.get(model))
             reason = await turn.run(left)
         except asyncio.CancelledError:
@@ -363,7 +316,7 @@ class Session:
             model=model,
             provider=provider,
             requests=TurnRequests(parts.context_manager, model, provider),
-            runtime=parts.runtime,
+            runtime=parts.tools.runtime,
             limits=parts.limits,
             settings=parts.settings,
             retries=parts.retries,
@@ -437,7 +390,7 @@ class Session:
 
     def _stop_job(self, job_id: str) -> None:
         with suppress(KeyError):  # a job of an earlier process
-            self._parts.jobs.ask_to_stop(job_id)
+            self._parts.tools.jobs.ask_to_stop(job_id)
 
     async def _get_ready(self) -> None:
         """Write what must come first, and conclude what an earlier process, or a full disk, left open."""
@@ -446,14 +399,14 @@ class Session:
         while self._opening:
             await self._record(self._opening[0])
             del self._opening[0]
-        await self._parts.rulebook.refresh()
+        await self._parts.tools.rulebook.refresh()
         unfinished = self._parts.state.unfinished
         if self._is_held:
             await settle_begun(unfinished, self._parts.recorder)
-            self._parts.approvals.hold(unfinished.asked.values())
+            self._parts.tools.approvals.hold(unfinished.asked.values())
         elif not unfinished.is_clean:
             await self._conclude(unfinished)
-        await settle_jobs(unfinished, self._parts.effects)
+        await settle_jobs(unfinished, self._parts.tools.effects)
 
     async def _conclude(self, unfinished: Unfinished) -> None:
         turn = self.transcript.turn if unfinished.turn is None else unfinished.turn
@@ -463,7 +416,7 @@ class Session:
 
     async def _settle(self, turn: int) -> None:
         parts = self._parts
-        await settle(parts.state.unfinished, parts.ledger, parts.effects, parts.recorder, turn=turn)
+        await settle(parts.state.unfinished, parts.tools.ledger, parts.tools.effects, parts.recorder, turn=turn)
 
     async def _guard(self, step: Coroutine[object, object, None], is_told: Callable[[], bool] = lambda: True) -> None:
         """Carry out one step of the mailbox; a journal that cannot be written is reported, and the session stays open.
@@ -491,14 +444,14 @@ class Session:
         async with AsyncExitStack() as ends:
             ends.push_async_callback(self._parts.release)
             ends.push_async_callback(self._parts.recorder.aclose)
-            ends.push_async_callback(self._parts.jobs.aclose)  # what they changed at the end goes on record, too
+            ends.push_async_callback(self._parts.tools.jobs.aclose)  # what they changed at the end goes on record, too
             ends.push_async_callback(self._parts.titling.aclose)
             for close in self._providers.closers():
                 ends.push_async_callback(close)
             ends.push_async_callback(self._commands.aclose)
             ends.push_async_callback(self._parts.context_manager.aclose)
-            ends.push_async_callback(self._parts.judging.aclose)
-            self._parts.approvals.abort_all("The application was closed.")
+            ends.push_async_callback(self._parts.tools.judging.aclose)
+            self._parts.tools.approvals.abort_all("The application was closed.")
             if self._turn is not None:
                 self._interrupt()
                 await asyncio.wait([self._turn])

@@ -9,10 +9,10 @@ from PySide6.QtWidgets import QMenu, QWidget
 if TYPE_CHECKING:
     from desktop_agent.core.protocol.model import SessionSummary
 
-SessionWish = Literal["pin", "unpin", "archive", "unarchive", "copy", "export", "folder", "delete"]
-"""What a user may want of a session besides to open and rename it."""
+SessionAction = Literal["pin", "unpin", "archive", "unarchive", "copy", "export", "folder", "delete"]
+"""What a user may do with a session besides opening and renaming it."""
 
-SESSION_WISHES: tuple[SessionWish, ...] = get_args(SessionWish)
+SESSION_ACTIONS: tuple[SessionAction, ...] = get_args(SessionAction)
 
 
 class SessionMenu(QMenu):
@@ -21,12 +21,12 @@ class SessionMenu(QMenu):
     Signals:
         opening: show the session (its id).
         renaming: let the user type another title: id.
-        wished: one of `SESSION_WISHES`, id.
+        action_requested: one of `SESSION_ACTIONS`, id.
     """
 
     opening = Signal(str)
     renaming = Signal(str)
-    wished = Signal(str, str)
+    action_requested = Signal(str, str)
 
     def __init__(self, session: "SessionSummary", parent: QWidget) -> None:
         super().__init__(parent)
@@ -48,14 +48,14 @@ class SessionMenu(QMenu):
         self._add("delete").setShortcut(Qt.Key.Key_Delete)
         self.triggered.connect(self._on_triggered)
 
-    def _add(self, action: SessionWish) -> QAction:
-        action = self.addAction(self._words(action))
-        action.setData(action)
+    def _add(self, name: SessionAction) -> QAction:
+        action = self.addAction(self._words(name))
+        action.setData(name)
         return action
 
     def _on_triggered(self, action: QAction) -> None:
-        if (action := action.data()) in SESSION_WISHES:
-            self.wished.emit(action, self._session_id)
+        if (name := action.data()) in SESSION_ACTIONS:
+            self.action_requested.emit(name, self._session_id)
 
     def _on_open(self) -> None:
         self.opening.emit(self._session_id)
@@ -63,7 +63,7 @@ class SessionMenu(QMenu):
     def _on_rename(self) -> None:
         self.renaming.emit(self._session_id)
 
-    def _words(self, action: SessionWish) -> str:
+    def _words(self, action: SessionAction) -> str:
         match action:
             case "pin":
                 return self.tr("Pin to the top")

@@ -40,13 +40,13 @@ class SessionList(QWidget):
         session_chosen: show this session (its id).
         new_requested: start a new session.
         rename_requested: give a session another title: id, title.
-        wished: do something else with a session: one of `menu.SESSION_WISHES`, id.
+        action_requested: do something else with a session: one of `menu.SESSION_ACTIONS`, id.
     """
 
     session_chosen = Signal(str)
     new_requested = Signal()
     rename_requested = Signal(str, str)
-    wished = Signal(str, str)
+    action_requested = Signal(str, str)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None, *, now: Callable[[], datetime] = _now) -> None:
         super().__init__(parent)
@@ -193,7 +193,7 @@ class SessionList(QWidget):
 
     def _action(self, action: str, session_id: str) -> None:
         self._is_change_expected = True
-        self.wished.emit(action, session_id)
+        self.action_requested.emit(action, session_id)
 
     def _delete(self) -> None:
         if (session := self._session()) is not None:
@@ -213,7 +213,7 @@ class SessionList(QWidget):
         menu = self._menu = SessionMenu(session, self)
         menu.opening.connect(self.session_chosen)
         menu.renaming.connect(self._rename)
-        menu.wished.connect(self._action)
+        menu.action_requested.connect(self._action)
         menu.destroyed.connect(self._on_menu_closed)
         menu.popup(self._list.viewport().mapToGlobal(at))
 

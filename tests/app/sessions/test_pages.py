@@ -199,7 +199,7 @@ def _shows_papaya(person: Driver, index: int) -> bool:
 def test_a_session_that_is_being_opened_can_be_deleted(go: Go, journal: Path, slow: SlowBench) -> None:
     async def journey(person: Driver) -> None:
         await send_while_it_opens(person, "And the pears?")
-        person.window.panels.sessions.wished.emit("delete", SESSION_ID)
+        person.window.panels.sessions.action_requested.emit("delete", SESSION_ID)
         question = await person.see(QMessageBox, "deleteSessionDialog")
         button = question.findChild(QPushButton, "deleteSessionButton")
         assert button is not None

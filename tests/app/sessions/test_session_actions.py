@@ -51,11 +51,11 @@ def test_a_session_that_is_not_open_is_pinned_and_put_away(go: Go, project: Path
     async def journey(person: Driver) -> None:
         sessions = person.window.panels.sessions
         await person.until_true(lambda: "An old question" in listed(person), "the session is listed")
-        sessions.wished.emit("pin", written.id)
+        sessions.action_requested.emit("pin", written.id)
         await person.until_true(lambda: listed(person)[:2] == ["Pinned", "An old question"], "it is at the top")
         sessions.rename_requested.emit(written.id, "Mine")
         await person.until_true(lambda: "Mine" in listed(person), "it has its title")
-        sessions.wished.emit("archive", written.id)
+        sessions.action_requested.emit("archive", written.id)
         await person.until_true(lambda: listed(person) == [], "it is put away")
 
     go([str(project), "--provider", "demo"], journey)
@@ -81,7 +81,7 @@ def test_a_session_is_pinned_while_it_is_being_opened(
         await person.until_true(lambda: "An old question" in listed(person), "the session is listed")
         sessions.session_chosen.emit(written.id)
         await person.until_true(has_lock.is_set, "it is being opened")
-        sessions.wished.emit("pin", written.id)
+        sessions.action_requested.emit("pin", written.id)
         sessions.rename_requested.emit(written.id, "Mine")
         go_on.set()
         await person.until_true(lambda: listed(person)[:2] == ["Pinned", "Mine"], "both were done")
@@ -109,7 +109,7 @@ def test_the_list_shows_what_was_filed_last_however_long_an_earlier_reading_take
         sessions = person.window.panels.sessions
         await person.until_true(lambda: "An old question" in listed(person), "the session is listed")
         monkeypatch.setattr(Catalog, "summaries", held)
-        sessions.wished.emit("pin", written.id)
+        sessions.action_requested.emit("pin", written.id)
         await person.until_true(is_held.is_set, "the list is being read")
         before = written.path.stat().st_size
         sessions.rename_requested.emit(written.id, "Mine")
@@ -125,7 +125,7 @@ def test_the_list_shows_what_was_filed_last_however_long_an_earlier_reading_take
 
 def test_a_session_is_deleted_after_a_question(go: Go, project: Path, written: Written) -> None:
     async def journey(person: Driver) -> None:
-        person.window.panels.sessions.wished.emit("delete", written.id)
+        person.window.panels.sessions.action_requested.emit("delete", written.id)
         question = await person.see(QMessageBox, "deleteSessionDialog")
         assert "An old question" in question.text()
         button = question.findChild(QPushButton, "deleteSessionButton")
@@ -176,11 +176,11 @@ def test_the_session_that_is_shown_can_be_deleted_and_copied(go: Go, project: Pa
         dialog.reject()
         await person.until_true(lambda: bool(person.transcript.session_id), "it is shown")
         first = person.transcript.session_id
-        person.window.panels.sessions.wished.emit("copy", first)
+        person.window.panels.sessions.action_requested.emit("copy", first)
         await person.until_true(lambda: person.transcript.session_id not in ("", first), "the copy is shown")
         copied = person.transcript.session_id
         assert person.transcript.forked_from == first
-        person.window.panels.sessions.wished.emit("delete", copied)
+        person.window.panels.sessions.action_requested.emit("delete", copied)
         question = await person.see(QMessageBox, "deleteSessionDialog")
         button = question.findChild(QPushButton, "deleteSessionButton")
         assert button is not None

@@ -7,8 +7,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import JsonObject, ModelRef
 from desktop_agent.core.providers.anthropic import AnthropicProvider
-from desktop_agent.core.providers.base import Provider
-from desktop_agent.core.session.session import ProviderSource
+from desktop_agent.core.providers.base import Provider, ProviderSource
 from tests.harness import Ground
 from tests.servers.anthropic_server import AnthropicServer
 from tests.servers.script import Answer, reply, text, tool_use

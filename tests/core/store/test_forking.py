@@ -41,7 +41,7 @@ def journal_of(ground: Ground, session_id: SessionId) -> Path:
 
 async def fork(ground: Ground, source: SessionId, before_turn: int | None = None) -> SessionId:
     bench = ground.bench(ScriptedProvider(in_order([])))
-    return await bench.fork_session(source, before_turn=before_turn)
+    return await bench.stored.fork(source, before_turn=before_turn)
 
 
 def lines_of(ground: Ground, session_id: SessionId) -> list[dict[str, object]]:

@@ -152,7 +152,7 @@ def test_what_is_wished_of_a_session_is_told_with_its_id(desk: Desk) -> None:
     def note(wish: str, session_id: str) -> None:
         wished.append((wish, session_id))
 
-    desk.panel.wished.connect(note)
+    desk.panel.action_requested.connect(note)
     desk.rows.setCurrentIndex(desk.rows.model().index(1, 0))
     desk.rows.customContextMenuRequested.emit(desk.rows.visualRect(desk.rows.currentIndex()).center())
     menu = desk.panel.findChild(QMenu, "sessionMenu")
@@ -174,7 +174,7 @@ def test_the_delete_key_wishes_the_session_away_but_not_while_its_title_is_typed
     def note(wish: str, _session_id: str) -> None:
         wished.append(wish)
 
-    desk.panel.wished.connect(note)
+    desk.panel.action_requested.connect(note)
     desk.rows.setCurrentIndex(desk.rows.model().index(0, 0))
     QTest.keyClick(desk.rows, Qt.Key.Key_Delete)
     assert wished == ["delete"]
@@ -253,7 +253,7 @@ def test_what_the_user_asked_for_moves_rows_at_once(desk: Desk, make_session: "M
 
 
 def test_a_menu_acts_on_the_session_it_was_opened_for(desk: Desk, make_session: "MakeSession", qtbot: QtBot) -> None:
-    wished = QSignalSpy(desk.panel.wished)
+    wished = QSignalSpy(desk.panel.action_requested)
     at = desk.rows.visualRect(desk.rows.model().index(1, 0)).center()
     desk.rows.customContextMenuRequested.emit(at)
     menu = desk.panel.findChild(QMenu, "sessionMenu")

@@ -1,0 +1,82 @@
+"""What the model reads in a session, and the slash commands that change it."""
+
+import asyncio
+import os
+from collections.abc import Awaitable, Callable
+from functools import partial
+from pathlib import Path
+
+from desktop_agent.composition.session_plan import SessionPlan
+from desktop_agent.composition.shared_parts import SharedParts
+from desktop_agent.core.context.guidance import GuidanceReader
+from desktop_agent.core.context.pictures import with_pictures
+from desktop_agent.core.context_window import ContextManager, ContextParts
+from desktop_agent.core.protocol.event_log import EventLog
+from desktop_agent.core.protocol.model import FileImage
+from desktop_agent.core.providers.catalog import PROVIDER_IDS
+from desktop_agent.core.session.resuming.opening import read_whole_history
+from desktop_agent.core.session.retries import Retries
+from desktop_agent.core.session.turn import TurnLimits
+from desktop_agent.core.slash.parts import CommandParts
+from desktop_agent.core.store.journal.records import Yielder
+from desktop_agent.core.tools.access import Access
+from desktop_agent.core.tools.secret_names import finder_of_secrets
+
+
+def build_context_manager(
+    shared: SharedParts, plan: SessionPlan, log: EventLog, access: Access, limits: TurnLimits, retries: Retries
+) -> ContextManager:
+    """Return what makes the requests of a session, and compacts its history."""
+    secrets = finder_of_secrets(plan.root, shared.environ)
+
+    def system() -> str:
+        return f"{plan.system}\n\n{access.listing()}"
+
+    def secret_at(path: Path, status: os.stat_result) -> str:
+        return secrets().secret_at(path, status)
+
+    return ContextManager(
+        ContextParts(
+            history=plan.state.history,
+            transcript=plan.state.transcript,
+            log=log,
+            clock=shared.clock,
+            wait=retries.wait,
+            settings=lambda: plan.settings.current,
+            reader=GuidanceReader(plan.root, shared.paths.config, secret_at),
+            calibration=shared.calibration,
+            system=system,
+            tools=access.definitions,
+            with_pictures=partial(with_pictures, blobs=shared.blobs),
+            read_history=history_reader(shared, plan),
+            max_tokens=lambda: limits.max_tokens or plan.settings.current.model.max_tokens,
+        )
+    )
+
+
+def history_reader(shared: SharedParts, plan: SessionPlan) -> Callable[[], Awaitable[None]]:
+    """Return what reads the part of the history that was left out because a compaction had summarised it."""
+    journal = shared.journal_path(plan.storage.session_id)
+
+    async def read() -> None:
+        await asyncio.to_thread(read_whole_history, plan.state, journal, shared.blobs, yield_gil=Yielder())
+
+    return read
+
+
+def build_commands(shared: SharedParts, plan: SessionPlan, context_manager: ContextManager) -> CommandParts:
+    """Return what the slash commands of a session work with."""
+
+    def contents(image: FileImage | None) -> bytes | None:
+        return None if image is None or image.kind == "folder" else shared.blobs.get(image.digest, size=image.size)
+
+    return CommandParts(
+        transcript=plan.state.transcript,
+        context_manager=context_manager,
+        workspace=plan.root,
+        config_folder=shared.paths.config,
+        secrets=finder_of_secrets(plan.root, shared.environ),
+        contents=contents,
+        services=shared.services,
+        provider_ids=PROVIDER_IDS,
+    )

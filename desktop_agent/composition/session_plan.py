@@ -1,0 +1,71 @@
+"""What makes one session different from the others: its files, its state, its workspace, who listens to it."""
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from desktop_agent.core.base.ids import SessionId
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.session.recorder import Sink
+from desktop_agent.core.session.session_state import SessionState
+from desktop_agent.core.session.turn import TurnLimits
+from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
+from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.store.catalog import Catalog
+from desktop_agent.core.store.journal.journal import JOURNAL_NAME, Journal
+from desktop_agent.core.store.lock import SessionLock
+from desktop_agent.core.tools.access import CallRules
+
+
+@dataclass(frozen=True, slots=True)
+class SessionStorage:
+    """The files of one session, held for writing."""
+
+    session_id: SessionId
+    lock: SessionLock
+    journal: Journal
+
+    @classmethod
+    def create(cls, session_id: SessionId, catalog: Catalog, blobs: Blobs) -> "SessionStorage":
+        """Make the files of a new session. Blocks. Raises `StorageError`."""
+        folder = catalog.session_folder(session_id)
+        journal = Journal.create(folder / JOURNAL_NAME, blobs)
+        return cls(session_id, SessionLock(folder), journal)
+
+    @classmethod
+    def open(cls, session_id: SessionId, catalog: Catalog, blobs: Blobs) -> "tuple[SessionStorage, Path | None]":
+        """Lock a session and open its journal; also where a torn last record was put, if there was one. Blocks.
+
+        Raises `SessionNotFoundError`, `SessionBusyError` or `StorageError`.
+        """
+        path = catalog.journal_path(session_id)
+        lock = SessionLock(path.parent)
+        try:
+            journal, torn = Journal.open(path, blobs)
+        except BaseException:
+            lock.release()
+            raise
+        return cls(session_id, lock, journal), torn
+
+    def close(self) -> None:
+        """Close the journal and release the lock, when no session came of it."""
+        self.journal.close()
+        self.lock.release()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionPlan:
+    """What makes one session different from the others."""
+
+    storage: SessionStorage
+    state: SessionState
+    root: Path
+    """Its workspace, resolved."""
+    system: str
+    opening: tuple[ev.KnownEvent, ...]
+    sink: Sink
+    settings: WorkspaceSettings
+    """Those in force in its workspace, asked for by everything that acts when it acts."""
+    rules: CallRules | None
+    limits: TurnLimits | None
+    is_attended: bool = True
+    """Whether a user can answer the approval requests of an earlier process."""

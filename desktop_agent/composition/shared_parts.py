@@ -1,0 +1,79 @@
+"""What all sessions of one process share."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
+from dataclasses import dataclass
+from pathlib import Path
+
+from desktop_agent.core.approvals.rulebook import LiveRules
+from desktop_agent.core.base.clock import Clock
+from desktop_agent.core.base.ids import SessionId
+from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.context.tokens import Calibration
+from desktop_agent.core.providers.base import ProviderSource
+from desktop_agent.core.providers.retry import RetryPolicy
+from desktop_agent.core.slash.parts import Services
+from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.store.catalog import Catalog
+from desktop_agent.core.store.journal.journal import JOURNAL_NAME
+from desktop_agent.core.tools.execution.confiner import SandboxProbe
+from desktop_agent.core.tools.spec import AnyTool
+
+
+class SharedTools:
+    """The tools that all sessions have in common, and who still uses them."""
+
+    def __init__(self, tools: Sequence[AnyTool]) -> None:
+        self.tools = tuple(tools)
+        self._users = 0
+
+    def take(self) -> None:
+        """Count one more session."""
+        self._users += 1
+
+    async def give_back(self) -> None:
+        """Count one session less. With the last one ends what tools do in the background."""
+        self._users -= 1
+        if self._users == 0:
+            async with AsyncExitStack() as ends:
+                for tool in self.tools:
+                    ends.push_async_callback(tool.aclose)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharedParts:
+    """What all sessions of one `Workbench` share, and where they keep their files."""
+
+    paths: AppPaths
+    settings_file: Path | None
+    rules: LiveRules
+    environ: Mapping[str, str]
+    clock: Clock
+    blobs: Blobs
+    catalog: Catalog
+    tools: SharedTools
+    probe: SandboxProbe
+    provider_source: ProviderSource
+    retry: RetryPolicy
+    calibration: Calibration
+    services: Services
+    """What slash commands reach beyond their session."""
+    makes_titles: bool
+
+    @property
+    def own_places(self) -> tuple[Path, ...]:
+        """What edit tools never write: the application's folders, and the settings file wherever it is."""
+        own = (self.paths.config, self.paths.data, self.paths.cache, self.paths.logs)
+        return (*own, self.settings_file) if self.settings_file is not None else own
+
+    def journal_path(self, session_id: SessionId) -> Path:
+        """The journal of a session of ours, whether it exists or not."""
+        return self.catalog.session_folder(session_id) / JOURNAL_NAME
+
+    def job_logs(self, session_id: SessionId) -> Path:
+        """The folder of the output of a session's background commands: its own commands may read it, others not."""
+        return self.paths.logs / "jobs" / session_id
+
+    def temp_folder(self, session_id: SessionId) -> Path:
+        """The folder for temporary files of a session's commands. It goes when the session closes."""
+        return self.paths.cache / "tmp" / session_id

@@ -1,0 +1,145 @@
+"""The sessions on the disk, none of which needs to be open: read, copied, filed, deleted, exported, imported."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from functools import partial
+from pathlib import Path
+
+from desktop_agent.core.base.clock import Clock
+from desktop_agent.core.base.ids import SessionId, new_session_id
+from desktop_agent.core.base.package import __version__
+from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.export import ExportForm, Progress, export_session
+from desktop_agent.core.importing import Imported, ImportPlan, import_conversation
+from desktop_agent.core.protocol.model import ModelRef
+from desktop_agent.core.session.resuming.opening import LONG_BYTES
+from desktop_agent.core.settings.live_settings import LiveSettings
+from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.store.catalog import Catalog
+from desktop_agent.core.store.filing import Filing, file_session
+from desktop_agent.core.store.forking import Fork, fork_journal
+from desktop_agent.core.store.journal.pages import find_pages, read_last_page, read_page
+from desktop_agent.core.store.journal.records import Yielder
+from desktop_agent.core.store.lock import is_locked
+from desktop_agent.core.store.removal import SessionSize, remove_session, session_size
+from desktop_agent.core.system.workspace import usable_workspace
+from desktop_agent.core.transcript import JournalPage, Transcript
+
+
+class StoredSessions:
+    """All sessions of one data folder. Every method works in threads, and touches no more than the session it names."""
+
+    def __init__(
+        self,
+        paths: AppPaths,
+        catalog: Catalog,
+        blobs: Blobs,
+        live: LiveSettings,
+        clock: Clock,
+        default_model: Callable[[], ModelRef],
+    ) -> None:
+        """Touches no disk. An imported session starts with the default model and the modes of the `live` settings."""
+        self._paths = paths
+        self._catalog = catalog
+        self._blobs = blobs
+        self._live = live
+        self._clock = clock
+        self._default_model = default_model
+
+    async def read_end(self, session_id: SessionId) -> Transcript:
+        """Return the end of a session in a moment, however long it is; the rest of it is not looked at.
+
+        Raises `SessionNotFoundError` or `StorageError`.
+        """
+        path = await asyncio.to_thread(self._catalog.journal_path, session_id)
+        return await asyncio.to_thread(read_last_page, path, self._blobs, yield_gil=Yielder())
+
+    async def read_page(self, session_id: SessionId, page: JournalPage) -> Transcript:
+        """Return the fold of one page, for `Transcript.expand`. Raises `SessionNotFoundError` or `StorageError`."""
+        path = await asyncio.to_thread(self._catalog.journal_path, session_id)
+        return await asyncio.to_thread(read_page, path, self._blobs, page, yield_gil=Yielder())
+
+    async def find_pages(self, session_id: SessionId, pages: Sequence[JournalPage], text: str) -> list[int]:
+        """Return which of `pages` (from 0) may show `text`. Raises `SessionNotFoundError` or `StorageError`."""
+        path = await asyncio.to_thread(self._catalog.journal_path, session_id)
+        return await asyncio.to_thread(find_pages, path, pages, text, yield_gil=Yielder())
+
+    async def is_long(self, session_id: SessionId) -> bool:
+        """Whether opening it takes so long that its end should be shown meanwhile: not when it is open elsewhere."""
+        path = await asyncio.to_thread(self._catalog.journal_path, session_id)
+        if (await asyncio.to_thread(path.stat)).st_size <= LONG_BYTES:
+            return False
+        return not await asyncio.to_thread(is_locked, path.parent)
+
+    async def fork(self, source_id: SessionId, *, before_turn: int | None = None) -> SessionId:
+        """Copy a session into a new one, which goes on by itself, and return its id; the source stays as it is.
+
+        Everything before `before_turn` is copied, or all turns that are over. The source may be open, here or
+        elsewhere. Raises `SessionNotFoundError`, `UsageError` when there is no such turn, or `StorageError`.
+        """
+        now = self._clock.now()
+        fork = Fork(session_id=new_session_id(now), app_version=__version__, at=now, before_turn=before_turn)
+        source = await asyncio.to_thread(self._catalog.journal_path, source_id)
+        await asyncio.to_thread(fork_journal, source, self._paths.sessions, fork, self._blobs)
+        return fork.session_id
+
+    async def file(self, session_id: SessionId, filing: Filing) -> None:
+        """Rename, pin or archive a session that is not open; for an open one, submit the op to it.
+
+        Raises `SessionNotFoundError`, `SessionBusyError` when it is open somewhere, or `StorageError`.
+        """
+        path = await asyncio.to_thread(self._catalog.journal_path, session_id)
+        await asyncio.to_thread(file_session, path, filing, self._clock.now(), self._blobs)
+
+    async def delete(self, session_id: SessionId) -> None:
+        """Remove a session with its undo history; files of the workspace stay.
+
+        Raises `SessionNotFoundError`, `SessionBusyError` when it is open somewhere, or `StorageError`.
+        """
+        path = await asyncio.to_thread(self._catalog.journal_path, session_id)
+        await asyncio.to_thread(remove_session, path.parent)
+
+    async def size(self, session_id: SessionId) -> SessionSize:
+        """What a session takes of the disk, with the contents that only it needs. Reads all journals."""
+        return await asyncio.to_thread(session_size, self._paths.sessions, session_id, self._blobs)
+
+    async def export(
+        self,
+        session_id: SessionId,
+        form: ExportForm,
+        target: Path,
+        *,
+        overwrites: bool = False,
+        progress: Progress = lambda _: None,
+    ) -> int:
+        """Write a session to `target`, as far as it has come, and return the size of the file in bytes.
+
+        `progress` gets, in a thread, how many bytes there are; what it raises ends the export, and nothing is left.
+        Raises `SessionNotFoundError`, `UsageError` when the file exists, or `StorageError`.
+        """
+        path = await asyncio.to_thread(self._catalog.journal_path, session_id)
+        write = partial(export_session, path, form, self._blobs, target, overwrites=overwrites, progress=progress)
+        return await asyncio.to_thread(write)
+
+    async def import_file(
+        self, file: Path, *, workspace: Path | None = None, fallback: Path | None = None, is_again: bool = False
+    ) -> Imported:
+        """Make a session of a conversation of Claude Code, of Codex, or of an export.
+
+        It goes on in `workspace`, else in the folder that the file names, else in `fallback`. Raises `UsageError` for
+        what is no such file or when no folder is there, `AlreadyImportedError` unless `is_again`, and `StorageError`.
+        """
+        root = await asyncio.to_thread(usable_workspace, workspace) if workspace is not None else None
+        now, settings = self._clock.now(), self._live.current
+        plan = ImportPlan(
+            session_id=new_session_id(now),
+            now=now,
+            model=self._default_model(),
+            approval=settings.execution.approval,
+            sandbox=settings.execution.sandbox,
+            app_version=__version__,
+            workspace=root,
+            fallback=fallback,
+            is_again=is_again,
+        )
+        return await asyncio.to_thread(import_conversation, file, self._paths.data, self._blobs, plan)

@@ -1,0 +1,130 @@
+"""What runs the calls of a session: tools, policy, approvals, confinement, processes and background commands."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from dataclasses import asdict, dataclass
+from functools import lru_cache, partial
+from pathlib import Path
+
+from desktop_agent.composition.change_parts import ChangeParts
+from desktop_agent.composition.session_plan import SessionPlan
+from desktop_agent.composition.settings_in_force import (
+    allowed_folders,
+    command_limits,
+    passed_variables,
+    visible_folders,
+)
+from desktop_agent.composition.shared_parts import SharedParts
+from desktop_agent.core.approvals.rulebook import RuleBook
+from desktop_agent.core.jobs.background import Jobs
+from desktop_agent.core.jobs.reports import JobReports
+from desktop_agent.core.policy.boundary import Boundary
+from desktop_agent.core.session.recorder import Recorder
+from desktop_agent.core.system.child_environment import child_environment, kept_back_from
+from desktop_agent.core.system.processes.runner import ProcessRunner
+from desktop_agent.core.tools.access import Access, CallRules
+from desktop_agent.core.tools.approval.policies import Policies
+from desktop_agent.core.tools.execution.confiner import Confiner
+from desktop_agent.core.tools.execution.execution import Toolbox
+from desktop_agent.core.tools.output import ContextLimits
+from desktop_agent.core.tools.registry import ToolRegistry
+from desktop_agent.core.tools.secret_names import finder_of_secrets
+
+
+@dataclass(frozen=True, slots=True)
+class ToolParts:
+    """What a session's calls work with."""
+
+    registry: ToolRegistry
+    access: Access
+    rulebook: RuleBook
+    policies: Policies
+    jobs: Jobs
+    toolbox: Toolbox
+    aclose: Callable[[], Awaitable[None]]
+    """Ends background commands and processes. What ends with an error does not keep the rest from ending."""
+
+
+def build_tool_parts(shared: SharedParts, plan: SessionPlan, changes: ChangeParts, recorder: Recorder) -> ToolParts:
+    """Return them for one session; `aclose` gives back the shared tools, too."""
+    processes = ProcessRunner(shared.clock, limits=partial(command_limits, plan.settings))
+    jobs = Jobs(processes, shared.clock, folder=shared.job_logs(plan.storage.session_id))
+    jobs.on_end, jobs.on_look = changes.effects.end_job, changes.effects.look
+    reports = JobReports(jobs, recorder, shared.clock)
+    rulebook = RuleBook(shared.rules, plan.state.rules, recorder)
+    policies = _policies(shared, plan, rulebook)
+    registry = ToolRegistry(shared.tools.tools)
+    access = Access(registry, plan.rules or CallRules(), policies.sandbox)
+    toolbox = _toolbox(shared, plan, changes, access, policies.confiner, processes, jobs)
+    shared.tools.take()
+
+    async def aclose() -> None:
+        async with AsyncExitStack() as ends:
+            ends.push_async_callback(asyncio.to_thread, changes.capture.close)
+            ends.push_async_callback(processes.aclose)
+            ends.push_async_callback(shared.tools.give_back)
+            ends.push_async_callback(jobs.aclose)
+            ends.push_async_callback(reports.aclose)
+
+    return ToolParts(registry, access, rulebook, policies, jobs, toolbox, aclose)
+
+
+def _policies(shared: SharedParts, plan: SessionPlan, rulebook: RuleBook) -> Policies:
+    transcript = plan.state.transcript
+    return Policies(
+        approval=lambda: transcript.approval,
+        sandbox=lambda: transcript.sandbox,
+        rulebook=rulebook,
+        confiner=Confiner(
+            shared.probe,
+            workspace=plan.root,
+            temp=shared.temp_folder(plan.storage.session_id),
+            allowed=partial(allowed_folders, plan.settings),
+            visible=partial(visible_folders, plan.settings),
+            passed=partial(passed_variables, plan.settings),
+            logs=shared.job_logs(plan.storage.session_id),
+            secrets=finder_of_secrets(plan.root, shared.environ),
+        ),
+        workspace=plan.root,
+        settings=plan.settings,
+        clock=shared.clock,
+    )
+
+
+def _toolbox(
+    shared: SharedParts,
+    plan: SessionPlan,
+    changes: ChangeParts,
+    access: Access,
+    confiner: Confiner,
+    processes: ProcessRunner,
+    jobs: Jobs,
+) -> Toolbox:
+    state, passed = plan.state, passed_variables(plan.settings)
+    return Toolbox(
+        workspace=changes.workspace,
+        access=access,
+        boundary=_boundary(shared, plan),
+        confiner=confiner,
+        secrets=finder_of_secrets(plan.root, shared.environ),
+        reads=state.reads,
+        processes=processes,
+        jobs=jobs,
+        blobs=shared.blobs,
+        environ=child_environment(shared.environ, passed),
+        kept_back=kept_back_from(shared.environ, passed),
+        spool_folder=shared.paths.data / "spool",
+        todos=lambda: state.transcript.todos,
+        limits=lambda: ContextLimits(**asdict(plan.settings.current.tools.limits)),
+    )
+
+
+def _boundary(shared: SharedParts, plan: SessionPlan) -> Callable[[], Boundary]:
+    """Return what gives the boundary under the settings in force; it is made anew only when they changed."""
+
+    @lru_cache(maxsize=1)
+    def build(allowed: tuple[Path, ...]) -> Boundary:
+        return Boundary(plan.root, allowed, guarded=shared.own_places)
+
+    return lambda: build(allowed_folders(plan.settings))

@@ -1,0 +1,73 @@
+"""What a session works with. `desktop_agent.composition.assembly` puts it together."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from desktop_agent.core.approvals.pending import Approvals
+from desktop_agent.core.approvals.rulebook import RuleBook
+from desktop_agent.core.base.clock import Clock
+from desktop_agent.core.base.ids import SessionId
+from desktop_agent.core.changes.ledger import Ledger
+from desktop_agent.core.context_window import ContextManager
+from desktop_agent.core.jobs.background import Jobs
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.providers.base import ProviderSource
+from desktop_agent.core.session.recorder import Recorder
+from desktop_agent.core.session.retries import Retries
+from desktop_agent.core.session.session_state import SessionState
+from desktop_agent.core.session.titling import Titling
+from desktop_agent.core.session.turn import TurnLimits
+from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
+from desktop_agent.core.slash.parts import CommandParts
+from desktop_agent.core.tools.approval.live_judging import LiveJudging
+from desktop_agent.core.tools.execution.effects import Effects
+from desktop_agent.core.tools.execution.runtime import ToolRuntime
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionStart:
+    """How a session begins in this process."""
+
+    session_id: SessionId
+    workspace: Path
+    opening: tuple[ev.KnownEvent, ...]
+    """What to record before anything else: the first line of a new journal, or what was wrong with an old one."""
+    is_attended: bool
+    """Whether a user can answer what an earlier process asked; otherwise it stays unanswered, and its turn is over."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionTools:
+    """What runs the calls of a session, asks about them, and knows what they changed."""
+
+    approvals: Approvals
+    judging: LiveJudging
+    rulebook: RuleBook
+    runtime: ToolRuntime
+    jobs: Jobs
+    ledger: Ledger
+    effects: Effects
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SessionParts:
+    """All of it."""
+
+    start: SessionStart
+    state: SessionState
+    recorder: Recorder
+    tools: SessionTools
+    context_manager: ContextManager
+    commands: CommandParts
+    titling: Titling
+    settings: WorkspaceSettings
+    """Those in force in the workspace, now."""
+    limits: TurnLimits
+    retries: Retries
+    clock: Clock
+    provider_source: ProviderSource
+    read_history: Callable[[], Awaitable[None]]
+    """Folds into the state's history what was left out because a compaction had summarised it."""
+    release: Callable[[], Awaitable[None]]
+    """Called once when the session has closed: ends its jobs and gives up its lock."""
