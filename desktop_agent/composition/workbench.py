@@ -110,23 +110,7 @@ class Workbench:
         )
         """What slash commands reach beyond their session."""
         self._probe = probe or SandboxProbe(environ)
-        providers = ProviderCatalog(environ, self.keys, allows_readable_proxy=self._allows_readable_proxy)
-        self._shared = SharedParts(
-            paths=paths,
-            settings_file=self.live.path,
-            rules=self.rules,
-            environ=environ,
-            clock=self._clock,
-            blobs=self.blobs,
-            catalog=self.catalog,
-            tools=SharedTools(self.tools),
-            probe=self._probe,
-            provider_source=provider_source or providers.build,
-            retry=RetryPolicy(),
-            calibration=Calibration(),
-            services=self.services,
-            makes_titles=makes_titles,
-        )
+        self._shared = self._share(provider_source, makes_titles=makes_titles)
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] = os.environ) -> "Workbench":
@@ -279,6 +263,25 @@ class Workbench:
 
     async def _open_for(self, session_id: SessionId, sink: Sink) -> OpenedSession:
         return await self.open_session(session_id, sink=sink)
+
+    def _share(self, provider_source: ProviderSource | None, *, makes_titles: bool) -> SharedParts:
+        providers = ProviderCatalog(self.environ, self.keys, allows_readable_proxy=self._allows_readable_proxy)
+        return SharedParts(
+            paths=self.paths,
+            settings_file=self.live.path,
+            rules=self.rules,
+            environ=self.environ,
+            clock=self._clock,
+            blobs=self.blobs,
+            catalog=self.catalog,
+            tools=SharedTools(self.tools),
+            probe=self._probe,
+            provider_source=provider_source or providers.build,
+            retry=RetryPolicy(),
+            calibration=Calibration(),
+            services=self.services,
+            makes_titles=makes_titles,
+        )
 
     def _allows_readable_proxy(self) -> bool:
         return self.live.current.model.allow_readable_proxy

@@ -1,0 +1,69 @@
+"""What comes before anything else in a session: its opening records, and the end of what an earlier process left open.
+
+An earlier process may have been killed, or met a full disk, in the middle of a turn. Nothing new is recorded before
+that turn has its end, or waits for the user with the questions it had.
+"""
+
+import asyncio
+
+from desktop_agent.core.base.errors import UnsafeSettingsError
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.session.parts import SessionParts
+from desktop_agent.core.session.recovery import Unfinished, settle, settle_begun, settle_jobs
+from desktop_agent.core.session.turn import OpenCalls
+
+
+class Readiness:
+    """Makes one session ready for its next step."""
+
+    def __init__(self, parts: SessionParts) -> None:
+        self._parts = parts
+        self._opening = list(parts.start.opening)
+        self.is_held = parts.start.is_attended and parts.state.unfinished.is_waiting
+        """Whether a turn of an earlier process waits for the user: it goes on with their answer."""
+
+    @property
+    def unfinished(self) -> Unfinished:
+        """What has begun and has no end on record."""
+        return self._parts.state.unfinished
+
+    async def make_ready(self) -> None:
+        """Write what must come first, and conclude what is open. Not while a turn works: what is open is its own."""
+        while self._opening:
+            await self._parts.recorder.record(self._opening[0])
+            del self._opening[0]
+        await self._parts.tools.rulebook.refresh()
+        if self.is_held:
+            await settle_begun(self.unfinished, self._parts.recorder)
+            self._parts.tools.approvals.hold(self.unfinished.asked.values())
+        elif not self.unfinished.is_clean:
+            await self._conclude()
+        await settle_jobs(self.unfinished, self._parts.tools.effects)
+
+    async def look_for_faults(self) -> UnsafeSettingsError | None:
+        """Read again what safety depends on; return why nothing may run, if something cannot be read."""
+        await self._parts.settings.refresh()
+        await self._parts.tools.rulebook.refresh()
+        faults = (*self._parts.settings.faults, *self._parts.tools.rulebook.faults)
+        return UnsafeSettingsError(faults) if faults else None
+
+    async def accept_root(self) -> None:
+        """Take the workspace as it is now for the one that is meant, at the start of a turn."""
+        await asyncio.to_thread(self._parts.tools.ledger.accept_root)
+
+    async def settle(self, turn: int) -> None:
+        """Record an end for each call of `turn` that has none."""
+        parts = self._parts
+        await settle(self.unfinished, parts.tools.ledger, parts.tools.effects, parts.recorder, turn=turn)
+
+    async def release_held(self) -> OpenCalls:
+        """Let the turn that waited go on; return the calls that it has left."""
+        left = await settle_begun(self.unfinished, self._parts.recorder)
+        self.is_held = False
+        return left
+
+    async def _conclude(self) -> None:
+        turn = self._parts.state.transcript.turn if self.unfinished.turn is None else self.unfinished.turn
+        await self.settle(turn)
+        if self.unfinished.turn is not None:
+            await self._parts.recorder.record(ev.TurnEnded(turn=turn, reason="interrupted", requests=0, duration_s=0.0))

@@ -1,0 +1,244 @@
+"""Starts the turns of a session, one at a time: from a prompt, from the queue, or from an answer that came late."""
+
+import asyncio
+import logging
+from collections.abc import Callable
+
+from desktop_agent.core.base.errors import AgentError, StorageError, WorkspaceError
+from desktop_agent.core.base.ids import CallId, PromptId, new_prompt_id
+from desktop_agent.core.context.comments import prompt_of_comments
+from desktop_agent.core.context_window.requests import TurnRequests
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.model import Decision, ModelRef
+from desktop_agent.core.providers.base import Provider
+from desktop_agent.core.providers.pool import ProviderPool
+from desktop_agent.core.session.failure_notices import defect_notice, notice_of
+from desktop_agent.core.session.parts import SessionParts
+from desktop_agent.core.session.readiness import Readiness
+from desktop_agent.core.session.turn import OpenCalls, Turn, TurnSetup
+
+logger = logging.getLogger(__name__)
+
+_GOES_ON: frozenset[ev.TurnEndReason] = frozenset({"completed", "max_turns", "limit", "refused"})
+"""After these ends a queued prompt starts by itself; after others the user should look first."""
+
+
+class TurnRunner:
+    """The one turn of a session that runs, and the prompts that wait for it to end."""
+
+    def __init__(
+        self,
+        parts: SessionParts,
+        readiness: Readiness,
+        providers: ProviderPool,
+        *,
+        on_end: Callable[[], None],
+        on_storage_failure: Callable[[StorageError, int], None],
+    ) -> None:
+        """`on_end` is called when a turn has ended, whatever became of its record."""
+        self._parts = parts
+        self._record = parts.recorder.record
+        self._transcript = parts.state.transcript
+        self._readiness = readiness
+        self._providers = providers
+        self._on_end = on_end
+        self._on_storage_failure = on_storage_failure
+        self._task: asyncio.Task[None] | None = None
+        self._is_working = False
+        self._is_interruptible = False
+
+    @property
+    def is_running(self) -> bool:
+        """Whether a turn runs. Its record alone does not tell: the end of a turn may be what could not be written."""
+        return (self._is_working or self._readiness.is_held) and self._transcript.is_running
+
+    @property
+    def is_at_work(self) -> bool:
+        """Whether quitting now would interrupt a turn: none that is ending, and none that only waits for the user."""
+        return self._is_interruptible and not self._readiness.unfinished.is_waiting
+
+    async def get_ready(self) -> None:
+        """Write what must come first; nothing while a turn works. Raises `StorageError`."""
+        if not self._is_working:
+            await self._readiness.make_ready()
+
+    async def may_run(self) -> bool:
+        """Whether everything that safety depends on can be read; a notice says what cannot."""
+        faults = await self._readiness.look_for_faults()
+        if faults is not None:
+            await self.get_ready()
+            await self._record(notice_of(faults, None))
+        return faults is None
+
+    # -- prompts --
+
+    async def submit_prompt(self, text: str) -> bool:
+        """Start a turn, or queue the prompt. Whether it was taken: if not, the user gets it back, and a reason."""
+        prompt_id = new_prompt_id()
+        try:
+            if not await self.may_run():
+                self._parts.recorder.emit(ev.PromptRejected(text=text))
+                return False
+            if self.is_running or self._parts.context_manager.is_compacting:
+                await self._record(ev.Queued(prompt_id=prompt_id, text=text))
+            else:
+                await self._start(prompt_id, text)
+        except StorageError:
+            self._parts.recorder.emit(ev.PromptRejected(text=text))
+            raise
+        return True
+
+    async def send_comments(self, text: str) -> None:
+        """Send the user's remarks on the diff as one prompt."""
+        comments = tuple(self._transcript.comments.values())
+        if comments and await self.submit_prompt(prompt_of_comments(text, comments)):
+            await self._record(ev.CommentsRemoved(comment_ids=tuple(comment.id for comment in comments)))
+
+    async def start_queued(self, *, goes_on: bool) -> None:
+        """Go on with the next queued prompt, unless the last turn ended in a way the user should look at first.
+
+        With `goes_on` it starts however the last turn ended.
+        """
+        queued = self._transcript.queued
+        if queued and not self.is_running and (goes_on or self._transcript.last_end in _GOES_ON):
+            await self._start(queued[0].prompt_id, queued[0].text)
+
+    async def unqueue(self, prompt_id: PromptId) -> None:
+        """Take a prompt out of the queue, if it still waits there."""
+        if any(prompt.prompt_id == prompt_id for prompt in self._transcript.queued):
+            await self._record(ev.Unqueued(prompt_id=prompt_id))
+
+    async def send_queued(self, prompt_id: PromptId) -> None:
+        """Start a turn with one of the queued prompts, if no turn runs."""
+        prompt = next((prompt for prompt in self._transcript.queued if prompt.prompt_id == prompt_id), None)
+        if prompt is not None and not self.is_running and await self.may_run():
+            await self._start(prompt.prompt_id, prompt.text)
+
+    async def _start(self, prompt_id: PromptId, text: str) -> None:
+        await self.get_ready()
+        await self._readiness.accept_root()
+        number = self._transcript.turn + 1
+        model = self._transcript.model
+        assert model is not None, "the journal's first line names the model"
+        await self._record(ev.PromptSubmitted(turn=number, prompt_id=prompt_id, text=text))
+        await self._record(ev.TurnStarted(turn=number, model=model))
+        await self._begin(number, model, None)
+
+    # -- a turn that an earlier process left waiting for the user --
+
+    async def answer(self, call_id: CallId, decision: Decision) -> None:
+        """Take the user's answer; a turn that an earlier process left waiting for it goes on now."""
+        is_held, unfinished = self._readiness.is_held, self._readiness.unfinished
+        if is_held:
+            await self.get_ready()  # it may not have come through at the start
+            if call_id not in unfinished.asked or not await self._can_go_on():
+                return
+        if not self._parts.tools.approvals.answer(call_id, decision) or not is_held:
+            return
+        number, model = unfinished.turn, unfinished.model
+        assert number is not None
+        assert model is not None
+        await self._begin(number, model, await self._readiness.release_held())
+
+    async def _can_go_on(self) -> bool:
+        """Whether the model of the waiting turn can be asked; otherwise a notice says why, and the question waits."""
+        model = self._readiness.unfinished.model
+        assert model is not None
+        if not await self.may_run():
+            return False
+        try:
+            await self._providers.get(model)
+        except AgentError as error:
+            await self._record(notice_of(error, None))
+            return False
+        return True
+
+    # -- the turn --
+
+    async def interrupt(self) -> None:
+        """Stop the turn: it ends with what it has. One that waits for the user since an earlier process just ends."""
+        if self._readiness.is_held:
+            self._readiness.is_held = False
+            await self.get_ready()
+            return
+        self._cancel()
+
+    async def aclose(self) -> None:
+        """Stop the turn and wait until its end is on record."""
+        if self._task is not None:
+            self._cancel()
+            await asyncio.wait([self._task])
+
+    def _cancel(self) -> None:
+        self._parts.context_manager.interrupt()
+        if self._task is not None and self._is_interruptible:
+            self._is_interruptible = False
+            self._task.cancel()
+
+    async def _begin(self, number: int, model: ModelRef, left: OpenCalls | None) -> None:
+        self._is_working = True
+        has_begun = asyncio.Event()
+        self._task = asyncio.create_task(self._run(number, model, left, has_begun), name=f"turn {number}")
+        # A task that is cancelled before its first step never runs at all, and nothing would record its end.
+        await has_begun.wait()
+
+    async def _run(self, number: int, model: ModelRef, left: OpenCalls | None, has_begun: asyncio.Event) -> None:
+        """Drive one turn to its recorded end, whatever happens in it."""
+        has_begun.set()
+        started = self._parts.clock.monotonic()
+        self._is_interruptible = True
+        try:
+            reason, requests, notice = await self._work(number, model, left)
+            # From here on an interrupt would only leave the end of the turn unwritten.
+            self._is_interruptible = False
+            if reason == "provider_error":
+                await self._providers.forget(model)
+            if notice is not None:
+                await self._record(notice)
+            await self._readiness.settle(number)
+            await self._parts.tools.effects.look()
+            duration_s = round(self._parts.clock.monotonic() - started, 3)
+            await self._record(ev.TurnEnded(turn=number, reason=reason, requests=requests, duration_s=duration_s))
+            self._parts.titling.after_turn(reason)
+        except StorageError as error:
+            self._on_storage_failure(error, number)
+        finally:
+            self._is_interruptible = self._is_working = False
+            self._on_end()
+
+    async def _work(
+        self, number: int, model: ModelRef, left: OpenCalls | None
+    ) -> tuple[ev.TurnEndReason, int, ev.Notice | None]:
+        """Run the turn; return why it ended, after how many requests, and the notice for the user."""
+        turn: Turn | None = None
+        notice: ev.Notice | None = None
+        try:
+            await asyncio.to_thread(self._parts.tools.ledger.require_root)
+            turn = self._build(number, model, await self._providers.get(model))
+            reason = await turn.run(left)
+        except asyncio.CancelledError:
+            reason = "interrupted"
+        except StorageError:
+            raise
+        except AgentError as error:
+            reason = "workspace_error" if isinstance(error, WorkspaceError) else "provider_error"
+            notice = notice_of(error, number)
+        except Exception as error:
+            logger.exception("Turn %s failed unexpectedly", number)
+            reason, notice = "internal_error", defect_notice(error, number)
+        return reason, turn.requests if turn else 0, notice
+
+    def _build(self, number: int, model: ModelRef, provider: Provider) -> Turn:
+        parts = self._parts
+        setup = TurnSetup(
+            number=number,
+            model=model,
+            provider=provider,
+            requests=TurnRequests(parts.context_manager, model, provider),
+            runtime=parts.tools.runtime,
+            limits=parts.limits,
+            settings=parts.settings,
+            retries=parts.retries,
+            known_calls=self._transcript.call_ids,
+        )
+        return Turn(setup, parts.recorder)
