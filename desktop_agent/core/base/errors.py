@@ -100,7 +100,7 @@ class WorkspaceError(AgentError):
 
 
 class SandboxError(AgentError):
-    """A command cannot be confined as asked. It is not run: never with fewer walls instead."""
+    """A command cannot be confined as asked. It is not run: never less confined instead."""
 
 
 class CredentialsError(AgentError):

@@ -1,7 +1,7 @@
 """Which commands only read: a table of programs with what makes them do more.
 
 Fail closed: a program, option or variable that is not listed here does not count as reading. A command that counts runs
-in the sandbox that lets nothing be written, so the table saves questions; it is not the wall.
+in the sandbox that lets nothing be written, so the table saves questions; it confines nothing.
 """
 
 import re

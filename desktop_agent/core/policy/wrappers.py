@@ -45,7 +45,7 @@ OPAQUE = frozenset(
         "start-stop-daemon", "at", "batch", "crontab", "emacs", "vi", "vim", "nvim", "ex", "ed", "m4", "run-parts",
         "perf", "valgrind", "chpst", "setpriv", "capsh", "newgrp", "sg", "hyperfine", "socat", "screen", "tmux",
         "foreach", "repeat",
-        # Others' rights, limits and walls.
+        # Others' rights, limits and namespaces.
         "run0", "please", "machinectl", "systemd-inhibit", "systemd-cat", "aa-exec", "runcon", "cgexec", "fakechroot",
         "cpulimit", "trickle", "faketime", "datefudge", "softlimit", "envdir", "setlock", "setuidgid", "pgrphack",
         "s6-setuidgid", "s6-envdir", "execlineb", "daemonize", "daemon", "nq", "tsp", "dtach", "abduco", "sem",

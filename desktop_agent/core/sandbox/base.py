@@ -1,4 +1,4 @@
-"""What a sandbox is: a command goes in, the same command behind walls comes out."""
+"""What a sandbox is: a command goes in, the same command, confined, comes out."""
 
 from typing import Protocol
 

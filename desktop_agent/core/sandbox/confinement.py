@@ -1,4 +1,4 @@
-"""What one command may do, and what every sandbox needs to put it behind walls."""
+"""What one command may do, and what every sandbox needs to confine it."""
 
 import os
 import re
@@ -118,7 +118,7 @@ class SplitEnvironment:
 
 
 def split_environment(environ: Mapping[str, str], temp: str) -> SplitEnvironment:
-    """Keep from the sandbox's own program what could make it run code: it starts outside the walls.
+    """Keep from the sandbox's own program what could make it run code: it starts outside the sandbox.
 
     The model chooses variables of its commands; `LD_PRELOAD` in bubblewrap's own environment would be a way out.
     """

@@ -1,4 +1,4 @@
-"""Whether a command failed because a wall stopped it, read from what it printed. A guess, made to be seldom wrong.
+"""Whether a command failed because the sandbox stopped it, read from what it printed. A guess, made to be seldom wrong.
 
 It decides only whether a way out of the sandbox is offered to a user: missing a denial costs a question less, seeing
 one where there is none costs a needless question. So a successful command never counts, nor does a refusal that would

@@ -24,7 +24,7 @@ from desktop_agent.core.system.processes.runner import Command
 _PROBE_TIMEOUT_S = 10.0
 _INSTALL = "Install it: `apt install bubblewrap`, `dnf install bubblewrap` or `pacman -S bubblewrap`."
 _TRIAL = 'touch "$TMPDIR/mine" && ! touch ./ours 2>/dev/null && ! touch "$OUTSIDE/theirs" 2>/dev/null && echo confined'
-"""A shell command that succeeds only behind walls: it can write its own folder, and neither of two others."""
+"""A shell command that succeeds only in a sandbox: it can write its own folder, and neither of two others."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,7 +174,7 @@ def _run(command: Command) -> str:
 
 
 def _probe_folder() -> str | None:
-    """Outside `/tmp` where possible: bubblewrap shows another one, and the trial is to meet walls, not absence."""
+    """Outside `/tmp` where possible: bubblewrap shows another one, and the trial is to meet a refusal, not absence."""
     return "/var/tmp" if os.access("/var/tmp", os.W_OK) else None  # noqa: S108
 
 

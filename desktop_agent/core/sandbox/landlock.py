@@ -1,4 +1,4 @@
-"""Landlock with a filter of system calls: walls that a process puts around itself, with no privilege and no namespace.
+"""Landlock with a filter of system calls: a process confines itself, with no privilege and no namespace.
 
 Everything that is allowed is named by folder, and what is allowed for a folder is allowed for all in it. So where
 something inside must stay closed, its neighbours are named one by one. What follows from that, and other limits:
@@ -43,7 +43,7 @@ _ALL_FILES = {3: 0x7FFF, 4: 0x7FFF}
 _ALL_FILES_LATER = 0xFFFF
 _ALL_NETWORK = 0x3
 _SCOPES = 0x3
-"""Abstract Unix sockets and signals: only to processes behind the same walls."""
+"""Abstract Unix sockets and signals: only to processes of the same sandbox."""
 
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom", "/dev/tty")
 _HIDDEN_FOR_ALL = (Path("/tmp"), Path("/run/user"), Path("/dev"))  # noqa: S108

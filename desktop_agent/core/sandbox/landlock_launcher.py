@@ -7,7 +7,7 @@ the command is on its way. It decides nothing: `landlock` works out its argument
 fails before the command is started (exit code 125).
 
 With `watch` it stays as the command's parent and ends, afterwards, what the command left behind; daemons too, since
-they become its children. It stays outside the walls, where the command cannot change it nor take its descriptors;
+they become its children. It stays outside the sandbox, where the command cannot change it nor take its descriptors;
 before Linux 6.12 the command can end it, and with it itself. With `listener`, a thread of it answers calls for the
 command: some systems let only an ancestor look at a process (Yama). Without `watch`, the command replaces it.
 """
@@ -67,7 +67,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _confine(options: dict[str, str], rules: list[tuple[int, str]]) -> int:
-    """Put the walls around this process. Returns the listener of the filter, if there is to be one, else -1."""
+    """Confine this process. Returns the listener of the filter, if there is to be one, else -1."""
     if "handled" in options:
         _restrict_files(options, rules)
     code = bytes.fromhex(options["filter"])
@@ -100,7 +100,7 @@ def _restrict_files(options: dict[str, str], rules: list[tuple[int, str]]) -> No
 
 
 def _drop_capabilities() -> None:
-    """Root inside the walls has no special rights. Nothing can bring them back: the bounding set is empty, too."""
+    """Root inside the sandbox has no special rights. Nothing can bring them back: the bounding set is empty, too."""
     if os.geteuid() != 0:
         return
     capability = 0

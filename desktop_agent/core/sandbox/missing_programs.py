@@ -73,7 +73,7 @@ def names_in(text: str) -> tuple[str, ...]:
 
 
 def missing_program(name: str, homes: Homes, is_hidden: Callable[[Path], str]) -> MissingProgram | None:
-    """Return where a program is that a command with these walls does not find; None where that explains nothing.
+    """Return where a program is that a command confined like this does not find; None where that explains nothing.
 
     Blocks. `is_hidden` says what of a home hides a path, empty for nothing.
     """

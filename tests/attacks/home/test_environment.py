@@ -126,10 +126,10 @@ async def test_a_confined_command_knows_nothing_that_listens_outside(
     )
     if not await confiner.is_available():
         pytest.skip("no sandbox works on this machine")
-    walls = await confiner.walls("restricted")
+    confinement = await confiner.confinement("restricted")
     environ = {**child_environment(own), "DISPLAY": ":99 of its own"}
     outcome = await shell.runner.run(
-        walls.confine(Command(argv=("/usr/bin/env",), cwd=place.workspace, environ=environ)), timeout_s=30
+        confinement.confine(Command(argv=("/usr/bin/env",), cwd=place.workspace, environ=environ)), timeout_s=30
     )
     assert [line for line in outcome.head.splitlines() if "outside-" in line] == ["TMUX=outside-TMUX"]
     assert "DISPLAY=:99 of its own" in outcome.head

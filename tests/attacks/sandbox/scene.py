@@ -1,6 +1,6 @@
 """A program that runs all probes in one sandbox: `python -m tests.attacks.sandbox.scene CASE_JSON`.
 
-It prints what a probe reached, and what is no longer as it was, as JSON: an empty list when the walls hold. It is a
+It prints what a probe reached, and what is no longer as it was, as JSON: an empty list when the sandbox holds. It is a
 program of its own because it can become another user.
 """
 

@@ -80,7 +80,7 @@ async def runner() -> AsyncIterator[ProcessRunner]:
 
 @dataclass(frozen=True)
 class Shell:
-    """Runs shell commands behind walls, as the application would."""
+    """Runs shell commands in the sandbox, as the application would."""
 
     runner: ProcessRunner
     sandbox: Sandbox

@@ -1,4 +1,4 @@
-"""Telling a wall from another failure, by what a command printed."""
+"""Telling a refusal of the sandbox from another failure, by what a command printed."""
 
 from pathlib import Path
 

@@ -113,7 +113,7 @@ async def test_the_settings_file_stays_as_it_is_wherever_it_lies(
 
 
 REFUSED = {
-    # Written as it is, so that nothing happens to the machine that runs this where the walls are broken.
+    # Written as it is, so that nothing happens to the machine that runs this where the sandbox is broken.
     "sysctl": "value=$(cat /proc/sys/kernel/panic_on_warn); echo $value > /proc/sys/kernel/panic_on_warn",
     "hostname": "value=$(cat /proc/sys/kernel/hostname); echo $value > /proc/sys/kernel/hostname",
     "remount_proc": "mount -o remount,rw /proc",

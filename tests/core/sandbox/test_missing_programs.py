@@ -31,7 +31,7 @@ def homes(tmp_path_factory: pytest.TempPathFactory) -> Homes:
 
 
 def apps(path: Path) -> str:
-    """Walls that hide one program, by the link to it."""
+    """A confinement that hides one program, by the link to it."""
     return "~/apps" if path.name == "hidden" else ""
 
 

@@ -1,4 +1,4 @@
-"""What commands can do behind walls: everything that work in a workspace needs."""
+"""What commands can do in the sandbox: everything that work in a workspace needs."""
 
 import os
 import sys

@@ -1,4 +1,4 @@
-"""What the walls stand on in a workspace: there while a command needs it, gone afterwards, never the user's."""
+"""What the sandbox needs in a workspace: there while a command needs it, gone afterwards, never the user's."""
 
 import os
 import subprocess

@@ -51,15 +51,15 @@ class Named:
     def __init__(self, shell: Shell) -> None:
         self._shell = shell
 
-    def walls(self) -> Confinement:
+    def confinement(self) -> Confinement:
         place = self._shell.place
         confinement = confinement_for("restricted", place.workspace, place.temp, ())
         return Confinement(found(self._shell.sandbox), confinement, own=dict(os.environ))
 
-    async def run(self, line: str, walls: Confinement | None = None, shell: str = "/bin/bash") -> ProcessOutcome:
+    async def run(self, line: str, confinement: Confinement | None = None, shell: str = "/bin/bash") -> ProcessOutcome:
         variables = child_environment(os.environ)
         command = Command(argv=(shell, "-c", line), cwd=self._shell.place.workspace, environ=variables)
-        confined = (walls or self.walls()).confine(command)
+        confined = (confinement or self.confinement()).confine(command)
         return await self._shell.runner.run(confined, timeout_s=30)
 
 
@@ -177,18 +177,18 @@ async def test_a_program_that_is_there_only_outside_the_walls_is_explained(
     (place.workspace / "src" / "linked").symlink_to(tool)
     (place.workspace / "src" / "script").write_text(f"#!{tool}\n")
     (place.workspace / "src" / "script").chmod(0o755)
-    walls = named.walls()
-    outcome = await named.run(line.format(base=below_temp), walls, shell_path)
+    confinement = named.confinement()
+    outcome = await named.run(line.format(base=below_temp), confinement, shell_path)
     content = json.dumps({"output": outcome.head, "metadata": {"exit_code": outcome.exit_code}})
     result = ToolResult(content=content, is_error=True, metadata={"exit_code": outcome.exit_code or 0})
-    said = walls.denial_in(result)
+    said = confinement.denial_in(result)
     assert f"`{below_temp}`" in said, (outcome.head, said)
     assert "which the sandbox hides" in said or "The sandbox hides" in said
 
 
 async def test_a_missing_file_is_not_blamed_on_the_sandbox(named: Named, place: Place, below_temp: Path) -> None:
     (place.workspace / "src" / "gone").symlink_to(below_temp / "nowhere")
-    walls = named.walls()
-    outcome = await named.run("src/gone; src/none", walls)
+    confinement = named.confinement()
+    outcome = await named.run("src/gone; src/none", confinement)
     result = ToolResult(content=outcome.head, is_error=True, metadata={"exit_code": outcome.exit_code or 0})
-    assert walls.denial_in(result) == ""
+    assert confinement.denial_in(result) == ""

@@ -1,4 +1,4 @@
-"""Confining the commands of a session: which sandbox there is, and putting a command behind its walls.
+"""Confining the commands of a session: which sandbox there is, and confining a command in it.
 
 It fails closed. A command that was decided to be confined runs confined or not at all.
 """
@@ -55,7 +55,7 @@ class SandboxProbe:
 
 
 class Confiner:
-    """The walls around the commands of one session."""
+    """Confines the commands of one session."""
 
     def __init__(
         self,
@@ -88,7 +88,7 @@ class Confiner:
         """Whether the kernel really confines commands here."""
         return (await self._probe.search(self._workspace)).sandbox is not None
 
-    async def walls(self, level: Level | None) -> "Confinement":
+    async def confinement(self, level: Level | None) -> "Confinement":
         """Return what a command of this level is put behind.
 
         Raises `ToolError` when it cannot be confined: then it must not run.
@@ -159,13 +159,13 @@ class Confinement:
         return {} if self._confinement is None else leading_out(self._own, self._passed)
 
     def keeping(self, repositories: Iterable[Path]) -> "Confinement":
-        """Return walls that also keep a command from writing these `.git`."""
+        """Return a confinement that also keeps a command from writing these `.git`."""
         if self._confinement is None:
             return self
         return Confinement(self._sandbox, replace(self._confinement, repositories=tuple(repositories)))
 
     def confine(self, command: Command) -> Command:
-        """Return `command` behind the walls. Blocks. Raises `ToolError` when that is impossible."""
+        """Return `command` confined. Blocks. Raises `ToolError` when that is impossible."""
         if self._sandbox is None or self._confinement is None:
             return command
         environ = confined_environment(command.environ, self._own, self._passed)
@@ -185,7 +185,7 @@ class Confinement:
             raise ToolError(f"The command could not be confined, so it was not run: {error}") from error
 
     def denial_in(self, result: ToolResult) -> str:
-        """Return, in a sentence, what the walls seem to have refused to a command; empty when nothing points to it.
+        """Return, in a sentence, what the sandbox seems to have refused to a command; empty when nothing points to it.
 
         Blocks.
         """

@@ -1,4 +1,4 @@
-"""How a call acts, by the kind of its tool: decided and asked, behind walls, written down, captured, answered.
+"""How a call acts, by the kind of its tool: decided and asked, confined, written down, captured, answered.
 
 The orchestrator of one call. No tool asks for itself, confines itself or writes a workspace file itself.
 """
@@ -224,14 +224,14 @@ class Execution:
         )
         permit = await self._enter(turn, call, facts, "Run this command?")
         arguments, note = _as_permitted(tool, arguments, permit)
-        walls = await self._box.confiner.walls(permit.confinement)
-        result = await self._run_command(turn, call, tool, arguments, context, walls)
-        if denial := await asyncio.to_thread(walls.denial_in, result):
+        confinement = await self._box.confiner.confinement(permit.confinement)
+        result = await self._run_command(turn, call, tool, arguments, context, confinement)
+        if denial := await asyncio.to_thread(confinement.denial_in, result):
             facts = replace(facts, command=tool.command(arguments), wants_unconfined=True)
             result = await self._escalate(turn, call, facts, tool, arguments, context, result, denial)
-        elif hint := await asyncio.to_thread(walls.misplaced_program_in, result):
+        elif hint := await asyncio.to_thread(confinement.misplaced_program_in, result):
             note += f"[{hint}]\n"
-        kept_back = {**(walls.kept_back if "confinement" in result.metadata else {}), **self._box.kept_back}
+        kept_back = {**(confinement.kept_back if "confinement" in result.metadata else {}), **self._box.kept_back}
         given = tool.variables(arguments)
         missed = await asyncio.to_thread(kept_back_in, tool.command(arguments), result, kept_back, given)
         if missed:
@@ -275,30 +275,30 @@ class Execution:
         tool: CommandTool[ToolArguments],
         arguments: ToolArguments,
         context: ToolContext,
-        walls: Confinement,
+        confinement: Confinement,
     ) -> ToolResult:
-        """Run a command behind `walls`, between two looks at the workspace unless it cannot change anything there."""
+        """Run a command in its `confinement`; look at the workspace before and after, unless it cannot write there."""
         await self._still_there()
-        call.confinement = walls.words
+        call.confinement = confinement.words
         made: tuple[str, ...] = ()
-        if not walls.may_write:
-            result = await tool.run(arguments, replace(context, confine=walls.confine))
+        if not confinement.may_write:
+            result = await tool.run(arguments, replace(context, confine=confinement.confine))
         else:
             folder = str(await asyncio.to_thread(tool.working_folder, arguments, context))
-            run = PlannedCommand(tool.command(arguments), folder, is_confined=not walls.may_write_git)
+            run = PlannedCommand(tool.command(arguments), folder, is_confined=not confinement.may_write_git)
             snapshot = await self._effects.begin_command(turn, call.block.id, run)
             job_id = ""
-            walls = walls.keeping(self._effects.repositories(context.boundary.root))
+            confinement = confinement.keeping(self._effects.repositories(context.boundary.root))
             try:
-                result = await tool.run(arguments, replace(context, confine=walls.confine))
+                result = await tool.run(arguments, replace(context, confine=confinement.confine))
                 job_id = str(result.metadata.get("job_id", ""))
             finally:
                 made = await self._effects.collect(turn, call.block.id, snapshot, job_id)
-        if made and walls.words:  # outside the walls, the user allowed the command that made it
+        if made and confinement.words:  # outside the sandbox, the user allowed the command that made it
             result = replace(result, content=MADE_REPOSITORIES.format(", ".join(made)) + result.content)
-        if not walls.words:
+        if not confinement.words:
             return result
-        return replace(result, metadata=result.metadata | {"confinement": walls.words})
+        return replace(result, metadata=result.metadata | {"confinement": confinement.words})
 
     def _facts(self, call: TakenCall) -> CallFacts:
         assert call.tool is not None

@@ -50,7 +50,7 @@ _UNCOMMITTED: frozenset[FileState] = frozenset({"modified", "added", "deleted", 
 
 @dataclass(frozen=True, slots=True)
 class PlannedCommand:
-    """A command about to run: its line, its folder, and whether walls keep it from git's own files."""
+    """A command about to run: its line, its folder, and whether the sandbox keeps it from git's own files."""
 
     line: str
     folder: str

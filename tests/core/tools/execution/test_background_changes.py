@@ -1,4 +1,4 @@
-"""What a background command leaves in the records: its own changes, all of them, and nothing of its walls."""
+"""What a background command leaves in the records: its own changes, all of them, and nothing of its sandbox."""
 
 import asyncio
 import os
@@ -45,7 +45,7 @@ async def test_the_walls_of_a_background_command_are_in_no_record_and_go_with_it
     script: list[Reply] = [[in_background("echo up; sleep 1000")], [run("touch b.txt")], [Say("ok")]]
     async with ground.session(script, approval="on_request") as s:
         await s.prompt()
-        assert {".git", ".desktop-agent"} < set(names_in(ground.workspace)), "it runs, so its walls stand"
+        assert {".git", ".desktop-agent"} < set(names_in(ground.workspace)), "it runs, so its sandbox is there"
         assert list(changed(s)) == ["b.txt"]
         job = (await s.rx.expect(ev.JobsReported)).jobs[0]
         s.submit(ops.StopJob(job_id=job.id))
@@ -68,7 +68,7 @@ def control(action: str, **more: object) -> Call:
 async def test_what_a_background_command_changes_is_recorded_as_its_own_at_every_look_and_at_its_end(
     ground: Ground,
 ) -> None:
-    """A plain folder, real walls, and a command that works when the test lets it."""
+    """A plain folder, a real sandbox, and a command that works when the test lets it."""
     await needs_bubblewrap(ground)
     os.mkfifo(ground.workspace / "go")
     os.mkfifo(ground.workspace / "did")

@@ -1,4 +1,4 @@
-"""How a call acts once it is decided: behind which walls, asked about what, under which rules."""
+"""How a call acts once it is decided: how confined, asked about what, under which rules."""
 
 import os
 from collections.abc import Iterator
