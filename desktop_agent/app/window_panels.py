@@ -1,4 +1,4 @@
-"""The desk: every widget of the window, built and arranged. Nothing in here starts a session or reads a file."""
+"""Every widget of the window, built and arranged. Nothing in here starts a session or reads a file."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -30,7 +30,7 @@ from desktop_agent.ui.window.viewing_bar import ViewingBar
 
 @dataclass(frozen=True, slots=True)
 class WindowPanels:
-    """The window and what the conductor needs to reach in it."""
+    """The window and what its controller needs to reach in it."""
 
     window: MainWindow
     sessions: SessionList

@@ -57,7 +57,7 @@ class Window(QObject):
         self.theme.install()
         self.main_window = MainWindow(self.theme, self._store)
         self._panels: WindowPanels | None = None
-        self._conductor: WindowController | None = None
+        self._controller: WindowController | None = None
         self._quit: asyncio.Event | None = None
         self.main_window.close_requested.connect(self.request_quit)
         self.main_window.actions_.connect(self.main_window.actions_.quit, self.request_quit)
@@ -111,18 +111,18 @@ class Window(QObject):
             bench = await asyncio.to_thread(
                 _load_core, self._paths, self._live, self._environ, self.keyring_waited.emit
             )
-            self._conductor = self._build_conductor(bench)
+            self._controller = self._build_controller(bench)
             self.panels.review.wait_for_preparation()
-            await self._conductor.start()
-            self._conductor.tell_settings_problems()
+            await self._controller.start()
+            self._controller.tell_settings_problems()
             self.ready.emit()
             self._spawner.spawn(self._get_ready_for_work())
             self._spawner.spawn(_tidying(bench))
             await self._quit.wait()
         finally:
             self.main_window.save_layout()
-            if self._conductor is not None:
-                await self._conductor.aclose()
+            if self._controller is not None:
+                await self._controller.aclose()
             await self._spawner.aclose()
             self._watchdog.stop()
             log.close()
@@ -154,13 +154,13 @@ class Window(QObject):
         if self._panels is not None:
             self._spawner.spawn(self._quit_if_allowed())
 
-    def _build_conductor(self, bench: "Workbench") -> "WindowController":
+    def _build_controller(self, bench: "Workbench") -> "WindowController":
         from desktop_agent.app.window_controller import WindowController
 
         return WindowController(self.panels, self.theme, self._arguments, bench, self._diffs, self._spawner)
 
     async def _quit_if_allowed(self) -> None:
-        if self._conductor is None or await self._conductor.may_close():
+        if self._controller is None or await self._controller.may_close():
             assert self._quit is not None
             self._quit.set()
 

@@ -1,0 +1,206 @@
+"""Which folder and which session the window shows, and how the user gets from one to another."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from functools import partial
+from pathlib import Path
+
+from PySide6.QtCore import QObject, Signal
+
+from desktop_agent.app.drafts.draft import SessionDraft
+from desktop_agent.app.drafts.draft_autosave import DraftAutosave
+from desktop_agent.app.sessions.resending import take_back_since
+from desktop_agent.app.sessions.sessions import LiveSessions
+from desktop_agent.app.sessions.viewing import Viewing
+from desktop_agent.app.settings.model_following import ModelFollowing
+from desktop_agent.app.startup.demo import make_demo_workspace
+from desktop_agent.app.window_panels import WindowPanels
+from desktop_agent.composition.workbench import Workbench
+from desktop_agent.core.base.clock import Clock
+from desktop_agent.core.base.errors import AgentError, SessionBusyError
+from desktop_agent.core.base.ids import SessionId
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import ApprovalPolicy, ModelRef, SearchHit
+from desktop_agent.core.providers.demo import DEMO_MODEL, DEMO_PROMPT
+from desktop_agent.core.store.drafts import DraftKey, folder_draft, session_draft, viewing_draft
+from desktop_agent.core.system.workspace import usable_workspace
+from desktop_agent.ui.runtime.eventloop import TaskSpawner
+from desktop_agent.ui.window.bridge import SessionBridge
+
+DEMO = ModelRef(provider="demo", model=DEMO_MODEL)
+EXAMPLES = ("What does this project do?", "Run the tests and fix what fails.", "Find code that nothing uses.")
+
+
+class Navigator(QObject):
+    """Shows one folder or session at a time in the panels of one window.
+
+    Signals:
+        workspace_changed: another folder is open (a `Path`).
+        session_opened: a session is about to be shown (its `SessionBridge`), perhaps not for the first time.
+    """
+
+    workspace_changed = Signal(object)
+    session_opened = Signal(object)
+
+    def __init__(
+        self,
+        panels: WindowPanels,
+        bench: Workbench,
+        live: LiveSessions,
+        viewing: Viewing,
+        drafts: DraftAutosave,
+        clock: Clock,
+        spawner: TaskSpawner,
+        *,
+        default_model: Callable[[], ModelRef],
+        refresh_list: Callable[[], Awaitable[None]],
+    ) -> None:
+        super().__init__(panels.window)
+        self._panels = panels
+        self._bench = bench
+        self._live = live
+        self._viewing = viewing
+        self._drafts = drafts
+        self._clock = clock
+        self._spawner = spawner
+        self._default_model = default_model
+        self._refresh_list = refresh_list
+        self._model_following = ModelFollowing(panels.wiring, default_model, self)
+        self._unsubscribe = bench.live.subscribe(self._model_following.on_settings_changed)
+        self._choosing = asyncio.Lock()
+        self._choice = 0
+        """Counts what was chosen to be shown: the last is, whatever is ready first."""
+        self.workspace: Path | None = None
+        """The open folder."""
+
+    def stop(self) -> None:
+        """Follow the settings no longer."""
+        self._unsubscribe()
+
+    async def show_folder(self, folder: Path) -> None:
+        """Start anew in `folder`. Raises `WorkspaceError` when it cannot be used."""
+        choice = self._choose()
+        root = await asyncio.to_thread(usable_workspace, folder)
+        settings = self._bench.settings_in(root)
+        await settings.refresh()
+        await self._drafts.fetch(folder_draft(root))
+        if choice == self._choice:
+            self._enter_workspace(root)
+            self._show_draft(root, self._default_model(), settings.current.execution.approval)
+
+    async def show_demo(self) -> None:
+        """Start the demo in a fresh copy of its project."""
+        self._choose()
+        root = await asyncio.to_thread(make_demo_workspace, self._bench.paths, self._clock.now())
+        self._enter_workspace(root)
+        self._show_draft(root, DEMO, "on_write")
+        self._panels.transcript.set_examples([DEMO_PROMPT])
+        self._panels.composer.set_text(DEMO_PROMPT)
+
+    async def show_session(self, session_id: str) -> bool:
+        """Show a session, opening it if it is not open yet. One that is open elsewhere is only read.
+
+        Return whether it is shown: not when something else was chosen before it was there.
+        """
+        choice = self._choose()
+        async with self._choosing:  # nothing is opened twice, by two clicks say
+            if choice != self._choice:
+                return False
+            bridge, key = await self._open(session_id)
+            if choice != self._choice:
+                if self._viewing.is_viewing(bridge):
+                    self._viewing.leave()
+                return False
+            self._enter_workspace(Path(bridge.transcript.workspace))
+            self.session_opened.emit(bridge)
+            self._show(bridge)
+            self._drafts.enter(key)
+            return True
+
+    def _choose(self) -> int:
+        """Note that something else is to be shown, and return the number of this choice."""
+        self._choice += 1
+        return self._choice
+
+    async def _open(self, session_id: SessionId) -> tuple[SessionBridge, DraftKey]:
+        """Open a session, or view it; also return the key of what is written in it."""
+        ours, theirs = session_draft(session_id), viewing_draft(session_id)
+        await self._drafts.fetch(theirs)
+        try:
+            bridge = await self._live.open(session_id)
+        except SessionBusyError:
+            return await self._viewing.open(session_id), theirs
+        await self._drafts.fetch(ours)
+        self._drafts.adopt(theirs, ours)
+        return bridge, ours
+
+    async def show_hit(self, hit: SearchHit) -> None:
+        """Show the place of a session that a search has found."""
+        if await self.show_session(hit.session_id):
+            self._panels.transcript.show_turn(hit.turn, hit.call_id)
+
+    def _show_draft(self, root: Path, model: ModelRef, approval: ApprovalPolicy) -> None:
+        """Show an empty conversation; the session is made with its first prompt."""
+        sandbox = self._bench.settings_in(root).current.execution.sandbox
+        keep = partial(self._drafts.note_sent, folder_draft(root))
+        draft = SessionDraft(root, model, approval, sandbox, self._on_first_prompt, keep, self)
+        self._panels.transcript.set_examples(EXAMPLES)
+        self._show(draft.bridge)
+        self._drafts.enter(folder_draft(root))
+        self._panels.composer.setFocus()
+
+    def _show(self, bridge: SessionBridge) -> None:
+        self._panels.banner.hide()
+        is_viewed = self._viewing.is_viewing(bridge)
+        self._panels.viewing_bar.show_state(is_free=False)
+        self._panels.viewing_bar.setVisible(is_viewed)
+        self._model_following.note_shown(bridge)
+        self._panels.wiring.show(bridge)
+        if not is_viewed:
+            self._viewing.leave()
+        self._panels.sessions.set_current(bridge.transcript.session_id or None)
+
+    # -- a draft becomes a session --
+
+    def _on_first_prompt(self, draft: SessionDraft) -> None:
+        self._spawner.spawn(self._start_session(draft))
+
+    async def _start_session(self, draft: SessionDraft) -> None:
+        try:
+            bridge = await self._live.create(draft.workspace, draft.model, draft.approval)
+        except AgentError as error:
+            self._panels.wiring.give_back([prompt.text for prompt in draft.hand_over()])
+            self._panels.banner.show_error(error)
+            return
+        self.session_opened.emit(bridge)
+        if self._panels.wiring.bridge is draft.bridge:
+            self._show(bridge)
+            key = session_draft(self._live.id_of(bridge))
+            self._drafts.move(key)
+            self._drafts.note_sent(key, ())  # the session keeps them now
+        if draft.sandbox != bridge.transcript.sandbox:
+            bridge.submit(ops.SetMode(sandbox=draft.sandbox))
+        for prompt in draft.hand_over():
+            bridge.submit(prompt)
+
+    # -- a prompt that is edited and sent again --
+
+    async def resend(self, source: SessionBridge, turn: int, text: str, *, takes_files_back: bool) -> None:
+        """Go on before `turn` with another prompt, in a copy; the conversation it was edited in stays as it is."""
+        try:
+            if takes_files_back:
+                await take_back_since(source, turn)
+            copy = await self._bench.stored.fork(source.transcript.session_id, before_turn=turn)
+            await self.show_session(copy)
+        except AgentError:
+            self._panels.wiring.give_back([text])
+            raise
+        await self._refresh_list()
+        bridge = self._panels.wiring.bridge
+        if bridge is not None and bridge.transcript.session_id == copy:
+            bridge.submit(ops.SubmitPrompt(text=text))
+
+    def _enter_workspace(self, root: Path) -> None:
+        if root != self.workspace:
+            self.workspace = root
+            self.workspace_changed.emit(root)
