@@ -12,7 +12,7 @@ _HEAD = """\
 
 <!-- Made of the declarations in desktop_agent/core/settings/sections.py by `python -m tests.docs.settings_page`. -->
 
-Where the file is, how a change takes effect and what a project may say is in the [user guide](user-guide.md#settings).
+Where the file is, how a change takes effect, what a project may say: [user guide](guide/settings-and-help.md#settings).
 A choice may be written in capitals, a number in quotes, a list as one text with commas. An empty text stands for the
 default. Which mistakes let nothing run, and where a default stands in, is in the user guide, too.
 """

@@ -4,7 +4,7 @@ from pathlib import Path
 
 from desktop_agent.core.slash.declarations import BUILT_IN, usage
 
-GUIDE = Path(__file__).parents[2] / "docs" / "user-guide.md"
+GUIDE = Path(__file__).parents[2] / "docs" / "guide" / "slash-commands.md"
 
 
 def test_the_table_of_commands_is_the_declarations() -> None:

@@ -11,7 +11,7 @@ from desktop_agent.core.settings.loading import parse_file, values_in
 from desktop_agent.ui.window.actions import Actions
 
 ROOT = Path(__file__).parents[2]
-GUIDE = (ROOT / "docs" / "user-guide.md").read_text(encoding="utf-8")
+GUIDE = "\n".join(page.read_text(encoding="utf-8") for page in sorted((ROOT / "docs" / "guide").glob("*.md")))
 SOURCE = "\n".join(path.read_text(encoding="utf-8") for path in sorted((ROOT / "desktop_agent").rglob("*.py")))
 
 
@@ -30,7 +30,7 @@ def test_the_settings_shown_exist_and_have_values_that_can_be_used() -> None:
 
 
 def test_every_message_it_explains_is_one_of_the_program() -> None:
-    table = GUIDE.partition("| it says | what to do |\n")[2]
+    table = GUIDE.partition("| it says | what to do |\n")[2].partition("\n\n")[0]
     messages = [line.split(" | ")[0].strip("| ") for line in table.splitlines() if line.startswith("| ")]
     pieces = [
         piece.strip(" .”“")

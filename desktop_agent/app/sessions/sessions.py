@@ -22,7 +22,7 @@ from desktop_agent.core.store.filing import Filing
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.window.bridge import SessionBridge
 
-_FILING_S = 10.0
+FILING_WAIT_S = 10.0
 """How long quitting waits for a session that the user has renamed or pinned while it was being opened."""
 
 
@@ -134,7 +134,7 @@ class LiveSessions:
     async def aclose(self) -> None:
         """Stop everything and close every session; returns when nothing of them is left."""
         if filed := [opening.task for opening in self._opening.values() if opening.waiting.filings]:
-            await asyncio.wait(filed, timeout=_FILING_S)
+            await asyncio.wait(filed, timeout=FILING_WAIT_S)
         for opening in self._opening.values():
             opening.task.cancel()
         if self._opening:
