@@ -59,7 +59,7 @@ class FirstView:
             self._try(self._welcome_without_key())
 
     async def _welcome_without_key(self) -> None:
-        if not await self._setup.has_key():
+        if not await self._setup.keys.has_key():
             self._setup.welcome(self._navigator.workspace)
 
 

@@ -9,7 +9,7 @@ from desktop_agent.core.base.hidden_text import named
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from desktop_agent.core.system.gitrepo import FileState
+    from desktop_agent.core.system.gitrepo import FileState, NoStatus
     from desktop_agent.core.system.workspace import FolderMark
     from desktop_agent.ui.files.marks import FileMark
 
@@ -57,6 +57,21 @@ def describe_mark(mark: "FileMark") -> list[str]:
     if mark.is_touched:
         phrases.append(_tr("changed by the agent"))
     return phrases
+
+
+def why_no_marks(answer: "NoStatus") -> str:
+    """Return why no file has a mark; empty in a folder that is no repository."""
+    match answer.reason:
+        case "not_a_repository":
+            return ""
+        case "git_missing":
+            return _tr("No marks: git is not installed.")
+        case "too_slow":
+            return _tr("No marks: git took too long.")
+        case "replaced":
+            return _tr("No marks: another git repository has taken the place of this folder's.")
+        case "failed":
+            return _tr("No marks: git says “{0}”").format(answer.detail)
 
 
 def displayed(name: str) -> str:

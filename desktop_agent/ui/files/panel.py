@@ -3,14 +3,16 @@
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, QModelIndex, QPoint, Qt, Signal
-from PySide6.QtGui import QAction, QGuiApplication, QHideEvent, QKeyEvent, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QStackedLayout, QVBoxLayout, QWidget
+from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtGui import QHideEvent, QKeyEvent, QShowEvent
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QStackedLayout, QVBoxLayout, QWidget
 
-from desktop_agent.ui.files.drawing import TreeDelegate
 from desktop_agent.ui.files.field import FilterField
+from desktop_agent.ui.files.file_words import why_no_marks
 from desktop_agent.ui.files.model import FileTreeModel
+from desktop_agent.ui.files.path_actions import PathActions
 from desktop_agent.ui.files.reader import Spawn, TreeReader
+from desktop_agent.ui.files.shown_rows import ShownRows
 from desktop_agent.ui.files.view import FileRows
 from desktop_agent.ui.files.watch import FolderWatch
 from desktop_agent.ui.theme import Space, Theme, TypeSize
@@ -19,8 +21,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from desktop_agent.core.system.gitrepo import NoStatus, RepoStatus
-    from desktop_agent.ui.files.match_drawing import MatchDelegate
-    from desktop_agent.ui.files.matches_model import MatchesModel
     from desktop_agent.ui.files.matching import FileMatches
 
 
@@ -42,11 +42,9 @@ class FileTree(QWidget):
     def __init__(self, theme: Theme, spawn: Spawn, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._is_filtering = False
         self._is_outdated = False
         """Something may have changed while the watch was off."""
         self._model = FileTreeModel(self)
-        self._matches: tuple[MatchesModel, MatchDelegate] | None = None
         self._reader = TreeReader(self._model, spawn, self)
         self._watch = FolderWatch(self)
         self._build(theme)
@@ -108,9 +106,7 @@ class FileTree(QWidget):
         self._rows = FileRows()
         self._rows.setObjectName("fileTree")
         self._rows.setAccessibleName(self.tr("Files"))
-        self._tree_delegate = TreeDelegate(self._model, theme, self._rows.ring, self)
-        self._rows.setModel(self._model)
-        self._rows.setItemDelegate(self._tree_delegate)
+        self._shown = ShownRows(self._model, self._rows, theme, self)
         theme.changed.connect(self._rows.viewport().update)
 
         self._message = _note()
@@ -134,15 +130,18 @@ class FileTree(QWidget):
 
     def _connect(self) -> None:
         self._filter.textChanged.connect(self._on_filter_changed)
-        self._filter.returnPressed.connect(self._choose)
-        self._rows.clicked.connect(self._on_clicked)
-        self._rows.doubleClicked.connect(self._on_double_clicked)
-        self._rows.chosen.connect(self._choose)
-        self._rows.opened.connect(self._step_in)
-        self._rows.closed.connect(self._step_out)
-        self._rows.copied.connect(self._copy_current)
+        actions = PathActions(
+            self._rows,
+            self._shown,
+            self,
+            workspace=lambda: self._reader.workspace,
+            open_file=self.file_activated.emit,
+            show_changes=self.show_changes_requested.emit,
+        )
+        self._filter.returnPressed.connect(actions.choose)
+        self._rows.opened.connect(self._shown.step_in)
+        self._rows.closed.connect(self._shown.step_out)
         self._rows.typed.connect(self._on_typed)
-        self._rows.customContextMenuRequested.connect(self._show_menu)
         self._model.folders_changed.connect(self._watch_folders)
         self._model.was_read.connect(self._update_message)
         self._reader.repository_read.connect(self._on_repository_read)
@@ -150,47 +149,6 @@ class FileTree(QWidget):
         self._watch.folder_changed.connect(self._on_folder_changed)
         self._watch.repository_changed.connect(self._reader.read_repository)
         self._watch.due.connect(self._reader.poll_repository)
-
-    # --- the tree -------------------------------------------------------------------------------------------------
-
-    def _on_clicked(self, index: QModelIndex) -> None:
-        if not self._is_filtering:
-            self._model.toggle(index.row())
-
-    def _on_double_clicked(self, index: QModelIndex) -> None:
-        if self._is_filtering or not self._model.row_at(index.row()).is_dir:
-            self._choose()
-
-    def _choose(self) -> None:
-        row = self._rows.row
-        if row < 0 or self._reader.workspace is None:
-            return
-        if not self._is_filtering and self._model.row_at(row).is_dir:
-            self._model.toggle(row)
-        else:
-            self.file_activated.emit(str(self._reader.workspace / self._path_at(row)))
-
-    def _step_in(self) -> None:
-        row = self._rows.row
-        if not self._is_filtering and row >= 0:
-            shown = self._model.row_at(row)
-            if shown.is_open and self._model.parent_row(min(row + 1, self._model.rowCount() - 1)) == row:
-                self._rows.select_row(row + 1)
-            elif shown.is_dir:
-                self._model.open(row)
-
-    def _step_out(self) -> None:
-        row = self._rows.row
-        if not self._is_filtering and row >= 0:
-            if self._model.row_at(row).is_open:
-                self._model.close(row)
-            elif (parent := self._model.parent_row(row)) >= 0:
-                self._rows.select_row(parent)
-
-    def _path_at(self, row: int) -> str:
-        if self._is_filtering and self._matches is not None:
-            return self._matches[0].path_at(row)
-        return self._model.path_at(row)
 
     # --- the filter -----------------------------------------------------------------------------------------------
 
@@ -202,14 +160,15 @@ class FileTree(QWidget):
         if not text.strip():
             self._show_tree()
             return
-        if not self._is_filtering:
+        if not self._shown.is_filtering:
             self._reader.forget_files()
         self._reader.find(text)
 
     def _on_matches_found(self, matches: "FileMatches") -> None:
         if not self._filter.text().strip():
             return
-        self._show_matches(matches)
+        self._shown.show_matches(matches)
+        self._update_message()
         if matches.best:
             self._rows.select_row(0)
         self._note.setText(
@@ -219,66 +178,11 @@ class FileTree(QWidget):
         )
         self._note.setVisible(bool(self._note.text()))
 
-    def _show_matches(self, matches: "FileMatches") -> None:
-        if self._matches is None:
-            self._matches = self._make_matches()
-        model, delegate = self._matches
-        model.show(matches.best, self._model.marks)
-        if not self._is_filtering:
-            self._is_filtering = True
-            self._rows.setModel(model)
-            self._rows.setItemDelegate(delegate)
-        self._update_message()
-
-    def _make_matches(self) -> "tuple[MatchesModel, MatchDelegate]":
-        # Made when the user filters for the first time: the window's first paint does not wait for it.
-        from desktop_agent.ui.files.match_drawing import MatchDelegate
-        from desktop_agent.ui.files.matches_model import MatchesModel
-
-        model = MatchesModel(self)
-        return model, MatchDelegate(model, self._theme, self._rows.ring, self)
-
     def _show_tree(self) -> None:
-        if self._is_filtering:
-            self._is_filtering = False
-            self._rows.setModel(self._model)
-            self._rows.setItemDelegate(self._tree_delegate)
+        if self._shown.is_filtering:
+            self._shown.show_tree()
             self._note.hide()
         self._update_message()
-
-    # --- menu and clipboard ---------------------------------------------------------------------------------------
-
-    def _show_menu(self, at: QPoint) -> None:
-        index = self._rows.indexAt(at)
-        if not index.isValid():
-            return
-        self._rows.setCurrentIndex(index)
-        path = self._path_at(index.row())
-        menu = QMenu(self)
-        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        is_dir = not self._is_filtering and self._model.row_at(index.row()).is_dir
-        is_open = is_dir and self._model.row_at(index.row()).is_open
-        menu.addAction(self.tr("Close") if is_open else self.tr("Open"), self._choose)
-        if not is_dir and self._model.marks.of(path, is_dir=False).is_touched:  # the review has nothing else
-            menu.addAction(self.tr("Show changes"), self._show_changes)
-        menu.addSeparator()
-        copy = QAction(self.tr("Copy path"), menu)
-        copy.triggered.connect(self._copy_absolute)
-        menu.addAction(copy)
-        menu.addAction(self.tr("Copy relative path"), self._copy_current)
-        menu.popup(self._rows.viewport().mapToGlobal(at))
-
-    def _show_changes(self) -> None:
-        if self._rows.row >= 0:
-            self.show_changes_requested.emit(self._path_at(self._rows.row))
-
-    def _copy_absolute(self) -> None:
-        if self._rows.row >= 0 and self._reader.workspace is not None:
-            QGuiApplication.clipboard().setText(str(self._reader.workspace / self._path_at(self._rows.row)))
-
-    def _copy_current(self) -> None:
-        if self._rows.row >= 0:
-            QGuiApplication.clipboard().setText(self._path_at(self._rows.row))
 
     # --- what is read and watched ---------------------------------------------------------------------------------
 
@@ -296,26 +200,13 @@ class FileTree(QWidget):
 
         repository = self._reader.repository
         self._watch.watch_repository(None if repository is None else repository.git_dir)
-        if not self._is_filtering:
-            self._note.setText(self._why_no_marks(answer) if isinstance(answer, NoStatus) else "")
+        if not self._shown.is_filtering:
+            self._note.setText(why_no_marks(answer) if isinstance(answer, NoStatus) else "")
             self._note.setVisible(bool(self._note.text()))
         self.repository_changed.emit(answer)
 
-    def _why_no_marks(self, answer: "NoStatus") -> str:
-        match answer.reason:
-            case "not_a_repository":
-                return ""
-            case "git_missing":
-                return self.tr("No marks: git is not installed.")
-            case "too_slow":
-                return self.tr("No marks: git took too long.")
-            case "replaced":
-                return self.tr("No marks: another git repository has taken the place of this folder's.")
-            case "failed":
-                return self.tr("No marks: git says “{0}”").format(answer.detail)
-
     def _update_message(self) -> None:
-        if self._is_filtering:
+        if self._shown.is_filtering:
             text = "" if self._rows.model().rowCount() else self.tr("No file fits.")
         elif self._reader.workspace is None:
             text = self.tr("Choose a folder to see its files.")

@@ -1,0 +1,86 @@
+"""What the user does with one file or folder of the list: open it, see its changes, copy its path."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import QModelIndex, QObject, QPoint, Qt
+from PySide6.QtGui import QGuiApplication
+from PySide6.QtWidgets import QMenu, QWidget
+
+from desktop_agent.ui.files.shown_rows import ShownRows
+from desktop_agent.ui.files.view import FileRows
+
+
+class PathActions(QObject):
+    """The actions, by mouse, keyboard and context menu. They are about the current row."""
+
+    def __init__(
+        self,
+        rows: FileRows,
+        shown: ShownRows,
+        parent: QWidget,
+        *,
+        workspace: Callable[[], Path | None],
+        open_file: Callable[[str], None],
+        show_changes: Callable[[str], None],
+    ) -> None:
+        """`open_file` gets an absolute path, `show_changes` one relative to the workspace."""
+        super().__init__(parent)
+        self._rows = rows
+        self._shown = shown
+        self._widget = parent
+        self._workspace = workspace
+        self._open_file = open_file
+        self._show_changes_of = show_changes
+        rows.clicked.connect(self._on_clicked)
+        rows.doubleClicked.connect(self._on_double_clicked)
+        rows.chosen.connect(self.choose)
+        rows.copied.connect(self._copy_relative)
+        rows.customContextMenuRequested.connect(self._show_menu)
+
+    def choose(self) -> None:
+        """Open the current file, or open or close the current folder."""
+        if self._rows.row < 0:
+            return
+        if self._shown.is_folder(self._rows.row):
+            self._shown.toggle(self._rows.row)
+        elif (path := self._absolute()) is not None:
+            self._open_file(str(path))
+
+    def _on_clicked(self, index: QModelIndex) -> None:
+        self._shown.toggle(index.row())
+
+    def _on_double_clicked(self, index: QModelIndex) -> None:
+        if not self._shown.is_folder(index.row()):
+            self.choose()
+
+    def _show_menu(self, at: QPoint) -> None:
+        index = self._rows.indexAt(at)
+        if not index.isValid():
+            return
+        self._rows.setCurrentIndex(index)
+        menu = QMenu(self._widget)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        menu.addAction(self.tr("Close") if self._shown.is_open_folder(index.row()) else self.tr("Open"), self.choose)
+        if self._shown.is_touched_file(index.row()):  # the review has nothing else
+            menu.addAction(self.tr("Show changes"), self._show_changes)
+        menu.addSeparator()
+        menu.addAction(self.tr("Copy path"), self._copy_absolute)
+        menu.addAction(self.tr("Copy relative path"), self._copy_relative)
+        menu.popup(self._rows.viewport().mapToGlobal(at))
+
+    def _absolute(self) -> Path | None:
+        workspace = self._workspace()
+        return workspace / self._shown.path_at(self._rows.row) if self._rows.row >= 0 and workspace else None
+
+    def _show_changes(self) -> None:
+        if self._rows.row >= 0:
+            self._show_changes_of(self._shown.path_at(self._rows.row))
+
+    def _copy_absolute(self) -> None:
+        if (path := self._absolute()) is not None:
+            QGuiApplication.clipboard().setText(str(path))
+
+    def _copy_relative(self) -> None:
+        if self._rows.row >= 0:
+            QGuiApplication.clipboard().setText(self._shown.path_at(self._rows.row))
