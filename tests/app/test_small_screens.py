@@ -12,20 +12,23 @@ from tests.screens import offscreen
 _LOOK = """
 import sys
 from datetime import UTC, datetime
+from dataclasses import fields
 from pathlib import Path
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QApplication
 from desktop_agent.ui.context.inspector import ContextInspector
 from desktop_agent.ui.onboarding.dialog import OnboardingDialog
 from desktop_agent.ui.window.picture_window import PictureWindow
+from desktop_agent.ui.settings.actions import SettingsActions
 from desktop_agent.ui.settings.dialog import SettingsDialog
 from tests.e2e.driver import drive
 
 async def spare(person, room):
     window, theme = person.window.main_window, person.window.theme
+    actions = SettingsActions(**dict.fromkeys((field.name for field in fields(SettingsActions)), print))
     picture = QImage(4000, 3000, QImage.Format.Format_RGB32)
     dialogs = [
-        SettingsDialog(theme, [], lambda: datetime.now(UTC), window),
+        SettingsDialog(theme, [], lambda: datetime.now(UTC), actions, window),
         ContextInspector(theme, window),
         PictureWindow("photo.png", picture, picture.size(), window),
         OnboardingDialog(theme, window),

@@ -25,31 +25,23 @@ class KeyActions(QObject):
         self._keys = keys
         self._environ = environ
         self._try = try_
-        self._dialog: SettingsDialog | None = None
+        self.dialog: SettingsDialog | None = None
         """Where results are shown, while it is open."""
-
-    def attach(self, dialog: SettingsDialog) -> None:
-        """Do what this dialog asks for, and show in it what came of it."""
-        self._dialog = dialog
-        dialog.key_saved.connect(self._on_saved)
-        dialog.key_removed.connect(self._on_removed)
-        dialog.key_check_requested.connect(self._on_check)
-
-    def detach(self) -> None:
-        """Show nothing more: the dialog is closed."""
-        self._dialog = None
 
     def show_status(self) -> None:
         """Show where the key in use comes from, or why there is none, as soon as that is known."""
         self._try(self._show_status())
 
-    def _on_saved(self, provider: str, key: str) -> None:
+    def save(self, provider: str, key: str) -> None:
+        """Keep a key in the keyring, or for this run where there is none."""
         self._try(self._save(provider, key))
 
-    def _on_removed(self, provider: str) -> None:
+    def remove(self, provider: str) -> None:
+        """Forget the key that is kept."""
         self._try(self._remove(provider))
 
-    def _on_check(self, provider: str, key: str) -> None:
+    def check(self, provider: str, key: str) -> None:
+        """Ask the provider whether a key works: this one, or the one in use if it is empty."""
         self._try(self._check(provider, key))
 
     async def has_key(self) -> bool:
@@ -119,16 +111,16 @@ class KeyActions(QObject):
                     status = KeyStatus(place=report.backend, problem=f"{report.problem} {report.hint}".strip())
         except CredentialsError as error:
             status = KeyStatus(problem=str(error))
-        if self._dialog is not None:
-            self._dialog.show_key_status(status)
+        if self.dialog is not None:
+            self.dialog.show_key_status(status)
 
     async def _resolve(self, provider: str) -> ResolvedKey:
         return await beside(lambda: resolve_key(provider, self._environ, self._keys))
 
     def _show_busy(self, message: str) -> None:
-        if self._dialog is not None:
-            self._dialog.show_key_busy(message)
+        if self.dialog is not None:
+            self.dialog.show_key_busy(message)
 
     def _show_result(self, *, is_good: bool, message: str) -> None:
-        if self._dialog is not None:
-            self._dialog.show_key_result(KeyCheck(is_good=is_good, message=message))
+        if self.dialog is not None:
+            self.dialog.show_key_result(KeyCheck(is_good=is_good, message=message))

@@ -17,6 +17,7 @@ from desktop_agent.core.providers.auth.keys import KeyStore
 from desktop_agent.core.settings.live_settings import LiveSettings, SettingChange
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.ui.onboarding.dialog import OnboardingDialog
+from desktop_agent.ui.settings.actions import SettingsActions
 from desktop_agent.ui.settings.dialog import SettingsDialog
 from desktop_agent.ui.settings.state import SettingsView
 from desktop_agent.ui.theme import Theme
@@ -61,6 +62,16 @@ class Setup(QObject):
         self._welcome: OnboardingDialog | None = None
         self._dialog: SettingsDialog | None = None
         self._rules: tuple[Rule, ...] = ()
+        self._actions = SettingsActions(
+            change=self._on_changed,
+            reset=self._on_reset,
+            open_file=self._on_file,
+            answer_project=self.project_answered.emit,
+            revoke_rule=self.rule_revoked.emit,
+            save_key=self.keys.save,
+            remove_key=self.keys.remove,
+            check_key=self.keys.check,
+        )
 
     # -- the welcome --
 
@@ -90,14 +101,9 @@ class Setup(QObject):
     def open_settings(self) -> None:
         """Show the settings as they are in force."""
         if self._dialog is None:
-            self._dialog = SettingsDialog(self._theme, ANTHROPIC_MODELS, SystemClock().now, self._window)
-            self._dialog.changed.connect(self._on_changed)
-            self._dialog.reset.connect(self._on_reset)
-            self._dialog.file_requested.connect(self._on_file)
-            self._dialog.project_answered.connect(self.project_answered)
-            self._dialog.rule_revoked.connect(self.rule_revoked)
+            self._dialog = SettingsDialog(self._theme, ANTHROPIC_MODELS, SystemClock().now, self._actions, self._window)
             self._dialog.finished.connect(self._forget_settings)
-            self.keys.attach(self._dialog)
+            self.keys.dialog = self._dialog
         self._show_settings()
         self._dialog.show_rules(self._rules)
         self.keys.show_status()
@@ -129,8 +135,7 @@ class Setup(QObject):
     def _forget_settings(self) -> None:
         if self._dialog is not None:
             self._dialog.deleteLater()
-            self._dialog = None
-            self.keys.detach()
+            self._dialog = self.keys.dialog = None
 
     def _show_settings(self) -> None:
         if self._dialog is None:

@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from desktop_agent.core.settings import declared_settings
+from desktop_agent.ui.settings.actions import SettingsActions
 from desktop_agent.ui.settings.controls import words
 from desktop_agent.ui.settings.generated_page import SettingRows
-from desktop_agent.ui.settings.parts import SettingsPage, form, name_of, note, pick, picker, say
+from desktop_agent.ui.settings.parts import Page, form, name_of, note, pick, picker, say
 from desktop_agent.ui.settings.setting_row import shown
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.choice_card import ChoiceCard
@@ -21,11 +22,12 @@ if TYPE_CHECKING:
 _HAND_MADE = ("execution.approval", "execution.sandbox")
 
 
-class ApprovalsPage(SettingsPage):
+class ApprovalsPage(Page):
     """One card per policy, the sandbox, and what holds under all of them."""
 
-    def __init__(self, theme: Theme) -> None:
+    def __init__(self, theme: Theme, actions: SettingsActions) -> None:
         super().__init__(self.tr("Approvals"))
+        self._actions = actions
         self._cards = {policy: ChoiceCard(theme, *approval_words(policy)) for policy in POLICIES}
         self._sandbox = picker(self.tr("Sandbox"), [(sandbox_words(mode)[0], mode) for mode in MODES])
         self._sandbox.setObjectName("sandboxSettingPicker")
@@ -61,9 +63,7 @@ class ApprovalsPage(SettingsPage):
         """Build the rows below, if that has not been done yet."""
         if self._rows is not None:
             return
-        self._rows = SettingRows(_others(), self._theme)
-        self._rows.changed.connect(self.changed)
-        self._rows.reset.connect(self.reset)
+        self._rows = SettingRows(_others(), self._theme, self._actions)
         self.column.addLayout(self._rows)
         self.column.addStretch()
         if self._view is not None:
@@ -102,11 +102,11 @@ class ApprovalsPage(SettingsPage):
     def _on_chosen(self) -> None:
         policy = next((policy for policy, card in self._cards.items() if card.isChecked()), None)
         if policy is not None:
-            self.changed.emit("execution.approval", policy)
+            self._actions.change("execution.approval", policy)
 
     def _on_sandbox(self) -> None:
         self._show_consequence()
-        self.changed.emit("execution.sandbox", self._sandbox.currentData())
+        self._actions.change("execution.sandbox", self._sandbox.currentData())
 
 
 def _others() -> "list[Setting]":

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Literal
 
-from PySide6.QtCore import QSize, Signal
+from PySide6.QtCore import QSize
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QDialog,
@@ -14,6 +14,7 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from desktop_agent.ui.settings.actions import SettingsActions
 from desktop_agent.ui.settings.approvals_page import ApprovalsPage
 from desktop_agent.ui.settings.foot import Foot
 from desktop_agent.ui.settings.generated_page import GeneratedPage, SearchPage
@@ -58,30 +59,15 @@ _MINIMUM_SIZE = QSize(640, 320)
 
 
 class SettingsDialog(QDialog):
-    """Every setting, the key, the rules, and what the project wants. Show it with `open()`.
-
-    Signals:
-        changed: a setting is to have this value: its dotted name (`ui.theme`), the value.
-        reset: a setting (its dotted name) is to have its default again.
-        file_requested: open the settings file.
-        project_answered: the user says `trusted` or `ignored` to the project's settings.
-        key_saved: keep this key: provider, key. It is not in the dialog any more.
-        key_removed: forget the key that is kept: provider.
-        key_check_requested: see whether a key works: provider, and the typed key or nothing for the one in use.
-        rule_revoked: a rule (id) is to hold no longer.
-    """
-
-    changed = Signal(str, object)
-    reset = Signal(str)
-    file_requested = Signal()
-    project_answered = Signal(str)
-    key_saved = Signal(str, str)
-    key_removed = Signal(str)
-    key_check_requested = Signal(str, str)
-    rule_revoked = Signal(str)
+    """Every setting, the key, the rules, and what the project wants. Show it with `open()`."""
 
     def __init__(
-        self, theme: Theme, models: "Iterable[str]", now: "Callable[[], datetime]", parent: QWidget | None = None
+        self,
+        theme: Theme,
+        models: "Iterable[str]",
+        now: "Callable[[], datetime]",
+        actions: SettingsActions,
+        parent: QWidget | None = None,
     ) -> None:
         """`models` are the names offered for the model; any other can be typed."""
         super().__init__(parent)
@@ -89,24 +75,24 @@ class SettingsDialog(QDialog):
         self.setWindowTitle(self.tr("Settings"))
         self.setAccessibleName(self.tr("Settings"))
         self.setModal(True)
-        self._model = ModelPage(models, theme)
-        self._approvals = ApprovalsPage(theme)
-        self._rules = RulesPage(theme, now)
-        self._project = ProjectPage()
+        self._model = ModelPage(models, theme, actions)
+        self._approvals = ApprovalsPage(theme, actions)
+        self._rules = RulesPage(theme, now, actions.revoke_rule)
+        self._project = ProjectPage(actions)
         self._generated = (
-            GeneratedPage(self.tr("Appearance"), ["ui"], theme),
-            GeneratedPage(self.tr("Long conversations"), ["compaction"], theme),
-            GeneratedPage(self.tr("Tool results"), ["tools.limits"], theme),
-            GeneratedPage(self.tr("Changes of commands"), ["capture", "safety_copy"], theme),
-            GeneratedPage(self.tr("Command line"), ["runner"], theme),
+            GeneratedPage(self.tr("Appearance"), ["ui"], theme, actions),
+            GeneratedPage(self.tr("Long conversations"), ["compaction"], theme, actions),
+            GeneratedPage(self.tr("Tool results"), ["tools.limits"], theme, actions),
+            GeneratedPage(self.tr("Changes of commands"), ["capture", "safety_copy"], theme, actions),
+            GeneratedPage(self.tr("Command line"), ["runner"], theme, actions),
         )
-        self._found = SearchPage(theme)
+        self._found = SearchPage(theme, actions)
         self._search = self._build_search()
         self._sections = Navigation(theme, self._names())
         self._sections.item(_SECTIONS.index("project")).setHidden(True)
         self._pages = QStackedWidget()
         self._problems = note("", "warning")
-        self._foot = Foot()
+        self._foot = Foot(actions, self.accept)
         self._lay_out()
         self._connect()
         resize_within_screen(self, _SIZE, _MINIMUM_SIZE)
@@ -223,18 +209,6 @@ class SettingsDialog(QDialog):
         self._sections.currentRowChanged.connect(self._on_section)
         self._sections.setCurrentRow(0)
         self._search.textChanged.connect(self._on_search)
-        for page in (self._model, self._approvals, self._found, *self._generated):
-            page.changed.connect(self.changed)
-            page.reset.connect(self.reset)
-        self._foot.changed.connect(self.changed)
-        self._foot.reset.connect(self.reset)
-        self._foot.file_requested.connect(self.file_requested)
-        self._foot.close_requested.connect(self.accept)
-        self._project.answered.connect(self.project_answered)
-        self._model.key.saved.connect(self.key_saved)
-        self._model.key.removed.connect(self.key_removed)
-        self._model.key.check_requested.connect(self.key_check_requested)
-        self._rules.rule_revoked.connect(self.rule_revoked)
         self.finished.connect(self._model.key.forget)
         QShortcut(QKeySequence.StandardKey.Find, self).activated.connect(self._search.setFocus)
 

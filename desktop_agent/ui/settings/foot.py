@@ -1,11 +1,12 @@
 """The foot of the settings dialog: what was just saved, the way back, the file, and the way out."""
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 
 from desktop_agent.core.settings import declared_settings
+from desktop_agent.ui.settings.actions import SettingsActions
 from desktop_agent.ui.settings.controls import words
 from desktop_agent.ui.settings.parts import note, say
 from desktop_agent.ui.settings.setting_row import shown
@@ -18,21 +19,11 @@ if TYPE_CHECKING:
 
 
 class Foot(QWidget):
-    """Shows the last change and offers to undo it.
+    """Shows the last change and offers to undo it; opens the settings file, and closes the dialog."""
 
-    Signals:
-        changed: the last change is taken back by this value of this setting (its dotted name).
-        reset: the last change is taken back by the default of this setting.
-        file_requested, close_requested: the buttons.
-    """
-
-    changed = Signal(str, object)
-    reset = Signal(str)
-    file_requested = Signal()
-    close_requested = Signal()
-
-    def __init__(self) -> None:
+    def __init__(self, actions: SettingsActions, close: Callable[[], None]) -> None:
         super().__init__()
+        self._actions = actions
         self._change: SettingChange | None = None
         self._undoing = ""
         self.setAutoFillBackground(True)
@@ -49,8 +40,8 @@ class Foot(QWidget):
             row.addWidget(button)
         self._undo.hide()
         self._undo.clicked.connect(self._on_undo)
-        self._file.clicked.connect(self.file_requested)
-        self._close.clicked.connect(self.close_requested)
+        self._file.clicked.connect(actions.open_file)
+        self._close.clicked.connect(close)
 
     def show_change(self, change: "SettingChange") -> None:
         """Say what was saved, with a way back unless it was one."""
@@ -84,9 +75,9 @@ class Foot(QWidget):
             return
         self._undoing = change.key
         if change.was_set:
-            self.changed.emit(change.key, change.before)
+            self._actions.change(change.key, change.before)
         else:
-            self.reset.emit(change.key)
+            self._actions.reset(change.key)
 
 
 def _from_when(widget: QWidget, effect: str) -> str:

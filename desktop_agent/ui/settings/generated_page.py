@@ -2,12 +2,12 @@
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QLabel, QVBoxLayout
 
 from desktop_agent.core.settings import declared_section, declared_settings
+from desktop_agent.ui.settings.actions import SettingsActions
 from desktop_agent.ui.settings.controls import words
-from desktop_agent.ui.settings.parts import SettingsPage, note
+from desktop_agent.ui.settings.parts import Page, note
 from desktop_agent.ui.settings.setting_row import SettingRow
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.hairline import hairline
@@ -20,18 +20,11 @@ if TYPE_CHECKING:
 
 
 class SettingRows(QVBoxLayout):
-    """Rows of settings, one below the other; the special ones last, under a heading.
+    """Rows of settings, one below the other; the special ones last, under a heading."""
 
-    Signals:
-        changed: a setting (its dotted name) is to have this value.
-        reset: a setting (its dotted name) is to have its default again.
-    """
-
-    changed = Signal(str, object)
-    reset = Signal(str)
-
-    def __init__(self, settings: "Iterable[Setting]", theme: Theme) -> None:
+    def __init__(self, settings: "Iterable[Setting]", theme: Theme, actions: SettingsActions) -> None:
         super().__init__()
+        self._actions = actions
         self.setSpacing(Space.M)
         self.rows: list[SettingRow] = []
         usual, special = _parted(settings)
@@ -50,21 +43,20 @@ class SettingRows(QVBoxLayout):
 
     def _add(self, settings: "list[Setting]", theme: Theme) -> None:
         for setting in settings:
-            row = SettingRow(setting, theme)
-            row.changed.connect(self.changed)
-            row.reset.connect(self.reset)
+            row = SettingRow(setting, theme, self._actions)
             self.rows.append(row)
             self.addWidget(row)
 
 
-class GeneratedPage(SettingsPage):
+class GeneratedPage(Page):
     """All settings of one or more sections."""
 
-    def __init__(self, title: str, sections: "Iterable[str]", theme: Theme) -> None:
+    def __init__(self, title: str, sections: "Iterable[str]", theme: Theme, actions: SettingsActions) -> None:
         """Builds nothing yet: a page that is not looked at costs nothing."""
         super().__init__(title)
         self._sections = tuple(sections)
         self._theme = theme
+        self._actions = actions
         self._view: SettingsView | None = None
         self._groups: list[SettingRows] = []
 
@@ -86,9 +78,8 @@ class GeneratedPage(SettingsPage):
                 heading.setProperty("role", "strong")
                 self.column.addWidget(heading)
             self.column.addWidget(note(words(about.text)))
-            rows = SettingRows((item for item in declared_settings().values() if item.section == section), self._theme)
-            rows.changed.connect(self.changed)
-            rows.reset.connect(self.reset)
+            settings = (item for item in declared_settings().values() if item.section == section)
+            rows = SettingRows(settings, self._theme, self._actions)
             self._groups.append(rows)
             self.column.addLayout(rows)
         self.column.addStretch()
@@ -96,12 +87,13 @@ class GeneratedPage(SettingsPage):
             self.show_view(self._view)
 
 
-class SearchPage(SettingsPage):
+class SearchPage(Page):
     """The settings that a search finds, from all sections, best first. Rows are made when they are first found."""
 
-    def __init__(self, theme: Theme) -> None:
+    def __init__(self, theme: Theme, actions: SettingsActions) -> None:
         super().__init__(self.tr("Found settings"))
         self._theme = theme
+        self._actions = actions
         self._view: SettingsView | None = None
         self._rows: dict[str, SettingRow] = {}
         self._list = QVBoxLayout()
@@ -137,10 +129,9 @@ class SearchPage(SettingsPage):
         self._note.setVisible(bool(more) or not found)
 
     def _make_row(self, setting: "Setting") -> SettingRow:
-        row = SettingRow(setting, self._theme, section=words(declared_section(setting.section).title))
+        section = words(declared_section(setting.section).title)
+        row = SettingRow(setting, self._theme, self._actions, section=section)
         row.setObjectName(f"found_{setting.key}")
-        row.changed.connect(self.changed)
-        row.reset.connect(self.reset)
         self._rows[setting.key] = row
         if self._view is not None:
             row.show_view(self._view)

@@ -6,9 +6,10 @@ field forgets it, its undo history included, as soon as it was saved or the dial
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
+from desktop_agent.ui.settings.actions import SettingsActions
 from desktop_agent.ui.settings.parts import note, say
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.pasted_keys import TAKES_KEYS
@@ -18,20 +19,11 @@ if TYPE_CHECKING:
 
 
 class KeyEditor(QWidget):
-    """Save, check and remove the key of one provider.
+    """Save, check and remove the key of one provider."""
 
-    Signals:
-        saved: keep this key: provider, key.
-        removed: forget the key that is kept: provider.
-        check_requested: see whether a key works: provider, and the typed key or nothing for the one in use.
-    """
-
-    saved = Signal(str, str)
-    removed = Signal(str)
-    check_requested = Signal(str, str)
-
-    def __init__(self, provider: str, parent: QWidget | None = None) -> None:
+    def __init__(self, provider: str, actions: SettingsActions, parent: QWidget | None = None) -> None:
         super().__init__(parent)
+        self._actions = actions
         self._provider = provider
         self._status: KeyStatus | None = None
         self._is_busy = False
@@ -189,10 +181,10 @@ class KeyEditor(QWidget):
             return
         key = self._typed()
         self.forget()
-        self.saved.emit(self._provider, key)
+        self._actions.save_key(self._provider, key)
 
     def _on_check(self) -> None:
-        self.check_requested.emit(self._provider, self._typed())
+        self._actions.check_key(self._provider, self._typed())
 
     def _on_remove(self) -> None:
         self._ask_to_remove(is_asking=True)
@@ -205,7 +197,7 @@ class KeyEditor(QWidget):
     def _on_really_remove(self) -> None:
         self.take_focus()
         self._ask_to_remove(is_asking=False)
-        self.removed.emit(self._provider)
+        self._actions.remove_key(self._provider)
 
     def _ask_to_remove(self, *, is_asking: bool) -> None:
         self._really_remove.setVisible(is_asking)

@@ -6,9 +6,10 @@ from PySide6.QtWidgets import QComboBox, QLineEdit, QVBoxLayout, QWidget
 
 from desktop_agent.core.base.web_address import is_readable_on_the_way
 from desktop_agent.core.settings import declared_settings
+from desktop_agent.ui.settings.actions import SettingsActions
 from desktop_agent.ui.settings.generated_page import SettingRows
 from desktop_agent.ui.settings.key_editor import KeyEditor
-from desktop_agent.ui.settings.parts import SettingsPage, form, name_of, note, pick, picker
+from desktop_agent.ui.settings.parts import Page, form, name_of, note, pick, picker
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.hairline import hairline
 from desktop_agent.ui.widgets.picker import Picker
@@ -21,12 +22,13 @@ if TYPE_CHECKING:
 _HAND_MADE = ("model.provider", "model.name", "model.base_url")
 
 
-class ModelPage(SettingsPage):
+class ModelPage(Page):
     """Provider, model, address, key, and how much the model may read and write."""
 
-    def __init__(self, models: "Iterable[str]", theme: Theme) -> None:
+    def __init__(self, models: "Iterable[str]", theme: Theme, actions: SettingsActions) -> None:
         super().__init__(self.tr("Model"))
-        self.key = KeyEditor("anthropic")
+        self._actions = actions
+        self.key = KeyEditor("anthropic", actions)
         self._known_name = ""
         self._known_address = ""
         self._provider = picker(
@@ -39,10 +41,8 @@ class ModelPage(SettingsPage):
         self._address.setPlaceholderText("https://api.anthropic.com")
         settings = declared_settings().values()
         self._rows = SettingRows(
-            (item for item in settings if item.section == "model" and item.key not in _HAND_MADE), theme
+            (item for item in settings if item.section == "model" and item.key not in _HAND_MADE), theme, actions
         )
-        self._rows.changed.connect(self.changed)
-        self._rows.reset.connect(self.reset)
         self._lay_out()
         self._provider.currentIndexChanged.connect(self._on_provider)
         self._name.currentIndexChanged.connect(self._on_name)
@@ -116,7 +116,7 @@ class ModelPage(SettingsPage):
 
     def _on_provider(self) -> None:
         self._update_provider()
-        self.changed.emit("model.provider", self._provider.currentData())
+        self._actions.change("model.provider", self._provider.currentData())
 
     def _update_provider(self) -> None:
         is_demo = self._provider.currentData() == "demo"
@@ -128,7 +128,7 @@ class ModelPage(SettingsPage):
         name = self._name.currentText().strip()
         if name and name != self._known_name:
             self._known_name = name
-            self.changed.emit("model.name", name)
+            self._actions.change("model.name", name)
 
     def _on_address_text(self, text: str) -> None:
         self._readable.setVisible(is_readable_on_the_way(text.strip()))
@@ -137,4 +137,4 @@ class ModelPage(SettingsPage):
         address = self._address.text().strip()
         if address != self._known_address:
             self._known_address = address
-            self.changed.emit("model.base_url", address)
+            self._actions.change("model.base_url", address)

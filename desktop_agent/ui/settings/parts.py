@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFormLayout, QFrame, QLabel, QScrollArea, QVBoxLayout, QWidget
 
 from desktop_agent.ui.theme import Space
@@ -34,18 +34,6 @@ class Page(QScrollArea):
 
     def build(self) -> None:
         """Build what is needed only when the page is shown, if that has not been done yet."""
-
-
-class SettingsPage(Page):
-    """A section whose controls are settings.
-
-    Signals:
-        changed: a setting (its dotted name) is to have this value.
-        reset: a setting (its dotted name) is to have its default again.
-    """
-
-    changed = Signal(str, object)
-    reset = Signal(str)
 
 
 def form() -> QFormLayout:

@@ -3,10 +3,10 @@
 import re
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from desktop_agent.core.settings import declared_settings
+from desktop_agent.ui.settings.actions import SettingsActions
 from desktop_agent.ui.settings.controls import words
 from desktop_agent.ui.settings.parts import Page, note
 from desktop_agent.ui.settings.setting_row import shown
@@ -26,16 +26,11 @@ _LONG_WORD = re.compile(r"(\S{40})(?=\S)")
 
 
 class ProjectPage(Page):
-    """Shows exactly what a project's file comes to, and takes the answer.
+    """Shows exactly what a project's file comes to, and takes the answer."""
 
-    Signals:
-        answered: the user says `trusted` or `ignored` to what is shown.
-    """
-
-    answered = Signal(str)
-
-    def __init__(self) -> None:
+    def __init__(self, actions: SettingsActions) -> None:
         super().__init__(self.tr("Project"))
+        self._actions = actions
         self._path = note("")
         self._answer = QLabel()
         self._answer.setProperty("role", "strong")
@@ -85,10 +80,10 @@ class ProjectPage(Page):
         self.ignore.setVisible(answer != "ignored")
 
     def _on_trust(self) -> None:
-        self.answered.emit("trusted")
+        self._actions.answer_project("trusted")
 
     def _on_ignore(self) -> None:
-        self.answered.emit("ignored")
+        self._actions.answer_project("ignored")
 
 
 def change_lines(changes: "Sequence[Tightened]") -> list[str]:

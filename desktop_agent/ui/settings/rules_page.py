@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QLocale, Qt, Signal
+from PySide6.QtCore import QLocale, Qt
 from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
 
 from desktop_agent.ui.settings.parts import Page, note
@@ -16,16 +16,12 @@ if TYPE_CHECKING:
 
 
 class RulesPage(Page):
-    """The rules in force in the session that is shown, as they come.
+    """The rules in force in the session that is shown, as they come."""
 
-    Signals:
-        rule_revoked: a rule (id) is to hold no longer.
-    """
-
-    rule_revoked = Signal(str)
-
-    def __init__(self, theme: Theme, now: Callable[[], datetime]) -> None:
+    def __init__(self, theme: Theme, now: Callable[[], datetime], revoke: Callable[[str], None]) -> None:
+        """`revoke` takes back a rule (its id)."""
         super().__init__(self.tr("Rules"))
+        self._revoke = revoke
         self._theme = theme
         self._now = now
         self._rules: tuple[Rule, ...] = ()
@@ -65,7 +61,7 @@ class RulesPage(Page):
         now, locale = self._now(), QLocale()
         self._rows = [RuleRow(self._theme, rule, now, locale) for rule in self._rules]
         for row in self._rows:
-            row.revoked.connect(self.rule_revoked)
+            row.revoked.connect(self._revoke)
             self._list.addWidget(row)
         self._filter.setVisible(bool(self._rules))
         self._apply_filter()

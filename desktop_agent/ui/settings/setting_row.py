@@ -2,9 +2,10 @@
 
 from typing import TYPE_CHECKING, cast
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
+from desktop_agent.ui.settings.actions import SettingsActions
 from desktop_agent.ui.settings.controls import TextsControl, control_for, words
 from desktop_agent.ui.settings.parts import note
 from desktop_agent.ui.settings.state import SettingsView
@@ -15,20 +16,13 @@ if TYPE_CHECKING:
 
 
 class SettingRow(QWidget):
-    """Shows one setting.
+    """Shows one setting."""
 
-    Signals:
-        changed: it (its dotted name) is to have this value.
-        reset: it (its dotted name) is to have its default again.
-    """
-
-    changed = Signal(str, object)
-    reset = Signal(str)
-
-    def __init__(self, setting: "Setting", theme: Theme, *, section: str = "") -> None:
+    def __init__(self, setting: "Setting", theme: Theme, actions: SettingsActions, *, section: str = "") -> None:
         """`section` is named before the title, where rows of several sections stand together."""
         super().__init__()
         self.setting = setting
+        self._actions = actions
         self.setObjectName(f"setting_{setting.key}")
         about = setting.about
         self._title = QLabel(f"{section} · {words(about.title)}" if section else words(about.title))
@@ -106,10 +100,10 @@ class SettingRow(QWidget):
         self._reset.hide()
 
     def _on_changed(self, value: object) -> None:
-        self.changed.emit(self.setting.key, value)
+        self._actions.change(self.setting.key, value)
 
     def _on_reset(self) -> None:
-        self.reset.emit(self.setting.key)
+        self._actions.reset(self.setting.key)
 
 
 def shown(setting: "Setting", value: object) -> str:

@@ -30,6 +30,7 @@ from desktop_agent.core.settings.live_settings import SettingChange
 from desktop_agent.core.settings.loading import parse_file
 from desktop_agent.core.settings.project import proposal_of
 from desktop_agent.ui.settings import KeyCheck, KeyStatus, SettingsDialog
+from desktop_agent.ui.settings.actions import SettingsActions
 from desktop_agent.ui.settings.dialog import Section
 from desktop_agent.ui.settings.project_banner import ProjectBanner
 from desktop_agent.ui.settings.project_page import change_lines, problem_lines
@@ -47,16 +48,27 @@ class Desk:
     """The dialog and what it emitted."""
 
     def __init__(self, app: QApplication, qtbot: QtBot) -> None:
-        self.dialog = SettingsDialog(Theme(app, "light"), ["claude-sonnet-5-5", "claude-opus-5-5"], lambda: NOW)
-        qtbot.addWidget(self.dialog)
         self.changed: list[tuple[str, object]] = []
         self.saved: list[tuple[str, str]] = []
         self.removed: list[str] = []
         self.checks: list[tuple[str, str]] = []
-        self.dialog.changed.connect(self._note_change)
-        self.dialog.key_saved.connect(self._note_saved)
-        self.dialog.key_removed.connect(self.removed.append)
-        self.dialog.key_check_requested.connect(self._note_check)
+        self.reset: list[str] = []
+        self.answers: list[str] = []
+        self.revoked: list[str] = []
+        self.opened_files = 0
+        actions = SettingsActions(
+            change=self._note_change,
+            reset=self.reset.append,
+            open_file=self._note_file,
+            answer_project=self.answers.append,
+            revoke_rule=self.revoked.append,
+            save_key=self._note_saved,
+            remove_key=self.removed.append,
+            check_key=self._note_check,
+        )
+        models = ["claude-sonnet-5-5", "claude-opus-5-5"]
+        self.dialog = SettingsDialog(Theme(app, "light"), models, lambda: NOW, actions)
+        qtbot.addWidget(self.dialog)
         self.show(Settings())
         self.dialog.show_key_status(KeyStatus())
         self.dialog.open()
@@ -64,6 +76,9 @@ class Desk:
 
     def _note_change(self, name: str, value: object) -> None:
         self.changed.append((name, value))
+
+    def _note_file(self) -> None:
+        self.opened_files += 1
 
     def _note_saved(self, provider: str, key: str) -> None:
         self.saved.append((provider, key))
@@ -237,14 +252,12 @@ def test_every_setting_has_its_control_on_a_page(desk: Desk) -> None:
 def test_a_changed_setting_names_its_default_and_is_reset(desk: Desk) -> None:
     desk.show(with_setting(Settings(), "ui.code_font_px", 15))
     desk.dialog.show_section("appearance")
-    wanted: list[str] = []
-    desk.dialog.reset.connect(wanted.append)
     assert "Changed. Default: 12 pixels" in desk.visible_texts()
     reset = next(
         button for button in desk.dialog.findChildren(QPushButton) if button.accessibleName() == "Reset Size of code"
     )
     QTest.mouseClick(reset, Qt.MouseButton.LeftButton)
-    assert wanted == ["ui.code_font_px"]
+    assert desk.reset == ["ui.code_font_px"]
 
 
 def test_what_is_wrong_with_the_file_is_said_at_the_setting_and_above(desk: Desk) -> None:
@@ -267,12 +280,10 @@ def test_what_the_environment_sets_says_so_and_cannot_be_changed(desk: Desk) -> 
 
 
 def test_the_last_change_is_told_and_taken_back(desk: Desk) -> None:
-    wanted: list[str] = []
-    desk.dialog.reset.connect(wanted.append)
     desk.dialog.show_change(SettingChange("ui.theme", "system", "dark", was_set=False, is_set=True))
     assert "Theme: As the system → Dark." in desk.visible_texts()
     desk.click("undoSettingButton")
-    assert (wanted, desk.changed) == (["ui.theme"], [])
+    assert (desk.reset, desk.changed) == (["ui.theme"], [])
     desk.dialog.show_change(SettingChange("ui.theme", "dark", "system", was_set=True, is_set=False))
     assert not desk.button("undoSettingButton").isVisible()
     desk.dialog.show_change(SettingChange("ui.theme", "light", "dark", was_set=True, is_set=True))
@@ -288,8 +299,6 @@ def test_what_was_not_saved_says_why(desk: Desk) -> None:
 def test_the_projects_wish_is_shown_whole_and_answered(desk: Desk) -> None:
     text = '[execution]\napproval = "always"\nsandbox = "none"\n'
     proposal = proposal_of(parse_file(Path("/app/.desktop-agent/config.toml"), text), Settings())
-    answers: list[str] = []
-    desk.dialog.project_answered.connect(answers.append)
     desk.dialog.show_project(proposal, None)
     desk.dialog.show_section("project")
     texts = desk.visible_texts()
@@ -299,7 +308,7 @@ def test_the_projects_wish_is_shown_whole_and_answered(desk: Desk) -> None:
     desk.dialog.show_project(proposal, "trusted")
     assert not desk.button("trustProjectButton").isVisible()
     desk.click("ignoreProjectButton")
-    assert answers == ["trusted", "ignored"]
+    assert desk.answers == ["trusted", "ignored"]
 
 
 def test_nothing_a_project_says_begins_a_line_hides_or_is_endless() -> None:
@@ -392,10 +401,8 @@ def test_the_rules_in_force_are_listed_and_revoked(desk: Desk) -> None:
     rule = Rule(id="r-1", effect="allow", kind="command", pattern="git push", scope="always", created_at=NOW)
     desk.dialog.show_section("rules")
     desk.dialog.show_rules([rule])
-    revoked: list[str] = []
-    desk.dialog.rule_revoked.connect(revoked.append)
     desk.click("revokeRuleButton")
-    assert revoked == ["r-1"]
+    assert desk.revoked == ["r-1"]
 
 
 def test_sections_are_reached_by_keyboard(desk: Desk) -> None:
