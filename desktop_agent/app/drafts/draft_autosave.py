@@ -42,8 +42,8 @@ class DraftAutosave(QObject):
         self._pause = QTimer(self, singleShot=True, interval=_PAUSE_MS)
         self._pause.timeout.connect(self._save_soon)
         composer.text_changed.connect(self._on_text_changed)
-        view.edit_changed.connect(self._on_edit_changed)
-        view.edit_closed.connect(self._on_edit_closed)
+        view.entry_actions.edit_changed.connect(self._on_edit_changed)
+        view.entry_actions.edit_closed.connect(self._on_edit_closed)
 
     async def fetch(self, key: DraftKey) -> None:
         """Read what is kept for a conversation, so that `enter` can show it at once."""

@@ -145,7 +145,7 @@ def test_a_question_that_a_killed_process_asked_is_answered_in_the_window(go: Go
         assert ground.read("a.py") == "x = 1\n"
         await person.press(Qt.Key.Key_Escape)
         [request] = person.transcript.pending_approvals
-        person.window.panels.transcript.approval_answered.emit(request.call_id, Allowed())
+        person.window.panels.transcript.entry_actions.approval_answered.emit(request.call_id, Allowed())
         await person.until_true(lambda: ground.read("a.py") == "x = 2\n", "the answer counts")
         await person.until_true(lambda: person.transcript.turn == 2, "what waited behind it begins")
         person.window.main_window.actions_.stop.trigger()

@@ -94,7 +94,7 @@ def test_a_message_offers_to_go_back_to_before_it(qtbot: QtBot, theme: Theme, se
     qtbot.waitExposed(view)
     view.flush()
     view.scroll_to_top()
-    asked = QSignalSpy(view.rewind_requested)
+    asked = QSignalSpy(view.entry_actions.rewind_requested)
     menu = QMenu(view)
     view._pointer.add_menu_actions(menu, QPoint(300, 30))  # pyright: ignore[reportPrivateUsage] - what a menu shows there
     action = next(action for action in menu.actions() if action.text() == "Go back to before this…")

@@ -12,6 +12,7 @@ from desktop_agent.ui.theme import Space
 
 if TYPE_CHECKING:
     from desktop_agent.ui.chat.cards.source import CardLoader
+    from desktop_agent.ui.chat.entry_actions import EntryActions
     from desktop_agent.ui.chat.lexers import Lexers
     from desktop_agent.ui.chat.text.column import Column
     from desktop_agent.ui.chat.text.styles import TextStyles
@@ -32,22 +33,26 @@ class ToolBody(QObject):
     Signals:
         changed: it says something else now, by itself.
         unfolded: it says more or less now, because the user wanted it.
-        output_requested: the whole output shall be shown.
-        file_requested: a file (path as the tool gave it, line from 1 or 0) shall be opened.
     """
 
     changed = Signal()
     unfolded = Signal()
-    output_requested = Signal()
-    file_requested = Signal(str, int)
 
     ground: ClassVar[str] = "sunken"
     """The colour role it stands on."""
 
-    def __init__(self, row: "EntryRow", styles: "TextStyles", parent: QWidget, loader: "CardLoader | None") -> None:
+    def __init__(
+        self,
+        row: "EntryRow",
+        styles: "TextStyles",
+        actions: "EntryActions",
+        parent: QWidget,
+        loader: "CardLoader | None",
+    ) -> None:
         super().__init__(parent)
         self.row = row
         self.styles = styles
+        self.actions = actions
         self.loader = loader
 
     # -- what it says; needs no widget --

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from desktop_agent.ui.chat.cards.source import CardLoader, CardSource
+    from desktop_agent.ui.chat.entry_actions import EntryActions
     from desktop_agent.ui.chat.lexers import Lexers
     from desktop_agent.ui.chat.text.column import Column
     from desktop_agent.ui.chat.text.styles import TextStyles
@@ -47,8 +48,10 @@ class ChangeBody(ToolBody):
 
     ground: ClassVar[str] = "surface"
 
-    def __init__(self, row: EntryRow, styles: "TextStyles", parent: QWidget, loader: "CardLoader | None") -> None:
-        super().__init__(row, styles, parent, loader)
+    def __init__(
+        self, row: EntryRow, styles: "TextStyles", actions: "EntryActions", parent: QWidget, loader: "CardLoader | None"
+    ) -> None:
+        super().__init__(row, styles, actions, parent, loader)
         self._loading: set[str] = set()
 
     @classmethod

@@ -57,7 +57,7 @@ class MatchesBody(ToolBody):
     def follow(self, href: str) -> None:
         place = next((found for found in _places(self.row).shown if href in (place_name(found), found.path)), None)
         if place is not None:
-            self.file_requested.emit(place.path, place.line if href != place.path else 0)
+            self.actions.file_requested.emit(place.path, place.line if href != place.path else 0)
 
 
 def place_name(found: FoundPlace) -> str:

@@ -38,7 +38,7 @@ class PrintedBody(ToolBody):
         return Bar(" · ".join(filter(None, (cut, more))), self.tr("Show all output"))
 
     def on_bar_clicked(self) -> None:
-        self.output_requested.emit()
+        self.actions.output_requested.emit(entry_of(self.row))
 
 
 def _excerpt(entry: ToolEntry) -> OutputExcerpt:

@@ -62,7 +62,7 @@ class TerminalBody(ToolBody):
         return Bar(" · ".join(filter(None, (before, cut))), self.tr("Show all output"), is_above=True)
 
     def on_bar_clicked(self) -> None:
-        self.output_requested.emit()
+        self.actions.output_requested.emit(entry_of(self.row))
 
 
 def _printed(entry: ToolEntry, result: ToolResult) -> str:

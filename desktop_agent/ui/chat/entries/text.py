@@ -6,6 +6,7 @@ from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.core.transcript import CommandEntry, TextEntry
 from desktop_agent.ui.chat.entries.linked import LinkedEntry
+from desktop_agent.ui.chat.entry_actions import EntryActions
 from desktop_agent.ui.chat.markdown.blocks import bounded
 from desktop_agent.ui.chat.markdown.stream import MarkdownStream
 from desktop_agent.ui.chat.slices import Slice
@@ -66,8 +67,10 @@ def _text_of(entry: TextEntry | CommandEntry) -> tuple[str, bool]:
 class MarkdownWidget(LinkedEntry):
     """Markdown in an entry."""
 
-    def __init__(self, row: EntryRow, styles: TextStyles, parent: QWidget, *, colour: str = "text") -> None:
-        super().__init__(row, styles, parent, Column(styles, text=colour))
+    def __init__(
+        self, row: EntryRow, styles: TextStyles, actions: EntryActions, parent: QWidget, *, colour: str = "text"
+    ) -> None:
+        super().__init__(row, styles, actions, parent, Column(styles, text=colour))
         self._is_new = True
         self._arranged: object = None
         self._copy_buttons: dict[int, QPushButton] = {}
@@ -173,8 +176,8 @@ class MarkdownWidget(LinkedEntry):
 class TextWidget(MarkdownWidget):
     """An answer of the model."""
 
-    def __init__(self, row: EntryRow, styles: TextStyles, parent: QWidget) -> None:
-        super().__init__(row, styles, parent)
+    def __init__(self, row: EntryRow, styles: TextStyles, actions: EntryActions, parent: QWidget) -> None:
+        super().__init__(row, styles, actions, parent)
         self.refresh()
 
     def refresh(self) -> None:

@@ -163,7 +163,7 @@ class Pointer(QObject):
     def _on_go_back(self) -> None:
         action = self.sender()
         if isinstance(action, QAction):
-            self._view.rewind_requested.emit(action.data())
+            self._view.entry_actions.rewind_requested.emit(action.data())
 
     # -- drawing on --
 

@@ -18,6 +18,7 @@ from PySide6.QtGui import (
 from PySide6.QtWidgets import QApplication, QMenu, QWidget
 
 from desktop_agent.ui.chat.activity import ActivityLine
+from desktop_agent.ui.chat.entry_actions import EntryActions
 from desktop_agent.ui.chat.search.finder import Finder
 from desktop_agent.ui.chat.transcript.empty import EmptyState
 from desktop_agent.ui.chat.transcript.jump_button import JumpButton
@@ -48,54 +49,11 @@ class TranscriptView(RowArea):
     """Draws a `Transcript` and keeps up with it by patches. Holds no truth of its own.
 
     Signals:
-        approval_answered: the user answered a question on its card: call id and decision.
-        approval_edited: the user edits the command in question: call id and the command as it is now.
-        approval_opened: look at a question (call id) in full.
-        stop_requested: stop the running turn.
-        changes_requested: show what a call (id) changed.
-        recover_requested: put back what a call (id) destroyed.
-        output_requested: show the whole output of a `ToolEntry`.
-        file_requested: open a file: its path as a tool gave it, and a line from 1, or 0 for none.
-        picture_requested: show a picture (`BlobRef`) large, of this `ToolEntry`.
-        link_activated: open this web address; always http or https.
-        retry_requested: ask the model again after an error.
-        try_now_requested: ask the model now, instead of waiting before the next try.
-        settings_requested: open the settings.
-        folder_requested: let the user choose another folder.
-        resend_requested: send this prompt (turn, new text) again in a copy of the conversation that ends before it;
-            whether files are to be put back, too.
-        edit_changed: an earlier prompt (turn) is being edited, and reads so now.
-        edit_closed: the edit of a prompt (turn) was sent or dropped.
-        session_requested: show this session.
-        rewind_requested: the user wants to go back to before this turn; asks how first.
-        example_chosen: the user picked this prompt in an empty conversation.
         found: number of the current match, from 1 (0: none), and how many there are so far.
         pages_wanted: the pages (numbers, the most urgent first) that are in view or near it, loaded or not.
         pages_sought: a search began for this text; `add_places` takes the pages that may have it.
     """
 
-    approval_answered = Signal(str, object)
-    approval_edited = Signal(str, str)
-    approval_opened = Signal(str)
-    stop_requested = Signal()
-    changes_requested = Signal(str)
-    recover_requested = Signal(str)
-    output_requested = Signal(object)
-    file_requested = Signal(str, int)
-    picture_requested = Signal(object, object)
-    link_activated = Signal(str)
-    retry_requested = Signal()
-    try_now_requested = Signal()
-    settings_requested = Signal()
-    folder_requested = Signal()
-    resend_requested = Signal(int, str, bool)
-    edit_changed = Signal(int, str)
-    edit_closed = Signal(int)
-    session_requested = Signal(str)
-    rewind_requested = Signal(int)
-    example_chosen = Signal(str)
-    summary_edit_requested = Signal()
-    summary_undo_requested = Signal()
     found = Signal(int, int)
     pages_wanted = Signal(object)
     pages_sought = Signal(str)
@@ -113,6 +71,8 @@ class TranscriptView(RowArea):
         self.setObjectName("transcript")
         self.setAccessibleName(self.tr("Conversation"))
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        self.entry_actions = EntryActions(self)
+        """What the user asks for in an entry."""
         self._transcript: Transcript | None = None
         self._now = now
         self._loader = loader
@@ -125,8 +85,7 @@ class TranscriptView(RowArea):
         self.set_footer(self._activity)
         self._jump = JumpButton(self)
         self._jump.clicked.connect(self.scroll_to_bottom)
-        self._empty = EmptyState(self.viewport())
-        self._empty.example_chosen.connect(self.example_chosen)
+        self._empty = EmptyState(self.entry_actions, self.viewport())
         app = cast("QApplication", QApplication.instance())
         app.focusChanged.connect(self._on_focus_changed)
 
@@ -355,12 +314,11 @@ class TranscriptView(RowArea):
     # -- rows --
 
     def make_widget(self, row: "EntryRow") -> "EntryWidget":
-        from desktop_agent.ui.chat.transcript.entry_wiring import connect_entry
         from desktop_agent.ui.chat.transcript.factory import make_widget
 
-        widget = make_widget(row, self.styles, self.viewport(), self._now, self._loader)
+        widget = make_widget(row, self.styles, self.entry_actions, self.viewport(), self._now, self._loader)
         widget.resized.connect(self._on_row_resized)
-        connect_entry(widget, self)
+        widget.body_changed.connect(self._on_body_changed)
         widget.column.set_selection(self.selection.range_in(row))
         return widget
 
@@ -408,7 +366,7 @@ class TranscriptView(RowArea):
                 is_question = row.entry.kind == "tool" and row.entry.is_waiting
                 self.row_resized(row, keeps_end=is_question)
 
-    def on_body_changed(self) -> None:
+    def _on_body_changed(self) -> None:
         """Take in what arrived for the card that says so: what is read stays where it is, and so does the end."""
         widget = self.sender()
         for row in self.live_rows:

@@ -100,7 +100,7 @@ def test_files_unfold_with_the_keyboard(stage: Stage, loads: Loads) -> None:
 def test_it_folds_and_the_review_is_a_click_away(stage: Stage, loads: Loads) -> None:
     stage.show(edit(loads.change("1.1", "a.py", OLD, NEW)))
     loads.finish()
-    requested = record(stage.view.changes_requested)
+    requested = record(stage.view.entry_actions.changes_requested)
     stage.button("Show change").click()
     assert requested == [("c1",)]
     click(stage.widget(0).tab_stops()[0])

@@ -46,7 +46,7 @@ def test_pressing_it_asks_for_it_in_large(stage: Stage, loads: Loads) -> None:
     entry = look(ref)
     stage.show(entry)
     loads.finish()
-    asked = record(stage.view.picture_requested)
+    asked = record(stage.view.entry_actions.picture_requested)
     click(pictures(stage)[0])
     stage.key(Qt.Key.Key_Return, pictures(stage)[0])
     assert asked == [(ref, entry), (ref, entry)]

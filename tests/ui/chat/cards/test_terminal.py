@@ -101,7 +101,7 @@ def test_how_it_ended_is_said_in_words(stage: Stage) -> None:
 def test_a_command_that_changed_files_shows_its_output_and_offers_the_change(stage: Stage) -> None:
     stage.show(call("run_terminal_cmd", "fmt", output="1 file\n", changes=(change(),), result=ToolResult(content="{}")))
     assert stage.shown_text(0) == "1 file"
-    requested = record(stage.view.changes_requested)
+    requested = record(stage.view.entry_actions.changes_requested)
     stage.button("Show change").click()
     assert requested == [("c1",)]
 
@@ -159,6 +159,6 @@ def test_a_card_says_how_far_a_line_goes_on_and_leads_to_all_of_it(stage: Stage,
     body = stage.widget(0)
     assert isinstance(body, ToolWidget)
     assert "1 line goes on for 1\N{NARROW NO-BREAK SPACE}999\N{NARROW NO-BREAK SPACE}" in body.bar_text
-    wanted = record(stage.view.output_requested)
+    wanted = record(stage.view.entry_actions.output_requested)
     click(stage.button("Show all output"))
     assert wanted == [(stage.row(0).entry,)]

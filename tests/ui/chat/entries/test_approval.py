@@ -21,8 +21,8 @@ def ask(stage: Stage, request: ApprovalRequest) -> list[tuple[object, ...]]:
     def judge(_call_id: str, command: str) -> None:
         card(stage).show_judgement(judged(request, command))
 
-    stage.view.approval_edited.connect(judge)
-    return record(stage.view.approval_answered)
+    stage.view.entry_actions.approval_edited.connect(judge)
+    return record(stage.view.entry_actions.approval_answered)
 
 
 def card(stage: Stage) -> ApprovalCard:
@@ -173,7 +173,7 @@ class TestAnswers:
 
     def test_review_opens_the_question_in_full(self, stage: Stage) -> None:
         ask(stage, question())
-        opened = record(stage.view.approval_opened)
+        opened = record(stage.view.entry_actions.approval_opened)
         click(stage.button("Review…"))
         assert opened == [("c1",)]
 

@@ -40,7 +40,10 @@ def test_its_buttons_ask_for_an_edit_and_an_undo(stage: Stage) -> None:
     conversation.happen(compacted("c"))
     stage.view.flush()
     unfold(stage, 0)
-    edits, undos = QSignalSpy(stage.view.summary_edit_requested), QSignalSpy(stage.view.summary_undo_requested)
+    edits, undos = (
+        QSignalSpy(stage.view.entry_actions.summary_edit_requested),
+        QSignalSpy(stage.view.entry_actions.summary_undo_requested),
+    )
     click(stage.button("Edit…"))
     click(stage.button("Undo"))
     assert (edits.count(), undos.count()) == (1, 1)

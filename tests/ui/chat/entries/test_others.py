@@ -144,7 +144,10 @@ class TestNotices:
 
     def test_the_offers_ask_for_what_they_say(self, stage: Stage) -> None:
         stage.show(notice("error", "authentication"))
-        settings, retries = record(stage.view.settings_requested), record(stage.view.retry_requested)
+        settings, retries = (
+            record(stage.view.entry_actions.settings_requested),
+            record(stage.view.entry_actions.retry_requested),
+        )
         click(stage.button("Open settings"))
         click(stage.button("Try again"))
         assert (len(settings), len(retries)) == (1, 1)
@@ -154,7 +157,7 @@ class TestNotices:
     ) -> None:
         conversation = Conversation(stage.view)
         conversation.ask("go")
-        asked = record(stage.view.try_now_requested)
+        asked = record(stage.view.entry_actions.try_now_requested)
         for tries in (1, 2):
             conversation.happen(OVERLOADED)
             until(lambda: stage.row(-1).entry.kind == "notice" and stage.row(-1).widget is not None)

@@ -103,7 +103,7 @@ class TestFollowingTheTranscript:
 
     def test_an_empty_conversation_invites(self, stage: Stage) -> None:
         stage.show()
-        chosen = record(stage.view.example_chosen)
+        chosen = record(stage.view.entry_actions.example_chosen)
         stage.button("Find a bug").click()
         assert chosen == [("Find a bug and fix it, with a test",)]
         stage.show(prompt("hello"))
@@ -378,14 +378,14 @@ class TestLinks:
     def test_a_click_on_a_web_link_is_reported(self, stage: Stage) -> None:
         stage.show(answer("See [the docs](https://example.org/a) or [files](file:///etc)."))
         at = stage.point_of(0, "docs")
-        opened = record(stage.view.link_activated)
+        opened = record(stage.view.entry_actions.link_activated)
         stage.press(at)
         stage.release(at)
         assert opened == [("https://example.org/a",)]
 
     def test_nothing_else_is_a_link(self, stage: Stage) -> None:
         stage.show(answer("[run](javascript:alert(1)) [files](file:///etc) plain"))
-        opened = record(stage.view.link_activated)
+        opened = record(stage.view.entry_actions.link_activated)
         for word in ("run", "files", "plain"):
             at = stage.point_of(0, word)
             stage.press(at)
@@ -394,7 +394,7 @@ class TestLinks:
 
     def test_drawing_over_a_link_does_not_open_it(self, stage: Stage) -> None:
         stage.show(answer("See [the docs](https://example.org/a) here."))
-        opened = record(stage.view.link_activated)
+        opened = record(stage.view.entry_actions.link_activated)
         stage.drag(stage.point_of(0, "docs"), stage.point_of(0, "docs", at_end=True))
         assert not opened
 
@@ -412,7 +412,7 @@ class TestLinks:
         widget = stage.widget(0)
         widget.setFocus(Qt.FocusReason.TabFocusReason)
         stage.key(Qt.Key.Key_Tab, widget)
-        opened = record(stage.view.link_activated)
+        opened = record(stage.view.entry_actions.link_activated)
         stage.key(Qt.Key.Key_Return, widget)
         assert opened == [("https://example.org/2",)]
 
