@@ -104,7 +104,7 @@ class SessionWiring(QObject):
             self._bridge.patched.disconnect(self._on_patched)
             self._bridge.happened.disconnect(self._on_happened)
             self._bridge.replaced.disconnect(self._on_replaced)
-            self._bridge.pages_found.disconnect(self._panels.transcript.add_places)
+            self._bridge.pages_found.disconnect(self._panels.transcript.finder.add_pages)
         self._replacing = []
         self._bridge = bridge
         bridge.patched.connect(self._on_patched)
@@ -112,7 +112,7 @@ class SessionWiring(QObject):
         self._context.show(bridge)
         self._approvals.show(bridge)
         bridge.replaced.connect(self._on_replaced)
-        bridge.pages_found.connect(self._panels.transcript.add_places)
+        bridge.pages_found.connect(self._panels.transcript.finder.add_pages)
         self._panels.transcript.show_transcript(bridge.transcript, is_gentle=True)
         self._panels.review.set_transcript(bridge.transcript)
         self._show_rest(bridge)
@@ -188,8 +188,8 @@ class SessionWiring(QObject):
         view.entry_actions.approval_edited.connect(self._approvals.judge)
         view.entry_actions.approval_opened.connect(self._approvals.open)
         view.entry_actions.stop_requested.connect(self._interrupt)
-        view.pages_wanted.connect(self._want_pages)
-        view.pages_sought.connect(self._find_pages)
+        view.pages.pages_wanted.connect(self._want_pages)
+        view.finder.pages_sought.connect(self._find_pages)
         view.entry_actions.changes_requested.connect(self._show_changes)
         view.entry_actions.recover_requested.connect(self._recover)
         view.entry_actions.link_activated.connect(self._open_link)
@@ -199,7 +199,7 @@ class SessionWiring(QObject):
         view.entry_actions.example_chosen.connect(self._submit_prompt)
         view.entry_actions.rewind_requested.connect(self._ask_how_to_rewind)
         review.op_requested.connect(self.submit)
-        review.call_requested.connect(view.show_call)
+        review.call_requested.connect(view.navigation.show_call)
         self._panels.files.show_changes_requested.connect(self._show_changes_of)
         self._panels.pickers.model_chosen.connect(self._set_model)
         self._panels.pickers.approval_chosen.connect(self._set_approval)
@@ -228,11 +228,11 @@ class SessionWiring(QObject):
 
         if is_command(text):
             self.submit(RunCommand(text=text))
-            self._panels.transcript.scroll_to_bottom()
+            self._panels.transcript.row_layout.scroll_to_bottom()
             return
         self.submit(SubmitPrompt(text=prompt_of(text)))
         if not self._bridge.transcript.is_running:  # else it waits in the queue, and what is being read stays in sight
-            self._panels.transcript.scroll_to_bottom()
+            self._panels.transcript.row_layout.scroll_to_bottom()
 
     def _unqueue(self, prompt_id: str) -> None:
         from desktop_agent.core.protocol.ops import Unqueue
@@ -243,7 +243,7 @@ class SessionWiring(QObject):
         from desktop_agent.core.protocol.ops import SendQueued
 
         self.submit(SendQueued(prompt_id=prompt_id))
-        self._panels.transcript.scroll_to_bottom()
+        self._panels.transcript.row_layout.scroll_to_bottom()
 
     def _interrupt(self) -> None:
         from desktop_agent.core.protocol.ops import Interrupt

@@ -138,9 +138,9 @@ def test_who_asks_something_sees_the_end_again(window: Window, shown: Shown) -> 
     view = window.panels.transcript
     view.flush()
     view.verticalScrollBar().setValue(0)
-    assert not view.is_following
+    assert not view.row_layout.reading.is_following
     send(window, "And the rest")
-    assert view.is_following
+    assert view.row_layout.reading.is_following
 
 
 def test_the_bar_and_the_actions_follow_the_session(window: Window, shown: Shown) -> None:

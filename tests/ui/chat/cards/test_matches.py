@@ -66,7 +66,7 @@ def test_dragging_over_places_selects_and_opens_nothing(stage: Stage) -> None:
     unfolded(stage, search(PLACES))
     asked = record(stage.view.entry_actions.file_requested)
     stage.drag(stage.point_of(0, "app.run()"), stage.point_of(0, "app.run()", at_end=True))
-    assert stage.view.selected_text() == "app.run()"
+    assert stage.view.selected.text() == "app.run()"
     assert asked == []
 
 
@@ -112,10 +112,10 @@ def test_a_search_without_a_list_shows_its_answer(stage: Stage) -> None:
 
 def test_places_are_found_and_copied(stage: Stage) -> None:
     stage.show(search(PLACES))
-    counts = record(stage.view.found)
-    stage.view.find_text("app.run()")
-    stage.qtbot.waitUntil(lambda: not stage.view.is_searching)
+    counts = record(stage.view.finder.found)
+    stage.view.finder.find("app.run()")
+    stage.qtbot.waitUntil(lambda: not stage.view.finder.is_reading)
     assert counts[-1] == (1, 1)
     assert stage.widget(0).is_column_shown
-    stage.view.select_all()
-    assert "  114  app.run()" in stage.view.selected_text()
+    stage.view.selected.select_all()
+    assert "  114  app.run()" in stage.view.selected.text()

@@ -64,15 +64,15 @@ def test_more_output_than_is_kept_still_shows_its_end(stage: Stage) -> None:
 
 def test_copying_gives_plain_text(stage: Stage) -> None:
     stage.show(call("run_terminal_cmd", "ls", output="\x1b[31mred\x1b[0m plain\n", result=ToolResult(content="{}")))
-    stage.view.select_all()
-    assert stage.view.selected_text() == "Run ls\nred plain"
+    stage.view.selected.select_all()
+    assert stage.view.selected.text() == "Run ls\nred plain"
 
 
 def test_coloured_text_is_found(stage: Stage) -> None:
     stage.show(call("run_terminal_cmd", "ls", output="\x1b[31mne\x1b[32medle\x1b[0m\n"))
-    with stage.qtbot.waitSignal(stage.view.found):
-        stage.view.find_text("needle")
-    assert stage.view.selection.is_empty
+    with stage.qtbot.waitSignal(stage.view.finder.found):
+        stage.view.finder.find("needle")
+    assert stage.view.selected.selection.is_empty
 
 
 def test_it_is_folded_and_unfolded_by_its_line(stage: Stage) -> None:
@@ -154,7 +154,7 @@ def test_a_card_says_how_far_a_line_goes_on_and_leads_to_all_of_it(stage: Stage,
     stage.show(call(name, "x", result=ToolResult(content=line)))
     stage.row(0).is_unfolded = True
     stage.widget(0).refresh()
-    stage.view.row_resized(stage.row(0))
+    stage.view.row_layout.row_resized(stage.row(0))
     assert stage.shown_text(0) == line[:500]
     body = stage.widget(0)
     assert isinstance(body, ToolWidget)

@@ -43,7 +43,7 @@ class TestAnswers:
     ) -> None:
         code = "\n".join(f"line {number}" for number in range(100))
         stage.show(answer(f"Do this:\n\n```bash\n{code}\n```\nDone."))
-        stage.view.scroll_to_top()
+        stage.view.row_layout.scroll_to(0)
         QGuiApplication.clipboard().clear()
         click(stage.button("Copy"))  # while the answer is still being read
         until(lambda: "Copied" in stage.buttons())

@@ -187,16 +187,16 @@ class TestTheOutput:
         line = "x" * 300
         stage.show(call("run_terminal_cmd", "cat", output=line, result=ToolResult(content="{}")))
         assert stage.widget(0).height() < 80
-        stage.view.select_all()
-        assert line in stage.view.selected_text()
+        stage.view.selected.select_all()
+        assert line in stage.view.selected.text()
 
 
 class TestWhatElseIsSaid:
     def test_edited_denied_and_unrecorded_is_said_and_copied(self, stage: Stage) -> None:
         def said(**facts: object) -> str:
             stage.show(call("run_terminal_cmd", "rm -r build", result=ToolResult(content=""), **facts))  # pyright: ignore[reportArgumentType] - the cases below
-            stage.view.select_all()
-            return stage.view.selected_text().removeprefix("Run rm -r build\n")
+            stage.view.selected.select_all()
+            return stage.view.selected.text().removeprefix("Run rm -r build\n")
 
         assert said(decision=Allowed(edited_command="rm -r dist")) == "Modified by you: rm -r dist"
         assert said(decision=Denied(message="not yet")) == "You said no: not yet"
