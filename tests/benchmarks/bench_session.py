@@ -181,7 +181,7 @@ class Looking:
         self.stall()
         start = time.perf_counter()
         self.person.window.panels.sessions.session_chosen.emit(SESSION_ID)
-        await self.person.until_true(lambda: len(self.view.row_layout.live_rows) > 0, "the end is there")
+        await self.person.until_true(lambda: len(self.view.row_layout.widgets.live) > 0, "the end is there")
         await self.person.pause()  # it paints in its own turn
         painted = (time.perf_counter() - start) * 1_000
         painting = self.stall()
@@ -257,7 +257,7 @@ class Looking:
         """Whether no placeholder is in view."""
         view = self.view
         top, bottom = view.row_layout.top_edge, view.row_layout.top_edge + view.viewport().height()
-        shown = (row for row in view.row_layout.live_rows if view.row_layout.reading.row_top(row) < bottom)
+        shown = (row for row in view.row_layout.widgets.live if view.row_layout.reading.row_top(row) < bottom)
         return not any(
             row.entry.kind == "page" and view.row_layout.reading.row_top(row) + view.rows.heights[row.index] > top
             for row in shown

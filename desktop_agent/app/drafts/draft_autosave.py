@@ -58,7 +58,7 @@ class DraftAutosave(QObject):
         What was written before any conversation was shown comes along.
         """
         if key == self._key:
-            self._view.show_edits(self._shown.edits)  # it is drawn anew
+            self._view.updates.show_edits(self._shown.edits)  # it is drawn anew
             return
         homeless = self._composer.text() if not self._key else ""
         self._key = ""  # what is put into the field is not typed
@@ -66,7 +66,7 @@ class DraftAutosave(QObject):
         text = "\n\n".join(part for part in (unsent.text, homeless) if part)
         if self._composer.text() != text:
             self._composer.set_text(text)
-        self._view.show_edits(unsent.edits)
+        self._view.updates.show_edits(unsent.edits)
         self._key = key
         self._note(replace(unsent, text=text))
         self._save_soon()

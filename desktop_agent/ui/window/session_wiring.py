@@ -7,6 +7,7 @@ from PySide6.QtCore import QObject, QTimer, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QApplication, QWidget
 
+from desktop_agent.core.slash.parse import typed_prompt
 from desktop_agent.ui.chat.composer.composer import Composer
 from desktop_agent.ui.chat.transcript.view import TranscriptView
 from desktop_agent.ui.files.panel import FileTree
@@ -174,6 +175,7 @@ class SessionWiring(QObject):
     def _connect(self) -> None:
         view, composer, review = self._panels.transcript, self._panels.composer, self._panels.review
         composer.prompt_submitted.connect(self._submit_prompt)
+        composer.command_submitted.connect(self._run_command)
         composer.stop_requested.connect(self._interrupt)
         composer.unqueue_requested.connect(self._unqueue)
         composer.send_queued_requested.connect(self._send_queued)
@@ -220,19 +222,27 @@ class SessionWiring(QObject):
 
     def _submit_prompt(self, text: str) -> None:
         if self._bridge is None:
-            self.give_back([text])
-            self.folder_requested.emit()
+            self._ask_for_folder(typed_prompt(text))
             return
-        from desktop_agent.core.protocol.ops import RunCommand, SubmitPrompt
-        from desktop_agent.core.slash.parse import is_command, prompt_of
+        from desktop_agent.core.protocol.ops import SubmitPrompt
 
-        if is_command(text):
-            self.submit(RunCommand(text=text))
-            self._panels.transcript.row_layout.scroll_to_bottom()
-            return
-        self.submit(SubmitPrompt(text=prompt_of(text)))
+        self.submit(SubmitPrompt(text=text))
         if not self._bridge.transcript.is_running:  # else it waits in the queue, and what is being read stays in sight
             self._panels.transcript.row_layout.scroll_to_bottom()
+
+    def _run_command(self, text: str) -> None:
+        if self._bridge is None:
+            self._ask_for_folder(text)
+            return
+        from desktop_agent.core.protocol.ops import RunCommand
+
+        self.submit(RunCommand(text=text))
+        self._panels.transcript.row_layout.scroll_to_bottom()
+
+    def _ask_for_folder(self, text: str) -> None:
+        """Keep what was written in the field until something is open that can answer."""
+        self.give_back([text])
+        self.folder_requested.emit()
 
     def _unqueue(self, prompt_id: str) -> None:
         from desktop_agent.core.protocol.ops import Unqueue
@@ -466,13 +476,8 @@ def _written(transcript: "Transcript") -> list[str]:
 
     loaded = [entry for entry in transcript.entries if isinstance(entry, PromptEntry | CommandEntry)]
     turns = {entry.turn for entry in loaded if isinstance(entry, PromptEntry)} | transcript.cut_prompts
-    paged = [_typed(text) for turn, text in transcript.prompts.items() if turn not in turns]
-    return paged + [_typed(entry.text) if isinstance(entry, PromptEntry) else entry.text for entry in loaded]
-
-
-def _typed(prompt: str) -> str:
-    """A prompt that begins with a slash was written with a space in front."""
-    return f" {prompt}" if prompt.startswith("/") else prompt
+    paged = [typed_prompt(text) for turn, text in transcript.prompts.items() if turn not in turns]
+    return paged + [typed_prompt(entry.text) if isinstance(entry, PromptEntry) else entry.text for entry in loaded]
 
 
 def _is_busy(transcript: "Transcript") -> bool:

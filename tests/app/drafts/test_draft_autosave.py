@@ -113,7 +113,7 @@ def test_an_edited_prompt_goes_on_in_a_copy(go: Go, project: Path) -> None:
         last = [row for row in view.rows if isinstance(row.entry, PromptEntry)][-1]
         view.row_layout.reveal(view.row_layout.reading.row_top(last))
         await person.until_true(lambda: last.widget is not None, "the prompt is in sight")
-        edit_prompt(last)
+        edit_prompt(last.widget)
         await person.type("promptEdit", " Only this.")
         await person.click("promptEditSend")
         await person.until_true(lambda: person.transcript.session_id not in ("", source), "the copy is shown")

@@ -45,7 +45,7 @@ def journal(tmp_path: Path) -> Path:
 def kinds_in_view(person: Driver) -> set[str]:
     view = person.window.panels.transcript
     top, bottom = view.row_layout.top_edge, view.row_layout.top_edge + view.viewport().height()
-    rows = (row for row in view.row_layout.live_rows if view.row_layout.reading.row_top(row) < bottom)
+    rows = (row for row in view.row_layout.widgets.live if view.row_layout.reading.row_top(row) < bottom)
     return {row.entry.kind for row in rows if view.row_layout.reading.row_top(row) + view.rows.heights[row.index] > top}
 
 
@@ -75,7 +75,7 @@ def test_a_search_finds_what_is_on_a_page_that_was_never_loaded(go: Go, journal:
         person.window.panels.window.actions_.find.trigger()
         await person.type("findField", "papaya")
         await person.until_true(
-            lambda: any(_shows_papaya(person, row.index) for row in view.row_layout.live_rows), "the match"
+            lambda: any(_shows_papaya(person, row.index) for row in view.row_layout.widgets.live), "the match"
         )
         field = await person.see(QLineEdit, "findField")
         assert field.text() == "papaya"

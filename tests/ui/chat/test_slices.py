@@ -22,7 +22,7 @@ def test_a_jump_comes_to_an_end_without_any_time_for_it(
         qtbot.waitUntil(lambda: not view.row_layout.is_gentle)
         edges = [
             (view.row_layout.reading.row_top(row), view.row_layout.reading.row_top(row) + view.rows.heights[row.index])
-            for row in view.row_layout.live_rows
+            for row in view.row_layout.widgets.live
         ]
         assert min(edges)[0] <= view.row_layout.top_edge
         assert max(edges)[1] >= view.row_layout.top_edge + view.viewport().height()

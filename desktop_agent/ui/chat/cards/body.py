@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from desktop_agent.ui.chat.lexers import Lexers
     from desktop_agent.ui.chat.text.column import Column
     from desktop_agent.ui.chat.text.styles import TextStyles
-    from desktop_agent.ui.chat.transcript.row import EntryRow
+    from desktop_agent.ui.chat.transcript.row_state import RowState
 
 
 class Bar(NamedTuple):
@@ -43,7 +43,7 @@ class ToolBody(QObject):
 
     def __init__(
         self,
-        row: "EntryRow",
+        row: "RowState",
         styles: "TextStyles",
         actions: "EntryActions",
         parent: QWidget,
@@ -63,17 +63,17 @@ class ToolBody(QObject):
         raise NotImplementedError
 
     @classmethod
-    def read(cls, row: "EntryRow") -> Content:
+    def read(cls, row: "RowState") -> Content:
         """Return its text."""
         raise NotImplementedError
 
     @classmethod
-    def copied(cls, row: "EntryRow") -> str:
+    def copied(cls, row: "RowState") -> str:
         """Return what copying the whole card gives."""
         return cls.read(row).text
 
     @classmethod
-    def is_open_at_first(cls, row: "EntryRow") -> bool:
+    def is_open_at_first(cls, row: "RowState") -> bool:
         """Whether it is unfolded until the user says otherwise."""
         return entry_of(row).state != "completed"
 
@@ -121,7 +121,7 @@ class ToolBody(QObject):
         return QColor(getattr(self.styles.colours, name))
 
 
-def entry_of(row: "EntryRow") -> ToolEntry:
+def entry_of(row: "RowState") -> ToolEntry:
     """Return the call that a row shows."""
     entry = row.entry
     assert isinstance(entry, ToolEntry)

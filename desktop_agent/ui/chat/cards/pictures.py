@@ -14,7 +14,7 @@ from desktop_agent.ui.chat.cards.content import Content
 from desktop_agent.ui.chat.cards.picture_button import MAX_HEIGHT, MAX_WIDTH, PictureButton
 from desktop_agent.ui.chat.cards.picture_reader import CardPicture, read_picture
 from desktop_agent.ui.chat.flow import flow
-from desktop_agent.ui.chat.transcript.row import EntryRow
+from desktop_agent.ui.chat.transcript.row_state import RowState
 
 if TYPE_CHECKING:
     from desktop_agent.ui.chat.cards.source import CardLoader, CardSource
@@ -32,7 +32,7 @@ class PicturesBody(ToolBody):
     ground: ClassVar[str] = "surface"
 
     def __init__(
-        self, row: EntryRow, styles: "TextStyles", actions: "EntryActions", parent: QWidget, loader: "CardLoader | None"
+        self, row: RowState, styles: "TextStyles", actions: "EntryActions", parent: QWidget, loader: "CardLoader | None"
     ) -> None:
         super().__init__(row, styles, actions, parent, loader)
         self._loading: set[str] = set()
@@ -50,11 +50,11 @@ class PicturesBody(ToolBody):
         return entry.result is not None and bool(entry.result.images)
 
     @classmethod
-    def read(cls, row: EntryRow) -> Content:
+    def read(cls, row: RowState) -> Content:
         return Content()
 
     @classmethod
-    def is_open_at_first(cls, row: EntryRow) -> bool:
+    def is_open_at_first(cls, row: RowState) -> bool:
         return True
 
     @property

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from desktop_agent.ui.chat.lexers import Lexers
     from desktop_agent.ui.chat.slices import Slice
     from desktop_agent.ui.chat.text.column import TextMatch
-    from desktop_agent.ui.chat.transcript.row import EntryRow
+    from desktop_agent.ui.chat.transcript.row_state import RowState
 
 
 class EntryWidget(QWidget):
@@ -36,7 +36,7 @@ class EntryWidget(QWidget):
 
     def __init__(
         self,
-        row: "EntryRow",
+        row: "RowState",
         styles: TextStyles,
         actions: "EntryActions",
         parent: QWidget,

@@ -11,7 +11,7 @@ from desktop_agent.ui.chat.markdown.inline import RichText
 from desktop_agent.ui.chat.slices import Slice
 from desktop_agent.ui.chat.text.passage import TextPassage
 from desktop_agent.ui.chat.text.styles import CODE_LINE, TextStyles
-from desktop_agent.ui.chat.transcript.row import EntryRow
+from desktop_agent.ui.chat.transcript.row_state import RowState
 from desktop_agent.ui.theme import Space
 
 _INDENT = 14
@@ -21,7 +21,7 @@ _RULE = 2
 class CommandWidget(MarkdownWidget):
     """The command in the code font beside a thin rule, quiet; what it said as markdown; what went wrong in red."""
 
-    def __init__(self, row: EntryRow, styles: TextStyles, actions: EntryActions, parent: QWidget) -> None:
+    def __init__(self, row: RowState, styles: TextStyles, actions: EntryActions, parent: QWidget) -> None:
         entry = row.entry
         assert isinstance(entry, CommandEntry)
         self._is_error = entry.is_error

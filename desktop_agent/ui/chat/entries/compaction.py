@@ -14,7 +14,7 @@ from desktop_agent.ui.chat.flow import flow
 from desktop_agent.ui.chat.markdown.stream import MarkdownStream
 from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.chat.text.styles import TextStyles
-from desktop_agent.ui.chat.transcript.row import EntryRow
+from desktop_agent.ui.chat.transcript.row_state import RowState
 from desktop_agent.ui.theme import Height, Space
 
 _INDENT = 18
@@ -24,7 +24,7 @@ _BAR = 2
 class CompactionWidget(EntryWidget):
     """The line, and below it the summary with what can be done to it while it is in force."""
 
-    def __init__(self, row: EntryRow, styles: TextStyles, actions: EntryActions, parent: QWidget) -> None:
+    def __init__(self, row: RowState, styles: TextStyles, actions: EntryActions, parent: QWidget) -> None:
         super().__init__(row, styles, actions, parent, Column(styles, text="muted"))
         self._width = 0
         self._buttons_height = 0

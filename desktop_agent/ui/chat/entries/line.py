@@ -16,7 +16,7 @@ from desktop_agent.ui.chat.entry_actions import EntryActions
 from desktop_agent.ui.chat.markdown.inline import RichText
 from desktop_agent.ui.chat.text.passage import TextPassage
 from desktop_agent.ui.chat.text.styles import CODE_LINE, TextStyles
-from desktop_agent.ui.chat.transcript.row import EntryRow
+from desktop_agent.ui.chat.transcript.row_state import RowState
 from desktop_agent.ui.theme import Space
 
 _INDENT = 20
@@ -25,7 +25,7 @@ _INDENT = 20
 class LineWidget(EntryWidget):
     """A sentence with a sign in front."""
 
-    def __init__(self, row: EntryRow, styles: TextStyles, actions: EntryActions, parent: QWidget) -> None:
+    def __init__(self, row: RowState, styles: TextStyles, actions: EntryActions, parent: QWidget) -> None:
         super().__init__(row, styles, actions, parent)
         self._sign = ""
         """In front of the text; a turn's end has a small square instead."""

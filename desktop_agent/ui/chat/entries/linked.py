@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from desktop_agent.ui.chat.markdown.inline import InlineSpan
     from desktop_agent.ui.chat.text.column import Column
     from desktop_agent.ui.chat.text.styles import TextStyles
-    from desktop_agent.ui.chat.transcript.row import EntryRow
+    from desktop_agent.ui.chat.transcript.row_state import RowState
 
 
 class LinkedEntry(EntryWidget):
     """Tab goes from link to link, Enter opens the one with the ring."""
 
     def __init__(
-        self, row: "EntryRow", styles: "TextStyles", actions: "EntryActions", parent: QWidget, column: "Column"
+        self, row: "RowState", styles: "TextStyles", actions: "EntryActions", parent: QWidget, column: "Column"
     ) -> None:
         super().__init__(row, styles, actions, parent, column)
         self._focused: int | None = None

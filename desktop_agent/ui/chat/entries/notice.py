@@ -16,7 +16,7 @@ from desktop_agent.ui.chat.flow import flow
 from desktop_agent.ui.chat.markdown.blocks import plain_blocks
 from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.chat.text.styles import TextStyles
-from desktop_agent.ui.chat.transcript.row import EntryRow
+from desktop_agent.ui.chat.transcript.row_state import RowState
 from desktop_agent.ui.theme import Radius, Space
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ FOLDER_CODES = frozenset({"workspace"})
 class NoticeWidget(EntryWidget):
     """One notice."""
 
-    def __init__(self, row: EntryRow, styles: TextStyles, actions: EntryActions, parent: QWidget) -> None:
+    def __init__(self, row: RowState, styles: TextStyles, actions: EntryActions, parent: QWidget) -> None:
         super().__init__(row, styles, actions, parent, Column(styles, ground="bg", text="muted"))
         self._width = 0
         self._height = 0

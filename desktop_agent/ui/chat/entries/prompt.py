@@ -11,7 +11,7 @@ from desktop_agent.ui.chat.entry_actions import EntryActions
 from desktop_agent.ui.chat.markdown.blocks import plain_blocks
 from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.chat.text.styles import TextStyles
-from desktop_agent.ui.chat.transcript.row import EntryRow
+from desktop_agent.ui.chat.transcript.row_state import RowState
 from desktop_agent.ui.theme import Space
 
 PADDING_X = 14
@@ -38,7 +38,7 @@ class _QuietButton(QPushButton):
 class PromptWidget(EntryWidget):
     """A prompt of the user."""
 
-    def __init__(self, row: EntryRow, styles: TextStyles, actions: EntryActions, parent: QWidget) -> None:
+    def __init__(self, row: RowState, styles: TextStyles, actions: EntryActions, parent: QWidget) -> None:
         super().__init__(row, styles, actions, parent, Column(styles, ground="sunken"))
         self._width = 0
         self._editor: PromptEditor | None = None
@@ -167,10 +167,10 @@ class PromptWidget(EntryWidget):
         self._button.update()
 
 
-def edit_prompt(row: EntryRow) -> None:
+def edit_prompt(widget: EntryWidget | None) -> None:
     """Let the user edit a prompt of theirs, in its place."""
-    if isinstance(row.widget, PromptWidget):
-        row.widget.begin_edit()
+    if isinstance(widget, PromptWidget):
+        widget.begin_edit()
 
 
 def _speech_bubble(area: QRectF) -> QPainterPath:

@@ -22,7 +22,7 @@ from desktop_agent.ui.chat.markdown.inline import RichText, is_web_address
 from desktop_agent.ui.chat.text.column import Column, TextMatch
 from desktop_agent.ui.chat.text.passage import TextPassage
 from desktop_agent.ui.chat.text.styles import CODE_LINE, TextStyles
-from desktop_agent.ui.chat.transcript.row import EntryRow
+from desktop_agent.ui.chat.transcript.row_state import RowState
 from desktop_agent.ui.theme import Radius, Space
 from desktop_agent.ui.wording.tooltips import plain_tooltip
 
@@ -40,7 +40,7 @@ class ToolWidget(LinkedEntry):
 
     def __init__(
         self,
-        row: EntryRow,
+        row: RowState,
         styles: TextStyles,
         actions: EntryActions,
         parent: QWidget,

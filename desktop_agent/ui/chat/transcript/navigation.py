@@ -20,6 +20,11 @@ class Navigation:
         """Go to places in this one from now on."""
         self._transcript = transcript
 
+    @property
+    def can_rewind(self) -> bool:
+        """Whether going back can be asked for now: not while a turn runs."""
+        return self._transcript is not None and not self._transcript.is_running
+
     def on_pages_loaded(self) -> None:
         """Go to the call that was asked for when its page was not loaded."""
         if self._sought_call:

@@ -1,6 +1,5 @@
 """The mouse in the transcript: selecting by letters, words and lines, following links, scrolling while drawing."""
 
-from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QElapsedTimer, QObject, QPoint, Qt, QTimer
@@ -12,6 +11,7 @@ from desktop_agent.ui.chat.entry_actions import EntryActions
 from desktop_agent.ui.chat.markdown.inline import is_web_address
 from desktop_agent.ui.chat.text.copied import END
 from desktop_agent.ui.chat.transcript.copying import copied_row
+from desktop_agent.ui.chat.transcript.navigation import Navigation
 from desktop_agent.ui.chat.transcript.row_layout import RowLayout
 from desktop_agent.ui.chat.transcript.selected_text import SelectedText
 from desktop_agent.ui.chat.transcript.selection import START, TranscriptPosition
@@ -33,15 +33,14 @@ class Pointer(QObject):
         layout: RowLayout,
         selected: SelectedText,
         actions: EntryActions,
-        can_rewind: Callable[[], bool],
+        navigation: Navigation,
     ) -> None:
-        """`can_rewind` says whether going back can be asked for now: not while a turn runs."""
         super().__init__(area)
         self._area = area
         self._layout = layout
         self._selected = selected
         self._actions = actions
-        self._can_rewind = can_rewind
+        self._navigation = navigation
         self._pressed_link = ""
         self._at = QPoint()
         self._since_double_click = QElapsedTimer()
@@ -173,7 +172,7 @@ class Pointer(QObject):
                 edit.setData(spot.row)
                 back = menu.addAction(self.tr("Go back to before this…"), self._on_go_back)
                 back.setData(spot.row.entry.turn)
-                back.setEnabled(self._can_rewind())
+                back.setEnabled(self._navigation.can_rewind)
 
     def _on_copy_text(self) -> None:
         action = self.sender()
@@ -183,7 +182,7 @@ class Pointer(QObject):
     def _on_edit(self) -> None:
         action = self.sender()
         if isinstance(action, QAction):
-            edit_prompt(action.data())
+            edit_prompt(action.data().widget)
 
     def _on_go_back(self) -> None:
         action = self.sender()

@@ -4,7 +4,7 @@ Heights of rows that were never seen are estimates. What is being read (`Reading
 above it become exact; and the view follows the end only while it is at the end.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal
@@ -50,17 +50,13 @@ class RowLayout(QObject):
         self._area = area
         self._theme = theme
         self._is_placing = False
-        self._footer: QWidget | None = None
-        self._colours = CodeColours(self._in_sight, self)
+        self.footer: QWidget | None = None
+        """A widget of fixed height behind the last row."""
+        self._colours = CodeColours(self.widgets.in_sight, self)
         self._gentle_timer = QTimer(self, interval=_PAINTING_MS, singleShot=True)
         self._gentle_timer.timeout.connect(self.lay_out_gently)
         self.widgets.resized.connect(self._on_row_resized)
         theme.changed.connect(self._on_theme_changed)
-
-    @property
-    def live_rows(self) -> "list[EntryRow]":
-        """The rows that have widgets now."""
-        return list(self.widgets.live)
 
     # -- going somewhere --
 
@@ -115,11 +111,6 @@ class RowLayout(QObject):
         else:
             self._lay_out_anew()
 
-    def drop_row(self, row: "EntryRow") -> None:
-        """Forget a row that is no more."""
-        self.widgets.live.drop(row)
-        self.reading.forget(row)
-
     def row_resized(self, row: "EntryRow", *, keeps_end: bool = False) -> None:
         """Take in that a row's widget has another height.
 
@@ -138,10 +129,6 @@ class RowLayout(QObject):
 
     def _on_row_resized(self, row: "EntryRow", keeps_end: bool) -> None:
         self.row_resized(row, keeps_end=keeps_end)
-
-    def show_footer(self, footer: QWidget | None) -> None:
-        """Put this widget of fixed height behind the last row from the next layout on, or nothing."""
-        self._footer = footer
 
     def _on_theme_changed(self) -> None:
         self.widgets.restyle(TextStyles(self._theme))
@@ -209,7 +196,7 @@ class RowLayout(QObject):
     def _maximum(self) -> int:
         """Return the largest scroll value."""
         rows = self.rows.heights.total - (Space.ENTRY if len(self.rows) else 0)
-        footer = self._footer.height() + Space.ENTRY if self._footer is not None else 0
+        footer = self.footer.height() + Space.ENTRY if self.footer is not None else 0
         return max(0, 2 * Space.XL + rows + footer - self._area.viewport().height())
 
     def _value(self) -> int:
@@ -232,10 +219,7 @@ class RowLayout(QObject):
             viewport.scroll(0, distance)  # moves the pixels and the widgets with them
         x = (viewport.width() - self.widgets.width) // 2
         self.widgets.place(x, value, height)
-        if self._footer is not None:
+        if self.footer is not None:
             top = Space.XL + self.rows.heights.total - value
-            self._footer.setGeometry(x, top, self.widgets.width, self._footer.height())
+            self.footer.setGeometry(x, top, self.widgets.width, self.footer.height())
         self.reading.take(value)
-
-    def _in_sight(self) -> "Iterator[tuple[EntryWidget, int, int]]":
-        return self.widgets.between(self.top_edge, self.top_edge + self._area.viewport().height())

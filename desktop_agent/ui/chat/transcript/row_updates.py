@@ -1,5 +1,7 @@
 """Brings rows up to date with their entries, at most 30 times a second, and long ones a piece at a time."""
 
+from collections.abc import Mapping
+
 from PySide6.QtCore import QObject, QTimer
 
 from desktop_agent.ui.chat.transcript.row import EntryRow
@@ -31,9 +33,22 @@ class RowUpdates(QObject):
         """Lay out with the next frame."""
         self._throttle.trigger()
 
-    def forget(self, row: EntryRow) -> None:
+    def show_edits(self, edits: Mapping[int, str]) -> None:
+        """Go on with the edits of earlier prompts, by turn, where the user left them."""
+        from desktop_agent.ui.chat.entries.prompt import EDIT
+
+        for row in self._layout.rows:
+            if row.entry.kind == "prompt" and row.entry.turn in edits:
+                row.drafts[EDIT] = edits[row.entry.turn]
+                row.is_dirty = True
+                self.mark(row)
+        self.request_layout()
+
+    def drop(self, row: EntryRow) -> None:
         """Take in that a row is no more."""
         self._dirty.pop(row, None)
+        self._layout.widgets.live.drop(row)
+        self._layout.reading.forget(row)
 
     def clear(self) -> None:
         """Take in that all rows are others."""

@@ -52,6 +52,7 @@ class RowWidgets(QObject):
         """The rows that have widgets now."""
         self.width = 0
         """Of every row, in pixels."""
+        self._view_top = self._view_height = 0
         self.held_row: EntryRow | None = None
         """A row whose widget stays, however far away it is: a selection is being drawn from it."""
 
@@ -127,6 +128,7 @@ class RowWidgets(QObject):
 
     def place(self, x: int, value: int, view_height: int) -> None:
         """Put widgets where they belong when the view begins at `value`; let those go that are far from it."""
+        self._view_top, self._view_height = value, view_height
         gone: list[EntryRow] = []
         for row in self.live:
             widget = row.widget
@@ -147,12 +149,12 @@ class RowWidgets(QObject):
         for row in gone:
             self.live.retire(row)
 
-    def between(self, top: int, bottom: int) -> "Iterator[tuple[EntryWidget, int, int]]":
-        """Yield the widgets there are, with these edges in their coordinates."""
+    def in_sight(self) -> "Iterator[tuple[EntryWidget, int, int]]":
+        """Yield the widgets there are, with the edges of the view in their coordinates."""
         for row in self.live:
             if row.widget is not None:
                 row_top = self._reading.row_top(row)
-                yield row.widget, top - row_top, bottom - row_top
+                yield row.widget, self._view_top - row_top, self._view_top + self._view_height - row_top
 
     def _on_resized(self) -> None:
         self._report_resized(is_by_itself=False)

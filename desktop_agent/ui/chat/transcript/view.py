@@ -32,7 +32,7 @@ from desktop_agent.ui.chat.transcript.ticker import Ticker
 from desktop_agent.ui.theme import Theme
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from desktop_agent.core.transcript import Patch, Transcript
     from desktop_agent.ui.chat.cards.source import CardLoader
@@ -49,8 +49,9 @@ def _utc_now() -> datetime:
 class TranscriptView(QAbstractScrollArea):
     """Draws a `Transcript` and keeps up with it by patches. Holds no truth of its own.
 
-    Its parts: `row_layout` places and scrolls, `finder` searches, `selected` is the selected text, `navigation` goes
-    to a call or a turn, `pages` asks for pages, `entry_actions` says what the user asks for.
+    Its parts: `row_layout` places and scrolls, `updates` shows what changed, `finder` searches, `selected` is the
+    selected text, `navigation` goes to a call or a turn, `pages` asks for pages, `entry_actions` says what the user
+    asks for.
     """
 
     def __init__(
@@ -78,7 +79,7 @@ class TranscriptView(QAbstractScrollArea):
         self.row_layout.laid_out.connect(self._on_laid_out)
         self.navigation = Navigation(self.row_layout)
         self.pages = PageRequests(self.row_layout, self.finder, self.viewport())
-        self._updates = RowUpdates(self.row_layout)
+        self.updates = RowUpdates(self.row_layout)
         self._keyboard = KeyboardOrder(self, self.row_layout)
         self._activity = ActivityLine(theme, self.viewport())
         self._activity.hide()
@@ -107,7 +108,7 @@ class TranscriptView(QAbstractScrollArea):
         """The mouse over the conversation."""
         from desktop_agent.ui.chat.transcript.pointer import Pointer
 
-        return Pointer(self, self.row_layout, self.selected, self.entry_actions, self._can_rewind)
+        return Pointer(self, self.row_layout, self.selected, self.entry_actions, self.navigation)
 
     # -- what is shown --
 
@@ -119,7 +120,7 @@ class TranscriptView(QAbstractScrollArea):
         self._begin(transcript)
         self.rows.reset(transcript.entries)
         self.rows.number_pages(transcript)
-        self._updates.clear()
+        self.updates.clear()
         self.row_layout.replace_rows(is_gentle=is_gentle)
         self._show_status()  # by now a layout is on its way, or done: this asks for no other
 
@@ -128,8 +129,7 @@ class TranscriptView(QAbstractScrollArea):
         self._begin(transcript)
         place = self.row_layout.reading.from_end()
         for row in self.rows.exchange(transcript.entries):
-            self._updates.forget(row)
-            self.row_layout.drop_row(row)
+            self.updates.drop(row)
         self.rows.number_pages(transcript)
         self._show_status()
         if place is not None:
@@ -156,8 +156,7 @@ class TranscriptView(QAbstractScrollArea):
         for row in self.rows.apply(transcript.entries, patches):
             self.selected.selection.forget(row)
             self.finder.forget(row)
-            self._updates.forget(row)
-            layout.drop_row(row)
+            self.updates.drop(row)
         for patch in patches:
             if patch.kind == "collapse":
                 self.finder.let_go(self.rows[patch.index].page)
@@ -167,34 +166,16 @@ class TranscriptView(QAbstractScrollArea):
                 layout.reading.put_back(place, patch.count, self.viewport().height())
         for patch in patches:
             if patch.kind in ("append", "update", "text", "output") and patch.index < len(self.rows):
-                self._updates.mark(self.rows[patch.index])
+                self.updates.mark(self.rows[patch.index])
         if (superseded := self.rows.supersede()) is not None:
-            self._updates.mark(superseded)
+            self.updates.mark(superseded)
         if pages and len(pages) == len(patches):
             if not layout.is_gentle:  # if it is, this is no reason for more in this turn
                 layout.lay_out_gently()
             self.navigation.on_pages_loaded()
             return
         self._show_status()
-        self._updates.request_layout()
-
-    def flush(self) -> None:
-        """Show at once what was applied and not shown yet, also what is being laid out gently."""
-        self._updates.flush()
-
-    def show_edits(self, edits: "Mapping[int, str]") -> None:
-        """Go on with the edits of earlier prompts, by turn, where the user left them."""
-        from desktop_agent.ui.chat.entries.prompt import EDIT
-
-        for row in self.rows:
-            if row.entry.kind == "prompt" and row.entry.turn in edits:
-                row.drafts[EDIT] = edits[row.entry.turn]
-                row.is_dirty = True
-                self._updates.mark(row)
-        self._updates.request_layout()
-
-    def _can_rewind(self) -> bool:
-        return self._transcript is not None and not self._transcript.is_running
+        self.updates.request_layout()
 
     def _show_status(self) -> None:
         transcript = self._transcript
@@ -207,8 +188,8 @@ class TranscriptView(QAbstractScrollArea):
         is_busy = is_working or (bool(transcript.activity) and not transcript.is_running)
         if is_busy == self._activity.isHidden():
             self._activity.setVisible(is_busy)
-            self.row_layout.show_footer(self._activity if is_busy else None)
-            self._updates.request_layout()
+            self.row_layout.footer = self._activity if is_busy else None
+            self.updates.request_layout()
 
     # -- rows --
 
@@ -270,7 +251,7 @@ class TranscriptView(QAbstractScrollArea):
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)
-        self._updates.resume()
+        self.updates.resume()
         self.ticker.update()
         self.finder.resume()
 
@@ -278,7 +259,7 @@ class TranscriptView(QAbstractScrollArea):
         self.finder.pause()
         if len(self.rows):
             self.pointer.cancel()
-        self._updates.pause()
+        self.updates.pause()
         self.row_layout.stop()
         self.ticker.stop()
         super().hideEvent(event)

@@ -258,7 +258,7 @@ class TestWhatItShows:
         from desktop_agent.core.protocol.events import ApprovalResolved
 
         stage.view.apply(transcript.apply(ApprovalResolved(turn=1, call_id="c1", decision=Denied(message="no"))))
-        stage.view.flush()
+        stage.view.updates.flush()
         assert stage.widget(0).accessibleName() == "Run git push denied 3.2 s"
         assert stage.widget(0).height() < 80
 

@@ -53,10 +53,10 @@ class TestAnswers:
         conversation = Conversation(stage.view)
         conversation.ask("go")
         conversation.stream("an answer")
-        stage.view.flush()
+        stage.view.updates.flush()
         assert stage.widget(1).accessibleName() == "Answer, being written"
         conversation.finish("an answer")
-        stage.view.flush()
+        stage.view.updates.flush()
         assert stage.widget(1).accessibleName() == "Answer: an answer"
 
     def test_hostile_markdown_is_only_text(self, stage: Stage) -> None:
@@ -105,10 +105,10 @@ class TestThinking:
         conversation = Conversation(stage.view)
         conversation.ask("go")
         conversation.happen(ThinkingDelta(turn=1, text="first "))
-        stage.view.flush()
+        stage.view.updates.flush()
         click(stage.widget(1).findChildren(QWidget)[0])
         conversation.happen(ThinkingDelta(turn=1, text="second"))
-        stage.view.flush()
+        stage.view.updates.flush()
         assert stage.shown_text(1) == "first second"
 
 

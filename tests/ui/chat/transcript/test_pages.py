@@ -57,7 +57,7 @@ class Session:
 
     def y_of(self, text: str) -> int:
         """Where the live row that begins with this text is in the view."""
-        for row in self.view.row_layout.live_rows:
+        for row in self.view.row_layout.widgets.live:
             if isinstance(row.entry, PromptEntry | TextEntry) and text in row.entry.text:
                 return self.view.row_layout.reading.row_top(row) - self.view.row_layout.top_edge
         raise AssertionError(f"{text} is not in sight")
@@ -83,11 +83,11 @@ def test_what_is_read_stays_where_it_is_while_pages_above_are_loaded_and_let_go(
     before = session.y_of("mango30")
     for number in (29, 28, 3):
         session.load(number)
-        session.view.flush()
+        session.view.updates.flush()
         assert session.y_of("mango30") == before
     session.collapse(3)
     session.collapse(28)
-    session.view.flush()
+    session.view.updates.flush()
     assert session.y_of("mango30") == before
 
 
@@ -103,12 +103,11 @@ def test_any_place_is_shown_when_its_pages_came(session: Session, until: Callabl
     bar = session.view.verticalScrollBar()
     bar.setValue(bar.maximum() // 2)
     until(lambda: not session.load_wanted())
-    kinds = {row.entry.kind for row in session.view.row_layout.live_rows}
+    kinds = {row.entry.kind for row in session.view.row_layout.widgets.live}
     assert "text" in kinds
-    top, bottom = session.view.row_layout.top_edge, session.view.row_layout.top_edge + session.view.viewport().height()
-    in_view = [
-        row for row in session.view.row_layout.live_rows if top <= session.view.row_layout.reading.row_top(row) < bottom
-    ]
+    layout = session.view.row_layout
+    top, bottom = layout.top_edge, layout.top_edge + session.view.viewport().height()
+    in_view = [row for row in layout.widgets.live if top <= layout.reading.row_top(row) < bottom]
     assert all(row.entry.kind != "page" for row in in_view)
 
 
@@ -162,10 +161,10 @@ def test_the_widgets_of_the_same_end_stay_when_more_comes_before_it(session: Ses
             end.apply(event)
     session.view.show_transcript(end)
     session.view.row_layout.scroll_to_bottom()
-    before = [row.widget for row in session.view.row_layout.live_rows]
+    before = [row.widget for row in session.view.row_layout.widgets.live]
     session.transcript.expand(29, replay(page_events(29)))
     session.view.exchange_transcript(session.transcript)
-    assert set(before) <= {row.widget for row in session.view.row_layout.live_rows}
+    assert set(before) <= {row.widget for row in session.view.row_layout.widgets.live}
     assert [row.index for row in session.view.rows] == list(range(len(session.transcript.entries)))
     assert [row.entry for row in session.view.rows] == session.transcript.entries
     assert session.view.row_layout.reading.is_following
@@ -181,14 +180,14 @@ def test_a_conversation_that_is_shown_gently_comes_to_look_as_one_that_is_shown_
         view = session.view
         tops = {
             row.index: view.row_layout.reading.row_top(row) - view.row_layout.top_edge
-            for row in view.row_layout.live_rows
+            for row in view.row_layout.widgets.live
         }
         return {index: top for index, top in tops.items() if 0 <= top < view.viewport().height()}
 
     session.view.show_transcript(session.transcript)
     at_once = in_sight()
     session.view.show_transcript(session.transcript, is_gentle=True)
-    assert session.view.row_layout.live_rows == []
+    assert list(session.view.row_layout.widgets.live) == []
     qtbot.waitUntil(lambda: in_sight() == at_once)
     assert session.view.row_layout.reading.is_following
 
@@ -200,7 +199,7 @@ def test_a_conversation_in_which_a_turn_runs_is_shown_as_gently(session: Session
     before = len(session.view.findChildren(EntryWidget))
     session.view.show_transcript(session.transcript, is_gentle=True)
     assert len(session.view.findChildren(EntryWidget)) == before
-    qtbot.waitUntil(lambda: len(session.view.row_layout.live_rows) > 0)
+    qtbot.waitUntil(lambda: len(session.view.row_layout.widgets.live) > 0)
 
 
 def test_what_happens_to_a_call_on_a_page_is_shown_when_the_page_is_loaded(session: Session) -> None:

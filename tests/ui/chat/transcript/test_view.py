@@ -32,7 +32,7 @@ def drawn(stage: Stage) -> list[tuple[str, str, int]]:
     """What is on screen: each live row's kind, text and height."""
     return [
         (row.entry.kind, stage.shown_text(row.index), stage.view.rows.heights[row.index])
-        for row in sorted(stage.view.row_layout.live_rows, key=lambda row: row.index)
+        for row in sorted(stage.view.row_layout.widgets.live, key=lambda row: row.index)
     ]
 
 
@@ -55,7 +55,7 @@ class TestFollowingTheTranscript:
         conversation.end_call(first, "....\n2 passed\n")
         conversation.happen(ev.Notice(level="warning", code="busy", title="Busy", hint="Wait."))
         conversation.end_turn("interrupted")
-        stage.view.flush()
+        stage.view.updates.flush()
         patched = drawn(stage)
 
         stage.view.show_transcript(conversation.transcript)
@@ -69,7 +69,7 @@ class TestFollowingTheTranscript:
         conversation.stream("half an answ")
         conversation.happen(ev.Notice(level="warning", code=RETRYING, title="Trying again."))
         conversation.stream("a whole answer")
-        stage.view.flush()
+        stage.view.updates.flush()
         assert [kind for kind, _, _ in drawn(stage)] == ["prompt", "notice", "text"]
         assert stage.shown_text(-1) == "a whole answer"
 
@@ -77,15 +77,15 @@ class TestFollowingTheTranscript:
         conversation = Conversation(stage.view)
         conversation.ask("one")
         conversation.stream("partly diff")
-        stage.view.flush()
+        stage.view.updates.flush()
         conversation.finish("something else")
-        stage.view.flush()
+        stage.view.updates.flush()
         assert [stage.shown_text(index) for index in range(len(stage.view.rows))][1:] == ["something else"]
 
     def test_bursts_are_drawn_at_most_once_per_frame(self, stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
         conversation = Conversation(stage.view)
         conversation.ask("one")
-        stage.view.flush()
+        stage.view.updates.flush()
         layouts: list[int] = []
         lay_out = stage.view.row_layout.lay_out
         monkeypatch.setattr(stage.view.row_layout, "lay_out", lambda: layouts.append(1) or lay_out())
@@ -113,11 +113,11 @@ class TestFollowingTheTranscript:
         conversation = Conversation(stage.view)
         conversation.ask("go")
         conversation.happen(ev.ToolProgress(turn=1, call_id="c", name="edit_file", message="writing edit_file"))
-        stage.view.flush()
+        stage.view.updates.flush()
         names = [child.accessibleName() for child in stage.view.viewport().findChildren(QWidget) if child.isVisible()]
         assert "Writing edit_file" in names
         conversation.end_turn()
-        stage.view.flush()
+        stage.view.updates.flush()
         names = [child.accessibleName() for child in stage.view.viewport().findChildren(QWidget) if child.isVisible()]
         assert "Writing edit_file" not in names
 
@@ -128,7 +128,7 @@ class TestStayingInPlace:
         conversation.ask("go")
         for number in range(30):
             conversation.stream(long_text(1, f"part {number}") + "\n\n", size=40)
-            stage.view.flush()
+            stage.view.updates.flush()
             bar = stage.view.verticalScrollBar()
             assert bar.value() == bar.maximum()
         assert "Jump to latest ↓" not in stage.buttons()
@@ -137,12 +137,12 @@ class TestStayingInPlace:
         conversation = Conversation(stage.view)
         conversation.ask("go")
         conversation.stream(long_text(30), size=400)
-        stage.view.flush()
+        stage.view.updates.flush()
         stage.wheel(2)
         before, picture = stage.top_text(), stage.view.viewport().grab(stage.view.viewport().rect()).toImage()
 
         conversation.stream("\n\n" + long_text(10, "more"), size=100)
-        stage.view.flush()
+        stage.view.updates.flush()
 
         assert not stage.view.row_layout.reading.is_following
         assert stage.top_text() == before
@@ -225,7 +225,7 @@ class TestVirtualisation:
             bar.setValue(position)
             for _ in range(10):
                 stage.key(Qt.Key.Key_PageUp)
-        live = stage.view.row_layout.live_rows
+        live = stage.view.row_layout.widgets.live
         assert 2 <= len(live) <= 40
         assert sum(row.widget.column.laid_out for row in live if row.widget is not None) <= 150
         stage.qtbot.waitUntil(lambda: len(stage.view.viewport().children()) <= 60)
@@ -270,10 +270,10 @@ class TestVirtualisation:
         conversation = Conversation(stage.view)
         conversation.ask("go")
         conversation.stream(long_text(40), size=500)
-        stage.view.flush()
+        stage.view.updates.flush()
         stage.view.row_layout.scroll_to(0)
         conversation.stream("\n\n" + long_text(200, "late"), size=500)
-        stage.view.flush()
+        stage.view.updates.flush()
         stage.view.row_layout.scroll_to_bottom()
         until(lambda: "late 199" in stage.shown_text(1))
 
@@ -347,20 +347,20 @@ class TestSelecting:
         conversation = Conversation(stage.view)
         conversation.ask("go")
         conversation.stream("alpha beta gamma\n\n")
-        stage.view.flush()
+        stage.view.updates.flush()
         stage.drag(stage.point_of(1, "beta"), stage.point_of(1, "gamma", at_end=True))
         conversation.stream("and much more text\n\n- with\n- lists")
-        stage.view.flush()
+        stage.view.updates.flush()
         assert stage.view.selected.text() == "beta gamma"
 
     def test_a_selection_of_what_is_no_more_is_dropped(self, stage: Stage) -> None:
         conversation = Conversation(stage.view)
         conversation.ask("go")
         conversation.stream("half an answer")
-        stage.view.flush()
+        stage.view.updates.flush()
         stage.drag(stage.point_of(1, "half"), stage.point_of(1, "answer"))
         conversation.happen(ev.Notice(level="warning", code=RETRYING, title="Again."))
-        stage.view.flush()
+        stage.view.updates.flush()
         assert stage.view.selected.text() == ""
 
     def test_drawing_beyond_the_edge_scrolls(self, stage: Stage) -> None:
@@ -572,8 +572,8 @@ def test_an_open_answer_of_another_conversation_does_not_leak_in(stage: Stage) -
     first.stream("from the first")
     second = Transcript(entries=[TextEntry(turn=1, chunks=["from the second"], is_open=False, kind="text")])
     stage.view.show_transcript(second)
-    stage.view.flush()
-    assert [stage.shown_text(row.index) for row in stage.view.row_layout.live_rows] == ["from the second"]
+    stage.view.updates.flush()
+    assert [stage.shown_text(row.index) for row in stage.view.row_layout.widgets.live] == ["from the second"]
 
 
 def test_time_passes_on_running_calls_only_while_they_are_seen(stage: Stage) -> None:
