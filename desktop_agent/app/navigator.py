@@ -94,7 +94,7 @@ class Navigator(QObject):
         root = await asyncio.to_thread(make_demo_workspace, self._bench.paths, self._clock.now())
         self._enter_workspace(root)
         self._show_draft(root, DEMO, "on_write")
-        self._panels.transcript.set_examples([DEMO_PROMPT])
+        self._panels.transcript.empty.set_examples([DEMO_PROMPT])
         self._panels.composer.set_text(DEMO_PROMPT)
 
     async def show_session(self, session_id: str) -> bool:
@@ -137,14 +137,14 @@ class Navigator(QObject):
     async def show_hit(self, hit: SearchHit) -> None:
         """Show the place of a session that a search has found."""
         if await self.show_session(hit.session_id):
-            self._panels.transcript.show_turn(hit.turn, hit.call_id)
+            self._panels.transcript.navigation.show_turn(hit.turn, hit.call_id)
 
     def _show_draft(self, root: Path, model: ModelRef, approval: ApprovalPolicy) -> None:
         """Show an empty conversation; the session is made with its first prompt."""
         sandbox = self._bench.settings_in(root).current.execution.sandbox
         keep = partial(self._drafts.note_sent, folder_draft(root))
         draft = SessionDraft(root, model, approval, sandbox, self._on_first_prompt, keep, self)
-        self._panels.transcript.set_examples(EXAMPLES)
+        self._panels.transcript.empty.set_examples(EXAMPLES)
         self._show(draft.bridge)
         self._drafts.enter(folder_draft(root))
         self._panels.composer.setFocus()

@@ -66,7 +66,7 @@ def build_panels(
     project_banner = ProjectBanner()
     hold_banner = HoldBanner()
     viewing_bar = ViewingBar()
-    find_bar = FindBar(transcript)
+    find_bar = FindBar(transcript.finder, transcript)
     conversation = _stack(viewing_bar, hold_banner, banner, project_banner, find_bar, transcript)
     window.furnish(Panels(sessions, files, conversation, composer, review, jobs))
     window.top_bar.attach_icons(icons)

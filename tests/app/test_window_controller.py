@@ -326,7 +326,7 @@ def test_a_place_a_search_found_opens_like_a_file_of_the_tree(
     banners: list[bool] = []
 
     async def journey(person: Driver) -> None:
-        person.window.panels.transcript.file_requested.emit(path, 3)
+        person.window.panels.transcript.entry_actions.file_requested.emit(path, 3)
         banners.append(person.window.panels.banner.isVisible())
 
     go([str(project)], journey)
@@ -354,12 +354,12 @@ def test_output_and_pictures_open_in_windows_of_their_own(go: Go, project: Path)
 
     async def journey(person: Driver) -> None:
         window, transcript = person.window.main_window, person.window.panels.transcript
-        transcript.output_requested.emit(entry)
+        transcript.entry_actions.output_requested.emit(entry)
         await person.until_true(lambda: bool(window.findChildren(OutputWindow)), "the output is shown")
         [output] = window.findChildren(OutputWindow)
         assert output.findChildren(QPlainTextEdit)[0].toPlainText() == "red\n"
         output.close()
-        transcript.picture_requested.emit(ref, entry)
+        transcript.entry_actions.picture_requested.emit(ref, entry)
         await person.until_true(lambda: bool(window.findChildren(PictureWindow)), "the picture is shown")
         window.findChildren(PictureWindow)[0].close()
 

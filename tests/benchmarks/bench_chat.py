@@ -189,7 +189,7 @@ class Bench:
 
         def step(piece: str) -> None:
             view.apply(transcript.apply(TextDelta(turn=MESSAGES, text=piece)))
-            view.flush()
+            view.updates.flush()
             view.viewport().repaint()
 
         times = timed((lambda piece=piece: step(piece)) for piece in pieces(text))
@@ -214,7 +214,7 @@ class Bench:
 
         def step(piece: str) -> None:
             view.apply(transcript.apply(ToolOutputDelta(turn=MESSAGES, call_id="c1", text=piece)))
-            view.flush()
+            view.updates.flush()
             view.viewport().repaint()
 
         times = timed((lambda piece=piece: step(piece)) for piece in pieces(text, OUTPUT_CHARS))
@@ -372,7 +372,7 @@ def test_paging_through_a_long_conversation(bench: Bench, repeats: int, say: Cal
 
         assert bar.value() > 100 * bar.pageStep()
         runs.runs.append(timed(page for _ in range(60)))
-        laid_out = sum(row.widget.column.laid_out for row in view.live_rows if row.widget is not None)
+        laid_out = sum(row.widget.column.laid_out for row in view.row_layout.widgets.live if row.widget is not None)
         bench.discard(view)
     say(f"a page up: {runs.frame:.1f} ms, worst {runs.worst:.1f} ms | blocks laid out at the end: {laid_out}")
 
@@ -385,7 +385,7 @@ def test_a_new_width_for_a_long_conversation(bench: Bench, repeats: int, say: Ca
 
         def narrow(view: TranscriptView = view) -> None:
             view.resize(700, HEIGHT)
-            view.lay_out()
+            view.row_layout.lay_out()
             view.viewport().repaint()
 
         times += timed(iter([narrow]))

@@ -64,7 +64,7 @@ class Typing:
         self._transcript = Transcript()
         self._delivered = 0
         view.show_transcript(self._transcript)
-        view.approval_edited.connect(self._judge)
+        view.entry_actions.approval_edited.connect(self._judge)
 
     async def until(self, is_so: Callable[[], bool]) -> None:
         """Let the loop turn, and the view follow the session, until something is so."""

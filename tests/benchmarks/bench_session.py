@@ -182,7 +182,7 @@ class Looking:
         self.stall()
         start = time.perf_counter()
         self.person.window.panels.sessions.session_chosen.emit(SESSION_ID)
-        await self.person.until_true(lambda: len(self.view.live_rows) > 0, "the end is there")
+        await self.person.until_true(lambda: len(self.view.row_layout.widgets.live) > 0, "the end is there")
         await self.person.pause()  # it paints in its own turn
         painted = (time.perf_counter() - start) * 1_000
         painting = self.stall()
@@ -257,10 +257,11 @@ class Looking:
     def is_there(self) -> bool:
         """Whether no placeholder is in view."""
         view = self.view
-        top, bottom = view.top_edge, view.top_edge + view.viewport().height()
-        shown = (row for row in view.live_rows if view.row_top(row) < bottom)
+        top, bottom = view.row_layout.top_edge, view.row_layout.top_edge + view.viewport().height()
+        shown = (row for row in view.row_layout.widgets.live if view.row_layout.reading.row_top(row) < bottom)
         return not any(
-            row.entry.kind == "page" and view.row_top(row) + view.rows.heights[row.index] > top for row in shown
+            row.entry.kind == "page" and view.row_layout.reading.row_top(row) + view.rows.heights[row.index] > top
+            for row in shown
         )
 
     async def rest(self) -> None:

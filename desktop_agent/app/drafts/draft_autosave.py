@@ -42,8 +42,8 @@ class DraftAutosave(QObject):
         self._pause = QTimer(self, singleShot=True, interval=_PAUSE_MS)
         self._pause.timeout.connect(self._save_soon)
         composer.text_changed.connect(self._on_text_changed)
-        view.edit_changed.connect(self._on_edit_changed)
-        view.edit_closed.connect(self._on_edit_closed)
+        view.entry_actions.edit_changed.connect(self._on_edit_changed)
+        view.entry_actions.edit_closed.connect(self._on_edit_closed)
 
     async def fetch(self, key: DraftKey) -> None:
         """Read what is kept for a conversation, so that `enter` can show it at once."""
@@ -58,7 +58,7 @@ class DraftAutosave(QObject):
         What was written before any conversation was shown comes along.
         """
         if key == self._key:
-            self._view.show_edits(self._shown.edits)  # it is drawn anew
+            self._view.updates.show_edits(self._shown.edits)  # it is drawn anew
             return
         homeless = self._composer.text() if not self._key else ""
         self._key = ""  # what is put into the field is not typed
@@ -66,7 +66,7 @@ class DraftAutosave(QObject):
         text = "\n\n".join(part for part in (unsent.text, homeless) if part)
         if self._composer.text() != text:
             self._composer.set_text(text)
-        self._view.show_edits(unsent.edits)
+        self._view.updates.show_edits(unsent.edits)
         self._key = key
         self._note(replace(unsent, text=text))
         self._save_soon()

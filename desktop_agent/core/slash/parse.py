@@ -38,6 +38,11 @@ def prompt_of(text: str) -> str:
     return stripped[1:] if text.startswith("//") else stripped
 
 
+def typed_prompt(prompt: str) -> str:
+    """Return how `prompt` has to be typed to be no command: the inverse of `prompt_of`."""
+    return f" {prompt}" if prompt.startswith("/") else prompt
+
+
 def parse(text: str) -> Invocation:
     """Read a command. Never fails: what is no name is an unknown one."""
     text = text.strip()

@@ -17,10 +17,13 @@ class ActivityLine(QWidget):
         self._theme = theme
         self._text = ""
         self._is_dim = False
+        self.is_working = False
+        """Whether the agent works now."""
         self.resize(self.width(), Height.SMALL_BUTTON)
 
-    def show_activity(self, activity: str) -> None:
+    def show_activity(self, activity: str, *, is_working: bool) -> None:
         """Say this, or that the agent works when there is nothing to say."""
+        self.is_working = is_working
         text = activity[:1].upper() + activity[1:] if activity else self.tr("Working…")
         if text != self._text:
             self._text = text

@@ -7,6 +7,7 @@ from PySide6.QtCore import QObject, QTimer, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QApplication, QWidget
 
+from desktop_agent.core.slash.parse import typed_prompt
 from desktop_agent.ui.chat.composer.composer import Composer
 from desktop_agent.ui.chat.transcript.view import TranscriptView
 from desktop_agent.ui.files.panel import FileTree
@@ -104,7 +105,7 @@ class SessionWiring(QObject):
             self._bridge.patched.disconnect(self._on_patched)
             self._bridge.happened.disconnect(self._on_happened)
             self._bridge.replaced.disconnect(self._on_replaced)
-            self._bridge.pages_found.disconnect(self._panels.transcript.add_places)
+            self._bridge.pages_found.disconnect(self._panels.transcript.finder.add_pages)
         self._replacing = []
         self._bridge = bridge
         bridge.patched.connect(self._on_patched)
@@ -112,7 +113,7 @@ class SessionWiring(QObject):
         self._context.show(bridge)
         self._approvals.show(bridge)
         bridge.replaced.connect(self._on_replaced)
-        bridge.pages_found.connect(self._panels.transcript.add_places)
+        bridge.pages_found.connect(self._panels.transcript.finder.add_pages)
         self._panels.transcript.show_transcript(bridge.transcript, is_gentle=True)
         self._panels.review.set_transcript(bridge.transcript)
         self._show_rest(bridge)
@@ -174,32 +175,33 @@ class SessionWiring(QObject):
     def _connect(self) -> None:
         view, composer, review = self._panels.transcript, self._panels.composer, self._panels.review
         composer.prompt_submitted.connect(self._submit_prompt)
+        composer.command_submitted.connect(self._run_command)
         composer.stop_requested.connect(self._interrupt)
         composer.unqueue_requested.connect(self._unqueue)
         composer.send_queued_requested.connect(self._send_queued)
         composer.context_clicked.connect(self._context.inspect)
-        view.summary_edit_requested.connect(self._context.edit_summary)
-        view.summary_undo_requested.connect(self._context.undo_compaction)
+        view.entry_actions.summary_edit_requested.connect(self._context.edit_summary)
+        view.entry_actions.summary_undo_requested.connect(self._context.undo_compaction)
         self._actions.inspect_context.setEnabled(False)  # until a session is shown
         self._actions.compact.setEnabled(False)
         self._actions.connect(self._actions.inspect_context, self._context.inspect)
         self._actions.connect(self._actions.compact, self._context.compact)
-        view.approval_answered.connect(self._approvals.answer)
-        view.approval_edited.connect(self._approvals.judge)
-        view.approval_opened.connect(self._approvals.open)
-        view.stop_requested.connect(self._interrupt)
-        view.pages_wanted.connect(self._want_pages)
-        view.pages_sought.connect(self._find_pages)
-        view.changes_requested.connect(self._show_changes)
-        view.recover_requested.connect(self._recover)
-        view.link_activated.connect(self._open_link)
-        view.retry_requested.connect(self._retry)
-        view.try_now_requested.connect(self._try_now)
-        view.settings_requested.connect(self.settings_requested)
-        view.example_chosen.connect(self._submit_prompt)
-        view.rewind_requested.connect(self._ask_how_to_rewind)
+        view.entry_actions.approval_answered.connect(self._approvals.answer)
+        view.entry_actions.approval_edited.connect(self._approvals.judge)
+        view.entry_actions.approval_opened.connect(self._approvals.open)
+        view.entry_actions.stop_requested.connect(self._interrupt)
+        view.pages.pages_wanted.connect(self._want_pages)
+        view.finder.pages_sought.connect(self._find_pages)
+        view.entry_actions.changes_requested.connect(self._show_changes)
+        view.entry_actions.recover_requested.connect(self._recover)
+        view.entry_actions.link_activated.connect(self._open_link)
+        view.entry_actions.retry_requested.connect(self._retry)
+        view.entry_actions.try_now_requested.connect(self._try_now)
+        view.entry_actions.settings_requested.connect(self.settings_requested)
+        view.entry_actions.example_chosen.connect(self._submit_prompt)
+        view.entry_actions.rewind_requested.connect(self._ask_how_to_rewind)
         review.op_requested.connect(self.submit)
-        review.call_requested.connect(view.show_call)
+        review.call_requested.connect(view.navigation.show_call)
         self._panels.files.show_changes_requested.connect(self._show_changes_of)
         self._panels.pickers.model_chosen.connect(self._set_model)
         self._panels.pickers.approval_chosen.connect(self._set_approval)
@@ -220,19 +222,27 @@ class SessionWiring(QObject):
 
     def _submit_prompt(self, text: str) -> None:
         if self._bridge is None:
-            self.give_back([text])
-            self.folder_requested.emit()
+            self._ask_for_folder(typed_prompt(text))
             return
-        from desktop_agent.core.protocol.ops import RunCommand, SubmitPrompt
-        from desktop_agent.core.slash.parse import is_command, prompt_of
+        from desktop_agent.core.protocol.ops import SubmitPrompt
 
-        if is_command(text):
-            self.submit(RunCommand(text=text))
-            self._panels.transcript.scroll_to_bottom()
-            return
-        self.submit(SubmitPrompt(text=prompt_of(text)))
+        self.submit(SubmitPrompt(text=text))
         if not self._bridge.transcript.is_running:  # else it waits in the queue, and what is being read stays in sight
-            self._panels.transcript.scroll_to_bottom()
+            self._panels.transcript.row_layout.scroll_to_bottom()
+
+    def _run_command(self, text: str) -> None:
+        if self._bridge is None:
+            self._ask_for_folder(text)
+            return
+        from desktop_agent.core.protocol.ops import RunCommand
+
+        self.submit(RunCommand(text=text))
+        self._panels.transcript.row_layout.scroll_to_bottom()
+
+    def _ask_for_folder(self, text: str) -> None:
+        """Keep what was written in the field until something is open that can answer."""
+        self.give_back([text])
+        self.folder_requested.emit()
 
     def _unqueue(self, prompt_id: str) -> None:
         from desktop_agent.core.protocol.ops import Unqueue
@@ -243,7 +253,7 @@ class SessionWiring(QObject):
         from desktop_agent.core.protocol.ops import SendQueued
 
         self.submit(SendQueued(prompt_id=prompt_id))
-        self._panels.transcript.scroll_to_bottom()
+        self._panels.transcript.row_layout.scroll_to_bottom()
 
     def _interrupt(self) -> None:
         from desktop_agent.core.protocol.ops import Interrupt
@@ -466,13 +476,8 @@ def _written(transcript: "Transcript") -> list[str]:
 
     loaded = [entry for entry in transcript.entries if isinstance(entry, PromptEntry | CommandEntry)]
     turns = {entry.turn for entry in loaded if isinstance(entry, PromptEntry)} | transcript.cut_prompts
-    paged = [_typed(text) for turn, text in transcript.prompts.items() if turn not in turns]
-    return paged + [_typed(entry.text) if isinstance(entry, PromptEntry) else entry.text for entry in loaded]
-
-
-def _typed(prompt: str) -> str:
-    """A prompt that begins with a slash was written with a space in front."""
-    return f" {prompt}" if prompt.startswith("/") else prompt
+    paged = [typed_prompt(text) for turn, text in transcript.prompts.items() if turn not in turns]
+    return paged + [typed_prompt(entry.text) if isinstance(entry, PromptEntry) else entry.text for entry in loaded]
 
 
 def _is_busy(transcript: "Transcript") -> bool:

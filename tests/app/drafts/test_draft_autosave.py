@@ -13,6 +13,7 @@ from desktop_agent.core.protocol.model import Allowed
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.store.drafts import Drafts, session_draft
 from desktop_agent.core.transcript import ForkEntry, PromptEntry
+from desktop_agent.ui.chat.entries.prompt import edit_prompt
 from tests.app.conftest import Go
 from tests.core.approvals.test_pending import EDIT, journal_of, killed_while_asking
 from tests.e2e.driver import Driver
@@ -110,9 +111,9 @@ def test_an_edited_prompt_goes_on_in_a_copy(go: Go, project: Path) -> None:
         source = person.transcript.session_id
         view = person.window.panels.transcript
         last = [row for row in view.rows if isinstance(row.entry, PromptEntry)][-1]
-        view.reveal(view.row_top(last))
+        view.row_layout.reveal(view.row_layout.reading.row_top(last))
         await person.until_true(lambda: last.widget is not None, "the prompt is in sight")
-        view.edit_prompt(last)
+        edit_prompt(last.widget)
         await person.type("promptEdit", " Only this.")
         await person.click("promptEditSend")
         await person.until_true(lambda: person.transcript.session_id not in ("", source), "the copy is shown")
@@ -145,7 +146,7 @@ def test_a_question_that_a_killed_process_asked_is_answered_in_the_window(go: Go
         assert ground.read("a.py") == "x = 1\n"
         await person.press(Qt.Key.Key_Escape)
         [request] = person.transcript.pending_approvals
-        person.window.panels.transcript.approval_answered.emit(request.call_id, Allowed())
+        person.window.panels.transcript.entry_actions.approval_answered.emit(request.call_id, Allowed())
         await person.until_true(lambda: ground.read("a.py") == "x = 2\n", "the answer counts")
         await person.until_true(lambda: person.transcript.turn == 2, "what waited behind it begins")
         person.window.main_window.actions_.stop.trigger()

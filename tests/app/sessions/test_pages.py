@@ -45,9 +45,9 @@ def journal(tmp_path: Path) -> Path:
 
 def kinds_in_view(person: Driver) -> set[str]:
     view = person.window.panels.transcript
-    top, bottom = view.top_edge, view.top_edge + view.viewport().height()
-    rows = (row for row in view.live_rows if view.row_top(row) < bottom)
-    return {row.entry.kind for row in rows if view.row_top(row) + view.rows.heights[row.index] > top}
+    top, bottom = view.row_layout.top_edge, view.row_layout.top_edge + view.viewport().height()
+    rows = (row for row in view.row_layout.widgets.live if view.row_layout.reading.row_top(row) < bottom)
+    return {row.entry.kind for row in rows if view.row_layout.reading.row_top(row) + view.rows.heights[row.index] > top}
 
 
 def test_a_long_session_is_read_from_its_end_to_its_beginning(go: Go, journal: Path) -> None:
@@ -59,11 +59,11 @@ def test_a_long_session_is_read_from_its_end_to_its_beginning(go: Go, journal: P
         assert journal.with_name(SNAPSHOT_NAME).exists()
         assert person.transcript.turn == TURNS
         assert len(person.transcript.prompts) == TURNS
-        view.scroll_to_top()
+        view.row_layout.scroll_to(0)
         await person.until_true(lambda: "prompt" in kinds_in_view(person), "the beginning is there")
         assert "page" not in kinds_in_view(person)
         assert person.transcript.entries[0].kind == "prompt"
-        view.show_call("c80-0")
+        view.navigation.show_call("c80-0")
         await person.until_true(lambda: person.transcript.tool_entry("c80-0") is not None, "the call is there")
 
     go(["--resume", SESSION_ID], journey)
@@ -75,7 +75,9 @@ def test_a_search_finds_what_is_on_a_page_that_was_never_loaded(go: Go, journal:
         await person.until_true(lambda: len(person.transcript.pages) > 10, "the whole session is known")
         person.window.panels.window.actions_.find.trigger()
         await person.type("findField", "papaya")
-        await person.until_true(lambda: any(_shows_papaya(person, row.index) for row in view.live_rows), "the match")
+        await person.until_true(
+            lambda: any(_shows_papaya(person, row.index) for row in view.row_layout.widgets.live), "the match"
+        )
         field = await person.see(QLineEdit, "findField")
         assert field.text() == "papaya"
 

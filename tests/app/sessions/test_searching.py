@@ -35,7 +35,7 @@ def test_what_was_said_long_ago_is_found_and_shown(go: Go, tmp_path: Path, isola
         await person.until_true(
             lambda: any(
                 isinstance(row.entry, PromptEntry) and row.entry.turn == 3 and row.widget is not None
-                for row in view.live_rows
+                for row in view.row_layout.widgets.live
             ),
             "the turn is in view",
         )

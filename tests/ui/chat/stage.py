@@ -262,9 +262,10 @@ class Stage:
     def top_text(self) -> tuple[int, int, int]:
         """What is at the top edge: the row, the block in it, and how far below its top the edge is."""
         view = self.view
-        row = view.rows[view.rows.heights.at(view.top_edge - view.row_top_padding)]
+        row = view.row_layout.reading.row_at(view.row_layout.top_edge)
+        assert row is not None
         assert row.widget is not None
-        inside = view.top_edge - view.row_top(row) - row.widget.column_origin.y()
+        inside = view.row_layout.top_edge - view.row_layout.reading.row_top(row) - row.widget.column_origin.y()
         block, distance = row.widget.column.anchor(inside)
         return row.index, block, distance
 

@@ -92,17 +92,17 @@ def test_a_message_offers_to_go_back_to_before_it(qtbot: QtBot, theme: Theme, se
     view.show_transcript(session.transcript)
     view.show()
     qtbot.waitExposed(view)
-    view.flush()
-    view.scroll_to_top()
-    asked = QSignalSpy(view.rewind_requested)
+    view.updates.flush()
+    view.row_layout.scroll_to(0)
+    asked = QSignalSpy(view.entry_actions.rewind_requested)
     menu = QMenu(view)
-    view._pointer.add_menu_actions(menu, QPoint(300, 30))  # pyright: ignore[reportPrivateUsage] - what a menu shows there
+    view.pointer.add_menu_actions(menu, QPoint(300, 30))
     action = next(action for action in menu.actions() if action.text() == "Go back to before this…")
     action.trigger()
     assert asked.at(0) == [1]
     session.transcript.is_running = True
     menu.clear()
-    view._pointer.add_menu_actions(menu, QPoint(300, 30))  # pyright: ignore[reportPrivateUsage] - what a menu shows there
+    view.pointer.add_menu_actions(menu, QPoint(300, 30))
     action = next(action for action in menu.actions() if action.text() == "Go back to before this…")
     assert not action.isEnabled()
     assert QApplication.activePopupWidget() is None

@@ -18,8 +18,11 @@ def test_a_jump_comes_to_an_end_without_any_time_for_it(
     view = stage.view
     for share in (0.1, 0.5, 0.8):
         view.verticalScrollBar().setValue(int(share * view.verticalScrollBar().maximum()))
-        view.lay_out_gently()
-        qtbot.waitUntil(lambda: not view._gentle_timer.isActive())  # pyright: ignore[reportPrivateUsage] - at rest
-        edges = [(view.row_top(row), view.row_top(row) + view.rows.heights[row.index]) for row in view.live_rows]
-        assert min(edges)[0] <= view.top_edge
-        assert max(edges)[1] >= view.top_edge + view.viewport().height()
+        view.row_layout.lay_out_gently()
+        qtbot.waitUntil(lambda: not view.row_layout.is_gentle)
+        edges = [
+            (view.row_layout.reading.row_top(row), view.row_layout.reading.row_top(row) + view.rows.heights[row.index])
+            for row in view.row_layout.widgets.live
+        ]
+        assert min(edges)[0] <= view.row_layout.top_edge
+        assert max(edges)[1] >= view.row_layout.top_edge + view.viewport().height()

@@ -136,11 +136,11 @@ def test_who_asks_something_sees_the_end_again(window: Window, shown: Shown) -> 
     shown.happen(ev.TextDelta(turn=1, text="word\n\n" * 400))
     shown.end()
     view = window.panels.transcript
-    view.flush()
+    view.updates.flush()
     view.verticalScrollBar().setValue(0)
-    assert not view.is_following
+    assert not view.row_layout.reading.is_following
     send(window, "And the rest")
-    assert view.is_following
+    assert view.row_layout.reading.is_following
 
 
 def test_the_bar_and_the_actions_follow_the_session(window: Window, shown: Shown) -> None:
@@ -361,7 +361,7 @@ def test_the_card_is_enough_unless_a_setting_opens_the_dialog(window: Window, sh
     shown.start()
     shown.ask()
     assert dialogs() == [], "the card asks"
-    window.panels.transcript.approval_opened.emit("c1")
+    window.panels.transcript.entry_actions.approval_opened.emit("c1")
     assert len(dialogs()) == 1
     dialogs()[0].close()
 
@@ -420,5 +420,5 @@ def test_a_question_that_a_rule_can_answer_offers_to_make_one(qtbot: QtBot, them
 def test_recover_on_a_card_asks_the_session_to_put_back_what_the_call_destroyed(window: Window, shown: Shown) -> None:
     view = window.main_window.findChild(TranscriptView)
     assert view is not None
-    view.recover_requested.emit("c1")
+    view.entry_actions.recover_requested.emit("c1")
     assert shown.asked == [ops.UndoChanges(selection=ChangeSelection(call_id="c1"), is_recovery=True)]

@@ -12,10 +12,11 @@ from desktop_agent.ui.theme import Space
 
 if TYPE_CHECKING:
     from desktop_agent.ui.chat.cards.source import CardLoader
+    from desktop_agent.ui.chat.entry_actions import EntryActions
     from desktop_agent.ui.chat.lexers import Lexers
     from desktop_agent.ui.chat.text.column import Column
     from desktop_agent.ui.chat.text.styles import TextStyles
-    from desktop_agent.ui.chat.transcript.row import EntryRow
+    from desktop_agent.ui.chat.transcript.row_state import RowState
 
 
 class Bar(NamedTuple):
@@ -32,22 +33,26 @@ class ToolBody(QObject):
     Signals:
         changed: it says something else now, by itself.
         unfolded: it says more or less now, because the user wanted it.
-        output_requested: the whole output shall be shown.
-        file_requested: a file (path as the tool gave it, line from 1 or 0) shall be opened.
     """
 
     changed = Signal()
     unfolded = Signal()
-    output_requested = Signal()
-    file_requested = Signal(str, int)
 
     ground: ClassVar[str] = "sunken"
     """The colour role it stands on."""
 
-    def __init__(self, row: "EntryRow", styles: "TextStyles", parent: QWidget, loader: "CardLoader | None") -> None:
+    def __init__(
+        self,
+        row: "RowState",
+        styles: "TextStyles",
+        actions: "EntryActions",
+        parent: QWidget,
+        loader: "CardLoader | None",
+    ) -> None:
         super().__init__(parent)
         self.row = row
         self.styles = styles
+        self.actions = actions
         self.loader = loader
 
     # -- what it says; needs no widget --
@@ -58,17 +63,17 @@ class ToolBody(QObject):
         raise NotImplementedError
 
     @classmethod
-    def read(cls, row: "EntryRow") -> Content:
+    def read(cls, row: "RowState") -> Content:
         """Return its text."""
         raise NotImplementedError
 
     @classmethod
-    def copied(cls, row: "EntryRow") -> str:
+    def copied(cls, row: "RowState") -> str:
         """Return what copying the whole card gives."""
         return cls.read(row).text
 
     @classmethod
-    def is_open_at_first(cls, row: "EntryRow") -> bool:
+    def is_open_at_first(cls, row: "RowState") -> bool:
         """Whether it is unfolded until the user says otherwise."""
         return entry_of(row).state != "completed"
 
@@ -116,7 +121,7 @@ class ToolBody(QObject):
         return QColor(getattr(self.styles.colours, name))
 
 
-def entry_of(row: "EntryRow") -> ToolEntry:
+def entry_of(row: "RowState") -> ToolEntry:
     """Return the call that a row shows."""
     entry = row.entry
     assert isinstance(entry, ToolEntry)

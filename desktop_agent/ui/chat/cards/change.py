@@ -18,13 +18,14 @@ from desktop_agent.ui.chat.cards.excerpt import DiffExcerpt, DiffLine, Tone, exc
 from desktop_agent.ui.chat.cards.syntax import language_of, line_colours
 from desktop_agent.ui.chat.markdown.inline import utf16_length
 from desktop_agent.ui.chat.text.marks import LINK, MUTED, TextMark, Tint
-from desktop_agent.ui.chat.transcript.row import EntryRow
+from desktop_agent.ui.chat.transcript.row_state import RowState
 from desktop_agent.ui.theme import Space
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from desktop_agent.ui.chat.cards.source import CardLoader, CardSource
+    from desktop_agent.ui.chat.entry_actions import EntryActions
     from desktop_agent.ui.chat.lexers import Lexers
     from desktop_agent.ui.chat.text.column import Column
     from desktop_agent.ui.chat.text.styles import TextStyles
@@ -47,8 +48,10 @@ class ChangeBody(ToolBody):
 
     ground: ClassVar[str] = "surface"
 
-    def __init__(self, row: EntryRow, styles: "TextStyles", parent: QWidget, loader: "CardLoader | None") -> None:
-        super().__init__(row, styles, parent, loader)
+    def __init__(
+        self, row: RowState, styles: "TextStyles", actions: "EntryActions", parent: QWidget, loader: "CardLoader | None"
+    ) -> None:
+        super().__init__(row, styles, actions, parent, loader)
         self._loading: set[str] = set()
 
     @classmethod
@@ -56,11 +59,11 @@ class ChangeBody(ToolBody):
         return bool(entry.changes) and entry.state == "completed"
 
     @classmethod
-    def is_open_at_first(cls, row: EntryRow) -> bool:
+    def is_open_at_first(cls, row: RowState) -> bool:
         return True
 
     @classmethod
-    def read(cls, row: EntryRow) -> Content:
+    def read(cls, row: RowState) -> Content:
         writer = ContentWriter()
         changes = _changes(row)
         for change in changes:
@@ -159,7 +162,7 @@ class ChangeBody(ToolBody):
         return is_new
 
 
-def _changes(row: EntryRow) -> tuple[FileChange, ...]:
+def _changes(row: RowState) -> tuple[FileChange, ...]:
     return entry_of(row).changes[:_MOST_FILES]
 
 
@@ -175,12 +178,12 @@ def _toggle(change: FileChange) -> str:
     return f"file:{change.id}"
 
 
-def _is_open(row: EntryRow, change: FileChange) -> bool:
+def _is_open(row: RowState, change: FileChange) -> bool:
     """Whether a file's lines are shown: the first one's at first, until the user says otherwise."""
     return (change is entry_of(row).changes[0]) != (_toggle(change) in row.opened)
 
 
-def _lines(row: EntryRow, change: FileChange) -> tuple[DiffLine, ...]:
+def _lines(row: RowState, change: FileChange) -> tuple[DiffLine, ...]:
     excerpt = row.loaded.get(_key(change))
     if not isinstance(excerpt, DiffExcerpt) or not _is_open(row, change):
         return ()

@@ -9,7 +9,7 @@ from desktop_agent.ui.chat.cards.body import Bar, ToolBody, entry_of
 from desktop_agent.ui.chat.cards.content import Content, ContentWriter
 from desktop_agent.ui.chat.cards.found import FoundPlace, count_found, found_in
 from desktop_agent.ui.chat.text.marks import LINK, MUTED, TextMark, Tint
-from desktop_agent.ui.chat.transcript.row import EntryRow
+from desktop_agent.ui.chat.transcript.row_state import RowState
 
 SHOWN_ROWS = 8
 _WORTH_HIDING = 3
@@ -27,7 +27,7 @@ class MatchesBody(ToolBody):
         return entry.result is not None and "matches" in entry.result.metadata and count_found(entry.result) > 0
 
     @classmethod
-    def read(cls, row: EntryRow) -> Content:
+    def read(cls, row: RowState) -> Content:
         writer = ContentWriter()
         for path, group in groupby(_places(row).shown, key=lambda found: found.path):
             found = list(group)
@@ -57,7 +57,7 @@ class MatchesBody(ToolBody):
     def follow(self, href: str) -> None:
         place = next((found for found in _places(self.row).shown if href in (place_name(found), found.path)), None)
         if place is not None:
-            self.file_requested.emit(place.path, place.line if href != place.path else 0)
+            self.actions.file_requested.emit(place.path, place.line if href != place.path else 0)
 
 
 def place_name(found: FoundPlace) -> str:
@@ -75,7 +75,7 @@ def _write_line(writer: ContentWriter, place: FoundPlace) -> None:
     writer.end_line()
 
 
-def _places(row: EntryRow) -> "_Read":
+def _places(row: RowState) -> "_Read":
     """Read what is shown of the places, once: there may be a thousand more."""
     result, is_all = entry_of(row).result, _ALL in row.opened
     known = row.loaded.get("places")

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, ClassVar
 
-from PySide6.QtCore import QRect, QSize, Signal
+from PySide6.QtCore import QRect, QSize
 from PySide6.QtWidgets import QWidget
 from shiboken6 import isValid
 
@@ -14,10 +14,11 @@ from desktop_agent.ui.chat.cards.content import Content
 from desktop_agent.ui.chat.cards.picture_button import MAX_HEIGHT, MAX_WIDTH, PictureButton
 from desktop_agent.ui.chat.cards.picture_reader import CardPicture, read_picture
 from desktop_agent.ui.chat.flow import flow
-from desktop_agent.ui.chat.transcript.row import EntryRow
+from desktop_agent.ui.chat.transcript.row_state import RowState
 
 if TYPE_CHECKING:
     from desktop_agent.ui.chat.cards.source import CardLoader, CardSource
+    from desktop_agent.ui.chat.entry_actions import EntryActions
     from desktop_agent.ui.chat.text.styles import TextStyles
 
 _MOST = 12
@@ -26,18 +27,14 @@ _SCALE = 2
 
 
 class PicturesBody(ToolBody):
-    """Small pictures.
-
-    Signals:
-        picture_requested: a `BlobRef` shall be shown large.
-    """
-
-    picture_requested = Signal(object)
+    """Small pictures."""
 
     ground: ClassVar[str] = "surface"
 
-    def __init__(self, row: EntryRow, styles: "TextStyles", parent: QWidget, loader: "CardLoader | None") -> None:
-        super().__init__(row, styles, parent, loader)
+    def __init__(
+        self, row: RowState, styles: "TextStyles", actions: "EntryActions", parent: QWidget, loader: "CardLoader | None"
+    ) -> None:
+        super().__init__(row, styles, actions, parent, loader)
         self._loading: set[str] = set()
         self._buttons: list[PictureButton] = []
         result = entry_of(row).result
@@ -53,11 +50,11 @@ class PicturesBody(ToolBody):
         return entry.result is not None and bool(entry.result.images)
 
     @classmethod
-    def read(cls, row: EntryRow) -> Content:
+    def read(cls, row: RowState) -> Content:
         return Content()
 
     @classmethod
-    def is_open_at_first(cls, row: EntryRow) -> bool:
+    def is_open_at_first(cls, row: RowState) -> bool:
         return True
 
     @property
@@ -110,7 +107,7 @@ class PicturesBody(ToolBody):
     def _on_clicked(self) -> None:
         button = self.sender()
         if isinstance(button, PictureButton):
-            self.picture_requested.emit(button.ref)
+            self.actions.picture_requested.emit(button.ref, entry_of(self.row))
 
 
 def _key(digest: str) -> str:

@@ -11,7 +11,7 @@ from desktop_agent.ui.chat.cards.body import ToolBody, entry_of
 from desktop_agent.ui.chat.cards.content import Content, ContentWriter, one_line
 from desktop_agent.ui.chat.markdown.inline import LINE_BREAK, utf16_length
 from desktop_agent.ui.chat.text.marks import MUTED, Tint
-from desktop_agent.ui.chat.transcript.row import EntryRow
+from desktop_agent.ui.chat.transcript.row_state import RowState
 from desktop_agent.ui.theme import Space
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class PlanBody(ToolBody):
         return entry.result is not None and bool(todos_of(entry.result))
 
     @classmethod
-    def read(cls, row: EntryRow) -> Content:
+    def read(cls, row: RowState) -> Content:
         writer = ContentWriter()
         for item in _steps(row):
             writer.add(one_line(item.content, _MAX_TEXT) or "…", _LOOKS[item.status])
@@ -48,11 +48,11 @@ class PlanBody(ToolBody):
         return writer.content("plain")
 
     @classmethod
-    def copied(cls, row: EntryRow) -> str:
+    def copied(cls, row: RowState) -> str:
         return "\n".join(f"{_SIGNS[item.status]} {item.content}" for item in _steps(row))
 
     @classmethod
-    def is_open_at_first(cls, row: EntryRow) -> bool:
+    def is_open_at_first(cls, row: RowState) -> bool:
         return not row.is_superseded
 
     @property
@@ -89,6 +89,6 @@ class PlanBody(ToolBody):
             painter.drawLine(QLineF(at - QPointF(2.4, 0), at + QPointF(2.4, 0)))
 
 
-def _steps(row: EntryRow) -> tuple[TodoItem, ...]:
+def _steps(row: RowState) -> tuple[TodoItem, ...]:
     entry = entry_of(row)
     return (todos_of(entry.result) if entry.result is not None else None) or ()

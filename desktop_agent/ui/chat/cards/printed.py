@@ -6,7 +6,7 @@ from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.chat.cards.body import Bar, ToolBody, entry_of
 from desktop_agent.ui.chat.cards.content import Content
 from desktop_agent.ui.chat.output import OutputExcerpt, first_lines, readable
-from desktop_agent.ui.chat.transcript.row import EntryRow
+from desktop_agent.ui.chat.transcript.row_state import RowState
 
 SHOWN_LINES = 12
 
@@ -19,7 +19,7 @@ class PrintedBody(ToolBody):
         return True
 
     @classmethod
-    def read(cls, row: EntryRow) -> Content:
+    def read(cls, row: RowState) -> Content:
         return Content(_excerpt(entry_of(row)).text)
 
     def bar(self) -> Bar | None:
@@ -38,7 +38,7 @@ class PrintedBody(ToolBody):
         return Bar(" · ".join(filter(None, (cut, more))), self.tr("Show all output"))
 
     def on_bar_clicked(self) -> None:
-        self.output_requested.emit()
+        self.actions.output_requested.emit(entry_of(self.row))
 
 
 def _excerpt(entry: ToolEntry) -> OutputExcerpt:

@@ -9,7 +9,7 @@ from desktop_agent.ui.chat.cards.body import Bar, ToolBody, entry_of
 from desktop_agent.ui.chat.cards.content import Content, ContentWriter
 from desktop_agent.ui.chat.output import readable
 from desktop_agent.ui.chat.text.marks import TextMark
-from desktop_agent.ui.chat.transcript.row import EntryRow
+from desktop_agent.ui.chat.transcript.row_state import RowState
 from desktop_agent.ui.terminal.tail import Tail
 
 SHOWN_LINES = 12
@@ -34,7 +34,7 @@ class TerminalBody(ToolBody):
         return is_command or (entry.result is not None and not _FACTS.isdisjoint(entry.result.metadata))
 
     @classmethod
-    def read(cls, row: EntryRow) -> Content:
+    def read(cls, row: RowState) -> Content:
         writer = ContentWriter()
         for line in _tail(row).lines():
             for run in line.runs:
@@ -44,7 +44,7 @@ class TerminalBody(ToolBody):
         return writer.content()
 
     @classmethod
-    def is_open_at_first(cls, row: EntryRow) -> bool:
+    def is_open_at_first(cls, row: RowState) -> bool:
         return True
 
     def bar(self) -> Bar | None:
@@ -62,7 +62,7 @@ class TerminalBody(ToolBody):
         return Bar(" · ".join(filter(None, (before, cut))), self.tr("Show all output"), is_above=True)
 
     def on_bar_clicked(self) -> None:
-        self.output_requested.emit()
+        self.actions.output_requested.emit(entry_of(self.row))
 
 
 def _printed(entry: ToolEntry, result: ToolResult) -> str:
@@ -72,7 +72,7 @@ def _printed(entry: ToolEntry, result: ToolResult) -> str:
     return readable(result.content).rstrip("\n")
 
 
-def _tail(row: EntryRow) -> Tail:
+def _tail(row: RowState) -> Tail:
     """Return the end of what was printed, reading on from where it was read to."""
     entry = entry_of(row)
     known = row.loaded.get("tail")

@@ -10,7 +10,7 @@ from desktop_agent.ui.chat.cards.body import Bar, ToolBody, entry_of
 from desktop_agent.ui.chat.cards.content import Content, ContentWriter, one_line
 from desktop_agent.ui.chat.markdown.inline import is_web_address
 from desktop_agent.ui.chat.text.marks import Tint
-from desktop_agent.ui.chat.transcript.row import EntryRow
+from desktop_agent.ui.chat.transcript.row_state import RowState
 
 SHOWN = 5
 _MOST = 100
@@ -40,7 +40,7 @@ class WebResultsBody(ToolBody):
         return entry.result is not None and bool(pages_of(entry.result))
 
     @classmethod
-    def read(cls, row: EntryRow) -> Content:
+    def read(cls, row: RowState) -> Content:
         writer = ContentWriter()
         pages = _pages(row)
         for page in pages if _ALL in row.opened else pages[:SHOWN]:
@@ -55,7 +55,7 @@ class WebResultsBody(ToolBody):
         return writer.content("plain", has_paragraphs=True)
 
     @classmethod
-    def copied(cls, row: EntryRow) -> str:
+    def copied(cls, row: RowState) -> str:
         return "\n".join("\n".join(part for part in page if part) for page in _pages(row))
 
     def bar(self) -> Bar | None:
@@ -88,6 +88,6 @@ def _page(item: JsonObject) -> WebResult:
     return WebResult(one_line(title or link, _MAX_TITLE), link if may_open else "", one_line(snippet, _MAX_SNIPPET))
 
 
-def _pages(row: EntryRow) -> tuple[WebResult, ...]:
+def _pages(row: RowState) -> tuple[WebResult, ...]:
     result = entry_of(row).result
     return pages_of(result) if result is not None else ()

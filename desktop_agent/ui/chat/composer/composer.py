@@ -7,6 +7,7 @@ from PySide6.QtCore import QEvent, QMimeData, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QMouseEvent, QMoveEvent, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QLabel, QPushButton, QSizePolicy, QWidget
 
+from desktop_agent.core.slash.parse import is_command, prompt_of, typed_prompt
 from desktop_agent.ui.chat.composer.message_edit import MessageEdit
 from desktop_agent.ui.chat.composer.prompt_history import PromptHistory
 from desktop_agent.ui.chat.composer.queue_card import QueueCard
@@ -33,7 +34,8 @@ class Composer(QWidget):
     """The message field with its buttons, a row of controls, and the waiting prompts above.
 
     Signals:
-        prompt_submitted: the user sent this; it is queued when a turn is running.
+        prompt_submitted: the user sent this prompt; it is queued when a turn is running.
+        command_submitted: the user sent this slash command.
         stop_requested: the running turn shall stop.
         unqueue_requested: a waiting prompt (id) shall be taken back.
         commands_wanted: the user typed a slash, so the owner should pass the commands to `set_commands`.
@@ -43,6 +45,7 @@ class Composer(QWidget):
     """
 
     prompt_submitted = Signal(str)
+    command_submitted = Signal(str)
     stop_requested = Signal()
     unqueue_requested = Signal(str)
     commands_wanted = Signal()
@@ -319,11 +322,12 @@ class Composer(QWidget):
         text = written.strip()
         if not text or self._blocked:
             return
-        if text.startswith("/") and not written.startswith("/"):
-            text = f" {text}"  # a space in front makes it a prompt
-        self._edit.history.add(text)
+        self._edit.history.add(text if written.startswith("/") else typed_prompt(text))
         self._edit.clear()
-        self.prompt_submitted.emit(text)
+        if is_command(written):
+            self.command_submitted.emit(text)
+        else:
+            self.prompt_submitted.emit(prompt_of(written))
 
     def _on_text_changed(self) -> None:
         self._send.setEnabled(bool(self._edit.toPlainText().strip()) and not self._blocked)

@@ -14,6 +14,7 @@ from desktop_agent.core.protocol.model import Allowed, ApprovalRequest, Approval
 from desktop_agent.ui.chat.entries.card_command import CardCommand
 from desktop_agent.ui.chat.entries.card_notes import CardNotes, shown_lines
 from desktop_agent.ui.chat.entries.paragraph import Paragraph, read_code_spans
+from desktop_agent.ui.chat.entry_actions import EntryActions
 from desktop_agent.ui.chat.flow import flow
 from desktop_agent.ui.chat.markdown.inline import utf16_slice
 from desktop_agent.ui.chat.text.styles import TextStyles
@@ -41,22 +42,24 @@ class ApprovalCard(QWidget):
     """One question. Its parent gives it a width and then asks for its height.
 
     Signals:
-        answered: call id and decision, once.
-        opened: the question (call id) shall be shown in full.
         resized: its height changed.
-        edited: call id and the command as the user has it now; it is to be judged.
     """
 
-    answered = Signal(str, object)
-    opened = Signal(str)
     resized = Signal()
-    edited = Signal(str, str)
 
-    def __init__(self, request: ApprovalRequest, drafts: dict[str, str], styles: TextStyles, parent: QWidget) -> None:
+    def __init__(
+        self,
+        request: ApprovalRequest,
+        drafts: dict[str, str],
+        styles: TextStyles,
+        actions: EntryActions,
+        parent: QWidget,
+    ) -> None:
         super().__init__(parent)
         self.request = request
         self._drafts = drafts
         self._styles = styles
+        self._actions = actions
         self._height = 0
         self._width = 0
         self._is_answered = False
@@ -239,7 +242,7 @@ class ApprovalCard(QWidget):
         super().showEvent(event)
         self._guard.start()
         if self._judged is None and (edited := self.edited_command()) is not None:
-            self.edited.emit(self.request.call_id, edited)
+            self._actions.approval_edited.emit(self.request.call_id, edited)
 
     def hideEvent(self, event: QHideEvent) -> None:
         self._guard.stop()
@@ -313,7 +316,7 @@ class ApprovalCard(QWidget):
         self._is_answered = True
         for control in (*self._buttons, self._deny_now, self._denial, self._edit):
             control.setEnabled(False)
-        self.answered.emit(self.request.call_id, decision)
+        self._actions.approval_answered.emit(self.request.call_id, decision)
 
     def _allow_in(self, scope: ApprovalScope) -> None:
         if self._obstacle():
@@ -331,7 +334,7 @@ class ApprovalCard(QWidget):
                 self._allow_in(offer.scope)
 
     def _on_review(self) -> None:
-        self.opened.emit(self.request.call_id)
+        self._actions.approval_opened.emit(self.request.call_id)
 
     def _on_deny(self) -> None:
         self._drafts.setdefault(DENIAL, "")
@@ -361,7 +364,7 @@ class ApprovalCard(QWidget):
         self._drafts[COMMAND] = self._text()
         self._judged = None
         if (edited := self.edited_command()) is not None:
-            self.edited.emit(self.request.call_id, edited)
+            self._actions.approval_edited.emit(self.request.call_id, edited)
         else:
             self._show_notes(self.request)
         self._update_answers()

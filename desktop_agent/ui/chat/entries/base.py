@@ -13,10 +13,11 @@ from desktop_agent.ui.chat.text.styles import TextStyles
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from desktop_agent.ui.chat.entry_actions import EntryActions
     from desktop_agent.ui.chat.lexers import Lexers
     from desktop_agent.ui.chat.slices import Slice
     from desktop_agent.ui.chat.text.column import TextMatch
-    from desktop_agent.ui.chat.transcript.row import EntryRow
+    from desktop_agent.ui.chat.transcript.row_state import RowState
 
 
 class EntryWidget(QWidget):
@@ -27,14 +28,24 @@ class EntryWidget(QWidget):
 
     Signals:
         resized: its height changed by something the user did to it.
+        body_changed: what it shows became something else by itself.
     """
 
     resized = Signal()
+    body_changed = Signal()
 
-    def __init__(self, row: "EntryRow", styles: TextStyles, parent: QWidget, column: Column | None = None) -> None:
+    def __init__(
+        self,
+        row: "RowState",
+        styles: TextStyles,
+        actions: "EntryActions",
+        parent: QWidget,
+        column: Column | None = None,
+    ) -> None:
         super().__init__(parent)
         self.row = row
         self.styles = styles
+        self.entry_actions = actions
         self.column = column or Column(styles)
         self.column_origin = QPoint(0, 0)
         self._ground = QColor(styles.colours.surface)

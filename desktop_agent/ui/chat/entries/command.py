@@ -6,11 +6,12 @@ from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.transcript import CommandEntry
 from desktop_agent.ui.chat.entries.text import READ_S, SPOKEN_CHARS, MarkdownWidget, read_on
+from desktop_agent.ui.chat.entry_actions import EntryActions
 from desktop_agent.ui.chat.markdown.inline import RichText
 from desktop_agent.ui.chat.slices import Slice
 from desktop_agent.ui.chat.text.passage import TextPassage
 from desktop_agent.ui.chat.text.styles import CODE_LINE, TextStyles
-from desktop_agent.ui.chat.transcript.row import EntryRow
+from desktop_agent.ui.chat.transcript.row_state import RowState
 from desktop_agent.ui.theme import Space
 
 _INDENT = 14
@@ -20,11 +21,11 @@ _RULE = 2
 class CommandWidget(MarkdownWidget):
     """The command in the code font beside a thin rule, quiet; what it said as markdown; what went wrong in red."""
 
-    def __init__(self, row: EntryRow, styles: TextStyles, parent: QWidget) -> None:
+    def __init__(self, row: RowState, styles: TextStyles, actions: EntryActions, parent: QWidget) -> None:
         entry = row.entry
         assert isinstance(entry, CommandEntry)
         self._is_error = entry.is_error
-        super().__init__(row, styles, parent, colour="removed_text" if entry.is_error else "text")
+        super().__init__(row, styles, actions, parent, colour="removed_text" if entry.is_error else "text")
         self._line: TextPassage | None = None
         self.refresh()
 

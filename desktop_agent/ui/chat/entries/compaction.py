@@ -1,6 +1,6 @@
 """A compaction: one line that says what was summarised, and unfolds to the summary that the agent reads instead."""
 
-from PySide6.QtCore import QPoint, QRect, QRectF, Qt, Signal
+from PySide6.QtCore import QPoint, QRect, QRectF, Qt
 from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QPushButton, QWidget
 
@@ -9,11 +9,12 @@ from desktop_agent.core.transcript import CompactionEntry
 from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.chat.entries.base import EntryWidget
 from desktop_agent.ui.chat.entries.fold import FOLDED, UNFOLDED, FoldLine
+from desktop_agent.ui.chat.entry_actions import EntryActions
 from desktop_agent.ui.chat.flow import flow
 from desktop_agent.ui.chat.markdown.stream import MarkdownStream
 from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.chat.text.styles import TextStyles
-from desktop_agent.ui.chat.transcript.row import EntryRow
+from desktop_agent.ui.chat.transcript.row_state import RowState
 from desktop_agent.ui.theme import Height, Space
 
 _INDENT = 18
@@ -21,25 +22,17 @@ _BAR = 2
 
 
 class CompactionWidget(EntryWidget):
-    """The line, and below it the summary with what can be done to it while it is in force.
+    """The line, and below it the summary with what can be done to it while it is in force."""
 
-    Signals:
-        edit_requested: the user wants to rewrite the summary.
-        undo_requested: the agent shall see the older turns again.
-    """
-
-    edit_requested = Signal()
-    undo_requested = Signal()
-
-    def __init__(self, row: EntryRow, styles: TextStyles, parent: QWidget) -> None:
-        super().__init__(row, styles, parent, Column(styles, text="muted"))
+    def __init__(self, row: RowState, styles: TextStyles, actions: EntryActions, parent: QWidget) -> None:
+        super().__init__(row, styles, actions, parent, Column(styles, text="muted"))
         self._width = 0
         self._buttons_height = 0
         self._source = ""
         self._line = _CompactionLine(styles, self)
         self._line.clicked.connect(self._on_clicked)
-        self._edit = self._button(self.tr("Edit…"), "editSummaryButton", self.edit_requested)
-        self._undo = self._button(self.tr("Undo"), "undoCompactionButton", self.undo_requested)
+        self._edit = self._button(self.tr("Edit…"), "editSummaryButton", actions.summary_edit_requested)
+        self._undo = self._button(self.tr("Undo"), "undoCompactionButton", actions.summary_undo_requested)
         self._undo.setToolTip(self.tr("The agent sees the older turns word by word again"))
         self._undo.setAccessibleName(self.tr("Undo the summary"))
         self.column_origin = QPoint(_INDENT, Height.SMALL_BUTTON + Space.XS)

@@ -1,6 +1,6 @@
 """One quiet line: how a turn ended, or what an undo did."""
 
-from PySide6.QtCore import QPointF, QRect, QRectF, Signal
+from PySide6.QtCore import QPointF, QRect, QRectF
 from PySide6.QtGui import QFontMetricsF, QPainter
 from PySide6.QtWidgets import QPushButton, QWidget
 
@@ -12,26 +12,21 @@ from desktop_agent.core.transcript import (
 )
 from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.chat.entries.base import EntryWidget
+from desktop_agent.ui.chat.entry_actions import EntryActions
 from desktop_agent.ui.chat.markdown.inline import RichText
 from desktop_agent.ui.chat.text.passage import TextPassage
 from desktop_agent.ui.chat.text.styles import CODE_LINE, TextStyles
-from desktop_agent.ui.chat.transcript.row import EntryRow
+from desktop_agent.ui.chat.transcript.row_state import RowState
 from desktop_agent.ui.theme import Space
 
 _INDENT = 20
 
 
 class LineWidget(EntryWidget):
-    """A sentence with a sign in front.
+    """A sentence with a sign in front."""
 
-    Signals:
-        session_requested: show this session.
-    """
-
-    session_requested = Signal(str)
-
-    def __init__(self, row: EntryRow, styles: TextStyles, parent: QWidget) -> None:
-        super().__init__(row, styles, parent)
+    def __init__(self, row: RowState, styles: TextStyles, actions: EntryActions, parent: QWidget) -> None:
+        super().__init__(row, styles, actions, parent)
         self._sign = ""
         """In front of the text; a turn's end has a small square instead."""
         self._text = ""
@@ -50,7 +45,7 @@ class LineWidget(EntryWidget):
 
     def _on_open(self) -> None:
         if isinstance(self.row.entry, ForkEntry):
-            self.session_requested.emit(self.row.entry.source)
+            self.entry_actions.session_requested.emit(self.row.entry.source)
 
     def refresh(self) -> None:
         match self.row.entry:

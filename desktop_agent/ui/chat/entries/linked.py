@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QRectF, Qt, Signal
+from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
@@ -10,29 +10,26 @@ from desktop_agent.ui.chat.entries.base import EntryWidget
 from desktop_agent.ui.chat.markdown.inline import is_web_address
 
 if TYPE_CHECKING:
+    from desktop_agent.ui.chat.entry_actions import EntryActions
     from desktop_agent.ui.chat.markdown.inline import InlineSpan
     from desktop_agent.ui.chat.text.column import Column
     from desktop_agent.ui.chat.text.styles import TextStyles
-    from desktop_agent.ui.chat.transcript.row import EntryRow
+    from desktop_agent.ui.chat.transcript.row_state import RowState
 
 
 class LinkedEntry(EntryWidget):
-    """Tab goes from link to link, Enter opens the one with the ring.
+    """Tab goes from link to link, Enter opens the one with the ring."""
 
-    Signals:
-        link_activated: this web address shall be opened; always http or https.
-    """
-
-    link_activated = Signal(str)
-
-    def __init__(self, row: "EntryRow", styles: "TextStyles", parent: QWidget, column: "Column") -> None:
-        super().__init__(row, styles, parent, column)
+    def __init__(
+        self, row: "RowState", styles: "TextStyles", actions: "EntryActions", parent: QWidget, column: "Column"
+    ) -> None:
+        super().__init__(row, styles, actions, parent, column)
         self._focused: int | None = None
         """Which of the links has the ring."""
 
     def follow(self, href: str) -> None:
         if is_web_address(href):
-            self.link_activated.emit(href)
+            self.entry_actions.link_activated.emit(href)
 
     def offer_links(self) -> None:
         """Take the focus if there are links to go through. To be called after layout."""

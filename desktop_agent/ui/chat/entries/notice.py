@@ -3,7 +3,7 @@
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, get_args
 
-from PySide6.QtCore import QPoint, QRect, QRectF, Qt, QTimer, Signal
+from PySide6.QtCore import QPoint, QRect, QRectF, Qt, QTimer
 from PySide6.QtGui import QFont, QHideEvent, QPainter, QPen, QShowEvent
 from PySide6.QtWidgets import QPushButton, QWidget
 
@@ -11,11 +11,12 @@ from desktop_agent.core.base.errors import ProviderFault
 from desktop_agent.core.transcript import RETRYING, NoticeEntry
 from desktop_agent.ui.chat.entries.base import EntryWidget
 from desktop_agent.ui.chat.entries.paragraph import Paragraph
+from desktop_agent.ui.chat.entry_actions import EntryActions
 from desktop_agent.ui.chat.flow import flow
 from desktop_agent.ui.chat.markdown.blocks import plain_blocks
 from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.chat.text.styles import TextStyles
-from desktop_agent.ui.chat.transcript.row import EntryRow
+from desktop_agent.ui.chat.transcript.row_state import RowState
 from desktop_agent.ui.theme import Radius, Space
 
 if TYPE_CHECKING:
@@ -39,22 +40,10 @@ FOLDER_CODES = frozenset({"workspace"})
 
 
 class NoticeWidget(EntryWidget):
-    """One notice.
+    """One notice."""
 
-    Signals:
-        settings_requested: open the settings.
-        retry_requested: ask the model again.
-        try_now_requested: ask the model now instead of waiting any longer.
-        folder_requested: let the user choose another folder.
-    """
-
-    settings_requested = Signal()
-    retry_requested = Signal()
-    try_now_requested = Signal()
-    folder_requested = Signal()
-
-    def __init__(self, row: EntryRow, styles: TextStyles, parent: QWidget) -> None:
-        super().__init__(row, styles, parent, Column(styles, ground="bg", text="muted"))
+    def __init__(self, row: RowState, styles: TextStyles, actions: EntryActions, parent: QWidget) -> None:
+        super().__init__(row, styles, actions, parent, Column(styles, ground="bg", text="muted"))
         self._width = 0
         self._height = 0
         notice = self._entry().notice
@@ -67,18 +56,18 @@ class NoticeWidget(EntryWidget):
             self._texts.append(Paragraph(notice.hint, styles, self, role="muted", font=styles.body))
         self._details = self._button("", self._on_details, variant="flat") if notice.detail else None
         self._buttons: list[QPushButton] = []
-        self._try_now = self._button(self.tr("Try now"), self.try_now_requested) if notice.code == RETRYING else None
+        self._try_now = self._button(self.tr("Try now"), actions.try_now_requested) if notice.code == RETRYING else None
         if self._try_now is not None:
             self._try_now.setObjectName("tryNowButton")
             self._try_now.setAccessibleName(self.tr("Try now"))
             self._try_now.setToolTip(self.tr("Ask the model now instead of waiting"))
             self._buttons.append(self._try_now)
         if notice.code in SETTINGS_CODES:
-            self._buttons.append(self._button(self.tr("Open settings"), self.settings_requested))
+            self._buttons.append(self._button(self.tr("Open settings"), actions.settings_requested))
         if notice.level == "error" and notice.code in RETRY_CODES and not _gave_back(notice):
-            self._buttons.append(self._button(self.tr("Try again"), self.retry_requested))
+            self._buttons.append(self._button(self.tr("Try again"), actions.retry_requested))
         if notice.code in FOLDER_CODES:
-            self._buttons.append(self._button(self.tr("Open another folder…"), self.folder_requested))
+            self._buttons.append(self._button(self.tr("Open another folder…"), actions.folder_requested))
         if self._details is not None:
             self._buttons.append(self._details)
         self.column.set_blocks(plain_blocks(notice.detail), {}, 0)

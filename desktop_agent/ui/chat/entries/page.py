@@ -5,8 +5,9 @@ from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.ui.chat.entries.base import EntryWidget
+from desktop_agent.ui.chat.entry_actions import EntryActions
 from desktop_agent.ui.chat.text.styles import TextStyles
-from desktop_agent.ui.chat.transcript.row import EntryRow
+from desktop_agent.ui.chat.transcript.row_state import RowState
 from desktop_agent.ui.theme import Space
 
 _STEP = 360
@@ -16,8 +17,8 @@ _STEP = 360
 class PageWidget(EntryWidget):
     """Keeps the place of a page until it is loaded, which takes a moment."""
 
-    def __init__(self, row: EntryRow, styles: TextStyles, parent: QWidget) -> None:
-        super().__init__(row, styles, parent)
+    def __init__(self, row: RowState, styles: TextStyles, actions: EntryActions, parent: QWidget) -> None:
+        super().__init__(row, styles, actions, parent)
         self._text = self.tr("Earlier messages")
         self.refresh()
 

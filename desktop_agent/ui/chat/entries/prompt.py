@@ -1,16 +1,17 @@
 """What the user asked: a bubble on the right, its text exactly as it was written, and a way to edit it there."""
 
-from PySide6.QtCore import QEvent, QPoint, QRect, QRectF, Qt, Signal
+from PySide6.QtCore import QEvent, QPoint, QRect, QRectF, Qt
 from PySide6.QtGui import QEnterEvent, QFontMetricsF, QPainter, QPainterPath, QPaintEvent, QPen
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.core.transcript import PromptEntry
 from desktop_agent.ui.chat.entries.base import EntryWidget
 from desktop_agent.ui.chat.entries.prompt_editor import PromptEditor
+from desktop_agent.ui.chat.entry_actions import EntryActions
 from desktop_agent.ui.chat.markdown.blocks import plain_blocks
 from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.chat.text.styles import TextStyles
-from desktop_agent.ui.chat.transcript.row import EntryRow
+from desktop_agent.ui.chat.transcript.row_state import RowState
 from desktop_agent.ui.theme import Space
 
 PADDING_X = 14
@@ -35,20 +36,10 @@ class _QuietButton(QPushButton):
 
 
 class PromptWidget(EntryWidget):
-    """A prompt of the user.
+    """A prompt of the user."""
 
-    Signals:
-        resend_requested: send the prompt (turn) again with this text; whether files are to be put back, too.
-        edit_changed: the prompt (turn) is being edited, and reads so now.
-        edit_closed: the edit of the prompt (turn) was sent or dropped.
-    """
-
-    resend_requested = Signal(int, str, bool)
-    edit_changed = Signal(int, str)
-    edit_closed = Signal(int)
-
-    def __init__(self, row: EntryRow, styles: TextStyles, parent: QWidget) -> None:
-        super().__init__(row, styles, parent, Column(styles, ground="sunken"))
+    def __init__(self, row: RowState, styles: TextStyles, actions: EntryActions, parent: QWidget) -> None:
+        super().__init__(row, styles, actions, parent, Column(styles, ground="sunken"))
         self._width = 0
         self._editor: PromptEditor | None = None
         self._button = _QuietButton(self.tr("Edit"), self)
@@ -151,16 +142,16 @@ class PromptWidget(EntryWidget):
             self._button.setFocus(Qt.FocusReason.OtherFocusReason)
         editor.hide()
         editor.deleteLater()
-        self.edit_closed.emit(self._entry().turn)
+        self.entry_actions.edit_closed.emit(self._entry().turn)
         self._resize()
 
     def _on_changed(self, text: str) -> None:
         self.row.drafts[EDIT] = text
-        self.edit_changed.emit(self._entry().turn, text)
+        self.entry_actions.edit_changed.emit(self._entry().turn, text)
 
     def _on_sent(self, text: str, takes_files_back: bool) -> None:
         self._close_editor()
-        self.resend_requested.emit(self._entry().turn, text, takes_files_back)
+        self.entry_actions.resend_requested.emit(self._entry().turn, text, takes_files_back)
 
     def _resize(self) -> None:
         self.set_width(self._width)
@@ -174,6 +165,12 @@ class PromptWidget(EntryWidget):
     def leaveEvent(self, event: QEvent) -> None:
         super().leaveEvent(event)
         self._button.update()
+
+
+def edit_prompt(widget: EntryWidget | None) -> None:
+    """Let the user edit a prompt of theirs, in its place."""
+    if isinstance(widget, PromptWidget):
+        widget.begin_edit()
 
 
 def _speech_bubble(area: QRectF) -> QPainterPath:

@@ -6,12 +6,13 @@ from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.core.transcript import CommandEntry, TextEntry
 from desktop_agent.ui.chat.entries.linked import LinkedEntry
+from desktop_agent.ui.chat.entry_actions import EntryActions
 from desktop_agent.ui.chat.markdown.blocks import bounded
 from desktop_agent.ui.chat.markdown.stream import MarkdownStream
 from desktop_agent.ui.chat.slices import Slice
 from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.chat.text.styles import CODE_HEADER, TextStyles
-from desktop_agent.ui.chat.transcript.row import EntryRow
+from desktop_agent.ui.chat.transcript.row_state import RowState
 from desktop_agent.ui.theme import Space
 
 SPOKEN_CHARS = 4_000
@@ -29,7 +30,7 @@ _FIRST_LINES = 80
 """So much is read at first in any case: nearly every answer is shown whole at once."""
 
 
-def read_on(row: EntryRow, entry: TextEntry | CommandEntry, time: Slice | None = None) -> int:
+def read_on(row: RowState, entry: TextEntry | CommandEntry, time: Slice | None = None) -> int:
     """Bring the row's stream up to date with its entry; return the first block that changed.
 
     With a `time`, only until that is over: call it again while `is_behind`.
@@ -51,7 +52,7 @@ def read_on(row: EntryRow, entry: TextEntry | CommandEntry, time: Slice | None =
     return changed
 
 
-def is_behind(row: EntryRow, entry: TextEntry | CommandEntry) -> bool:
+def is_behind(row: RowState, entry: TextEntry | CommandEntry) -> bool:
     """Whether there is more of the entry than its stream has read."""
     stream = row.stream
     text, is_open = _text_of(entry)
@@ -66,8 +67,10 @@ def _text_of(entry: TextEntry | CommandEntry) -> tuple[str, bool]:
 class MarkdownWidget(LinkedEntry):
     """Markdown in an entry."""
 
-    def __init__(self, row: EntryRow, styles: TextStyles, parent: QWidget, *, colour: str = "text") -> None:
-        super().__init__(row, styles, parent, Column(styles, text=colour))
+    def __init__(
+        self, row: RowState, styles: TextStyles, actions: EntryActions, parent: QWidget, *, colour: str = "text"
+    ) -> None:
+        super().__init__(row, styles, actions, parent, Column(styles, text=colour))
         self._is_new = True
         self._arranged: object = None
         self._copy_buttons: dict[int, QPushButton] = {}
@@ -173,8 +176,8 @@ class MarkdownWidget(LinkedEntry):
 class TextWidget(MarkdownWidget):
     """An answer of the model."""
 
-    def __init__(self, row: EntryRow, styles: TextStyles, parent: QWidget) -> None:
-        super().__init__(row, styles, parent)
+    def __init__(self, row: RowState, styles: TextStyles, actions: EntryActions, parent: QWidget) -> None:
+        super().__init__(row, styles, actions, parent)
         self.refresh()
 
     def refresh(self) -> None:

@@ -6,8 +6,9 @@ from PySide6.QtWidgets import QWidget
 
 from desktop_agent.ui.chat.entries.fold import FOLDED, UNFOLDED, FoldLine
 from desktop_agent.ui.chat.entries.text import MarkdownWidget
+from desktop_agent.ui.chat.entry_actions import EntryActions
 from desktop_agent.ui.chat.text.styles import TextStyles
-from desktop_agent.ui.chat.transcript.row import EntryRow
+from desktop_agent.ui.chat.transcript.row_state import RowState
 from desktop_agent.ui.theme import Height, Space
 
 _TEXT_INDENT = 18
@@ -17,8 +18,8 @@ _BAR = 2
 class ThinkingWidget(MarkdownWidget):
     """Thinking, folded until it is asked for."""
 
-    def __init__(self, row: EntryRow, styles: TextStyles, parent: QWidget) -> None:
-        super().__init__(row, styles, parent, colour="muted")
+    def __init__(self, row: RowState, styles: TextStyles, actions: EntryActions, parent: QWidget) -> None:
+        super().__init__(row, styles, actions, parent, colour="muted")
         self._line = _ThinkingLine(styles, self)
         self._line.clicked.connect(self._on_clicked)
         self.column_origin = QPoint(_TEXT_INDENT, Height.SMALL_BUTTON + Space.XS)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QPoint, QRect, QRectF, Qt, Signal
+from PySide6.QtCore import QPoint, QRect, QRectF, Qt
 from PySide6.QtGui import QPainter, QPainterPath, QPen
 from PySide6.QtWidgets import QPushButton, QWidget
 
@@ -14,15 +14,15 @@ from desktop_agent.ui.chat.activity import moves
 from desktop_agent.ui.chat.cards.body import Bar, ToolBody, entry_of
 from desktop_agent.ui.chat.cards.content import Content
 from desktop_agent.ui.chat.cards.families import family_of
-from desktop_agent.ui.chat.cards.pictures import PicturesBody
 from desktop_agent.ui.chat.entries.approval import ApprovalCard
 from desktop_agent.ui.chat.entries.linked import LinkedEntry
 from desktop_agent.ui.chat.entries.tool_line import ToolLine
+from desktop_agent.ui.chat.entry_actions import EntryActions
 from desktop_agent.ui.chat.markdown.inline import RichText, is_web_address
 from desktop_agent.ui.chat.text.column import Column, TextMatch
 from desktop_agent.ui.chat.text.passage import TextPassage
 from desktop_agent.ui.chat.text.styles import CODE_LINE, TextStyles
-from desktop_agent.ui.chat.transcript.row import EntryRow
+from desktop_agent.ui.chat.transcript.row_state import RowState
 from desktop_agent.ui.theme import Radius, Space
 from desktop_agent.ui.wording.tooltips import plain_tooltip
 
@@ -36,41 +36,18 @@ _SPOKEN_CHARS = 4_000
 
 
 class ToolWidget(LinkedEntry):
-    """The card of a tool call, or the question about it while it waits for the user.
-
-    Signals:
-        stop_requested: the running turn shall stop.
-        changes_requested: show what the call (id) changed.
-        recover_requested: put back what the call (id) destroyed.
-        output_requested: show the whole output of the entry.
-        file_requested: open a file: its path as the tool gave it, and a line from 1, or 0.
-        picture_requested: show a picture (`BlobRef`) large; the entry it belongs to.
-        approval_answered: call id and decision.
-        approval_edited: call id and a command that is to be judged.
-        approval_opened: look at the question (call id) in full.
-        body_changed: what it shows became something else by itself.
-    """
-
-    stop_requested = Signal()
-    changes_requested = Signal(str)
-    recover_requested = Signal(str)
-    output_requested = Signal(object)
-    file_requested = Signal(str, int)
-    picture_requested = Signal(object, object)
-    approval_answered = Signal(str, object)
-    approval_edited = Signal(str, str)
-    approval_opened = Signal(str)
-    body_changed = Signal()
+    """The card of a tool call, or the question about it while it waits for the user."""
 
     def __init__(
         self,
-        row: EntryRow,
+        row: RowState,
         styles: TextStyles,
+        actions: EntryActions,
         parent: QWidget,
         now: Callable[[], datetime],
         loader: "CardLoader | None" = None,
     ) -> None:
-        super().__init__(row, styles, parent, Column(styles, ground="", is_framed=False))
+        super().__init__(row, styles, actions, parent, Column(styles, ground="", is_framed=False))
         self._now = now
         self._loader = loader
         self._width = 0
@@ -82,7 +59,7 @@ class ToolWidget(LinkedEntry):
         self._line = ToolLine(styles, self)
         self._line.clicked.connect(self._on_clicked)
         self._stop = self._button(self.tr("Stop"), self.tr("Stop this turn"))
-        self._stop.clicked.connect(self.stop_requested)
+        self._stop.clicked.connect(actions.stop_requested)
         self._change = self._button(self.tr("Show change ▸"), self.tr("Show change"), variant="flat")
         self._change.clicked.connect(self._on_change)
         self._recover = self._button(self.tr("Recover"), self.tr("Recover"))
@@ -103,13 +80,9 @@ class ToolWidget(LinkedEntry):
         return button
 
     def _make_body(self, family: type[ToolBody]) -> ToolBody:
-        body = family(self.row, self.styles, self, self._loader)
+        body = family(self.row, self.styles, self.entry_actions, self, self._loader)
         body.changed.connect(self._on_body_changed)
         body.unfolded.connect(self._on_body_unfolded)
-        body.output_requested.connect(self._on_output)
-        body.file_requested.connect(self.file_requested)
-        if isinstance(body, PicturesBody):
-            body.picture_requested.connect(self._on_picture)
         return body
 
     def entry(self) -> ToolEntry:
@@ -171,10 +144,7 @@ class ToolWidget(LinkedEntry):
                 self._approval.show_judgement(entry.judged)
                 return
             self._drop_question()
-            self._approval = ApprovalCard(entry.approval, self.row.drafts, self.styles, self)
-            self._approval.answered.connect(self.approval_answered)
-            self._approval.edited.connect(self.approval_edited)
-            self._approval.opened.connect(self.approval_opened)
+            self._approval = ApprovalCard(entry.approval, self.row.drafts, self.styles, self.entry_actions, self)
             self._approval.resized.connect(self._on_question_resized)
             self._approval.show_judgement(entry.judged)
             self._approval.show()
@@ -389,19 +359,13 @@ class ToolWidget(LinkedEntry):
         self.resized.emit()
 
     def _on_change(self) -> None:
-        self.changes_requested.emit(self.entry().call.id)
+        self.entry_actions.changes_requested.emit(self.entry().call.id)
 
     def _on_recover(self) -> None:
-        self.recover_requested.emit(self.entry().call.id)
+        self.entry_actions.recover_requested.emit(self.entry().call.id)
 
     def _on_more(self) -> None:
         self._body.on_bar_clicked()
-
-    def _on_output(self) -> None:
-        self.output_requested.emit(self.entry())
-
-    def _on_picture(self, ref: object) -> None:
-        self.picture_requested.emit(ref, self.entry())
 
     def _on_question_resized(self) -> None:
         self.set_width(self._width)

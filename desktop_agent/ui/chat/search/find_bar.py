@@ -4,33 +4,34 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QLineEdit, QPushButton, QWidget
 
-from desktop_agent.ui.chat.transcript.view import TranscriptView
+from desktop_agent.ui.chat.search.finder import Finder
 from desktop_agent.ui.theme import Space
 
 
 class FindBar(QFrame):
-    """Searches the transcript while one types. Enter goes on, Shift+Enter back, Escape closes."""
+    """Searches with `finder` while one types. Enter goes on, Shift+Enter back, Escape closes and goes to `view`."""
 
-    def __init__(self, view: TranscriptView, parent: QWidget | None = None) -> None:
+    def __init__(self, finder: Finder, view: QWidget, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("findBar")
         self.setProperty("role", "bar")
+        self._finder = finder
         self._view = view
         self._field = QLineEdit(self)
         self._field.setObjectName("findField")
         self._field.setAccessibleName(self.tr("Find in the conversation"))
         self._field.setPlaceholderText(self.tr("Find in the conversation"))
-        self._field.textChanged.connect(view.find_text)
+        self._field.textChanged.connect(finder.find)
         self._count = QLabel(self)
         self._count.setProperty("role", "secondary")
-        view.found.connect(self._show_count)
+        finder.found.connect(self._show_count)
         layout = QHBoxLayout(self)
         layout.setContentsMargins(Space.M, Space.XS, Space.M, Space.XS)
         layout.addWidget(self._field, 1)
         layout.addWidget(self._count)
         for text, name, slot in (
-            ("↑", self.tr("Previous match"), view.find_previous),
-            ("↓", self.tr("Next match"), view.find_next),
+            ("↑", self.tr("Previous match"), finder.find_previous),
+            ("↓", self.tr("Next match"), finder.find_next),
             ("✕", self.tr("Close"), self.close_bar),
         ):
             layout.addWidget(self._build_button(text, name, slot))
@@ -41,12 +42,12 @@ class FindBar(QFrame):
         self.show()
         self._field.setFocus(Qt.FocusReason.ShortcutFocusReason)
         self._field.selectAll()
-        self._view.find_text(self._field.text())
+        self._finder.find(self._field.text())
 
     def close_bar(self) -> None:
         """Hide the bar and its marks, and go back to the conversation."""
         self.hide()
-        self._view.find_text("")
+        self._finder.find("")
         self._view.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def _build_button(self, text: str, name: str, slot: object) -> QPushButton:
@@ -63,9 +64,9 @@ class FindBar(QFrame):
             self._count.clear()
         elif count:
             # Pages that are not loaded have more; how many is known when one gets there.
-            pattern = self.tr("{0} of {1}+") if self._view.has_unread_matches else self.tr("{0} of {1}")
+            pattern = self.tr("{0} of {1}+") if self._finder.has_unread else self.tr("{0} of {1}")
             self._count.setText(pattern.format(number, count))
-        elif self._view.has_unread_matches:
+        elif self._finder.has_unread:
             self._count.setText(self.tr("Looking…"))
         else:
             self._count.setText(self.tr("Nothing found"))
@@ -75,6 +76,6 @@ class FindBar(QFrame):
             self.close_bar()
         elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
             is_back = bool(event.modifiers() & Qt.KeyboardModifier.ShiftModifier)
-            self._view.find_previous() if is_back else self._view.find_next()
+            self._finder.step(-1 if is_back else 1)
         else:
             super().keyPressEvent(event)

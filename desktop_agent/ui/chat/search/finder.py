@@ -4,13 +4,14 @@ from itertools import chain
 from typing import TYPE_CHECKING, NamedTuple
 
 from PySide6.QtCore import QElapsedTimer, QObject, QTimer, Signal
+from PySide6.QtWidgets import QWidget
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from desktop_agent.ui.chat.search.search import Search
     from desktop_agent.ui.chat.transcript.row import EntryRow
-    from desktop_agent.ui.chat.transcript.row_area import RowArea
+    from desktop_agent.ui.chat.transcript.row_layout import RowLayout
 
 _SLICE_MS = 6
 
@@ -26,13 +27,18 @@ class Finder(QObject):
 
     Signals:
         found: the number of the current match, from 1 (0: none), and how many there are so far.
+        pages_sought: a search began for this text; `add_pages` takes the pages that may have it.
+        page_sought: the search wants to go to another page; see `wanted_pages`.
     """
 
     found = Signal(int, int)
+    pages_sought = Signal(str)
+    page_sought = Signal()
 
-    def __init__(self, area: "RowArea") -> None:
-        super().__init__(area)
-        self._area = area
+    def __init__(self, layout: "RowLayout", viewport: QWidget) -> None:
+        super().__init__(layout)
+        self._layout = layout
+        self._viewport = viewport
         self._search: Search | None = None
         self._candidates: frozenset[int | None] = frozenset()
         """The pages that may have matches, as far as that is known."""
@@ -50,38 +56,54 @@ class Finder(QObject):
 
     def find(self, text: str) -> None:
         """Search for `text`, not minding case; nothing for an empty one. Shows the match nearest to the end in view."""
+        if text:
+            from desktop_agent.ui.chat.search.search import Search
+
+            self._candidates = self._unread = frozenset()
+            self._sought = None
+            self._search = Search(text)
+            rows = self._layout.rows
+            self._steps = self._search.read([rows[index] for index in range(len(rows))])
+            self._go_on()
+        else:
+            self.clear()
+        self.pages_sought.emit(text)
+
+    def clear(self) -> None:
+        """Search for nothing any more."""
         self._candidates = self._unread = frozenset()
         self._sought = None
-        if not text:
-            self._search = self._steps = None
-            self._timer.stop()
-            self._decorate_all()
-            self.found.emit(0, 0)
-            return
-        from desktop_agent.ui.chat.search.search import Search
-
-        self._search = Search(text)
-        self._steps = self._search.read([self._area.rows[index] for index in range(len(self._area.rows))])
-        self._go_on()
+        self._search = self._steps = None
+        self._timer.stop()
+        self._decorate_all()
+        self.found.emit(0, 0)
 
     def step(self, direction: int) -> None:
         """Go to the next match (1) or the one before (-1)."""
         if self._search is None:
             return
         before = self._search.current
-        origin = before[0].index if before is not None else min(self._last_visible(), len(self._area.rows) - 1)
+        origin = before[0].index if before is not None else min(self._last_visible(), len(self._layout.rows) - 1)
         target = self._search.step(direction, self._last_visible())
         is_near = before is not None and target is not None and target[0] is before[0] and target != before
         page = None if is_near else self._page_before(target[0] if target else None, direction, origin)
         if page is not None:
             self._search.current = before
             self._sought = _Sought(page, direction)
-            self._area.after_layout()  # which asks for it
+            self.page_sought.emit()
             return
         self._sought = None
         if target is not None:
             self._show(*target)
         self._report()
+
+    def find_next(self) -> None:
+        """Go to the next match below, round the end."""
+        self.step(1)
+
+    def find_previous(self) -> None:
+        """Go to the next match above, round the beginning."""
+        self.step(-1)
 
     def pause(self) -> None:
         """Stop reading until `resume`."""
@@ -108,7 +130,7 @@ class Finder(QObject):
         """Take in which pages may have `text`."""
         if self._search is None or self._search.text != text:
             return
-        rows = (self._area.rows[index] for index in range(len(self._area.rows)))
+        rows = (self._layout.rows[index] for index in range(len(self._layout.rows)))
         placeholders = {row.page for row in rows if row.entry.kind == "page"}
         self._candidates = frozenset(numbers)
         self._unread = self._candidates & placeholders
@@ -120,7 +142,7 @@ class Finder(QObject):
         """Search the rows of a page that was loaded; go on if it is the one that was wanted."""
         if self._search is None or not count:
             return
-        rows = [self._area.rows[index] for index in range(start, start + count)]
+        rows = [self._layout.rows[index] for index in range(start, start + count)]
         self._unread -= {rows[0].page}
         self._steps = chain(self._search.read(rows), self._steps or ())
         self._timer.start()
@@ -132,7 +154,7 @@ class Finder(QObject):
 
     def _page_before(self, target: "EntryRow | None", direction: int, origin: int) -> int | None:
         """Return the page that may have a match on the way from row `origin` to `target`, round the end."""
-        rows = self._area.rows
+        rows = self._layout.rows
         if direction > 0:
             way = chain(range(origin + 1, len(rows)), range(origin + 1))
         else:
@@ -169,7 +191,7 @@ class Finder(QObject):
         row.widget.show_matches(matches, current[1] if current is not None and current[0] is row else None)
 
     def _decorate_all(self) -> None:
-        for row in self._area.live_rows:
+        for row in list(self._layout.widgets.live):
             self.decorate(row)
 
     def _go_on(self) -> None:
@@ -190,24 +212,24 @@ class Finder(QObject):
         from desktop_agent.ui.chat.text.column import TextMatch
 
         assert isinstance(match, TextMatch)
-        area = self._area
+        layout = self._layout
         if row.widget is None:
-            area.scroll_to(area.row_top(row))
+            layout.scroll_to(layout.reading.row_top(row))
         widget = row.widget
         assert widget is not None
         if match.block != TITLE and not widget.is_column_shown:
             row.is_unfolded = True
             widget.refresh()
-            area.row_resized(row)
-        y = area.row_top(row)
+            layout.row_resized(row)
+        y = layout.reading.row_top(row)
         if match.block != TITLE and widget.is_column_shown:
             rects = widget.column.rects(match.block, match.start, match.end)
-            y = area.row_top(row) + widget.column_origin.y() + (int(rects[0].top()) if rects else 0)
-        area.reveal(y)
+            y = layout.reading.row_top(row) + widget.column_origin.y() + (int(rects[0].top()) if rects else 0)
+        layout.reveal(y)
         self._decorate_all()
 
     def _last_visible(self) -> int:
-        return self._area.rows.heights.at(self._area.top_edge + self._area.viewport().height())
+        return self._layout.rows.heights.at(self._layout.top_edge + self._viewport.height())
 
     def _report(self) -> None:
         if self._search is not None:

@@ -2,26 +2,22 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
 from PySide6.QtWidgets import QLabel, QPushButton, QWidget
 
+from desktop_agent.ui.chat.entry_actions import EntryActions
 from desktop_agent.ui.theme import Space
 
 _MAX_WIDTH = 420
 
 
 class EmptyState(QWidget):
-    """A calm invitation.
+    """A calm invitation."""
 
-    Signals:
-        example_chosen: the text of an example.
-    """
-
-    example_chosen = Signal(str)
-
-    def __init__(self, parent: QWidget) -> None:
+    def __init__(self, actions: EntryActions, parent: QWidget) -> None:
         super().__init__(parent)
+        self._actions = actions
         self._title = QLabel(self.tr("What shall we work on?"), self)
         self._title.setProperty("role", "title")
         self._title.setAlignment(Qt.AlignmentFlag.AlignHCenter)
@@ -75,4 +71,4 @@ class EmptyState(QWidget):
     def _on_clicked(self) -> None:
         button = self.sender()
         if isinstance(button, QPushButton):
-            self.example_chosen.emit(button.text())
+            self._actions.example_chosen.emit(button.text())

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from desktop_agent.ui.chat.cards.source import CardLoader
     from desktop_agent.ui.chat.entries.base import EntryWidget
+    from desktop_agent.ui.chat.entry_actions import EntryActions
     from desktop_agent.ui.chat.text.styles import TextStyles
     from desktop_agent.ui.chat.transcript.row import EntryRow
 
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 def make_widget(
     row: "EntryRow",
     styles: "TextStyles",
+    actions: "EntryActions",
     parent: "QWidget",
     now: "Callable[[], datetime]",
     loader: "CardLoader | None",
@@ -34,20 +36,20 @@ def make_widget(
     """Return a new widget for the row's entry."""
     match row.entry.kind:
         case "prompt":
-            return PromptWidget(row, styles, parent)
+            return PromptWidget(row, styles, actions, parent)
         case "text":
-            return TextWidget(row, styles, parent)
+            return TextWidget(row, styles, actions, parent)
         case "thinking":
-            return ThinkingWidget(row, styles, parent)
+            return ThinkingWidget(row, styles, actions, parent)
         case "tool":
-            return ToolWidget(row, styles, parent, now, loader)
+            return ToolWidget(row, styles, actions, parent, now, loader)
         case "page":
-            return PageWidget(row, styles, parent)
+            return PageWidget(row, styles, actions, parent)
         case "notice":
-            return NoticeWidget(row, styles, parent)
+            return NoticeWidget(row, styles, actions, parent)
         case "command":
-            return CommandWidget(row, styles, parent)
+            return CommandWidget(row, styles, actions, parent)
         case "compaction":
-            return CompactionWidget(row, styles, parent)
+            return CompactionWidget(row, styles, actions, parent)
         case "undo" | "rewind" | "fork" | "turn_end":
-            return LineWidget(row, styles, parent)
+            return LineWidget(row, styles, actions, parent)

@@ -1,27 +1,31 @@
 """Where the keyboard goes in a transcript: through the rows from top to bottom, and first to the oldest question."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
-from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QWidget
+from PySide6.QtCore import QObject, QPoint, Qt
+from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QWidget
+
+from desktop_agent.ui.chat.transcript.row_layout import RowLayout
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from desktop_agent.ui.chat.transcript.row import EntryRow
 
 
-class KeyboardOrder:
-    """Keeps the order right, whenever the widgets of rows were made."""
+class KeyboardOrder(QObject):
+    """Keeps the order right, whenever the widgets of rows were made, and what has the focus in view."""
 
-    def __init__(self, start: QWidget) -> None:
+    def __init__(self, start: QAbstractScrollArea, layout: RowLayout) -> None:
         """`start` is where Tab comes from."""
+        super().__init__(start)
         self._start = start
+        self._layout = layout
         self._order: tuple[int, ...] = ()
+        app = cast("QApplication", QApplication.instance())
+        app.focusChanged.connect(self._on_focus_changed)
 
-    def arrange(self, live: "Iterable[EntryRow]") -> None:
-        """Put these rows in order."""
-        rows = sorted(live, key=lambda row: row.index)
+    def arrange(self) -> None:
+        """Put the rows that have widgets in order."""
+        rows = sorted(self._layout.widgets.live, key=lambda row: row.index)
         _offer_shortcut(rows)
         order = tuple(row.index for row in rows)
         if order != self._order:
@@ -29,12 +33,20 @@ class KeyboardOrder:
             self._order_tabs(rows)
 
     def _order_tabs(self, rows: "list[EntryRow]") -> None:
-        before = self._start
+        before: QWidget = self._start
         for row in rows:
             for child in row.widget.tab_stops() if row.widget is not None else ():
                 if child.focusPolicy() & Qt.FocusPolicy.TabFocus:
                     QWidget.setTabOrder(before, child)
                     before = child
+
+    def _on_focus_changed(self, _old: object, new: object) -> None:
+        viewport = self._start.viewport()
+        if not isinstance(new, QWidget) or not viewport.isAncestorOf(new):
+            return
+        area = new.rect().translated(new.mapTo(viewport, QPoint(0, 0)))
+        if area.top() < 0 or area.bottom() > viewport.height():
+            self._layout.reveal(self._layout.top_edge + area.top())
 
 
 def _offer_shortcut(rows: "list[EntryRow]") -> None:

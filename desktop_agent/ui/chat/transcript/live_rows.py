@@ -22,6 +22,9 @@ class LiveRows:
     def __iter__(self) -> "Iterator[EntryRow]":
         return iter(self._live)
 
+    def __len__(self) -> int:
+        return len(self._live)
+
     def add(self, row: "EntryRow") -> None:
         """Take in a row that got a widget."""
         self._live.append(row)

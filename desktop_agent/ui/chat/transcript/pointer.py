@@ -3,16 +3,21 @@
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QElapsedTimer, QObject, QPoint, Qt, QTimer
-from PySide6.QtGui import QAction, QGuiApplication, QMouseEvent
-from PySide6.QtWidgets import QApplication, QMenu
+from PySide6.QtGui import QAction, QGuiApplication, QKeySequence, QMouseEvent
+from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QMenu
 
+from desktop_agent.ui.chat.entries.prompt import edit_prompt
+from desktop_agent.ui.chat.entry_actions import EntryActions
 from desktop_agent.ui.chat.markdown.inline import is_web_address
 from desktop_agent.ui.chat.text.copied import END
+from desktop_agent.ui.chat.transcript.copying import copied_row
+from desktop_agent.ui.chat.transcript.navigation import Navigation
+from desktop_agent.ui.chat.transcript.row_layout import RowLayout
+from desktop_agent.ui.chat.transcript.selected_text import SelectedText
 from desktop_agent.ui.chat.transcript.selection import START, TranscriptPosition
 
 if TYPE_CHECKING:
-    from desktop_agent.ui.chat.transcript.row import EntryRow
-    from desktop_agent.ui.chat.transcript.view import TranscriptView
+    from desktop_agent.ui.chat.entries.base import EntryWidget
 
 _SCROLL_MS = 30
 _SCROLL_SHARE = 4
@@ -20,25 +25,31 @@ _SCROLL_SHARE = 4
 
 
 class Pointer(QObject):
-    """Follows the mouse for a `TranscriptView`, which passes its events on."""
+    """Follows the mouse over `area`, which passes its events on."""
 
-    def __init__(self, view: "TranscriptView") -> None:
-        super().__init__(view)
-        self._view = view
-        self._pressed_row: EntryRow | None = None
+    def __init__(
+        self,
+        area: QAbstractScrollArea,
+        layout: RowLayout,
+        selected: SelectedText,
+        actions: EntryActions,
+        navigation: Navigation,
+    ) -> None:
+        super().__init__(area)
+        self._area = area
+        self._layout = layout
+        self._selected = selected
+        self._actions = actions
+        self._navigation = navigation
         self._pressed_link = ""
         self._at = QPoint()
         self._since_double_click = QElapsedTimer()
         self._scroll_timer = QTimer(self, interval=_SCROLL_MS)
         self._scroll_timer.timeout.connect(self._scroll)
 
-    def holds(self, row: "EntryRow") -> bool:
-        """Whether a selection is being drawn from this row."""
-        return row is self._pressed_row
-
     def cancel(self) -> None:
         """Forget a press that will not be released here."""
-        self._pressed_row = None
+        self._layout.widgets.held_row = None
         self._scroll_timer.stop()
 
     # -- events --
@@ -51,18 +62,18 @@ class Pointer(QObject):
         spot = self.spot_at(self._at)
         if spot is None:
             return
-        self._pressed_row = spot.row
+        self._layout.widgets.held_row = spot.row
         self._pressed_link = self.link_at(self._at)
         is_triple = (
             self._since_double_click.isValid()
             and self._since_double_click.elapsed() < QApplication.doubleClickInterval()
         )
-        selection = self._view.selection
+        selection = self._selected.selection
         if event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
             selection.extend(spot)
         else:
             selection.begin(spot, "line" if is_triple else "letter")
-        self._view.show_selection()
+        self._selected.show()
 
     def double_click(self, event: QMouseEvent) -> None:
         """Select the word under the pointer."""
@@ -71,19 +82,19 @@ class Pointer(QObject):
         spot = self.spot_at(event.position().toPoint())
         if spot is None:
             return
-        self._pressed_row, self._pressed_link = spot.row, ""
+        self._layout.widgets.held_row, self._pressed_link = spot.row, ""
         self._since_double_click.start()
-        self._view.selection.begin(spot, "word")
-        self._view.show_selection()
+        self._selected.selection.begin(spot, "word")
+        self._selected.show()
 
     def move(self, event: QMouseEvent) -> None:
         """Draw the selection on, or show what is under the pointer."""
         self._at = event.position().toPoint()
-        if self._pressed_row is None or not event.buttons() & Qt.MouseButton.LeftButton:
+        if self._layout.widgets.held_row is None or not event.buttons() & Qt.MouseButton.LeftButton:
             self._show_cursor()
             return
         self._extend()
-        is_outside = not 0 <= self._at.y() < self._view.viewport().height()
+        is_outside = not 0 <= self._at.y() < self._area.viewport().height()
         if is_outside and not self._scroll_timer.isActive():
             self._scroll_timer.start()
         elif not is_outside:
@@ -94,8 +105,8 @@ class Pointer(QObject):
         if event.button() != Qt.MouseButton.LeftButton:
             return
         link = self.link_at(event.position().toPoint())
-        if link and link == self._pressed_link and self._view.selection.is_empty:
-            row = self._pressed_row
+        if link and link == self._pressed_link and self._selected.selection.is_empty:
+            row = self._layout.widgets.held_row
             if row is not None and row.widget is not None:
                 row.widget.follow(link)
         self.cancel()
@@ -105,16 +116,15 @@ class Pointer(QObject):
 
     def spot_at(self, at: QPoint) -> TranscriptPosition | None:
         """Return the place in the text nearest to a point of the viewport."""
-        view = self._view
-        y = at.y() + view.top_edge
-        index = view.rows.heights.at(y - view.row_top_padding)
-        if index < 0:
+        reading = self._layout.reading
+        y = at.y() + self._layout.top_edge
+        row = reading.row_at(y)
+        if row is None:
             return None
-        row = view.rows[index]
         widget = row.widget
         if widget is None:
             return TranscriptPosition(row, START)
-        x, inside = at.x() - widget.x(), y - view.row_top(row)
+        x, inside = at.x() - widget.x(), y - reading.row_top(row)
         if not widget.is_column_shown or not widget.column.blocks:
             return TranscriptPosition(row, START if inside < widget.height() / 2 else END)
         origin = widget.column_origin
@@ -122,14 +132,30 @@ class Pointer(QObject):
 
     def link_at(self, at: QPoint) -> str:
         """Return what the text under a point of the viewport leads to, or nothing."""
-        view = self._view
-        index = view.rows.heights.at(at.y() + view.top_edge - view.row_top_padding)
-        widget = view.rows[index].widget if index >= 0 else None
+        widget = self._widget_at(at)
         if widget is None or not widget.is_column_shown:
             return ""
         point = at - widget.pos() - widget.column_origin
         found = widget.column.span_at(point.x(), point.y())
         return found[1].href if found is not None else ""
+
+    def _widget_at(self, at: QPoint) -> "EntryWidget | None":
+        row = self._layout.reading.row_at(at.y() + self._layout.top_edge)
+        return row.widget if row is not None else None
+
+    # -- the menu --
+
+    def open_menu(self, at: QPoint, global_at: QPoint) -> None:
+        """Offer what can be done with the selection and with what is under the pointer."""
+        menu = QMenu(self._area)
+        menu.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        copy = menu.addAction(self.tr("Copy"), self._selected.copy)
+        copy.setShortcut(QKeySequence.StandardKey.Copy)
+        copy.setEnabled(not self._selected.selection.is_empty)
+        self.add_menu_actions(menu, at)
+        select_all = menu.addAction(self.tr("Select all"), self._selected.select_all)
+        select_all.setShortcut(QKeySequence.StandardKey.SelectAll)
+        menu.popup(global_at)
 
     def add_menu_actions(self, menu: QMenu, at: QPoint) -> None:
         """Add what can be done with what is under the pointer."""
@@ -139,8 +165,6 @@ class Pointer(QObject):
             copy.setData(link)
         spot = self.spot_at(at)
         if spot is not None:
-            from desktop_agent.ui.chat.transcript.copying import copied_row
-
             copy = menu.addAction(self.tr("Copy message"), self._on_copy_text)
             copy.setData(copied_row(spot.row))
             if spot.row.entry.kind == "prompt":
@@ -148,7 +172,7 @@ class Pointer(QObject):
                 edit.setData(spot.row)
                 back = menu.addAction(self.tr("Go back to before this…"), self._on_go_back)
                 back.setData(spot.row.entry.turn)
-                back.setEnabled(self._view.can_rewind)
+                back.setEnabled(self._navigation.can_rewind)
 
     def _on_copy_text(self) -> None:
         action = self.sender()
@@ -158,39 +182,36 @@ class Pointer(QObject):
     def _on_edit(self) -> None:
         action = self.sender()
         if isinstance(action, QAction):
-            self._view.edit_prompt(action.data())
+            edit_prompt(action.data().widget)
 
     def _on_go_back(self) -> None:
         action = self.sender()
         if isinstance(action, QAction):
-            self._view.rewind_requested.emit(action.data())
+            self._actions.rewind_requested.emit(action.data())
 
     # -- drawing on --
 
     def _extend(self) -> None:
         spot = self.spot_at(self._at)
         if spot is not None:
-            self._view.selection.extend(spot)
-            self._view.show_selection()
+            self._selected.selection.extend(spot)
+            self._selected.show()
 
     def _scroll(self) -> None:
         """Scroll while the pointer is held outside, the faster the farther."""
-        height = self._view.viewport().height()
+        height = self._area.viewport().height()
         beyond = self._at.y() if self._at.y() < 0 else self._at.y() - height
-        bar = self._view.verticalScrollBar()
+        bar = self._area.verticalScrollBar()
         bar.setValue(bar.value() + beyond // _SCROLL_SHARE + (1 if beyond > 0 else -1))
         self._extend()
 
     def _show_cursor(self) -> None:
-        view = self._view
-        view.viewport().setCursor(
+        self._area.viewport().setCursor(
             Qt.CursorShape.PointingHandCursor if self.link_at(self._at) else self._shape_at(self._at)
         )
 
     def _shape_at(self, at: QPoint) -> Qt.CursorShape:
-        view = self._view
-        index = view.rows.heights.at(at.y() + view.top_edge - view.row_top_padding)
-        widget = view.rows[index].widget if index >= 0 else None
+        widget = self._widget_at(at)
         is_text = widget is not None and widget.is_column_shown and bool(widget.column.blocks)
         is_inside = widget is not None and widget.geometry().contains(at)
         return Qt.CursorShape.IBeamCursor if is_text and is_inside else Qt.CursorShape.ArrowCursor

@@ -42,6 +42,11 @@ class ReadingPlace:
         """Return where a row begins in the whole column."""
         return Space.XL + self._rows.heights.top(row.index)
 
+    def row_at(self, y: int) -> "EntryRow | None":
+        """Return the row at `y` of the whole column, or the nearest; None without any."""
+        index = self._rows.heights.at(y - Space.XL)
+        return self._rows[index] if index >= 0 else None
+
     def follow_end(self) -> None:
         """Forget what was read; the end is what is read now."""
         self.is_following = True
@@ -105,10 +110,9 @@ class ReadingPlace:
         self.take(Space.XL + top + inside)
 
     def _anchor_at(self, y: int) -> Anchor | None:
-        index = self._rows.heights.at(y - Space.XL)
-        if index < 0:
+        row = self.row_at(y)
+        if row is None:
             return None
-        row = self._rows[index]
         distance = y - self.row_top(row)
         widget = row.widget
         if widget is None or not widget.is_column_shown or not widget.column.blocks:

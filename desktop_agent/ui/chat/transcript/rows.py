@@ -9,7 +9,7 @@ from desktop_agent.ui.theme import Space
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from desktop_agent.core.transcript import Entry, PageEntry, Patch, ToolEntry
+    from desktop_agent.core.transcript import Entry, PageEntry, Patch, ToolEntry, Transcript
     from desktop_agent.ui.chat.text.styles import TextStyles
 
 _FOLDED = 28
@@ -83,6 +83,12 @@ class EntryRows:
         self._superseded = None
         self.heights.replace(0, [*map(self.estimate, self._rows[:first]), *heights])
         return gone
+
+    def number_pages(self, transcript: "Transcript") -> None:
+        """Take in to which pages the rows of those that are loaded belong."""
+        for number in transcript.loaded_pages:
+            for index in transcript.span_of_page(number):
+                self._rows[index].page = number
 
     def measure(self, width: int, styles: "TextStyles | None") -> None:
         """Estimate all heights for a new width or font."""

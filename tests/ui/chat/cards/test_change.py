@@ -100,7 +100,7 @@ def test_files_unfold_with_the_keyboard(stage: Stage, loads: Loads) -> None:
 def test_it_folds_and_the_review_is_a_click_away(stage: Stage, loads: Loads) -> None:
     stage.show(edit(loads.change("1.1", "a.py", OLD, NEW)))
     loads.finish()
-    requested = record(stage.view.changes_requested)
+    requested = record(stage.view.entry_actions.changes_requested)
     stage.button("Show change").click()
     assert requested == [("c1",)]
     click(stage.widget(0).tab_stops()[0])
@@ -122,8 +122,8 @@ def test_a_binary_file_has_no_lines_but_a_word(stage: Stage, loads: Loads) -> No
 
 def test_what_arrives_later_does_not_move_what_is_read(stage: Stage, loads: Loads) -> None:
     stage.show(edit(loads.change("1.1", "a.py", OLD, NEW)), answer(long_text(20)), answer(long_text(20)))
-    stage.view.scroll_to_top()
-    stage.view.scroll_to(120)
+    stage.view.row_layout.scroll_to(0)
+    stage.view.row_layout.scroll_to(120)
     before = stage.top_text()
     loads.finish()
     assert stage.top_text() == before
@@ -133,11 +133,11 @@ def test_what_arrives_later_does_not_move_what_is_read(stage: Stage, loads: Load
 def test_the_end_stays_in_view_when_a_diff_arrives(stage: Stage, loads: Loads) -> None:
     stage.show(answer(long_text(20)), edit(loads.change("1.1", "a.py", OLD, NEW)))
     loads.finish()
-    assert stage.view.is_following
+    assert stage.view.row_layout.reading.is_following
 
 
 def test_selecting_copies_lines_with_their_signs(stage: Stage, loads: Loads) -> None:
     stage.show(edit(loads.change("1.1", "a.py", OLD, NEW)))
     loads.finish()
-    stage.view.select_all()
-    assert "-        x = a // 2\n+        x = a * 2" in stage.view.selected_text()
+    stage.view.selected.select_all()
+    assert "-        x = a // 2\n+        x = a * 2" in stage.view.selected.text()

@@ -44,7 +44,7 @@ def test_places_stand_below_their_file(stage: Stage) -> None:
 )
 def test_a_click_asks_for_the_file_at_its_line(stage: Stage, word: str, requested: tuple[str, int]) -> None:
     unfolded(stage, search(PLACES))
-    asked = record(stage.view.file_requested)
+    asked = record(stage.view.entry_actions.file_requested)
     at = stage.point_of(0, word)
     stage.press(at)
     stage.release(at)
@@ -53,7 +53,7 @@ def test_a_click_asks_for_the_file_at_its_line(stage: Stage, word: str, requeste
 
 def test_the_keyboard_goes_from_place_to_place(stage: Stage) -> None:
     unfolded(stage, search(PLACES))
-    asked = record(stage.view.file_requested)
+    asked = record(stage.view.entry_actions.file_requested)
     widget = stage.widget(0)
     widget.setFocus(Qt.FocusReason.TabFocusReason)
     for _ in range(2):
@@ -64,9 +64,9 @@ def test_the_keyboard_goes_from_place_to_place(stage: Stage) -> None:
 
 def test_dragging_over_places_selects_and_opens_nothing(stage: Stage) -> None:
     unfolded(stage, search(PLACES))
-    asked = record(stage.view.file_requested)
+    asked = record(stage.view.entry_actions.file_requested)
     stage.drag(stage.point_of(0, "app.run()"), stage.point_of(0, "app.run()", at_end=True))
-    assert stage.view.selected_text() == "app.run()"
+    assert stage.view.selected.text() == "app.run()"
     assert asked == []
 
 
@@ -112,10 +112,10 @@ def test_a_search_without_a_list_shows_its_answer(stage: Stage) -> None:
 
 def test_places_are_found_and_copied(stage: Stage) -> None:
     stage.show(search(PLACES))
-    counts = record(stage.view.found)
-    stage.view.find_text("app.run()")
-    stage.qtbot.waitUntil(lambda: not stage.view.is_searching)
+    counts = record(stage.view.finder.found)
+    stage.view.finder.find("app.run()")
+    stage.qtbot.waitUntil(lambda: not stage.view.finder.is_reading)
     assert counts[-1] == (1, 1)
     assert stage.widget(0).is_column_shown
-    stage.view.select_all()
-    assert "  114  app.run()" in stage.view.selected_text()
+    stage.view.selected.select_all()
+    assert "  114  app.run()" in stage.view.selected.text()

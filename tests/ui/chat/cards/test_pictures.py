@@ -46,7 +46,7 @@ def test_pressing_it_asks_for_it_in_large(stage: Stage, loads: Loads) -> None:
     entry = look(ref)
     stage.show(entry)
     loads.finish()
-    asked = record(stage.view.picture_requested)
+    asked = record(stage.view.entry_actions.picture_requested)
     click(pictures(stage)[0])
     stage.key(Qt.Key.Key_Return, pictures(stage)[0])
     assert asked == [(ref, entry), (ref, entry)]
@@ -84,10 +84,10 @@ def test_it_is_fetched_once_and_not_while_it_is_folded(stage: Stage, loads: Load
 
 def test_what_arrives_for_a_card_that_is_gone_is_kept_for_its_return(stage: Stage, loads: Loads) -> None:
     stage.show(look(loads.picture("a", png(40, 30))), *(answer(long_text(20)) for _ in range(6)))
-    stage.view.scroll_to_top()
-    stage.view.scroll_to_bottom()
+    stage.view.row_layout.scroll_to(0)
+    stage.view.row_layout.scroll_to_bottom()
     loads.finish()
-    stage.view.scroll_to_top()
+    stage.view.row_layout.scroll_to(0)
     assert pictures(stage)[0].isEnabled()
 
 

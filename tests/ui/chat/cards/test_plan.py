@@ -36,8 +36,8 @@ def test_each_state_has_a_mark_of_its_own_shape_and_a_word(stage: Stage) -> None
 
 def test_copying_says_the_states(stage: Stage) -> None:
     stage.show(plan(*MIXED))
-    stage.view.select_all()
-    assert stage.view.selected_text() == "Plan\n[x] step 0\n[~] step 1\n[ ] step 2\n[-] step 3"
+    stage.view.selected.select_all()
+    assert stage.view.selected.text() == "Plan\n[x] step 0\n[~] step 1\n[ ] step 2\n[-] step 3"
 
 
 def test_only_the_newest_is_unfolded(stage: Stage) -> None:
@@ -58,7 +58,7 @@ def test_an_older_one_folds_when_a_newer_comes(stage: Stage) -> None:
         result = ToolResult(content="{}", metadata={"todos": todos(*statuses)})
         finished = ev.ToolCallFinished(turn=1, call_id=call_id, state="completed", result=result, duration_s=0.1)
         conversation.happen(finished)
-        stage.view.flush()
+        stage.view.updates.flush()
 
     write("pending", "pending")
     assert stage.widget(1).is_column_shown

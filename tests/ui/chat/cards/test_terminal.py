@@ -32,7 +32,7 @@ def test_colours_go_on_over_pieces_that_arrive_one_by_one(stage: Stage, theme: T
     call_id = conversation.start_call("run_terminal_cmd", "make")
     for piece in ("\x1b[3", "2m", "██", "██\n", "████"):
         conversation.happen(ToolOutputDelta(turn=1, call_id=call_id, text=piece))
-        stage.view.flush()
+        stage.view.updates.flush()
     assert stage.shown_text(1) == "████\u2028████"
     assert ansi_colours(theme.colours)[2] in colours(stage.widget(1).grab().toImage())
 
@@ -43,7 +43,7 @@ def test_overwritten_progress_is_shown_once(stage: Stage) -> None:
     call_id = conversation.start_call("run_terminal_cmd", "curl")
     for percent in range(0, 101, 10):
         conversation.happen(ToolOutputDelta(turn=1, call_id=call_id, text=f"\r{percent:3} %"))
-        stage.view.flush()
+        stage.view.updates.flush()
     assert stage.shown_text(1) == "100 %"
 
 
@@ -52,27 +52,27 @@ def test_more_output_than_is_kept_still_shows_its_end(stage: Stage) -> None:
     conversation.ask("go")
     call_id = conversation.start_call("run_terminal_cmd", "make")
     conversation.happen(ToolOutputDelta(turn=1, call_id=call_id, text="first\n"))
-    stage.view.flush()
+    stage.view.updates.flush()
     conversation.happen(
         ToolOutputDelta(turn=1, call_id=call_id, text="x" * 99 + "\n"),
         *(ToolOutputDelta(turn=1, call_id=call_id, text=("y" * 99 + "\n") * 400) for _ in range(3)),
     )
     conversation.happen(ToolOutputDelta(turn=1, call_id=call_id, text="last\n"))
-    stage.view.flush()
+    stage.view.updates.flush()
     assert stage.shown_text(1).endswith("\u2028last")
 
 
 def test_copying_gives_plain_text(stage: Stage) -> None:
     stage.show(call("run_terminal_cmd", "ls", output="\x1b[31mred\x1b[0m plain\n", result=ToolResult(content="{}")))
-    stage.view.select_all()
-    assert stage.view.selected_text() == "Run ls\nred plain"
+    stage.view.selected.select_all()
+    assert stage.view.selected.text() == "Run ls\nred plain"
 
 
 def test_coloured_text_is_found(stage: Stage) -> None:
     stage.show(call("run_terminal_cmd", "ls", output="\x1b[31mne\x1b[32medle\x1b[0m\n"))
-    with stage.qtbot.waitSignal(stage.view.found):
-        stage.view.find_text("needle")
-    assert stage.view.selection.is_empty
+    with stage.qtbot.waitSignal(stage.view.finder.found):
+        stage.view.finder.find("needle")
+    assert stage.view.selected.selection.is_empty
 
 
 def test_it_is_folded_and_unfolded_by_its_line(stage: Stage) -> None:
@@ -101,7 +101,7 @@ def test_how_it_ended_is_said_in_words(stage: Stage) -> None:
 def test_a_command_that_changed_files_shows_its_output_and_offers_the_change(stage: Stage) -> None:
     stage.show(call("run_terminal_cmd", "fmt", output="1 file\n", changes=(change(),), result=ToolResult(content="{}")))
     assert stage.shown_text(0) == "1 file"
-    requested = record(stage.view.changes_requested)
+    requested = record(stage.view.entry_actions.changes_requested)
     stage.button("Show change").click()
     assert requested == [("c1",)]
 
@@ -154,11 +154,11 @@ def test_a_card_says_how_far_a_line_goes_on_and_leads_to_all_of_it(stage: Stage,
     stage.show(call(name, "x", result=ToolResult(content=line)))
     stage.row(0).is_unfolded = True
     stage.widget(0).refresh()
-    stage.view.row_resized(stage.row(0))
+    stage.view.row_layout.row_resized(stage.row(0))
     assert stage.shown_text(0) == line[:500]
     body = stage.widget(0)
     assert isinstance(body, ToolWidget)
     assert "1 line goes on for 1\N{NARROW NO-BREAK SPACE}999\N{NARROW NO-BREAK SPACE}" in body.bar_text
-    wanted = record(stage.view.output_requested)
+    wanted = record(stage.view.entry_actions.output_requested)
     click(stage.button("Show all output"))
     assert wanted == [(stage.row(0).entry,)]

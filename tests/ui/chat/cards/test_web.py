@@ -32,7 +32,7 @@ def test_a_page_shows_title_site_and_what_it_says(stage: Stage) -> None:
 
 def test_a_title_leads_to_its_page(stage: Stage) -> None:
     unfolded(stage, search(PAGE))
-    opened = record(stage.view.link_activated)
+    opened = record(stage.view.entry_actions.link_activated)
     press(stage, "Rounds")
     press(stage, "Ceiling")
     assert opened == [("https://docs.example.org/math",)]
@@ -41,7 +41,7 @@ def test_a_title_leads_to_its_page(stage: Stage) -> None:
 @pytest.mark.parametrize("link", ["file:///etc/passwd", "javascript:alert(1)", "https://", "https://[", "", 7, None])
 def test_anything_but_a_web_address_leads_nowhere(stage: Stage, link: object) -> None:
     unfolded(stage, search({"title": "Trap", "link": link, "snippet": "x"}))
-    opened = [record(stage.view.link_activated), record(stage.view.file_requested)]
+    opened = [record(stage.view.entry_actions.link_activated), record(stage.view.entry_actions.file_requested)]
     press(stage, "Trap")
     assert opened == [[], []]
 

@@ -39,7 +39,7 @@ class Desk:
         self.edit = self.composer.findChildren(QPlainTextEdit)[0]
         self.composer.setFocus()
         qtbot.waitUntil(self.edit.hasFocus)
-        self.sent = record(self.composer.prompt_submitted)
+        self.sent, self.commands = record(self.composer.prompt_submitted), record(self.composer.command_submitted)
 
     def _on_wanted(self) -> None:
         self.wanted += 1
@@ -148,27 +148,27 @@ class TestKeys:
     def test_enter_completes_what_is_not_whole(self, desk: Desk) -> None:
         desk.type("/sta")
         desk.key(Qt.Key.Key_Return)
-        assert desk.sent == []
+        assert desk.sent == desk.commands == []
         assert desk.composer.text() == "/status"
         desk.key(Qt.Key.Key_Return)
-        assert desk.sent == [("/status",)]
+        assert desk.commands == [("/status",)]
 
     def test_enter_sends_a_whole_command(self, desk: Desk) -> None:
         desk.type("/undo")
         assert desk.popup is not None
         desk.key(Qt.Key.Key_Return)
-        assert desk.sent == [("/undo",)]
+        assert desk.commands == [("/undo",)]
         assert desk.popup is None
 
     def test_enter_sends_arguments(self, desk: Desk) -> None:
         desk.type("/pin add x")
         desk.key(Qt.Key.Key_Return)
-        assert desk.sent == [("/pin add x",)]
+        assert desk.commands == [("/pin add x",)]
 
     def test_enter_sends_what_is_unknown(self, desk: Desk) -> None:
         desk.type("/nothing")
         desk.key(Qt.Key.Key_Return)
-        assert desk.sent == [("/nothing",)]
+        assert desk.commands == [("/nothing",)]
 
     def test_arrows_choose_and_go_round_passing_over_what_cannot_be_used(self, desk: Desk) -> None:
         desk.type("/un")
@@ -185,7 +185,7 @@ class TestKeys:
         desk.type("/undo")
         desk.key(Qt.Key.Key_Down)
         desk.key(Qt.Key.Key_Return)
-        assert desk.sent == []
+        assert desk.sent == desk.commands == []
 
     def test_escape_closes_it_until_the_message_is_another(self, desk: Desk) -> None:
         desk.type("/p")
@@ -229,4 +229,5 @@ def test_it_can_be_read_aloud(desk: Desk) -> None:
 def test_a_space_in_front_makes_a_prompt_of_it(desk: Desk) -> None:
     desk.type(" /etc/hosts is odd ")
     desk.key(Qt.Key.Key_Return)
-    assert desk.sent == [(" /etc/hosts is odd",)]
+    assert desk.sent == [("/etc/hosts is odd",)]
+    assert desk.commands == []

@@ -21,8 +21,8 @@ def ask(stage: Stage, request: ApprovalRequest) -> list[tuple[object, ...]]:
     def judge(_call_id: str, command: str) -> None:
         card(stage).show_judgement(judged(request, command))
 
-    stage.view.approval_edited.connect(judge)
-    return record(stage.view.approval_answered)
+    stage.view.entry_actions.approval_edited.connect(judge)
+    return record(stage.view.entry_actions.approval_answered)
 
 
 def card(stage: Stage) -> ApprovalCard:
@@ -173,7 +173,7 @@ class TestAnswers:
 
     def test_review_opens_the_question_in_full(self, stage: Stage) -> None:
         ask(stage, question())
-        opened = record(stage.view.approval_opened)
+        opened = record(stage.view.entry_actions.approval_opened)
         click(stage.button("Review…"))
         assert opened == [("c1",)]
 
@@ -258,7 +258,7 @@ class TestWhatItShows:
         from desktop_agent.core.protocol.events import ApprovalResolved
 
         stage.view.apply(transcript.apply(ApprovalResolved(turn=1, call_id="c1", decision=Denied(message="no"))))
-        stage.view.flush()
+        stage.view.updates.flush()
         assert stage.widget(0).accessibleName() == "Run git push denied 3.2 s"
         assert stage.widget(0).height() < 80
 
@@ -272,11 +272,11 @@ class TestWhatItShows:
 def test_what_was_written_into_it_survives_scrolling_away(stage: Stage) -> None:
     waiting = call("run_terminal_cmd", "git push", approval=question())
     stage.show(waiting, *(answer(long_text(6)) for _ in range(20)), is_running=True)
-    stage.view.scroll_to_top()
+    stage.view.row_layout.scroll_to(0)
     click(stage.button("Deny…"))
     type_text(card(stage).findChildren(QLineEdit)[0], "wait")
-    stage.view.scroll_to_bottom()
-    stage.view.scroll_to_top()
+    stage.view.row_layout.scroll_to_bottom()
+    stage.view.row_layout.scroll_to(0)
     assert card(stage).findChildren(QLineEdit)[0].text() == "wait"
 
 
@@ -285,7 +285,7 @@ def test_a_question_at_the_end_stays_whole_while_it_grows(stage: Stage) -> None:
     stage.show(*(answer(long_text(6)) for _ in range(5)), waiting, is_running=True)
     click(stage.button("Edit"))
     command_field(stage).setPlainText("a command\n" * 6)
-    assert stage.view.is_following
+    assert stage.view.row_layout.reading.is_following
     assert stage.widget(-1).geometry().bottom() < stage.view.viewport().height()
 
 

@@ -19,13 +19,13 @@ def compacted(name: str, through: int = 1) -> ev.Compacted:
 def unfold(stage: Stage, index: int) -> None:
     line = next(child for child in stage.widget(index).children() if isinstance(child, QAbstractButton))
     click(line)
-    stage.view.flush()
+    stage.view.updates.flush()
 
 
 def test_it_is_one_line_that_unfolds_to_the_summary(stage: Stage) -> None:
     conversation = Conversation(stage.view)
     conversation.happen(compacted("c"))
-    stage.view.flush()
+    stage.view.updates.flush()
     widget = stage.widget(0)
     assert "162,000" in widget.accessibleName()
     folded = widget.height()
@@ -38,9 +38,12 @@ def test_it_is_one_line_that_unfolds_to_the_summary(stage: Stage) -> None:
 def test_its_buttons_ask_for_an_edit_and_an_undo(stage: Stage) -> None:
     conversation = Conversation(stage.view)
     conversation.happen(compacted("c"))
-    stage.view.flush()
+    stage.view.updates.flush()
     unfold(stage, 0)
-    edits, undos = QSignalSpy(stage.view.summary_edit_requested), QSignalSpy(stage.view.summary_undo_requested)
+    edits, undos = (
+        QSignalSpy(stage.view.entry_actions.summary_edit_requested),
+        QSignalSpy(stage.view.entry_actions.summary_undo_requested),
+    )
     click(stage.button("Edit…"))
     click(stage.button("Undo"))
     assert (edits.count(), undos.count()) == (1, 1)
@@ -49,13 +52,13 @@ def test_its_buttons_ask_for_an_edit_and_an_undo(stage: Stage) -> None:
 def test_only_the_summary_in_force_can_be_edited_or_undone(stage: Stage) -> None:
     conversation = Conversation(stage.view)
     conversation.happen(compacted("a", 1))
-    stage.view.flush()
+    stage.view.updates.flush()
     unfold(stage, 0)
     conversation.happen(compacted("b", 2))
-    stage.view.flush()
+    stage.view.updates.flush()
     assert "Undo" not in stage.buttons()
     conversation.happen(ev.CompactionUndone(compaction_id="b"))
-    stage.view.flush()
+    stage.view.updates.flush()
     assert "Undo" in stage.buttons()
     assert "taken back" in stage.widget(1).accessibleName()
 

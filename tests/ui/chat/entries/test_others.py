@@ -43,7 +43,7 @@ class TestAnswers:
     ) -> None:
         code = "\n".join(f"line {number}" for number in range(100))
         stage.show(answer(f"Do this:\n\n```bash\n{code}\n```\nDone."))
-        stage.view.scroll_to_top()
+        stage.view.row_layout.scroll_to(0)
         QGuiApplication.clipboard().clear()
         click(stage.button("Copy"))  # while the answer is still being read
         until(lambda: "Copied" in stage.buttons())
@@ -53,10 +53,10 @@ class TestAnswers:
         conversation = Conversation(stage.view)
         conversation.ask("go")
         conversation.stream("an answer")
-        stage.view.flush()
+        stage.view.updates.flush()
         assert stage.widget(1).accessibleName() == "Answer, being written"
         conversation.finish("an answer")
-        stage.view.flush()
+        stage.view.updates.flush()
         assert stage.widget(1).accessibleName() == "Answer: an answer"
 
     def test_hostile_markdown_is_only_text(self, stage: Stage) -> None:
@@ -105,10 +105,10 @@ class TestThinking:
         conversation = Conversation(stage.view)
         conversation.ask("go")
         conversation.happen(ThinkingDelta(turn=1, text="first "))
-        stage.view.flush()
+        stage.view.updates.flush()
         click(stage.widget(1).findChildren(QWidget)[0])
         conversation.happen(ThinkingDelta(turn=1, text="second"))
-        stage.view.flush()
+        stage.view.updates.flush()
         assert stage.shown_text(1) == "first second"
 
 
@@ -144,7 +144,10 @@ class TestNotices:
 
     def test_the_offers_ask_for_what_they_say(self, stage: Stage) -> None:
         stage.show(notice("error", "authentication"))
-        settings, retries = record(stage.view.settings_requested), record(stage.view.retry_requested)
+        settings, retries = (
+            record(stage.view.entry_actions.settings_requested),
+            record(stage.view.entry_actions.retry_requested),
+        )
         click(stage.button("Open settings"))
         click(stage.button("Try again"))
         assert (len(settings), len(retries)) == (1, 1)
@@ -154,7 +157,7 @@ class TestNotices:
     ) -> None:
         conversation = Conversation(stage.view)
         conversation.ask("go")
-        asked = record(stage.view.try_now_requested)
+        asked = record(stage.view.entry_actions.try_now_requested)
         for tries in (1, 2):
             conversation.happen(OVERLOADED)
             until(lambda: stage.row(-1).entry.kind == "notice" and stage.row(-1).widget is not None)

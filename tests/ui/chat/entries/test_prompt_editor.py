@@ -30,8 +30,8 @@ def named(widget: QWidget, name: str) -> QPushButton:
 
 def test_a_prompt_becomes_a_field_and_enter_sends_what_it_says(stage: Stage) -> None:
     widget = shown(stage)
-    sent = QSignalSpy(stage.view.resend_requested)
-    closed = QSignalSpy(stage.view.edit_closed)
+    sent = QSignalSpy(stage.view.entry_actions.resend_requested)
+    closed = QSignalSpy(stage.view.entry_actions.edit_closed)
     height = widget.height()
     named(widget, "editPromptButton").click()
     assert field(widget).hasFocus()
@@ -48,7 +48,7 @@ def test_a_prompt_becomes_a_field_and_enter_sends_what_it_says(stage: Stage) -> 
 
 def test_the_files_go_back_only_when_the_person_says_so(stage: Stage) -> None:
     widget = shown(stage)
-    sent = QSignalSpy(stage.view.resend_requested)
+    sent = QSignalSpy(stage.view.entry_actions.resend_requested)
     named(widget, "editPromptButton").click()
     widget.findChildren(Picker)[0].setCurrentIndex(1)
     named(widget, "promptEditSend").click()
@@ -57,7 +57,10 @@ def test_the_files_go_back_only_when_the_person_says_so(stage: Stage) -> None:
 
 def test_escape_leaves_everything_as_it_was(stage: Stage) -> None:
     widget = shown(stage)
-    sent, closed = QSignalSpy(stage.view.resend_requested), QSignalSpy(stage.view.edit_closed)
+    sent, closed = (
+        QSignalSpy(stage.view.entry_actions.resend_requested),
+        QSignalSpy(stage.view.entry_actions.edit_closed),
+    )
     named(widget, "editPromptButton").click()
     QTest.keyClicks(field(widget), "!")
     stage.key(Qt.Key.Key_Escape, field(widget))
@@ -68,7 +71,7 @@ def test_escape_leaves_everything_as_it_was(stage: Stage) -> None:
 
 def test_nothing_cannot_be_sent(stage: Stage) -> None:
     widget = shown(stage)
-    sent = QSignalSpy(stage.view.resend_requested)
+    sent = QSignalSpy(stage.view.entry_actions.resend_requested)
     named(widget, "editPromptButton").click()
     field(widget).setPlainText("  ")
     assert not named(widget, "promptEditSend").isEnabled()
@@ -78,12 +81,12 @@ def test_nothing_cannot_be_sent(stage: Stage) -> None:
 
 def test_an_edit_is_told_letter_by_letter_and_taken_up_again(stage: Stage) -> None:
     widget = shown(stage)
-    changed = QSignalSpy(stage.view.edit_changed)
+    changed = QSignalSpy(stage.view.entry_actions.edit_changed)
     named(widget, "editPromptButton").click()
     QTest.keyClicks(field(widget), "!")
     assert changed.at(changed.count() - 1) == [2, "And the tests!"]
     shown(stage)
-    stage.view.show_edits({2: "And the tests!"})
+    stage.view.updates.show_edits({2: "And the tests!"})
     stage.qtbot.waitUntil(lambda: bool(stage.widget(2).findChildren(MessageEdit)))
     assert field(stage.widget(2)).toPlainText() == "And the tests!"
     assert stage.widget(0).findChildren(MessageEdit) == []
@@ -91,6 +94,6 @@ def test_an_edit_is_told_letter_by_letter_and_taken_up_again(stage: Stage) -> No
 
 def test_a_fork_leads_to_what_it_is_a_copy_of(stage: Stage) -> None:
     stage.show(prompt("Fix", 1), ForkEntry(source="20261121-213700-k3f9qx", title="Fix", before_turn=2, at=NOW))
-    opened = QSignalSpy(stage.view.session_requested)
+    opened = QSignalSpy(stage.view.entry_actions.session_requested)
     named(stage.widget(1), "openSourceButton").click()
     assert opened.at(0) == ["20261121-213700-k3f9qx"]

@@ -99,14 +99,14 @@ class TestTheLine:
 
     def test_it_counts_changed_lines_and_shows_the_change(self, stage: Stage) -> None:
         stage.show(call("edit_file", changes=(change(), change("b.py")), result=ToolResult(content="{}")))
-        requested = record(stage.view.changes_requested)
+        requested = record(stage.view.entry_actions.changes_requested)
         stage.button("Show change").click()
         assert requested == [("c1",)]
         assert name_of(stage) == "Edit src/app.py done 6 added, 4 removed 2 files"
 
     def test_a_running_call_can_be_stopped(self, stage: Stage) -> None:
         stage.show(call("run_terminal_cmd", "sleep 9"), is_running=True)
-        requested = record(stage.view.stop_requested)
+        requested = record(stage.view.entry_actions.stop_requested)
         stage.button("Stop").click()
         assert len(requested) == 1
 
@@ -123,17 +123,17 @@ class TestTheOutput:
         from desktop_agent.core.protocol.events import ToolOutputDelta
 
         conversation.happen(ToolOutputDelta(turn=1, call_id=call_id, text="\x1b[32mfirst\x1b[0m\n"))
-        stage.view.flush()
+        stage.view.updates.flush()
         assert stage.shown_text(1) == "first"
         conversation.happen(ToolOutputDelta(turn=1, call_id=call_id, text=LINES))
-        stage.view.flush()
+        stage.view.updates.flush()
         assert stage.shown_text(1).splitlines()[-1] == "line 29"
         assert len(stage.shown_text(1).splitlines()) == 12
 
     def test_a_finished_command_keeps_its_last_lines_and_offers_all(self, stage: Stage) -> None:
         entry = call("run_terminal_cmd", "make", output=LINES, result=ToolResult(content="{}"))
         stage.show(entry)
-        requested = record(stage.view.output_requested)
+        requested = record(stage.view.entry_actions.output_requested)
         stage.button("Show all output").click()
         assert requested == [(entry,)]
         assert stage.shown_text(0).startswith("line 18\u2028")
@@ -187,16 +187,16 @@ class TestTheOutput:
         line = "x" * 300
         stage.show(call("run_terminal_cmd", "cat", output=line, result=ToolResult(content="{}")))
         assert stage.widget(0).height() < 80
-        stage.view.select_all()
-        assert line in stage.view.selected_text()
+        stage.view.selected.select_all()
+        assert line in stage.view.selected.text()
 
 
 class TestWhatElseIsSaid:
     def test_edited_denied_and_unrecorded_is_said_and_copied(self, stage: Stage) -> None:
         def said(**facts: object) -> str:
             stage.show(call("run_terminal_cmd", "rm -r build", result=ToolResult(content=""), **facts))  # pyright: ignore[reportArgumentType] - the cases below
-            stage.view.select_all()
-            return stage.view.selected_text().removeprefix("Run rm -r build\n")
+            stage.view.selected.select_all()
+            return stage.view.selected.text().removeprefix("Run rm -r build\n")
 
         assert said(decision=Allowed(edited_command="rm -r dist")) == "Modified by you: rm -r dist"
         assert said(decision=Denied(message="not yet")) == "You said no: not yet"
@@ -283,7 +283,7 @@ class TestRecovery:
         assert button.isVisible()
         assert button.accessibleName() == "Recover. Puts back 2 files and 1 stash entry"
         assert "Puts back 2 files and 1 stash entry" in button.toolTip()
-        requested = record(stage.view.recover_requested)
+        requested = record(stage.view.entry_actions.recover_requested)
         click(button)
         assert requested == [("c1",)]
 

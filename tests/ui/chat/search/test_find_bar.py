@@ -39,7 +39,7 @@ def window(qtbot: QtBot) -> QWidget:
 
 @pytest.fixture
 def bar(qtbot: QtBot, window: QWidget, view: TranscriptView) -> FindBar:
-    bar = FindBar(view)
+    bar = FindBar(view.finder, view)
     layout = QVBoxLayout(window)
     layout.addWidget(bar)
     layout.addWidget(view)
@@ -134,7 +134,7 @@ def test_closing_ends_the_search_and_goes_back_to_the_conversation(
         QTest.mouseClick(button(bar, "Close"), Qt.MouseButton.LeftButton)
     assert bar.isHidden()
     assert view.hasFocus()
-    assert not view.is_searching
+    assert not view.finder.is_reading
 
 
 def test_opened_again_it_finds_the_same_and_typing_replaces_it(qtbot: QtBot, bar: FindBar) -> None:

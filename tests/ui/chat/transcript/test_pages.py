@@ -39,7 +39,7 @@ class Session:
             self.transcript.page_out(page)
         for event in page_events(pages):
             self.transcript.apply(event)
-        self.view.pages_wanted.connect(self.wanted.append)
+        self.view.pages.pages_wanted.connect(self.wanted.append)
         self.view.show_transcript(self.transcript)
 
     def load(self, number: int) -> None:
@@ -57,9 +57,9 @@ class Session:
 
     def y_of(self, text: str) -> int:
         """Where the live row that begins with this text is in the view."""
-        for row in self.view.live_rows:
+        for row in self.view.row_layout.widgets.live:
             if isinstance(row.entry, PromptEntry | TextEntry) and text in row.entry.text:
-                return self.view.row_top(row) - self.view.top_edge
+                return self.view.row_layout.reading.row_top(row) - self.view.row_layout.top_edge
         raise AssertionError(f"{text} is not in sight")
 
 
@@ -71,23 +71,23 @@ def session(stage: Stage) -> Session:
 def test_only_pages_near_the_view_are_asked_for(session: Session) -> None:
     assert 29 in session.wanted[-1]
     assert 5 not in session.wanted[-1]
-    session.view.scroll_to_top()
+    session.view.row_layout.scroll_to(0)
     assert session.wanted[-1][0] == 0
     assert 29 not in session.wanted[-1]
 
 
 def test_what_is_read_stays_where_it_is_while_pages_above_are_loaded_and_let_go(session: Session) -> None:
-    session.view.scroll_to_bottom()
+    session.view.row_layout.scroll_to_bottom()
     bar = session.view.verticalScrollBar()
     bar.setValue(bar.value() - 40)
     before = session.y_of("mango30")
     for number in (29, 28, 3):
         session.load(number)
-        session.view.flush()
+        session.view.updates.flush()
         assert session.y_of("mango30") == before
     session.collapse(3)
     session.collapse(28)
-    session.view.flush()
+    session.view.updates.flush()
     assert session.y_of("mango30") == before
 
 
@@ -103,20 +103,21 @@ def test_any_place_is_shown_when_its_pages_came(session: Session, until: Callabl
     bar = session.view.verticalScrollBar()
     bar.setValue(bar.maximum() // 2)
     until(lambda: not session.load_wanted())
-    kinds = {row.entry.kind for row in session.view.live_rows}
+    kinds = {row.entry.kind for row in session.view.row_layout.widgets.live}
     assert "text" in kinds
-    top, bottom = session.view.top_edge, session.view.top_edge + session.view.viewport().height()
-    in_view = [row for row in session.view.live_rows if top <= session.view.row_top(row) < bottom]
+    layout = session.view.row_layout
+    top, bottom = layout.top_edge, layout.top_edge + session.view.viewport().height()
+    in_view = [row for row in layout.widgets.live if top <= layout.reading.row_top(row) < bottom]
     assert all(row.entry.kind != "page" for row in in_view)
 
 
 def test_a_call_on_a_page_that_is_not_loaded_is_brought_into_view(
     session: Session, until: Callable[[Callable[[], bool]], None]
 ) -> None:
-    session.view.show_call("c7")
+    session.view.navigation.show_call("c7")
     until(lambda: not session.load_wanted())
     row = next(row for row in session.view.rows if row.entry.kind == "tool" and row.entry.call.id == "c7")
-    y = session.view.row_top(row) - session.view.top_edge
+    y = session.view.row_layout.reading.row_top(row) - session.view.row_layout.top_edge
     assert 0 <= y < session.view.viewport().height()
 
 
@@ -128,14 +129,14 @@ def test_a_search_goes_on_over_pages_that_are_not_loaded(
     def note(number: int, count: int) -> None:
         found.append((number, count))
 
-    session.view.found.connect(note)
-    session.view.find_text("mango12")
-    until(lambda: not session.view.is_searching)
-    session.view.add_places("mango12", [12])
-    assert session.view.has_unread_matches
-    until(lambda: not session.load_wanted() and not session.view.is_searching)
+    session.view.finder.found.connect(note)
+    session.view.finder.find("mango12")
+    until(lambda: not session.view.finder.is_reading)
+    session.view.finder.add_pages("mango12", [12])
+    assert session.view.finder.has_unread
+    until(lambda: not session.load_wanted() and not session.view.finder.is_reading)
     assert found[-1] == (1, 1)
-    assert not session.view.has_unread_matches
+    assert not session.view.finder.has_unread
     assert -session.view.viewport().height() < session.y_of("mango12") < session.view.viewport().height()
 
 
@@ -159,14 +160,14 @@ def test_the_widgets_of_the_same_end_stay_when_more_comes_before_it(session: Ses
         for event in page_events(number):
             end.apply(event)
     session.view.show_transcript(end)
-    session.view.scroll_to_bottom()
-    before = [row.widget for row in session.view.live_rows]
+    session.view.row_layout.scroll_to_bottom()
+    before = [row.widget for row in session.view.row_layout.widgets.live]
     session.transcript.expand(29, replay(page_events(29)))
     session.view.exchange_transcript(session.transcript)
-    assert set(before) <= {row.widget for row in session.view.live_rows}
+    assert set(before) <= {row.widget for row in session.view.row_layout.widgets.live}
     assert [row.index for row in session.view.rows] == list(range(len(session.transcript.entries)))
     assert [row.entry for row in session.view.rows] == session.transcript.entries
-    assert session.view.is_following
+    assert session.view.row_layout.reading.is_following
 
 
 def test_a_conversation_that_is_shown_gently_comes_to_look_as_one_that_is_shown_at_once(
@@ -177,15 +178,18 @@ def test_a_conversation_that_is_shown_gently_comes_to_look_as_one_that_is_shown_
 
     def in_sight() -> dict[int, int]:
         view = session.view
-        tops = {row.index: view.row_top(row) - view.top_edge for row in view.live_rows}
+        tops = {
+            row.index: view.row_layout.reading.row_top(row) - view.row_layout.top_edge
+            for row in view.row_layout.widgets.live
+        }
         return {index: top for index, top in tops.items() if 0 <= top < view.viewport().height()}
 
     session.view.show_transcript(session.transcript)
     at_once = in_sight()
     session.view.show_transcript(session.transcript, is_gentle=True)
-    assert session.view.live_rows == []
+    assert list(session.view.row_layout.widgets.live) == []
     qtbot.waitUntil(lambda: in_sight() == at_once)
-    assert session.view.is_following
+    assert session.view.row_layout.reading.is_following
 
 
 def test_a_conversation_in_which_a_turn_runs_is_shown_as_gently(session: Session, qtbot: QtBot) -> None:
@@ -195,7 +199,7 @@ def test_a_conversation_in_which_a_turn_runs_is_shown_as_gently(session: Session
     before = len(session.view.findChildren(EntryWidget))
     session.view.show_transcript(session.transcript, is_gentle=True)
     assert len(session.view.findChildren(EntryWidget)) == before
-    qtbot.waitUntil(lambda: len(session.view.live_rows) > 0)
+    qtbot.waitUntil(lambda: len(session.view.row_layout.widgets.live) > 0)
 
 
 def test_what_happens_to_a_call_on_a_page_is_shown_when_the_page_is_loaded(session: Session) -> None:

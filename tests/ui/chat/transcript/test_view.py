@@ -32,14 +32,14 @@ def drawn(stage: Stage) -> list[tuple[str, str, int]]:
     """What is on screen: each live row's kind, text and height."""
     return [
         (row.entry.kind, stage.shown_text(row.index), stage.view.rows.heights[row.index])
-        for row in sorted(stage.view.live_rows, key=lambda row: row.index)
+        for row in sorted(stage.view.row_layout.widgets.live, key=lambda row: row.index)
     ]
 
 
 class TestFollowingTheTranscript:
     def test_a_conversation_opens_at_its_end(self, stage: Stage) -> None:
         stage.show(prompt("first"), answer(long_text(40)), answer("the end"))
-        assert stage.view.is_following
+        assert stage.view.row_layout.reading.is_following
         bar = stage.view.verticalScrollBar()
         assert bar.value() == bar.maximum() > 0
         assert "the end" in stage.shown_text(-1)
@@ -55,7 +55,7 @@ class TestFollowingTheTranscript:
         conversation.end_call(first, "....\n2 passed\n")
         conversation.happen(ev.Notice(level="warning", code="busy", title="Busy", hint="Wait."))
         conversation.end_turn("interrupted")
-        stage.view.flush()
+        stage.view.updates.flush()
         patched = drawn(stage)
 
         stage.view.show_transcript(conversation.transcript)
@@ -69,7 +69,7 @@ class TestFollowingTheTranscript:
         conversation.stream("half an answ")
         conversation.happen(ev.Notice(level="warning", code=RETRYING, title="Trying again."))
         conversation.stream("a whole answer")
-        stage.view.flush()
+        stage.view.updates.flush()
         assert [kind for kind, _, _ in drawn(stage)] == ["prompt", "notice", "text"]
         assert stage.shown_text(-1) == "a whole answer"
 
@@ -77,18 +77,18 @@ class TestFollowingTheTranscript:
         conversation = Conversation(stage.view)
         conversation.ask("one")
         conversation.stream("partly diff")
-        stage.view.flush()
+        stage.view.updates.flush()
         conversation.finish("something else")
-        stage.view.flush()
+        stage.view.updates.flush()
         assert [stage.shown_text(index) for index in range(len(stage.view.rows))][1:] == ["something else"]
 
     def test_bursts_are_drawn_at_most_once_per_frame(self, stage: Stage, monkeypatch: pytest.MonkeyPatch) -> None:
         conversation = Conversation(stage.view)
         conversation.ask("one")
-        stage.view.flush()
+        stage.view.updates.flush()
         layouts: list[int] = []
-        lay_out = stage.view.lay_out
-        monkeypatch.setattr(stage.view, "lay_out", lambda: layouts.append(1) or lay_out())
+        lay_out = stage.view.row_layout.lay_out
+        monkeypatch.setattr(stage.view.row_layout, "lay_out", lambda: layouts.append(1) or lay_out())
         conversation.stream("word " * 100, size=5)
         assert len(layouts) <= 1
         stage.qtbot.waitUntil(lambda: stage.shown_text(-1).count("word") == 100)
@@ -103,7 +103,7 @@ class TestFollowingTheTranscript:
 
     def test_an_empty_conversation_invites(self, stage: Stage) -> None:
         stage.show()
-        chosen = record(stage.view.example_chosen)
+        chosen = record(stage.view.entry_actions.example_chosen)
         stage.button("Find a bug").click()
         assert chosen == [("Find a bug and fix it, with a test",)]
         stage.show(prompt("hello"))
@@ -113,11 +113,11 @@ class TestFollowingTheTranscript:
         conversation = Conversation(stage.view)
         conversation.ask("go")
         conversation.happen(ev.ToolProgress(turn=1, call_id="c", name="edit_file", message="writing edit_file"))
-        stage.view.flush()
+        stage.view.updates.flush()
         names = [child.accessibleName() for child in stage.view.viewport().findChildren(QWidget) if child.isVisible()]
         assert "Writing edit_file" in names
         conversation.end_turn()
-        stage.view.flush()
+        stage.view.updates.flush()
         names = [child.accessibleName() for child in stage.view.viewport().findChildren(QWidget) if child.isVisible()]
         assert "Writing edit_file" not in names
 
@@ -128,7 +128,7 @@ class TestStayingInPlace:
         conversation.ask("go")
         for number in range(30):
             conversation.stream(long_text(1, f"part {number}") + "\n\n", size=40)
-            stage.view.flush()
+            stage.view.updates.flush()
             bar = stage.view.verticalScrollBar()
             assert bar.value() == bar.maximum()
         assert "Jump to latest ↓" not in stage.buttons()
@@ -137,14 +137,14 @@ class TestStayingInPlace:
         conversation = Conversation(stage.view)
         conversation.ask("go")
         conversation.stream(long_text(30), size=400)
-        stage.view.flush()
+        stage.view.updates.flush()
         stage.wheel(2)
         before, picture = stage.top_text(), stage.view.viewport().grab(stage.view.viewport().rect()).toImage()
 
         conversation.stream("\n\n" + long_text(10, "more"), size=100)
-        stage.view.flush()
+        stage.view.updates.flush()
 
-        assert not stage.view.is_following
+        assert not stage.view.row_layout.reading.is_following
         assert stage.top_text() == before
         area = stage.view.viewport().rect().adjusted(0, 0, 0, -200)
         assert stage.view.viewport().grab(area).toImage() == picture.copy(area)
@@ -154,21 +154,21 @@ class TestStayingInPlace:
         stage.show(answer(long_text(40)))
         stage.wheel(5)
         stage.button("Jump to latest").click()
-        assert stage.view.is_following
+        assert stage.view.row_layout.reading.is_following
         assert "Jump to latest ↓" not in stage.buttons()
 
     def test_scrolling_back_to_the_end_follows_again(self, stage: Stage) -> None:
         stage.show(answer(long_text(40)))
         stage.wheel(3)
-        assert not stage.view.is_following
+        assert not stage.view.row_layout.reading.is_following
         stage.wheel(-4)
-        assert stage.view.is_following
+        assert stage.view.row_layout.reading.is_following
 
     @pytest.mark.parametrize("key", [Qt.Key.Key_PageUp, Qt.Key.Key_Up, Qt.Key.Key_Home])
     def test_a_key_upwards_detaches(self, stage: Stage, key: Qt.Key) -> None:
         stage.show(answer(long_text(40)))
         stage.key(key)
-        assert not stage.view.is_following
+        assert not stage.view.row_layout.reading.is_following
 
     def test_home_and_end_reach_the_ends(self, stage: Stage) -> None:
         stage.show(prompt("the very first"), *(answer(long_text(5)) for _ in range(40)), answer("the very last"))
@@ -177,7 +177,7 @@ class TestStayingInPlace:
         assert stage.shown_text(0) == "the very first"
         stage.key(Qt.Key.Key_End)
         assert stage.shown_text(-1) == "the very last"
-        assert stage.view.is_following
+        assert stage.view.row_layout.reading.is_following
 
     def test_what_is_read_stays_while_estimates_above_become_exact(self, stage: Stage) -> None:
         entries: list[Entry] = []
@@ -188,19 +188,19 @@ class TestStayingInPlace:
         stage.show(*entries)
         for _ in range(25):
             row, block, distance = stage.top_text()
-            edge = stage.view.top_edge
+            edge = stage.view.row_layout.top_edge
             stage.wheel(1)
-            moved = edge - stage.view.top_edge
+            moved = edge - stage.view.row_layout.top_edge
             widget = stage.row(row).widget
             if widget is not None:
                 inside = widget.column_origin.y() + widget.column.top(block) + distance
-                y = stage.view.row_top(stage.row(row)) + inside
+                y = stage.view.row_layout.reading.row_top(stage.row(row)) + inside
                 # What was at the top edge went down by exactly what was scrolled.
-                assert y - stage.view.top_edge == 60 or moved == 0
+                assert y - stage.view.row_layout.top_edge == 60 or moved == 0
 
     def test_a_narrower_view_keeps_what_is_read(self, stage: Stage) -> None:
         stage.show(*(answer(long_text(3, f"answer {number}")) for number in range(40)))
-        stage.view.scroll_to(stage.view.row_top(stage.row(20)))
+        stage.view.row_layout.scroll_to(stage.view.row_layout.reading.row_top(stage.row(20)))
         row, block, _ = stage.top_text()
         stage.window.resize(430, 600)
         assert stage.top_text()[:2] == (row, block)
@@ -210,7 +210,7 @@ class TestStayingInPlace:
         top = stage.widget(1).y()
         click(stage.widget(1).findChildren(QWidget)[0])
         assert stage.widget(1).y() == top
-        assert not stage.view.is_following
+        assert not stage.view.row_layout.reading.is_following
 
 
 class TestVirtualisation:
@@ -225,7 +225,7 @@ class TestVirtualisation:
             bar.setValue(position)
             for _ in range(10):
                 stage.key(Qt.Key.Key_PageUp)
-        live = stage.view.live_rows
+        live = stage.view.row_layout.widgets.live
         assert 2 <= len(live) <= 40
         assert sum(row.widget.column.laid_out for row in live if row.widget is not None) <= 150
         stage.qtbot.waitUntil(lambda: len(stage.view.viewport().children()) <= 60)
@@ -234,7 +234,7 @@ class TestVirtualisation:
     def test_a_message_of_a_megabyte_is_laid_out_only_where_it_is_seen(self, stage: Stage) -> None:
         stage.show(answer(long_text(4_000)))
         assert stage.widget(0).column.laid_out <= 60
-        stage.view.scroll_to_top()
+        stage.view.row_layout.scroll_to(0)
         for _ in range(10):
             stage.key(Qt.Key.Key_PageDown)
         assert stage.widget(0).column.laid_out <= 60
@@ -242,14 +242,14 @@ class TestVirtualisation:
     def test_what_waits_for_the_person_stays_alive_out_of_sight(self, stage: Stage) -> None:
         waiting = call("run_terminal_cmd", "git push", approval=question())
         stage.show(waiting, *(answer(long_text(6)) for _ in range(30)), is_running=True)
-        stage.view.scroll_to_top()
+        stage.view.row_layout.scroll_to(0)
         widget = stage.widget(0)
-        stage.view.scroll_to_bottom()
+        stage.view.row_layout.scroll_to_bottom()
         assert stage.row(0).widget is widget
 
     def test_a_focused_card_is_not_taken_away(self, stage: Stage) -> None:
         stage.show(call(), *(answer(long_text(6)) for _ in range(30)))
-        stage.view.scroll_to_top()
+        stage.view.row_layout.scroll_to(0)
         line = stage.widget(0).findChildren(QWidget)[0]
         line.setFocus()
         bar = stage.view.verticalScrollBar()
@@ -258,11 +258,11 @@ class TestVirtualisation:
 
     def test_what_was_unfolded_is_unfolded_when_it_comes_back(self, stage: Stage) -> None:
         stage.show(thought("deep thought"), *(answer(long_text(6)) for _ in range(30)))
-        stage.view.scroll_to_top()
+        stage.view.row_layout.scroll_to(0)
         click(stage.widget(0).findChildren(QWidget)[0])
-        stage.view.scroll_to_bottom()
+        stage.view.row_layout.scroll_to_bottom()
         assert stage.row(0).widget is None
-        stage.view.scroll_to_top()
+        stage.view.row_layout.scroll_to(0)
         assert stage.widget(0).is_column_shown
         assert stage.shown_text(0) == "deep thought"
 
@@ -270,11 +270,11 @@ class TestVirtualisation:
         conversation = Conversation(stage.view)
         conversation.ask("go")
         conversation.stream(long_text(40), size=500)
-        stage.view.flush()
-        stage.view.scroll_to_top()
+        stage.view.updates.flush()
+        stage.view.row_layout.scroll_to(0)
         conversation.stream("\n\n" + long_text(200, "late"), size=500)
-        stage.view.flush()
-        stage.view.scroll_to_bottom()
+        stage.view.updates.flush()
+        stage.view.row_layout.scroll_to_bottom()
         until(lambda: "late 199" in stage.shown_text(1))
 
 
@@ -282,23 +282,23 @@ class TestSelecting:
     def test_a_drag_selects_across_entries(self, stage: Stage) -> None:
         stage.show(prompt("the question"), answer("First **bold** words.\n\nSecond paragraph."), answer("Third one."))
         stage.drag(stage.point_of(0, "question"), stage.point_of(2, "Third", at_end=True))
-        assert stage.view.selected_text() == "question\n\nFirst **bold** words.\n\nSecond paragraph.\n\nThird"
+        assert stage.view.selected.text() == "question\n\nFirst **bold** words.\n\nSecond paragraph.\n\nThird"
 
     def test_a_drag_upwards_selects_the_same(self, stage: Stage) -> None:
         stage.show(answer("Some words here."), answer("And there."))
         stage.drag(stage.point_of(1, "there", at_end=True), stage.point_of(0, "words"))
-        assert stage.view.selected_text() == "words here.\n\nAnd there"
+        assert stage.view.selected.text() == "words here.\n\nAnd there"
 
     def test_within_a_paragraph_the_text_is_copied_as_shown(self, stage: Stage) -> None:
         stage.show(answer("Some **bold** `code` words."))
         stage.drag(stage.point_of(0, "bold"), stage.point_of(0, "code", at_end=True))
-        stage.view.copy_selection()
+        stage.view.selected.copy()
         assert QGuiApplication.clipboard().text() == "bold code"
 
     def test_lines_of_code_are_copied_as_lines(self, stage: Stage) -> None:
         stage.show(answer("```py\nfirst = 1\nsecond = 2\n```"))
         stage.drag(stage.point_of(0, "first"), stage.point_of(0, "2", at_end=True))
-        assert stage.view.selected_text() == "first = 1\nsecond = 2"
+        assert stage.view.selected.text() == "first = 1\nsecond = 2"
 
     def test_everything_can_be_selected_and_copied(self, stage: Stage) -> None:
         many = [answer(f"Answer *{number}*.") for number in range(300)]
@@ -316,10 +316,10 @@ class TestSelecting:
         stage.show(answer("one two-three four\nsecond line"))
         at = stage.point_of(0, "three")
         stage.double_click(at)
-        assert stage.view.selected_text() == "three"
+        assert stage.view.selected.text() == "three"
         stage.press(at)
         stage.release(at)
-        assert stage.view.selected_text() == "one two-three four"
+        assert stage.view.selected.text() == "one two-three four"
 
     def test_shift_click_extends(self, stage: Stage) -> None:
         stage.show(answer("alpha beta gamma"), answer("delta"))
@@ -328,13 +328,13 @@ class TestSelecting:
         end = stage.point_of(1, "delta", at_end=True)
         stage.press(end, Qt.KeyboardModifier.ShiftModifier)
         stage.release(end)
-        assert stage.view.selected_text() == "beta gamma\n\ndelta"
+        assert stage.view.selected.text() == "beta gamma\n\ndelta"
 
     def test_a_click_selects_nothing_and_escape_clears(self, stage: Stage) -> None:
         stage.show(answer("alpha beta gamma"))
         stage.drag(stage.point_of(0, "alpha"), stage.point_of(0, "gamma"))
         stage.key(Qt.Key.Key_Escape)
-        assert stage.view.selected_text() == ""
+        assert stage.view.selected.text() == ""
 
     def test_the_selection_is_drawn(self, stage: Stage, theme: Theme) -> None:
         stage.show(answer("alpha beta gamma"))
@@ -347,45 +347,45 @@ class TestSelecting:
         conversation = Conversation(stage.view)
         conversation.ask("go")
         conversation.stream("alpha beta gamma\n\n")
-        stage.view.flush()
+        stage.view.updates.flush()
         stage.drag(stage.point_of(1, "beta"), stage.point_of(1, "gamma", at_end=True))
         conversation.stream("and much more text\n\n- with\n- lists")
-        stage.view.flush()
-        assert stage.view.selected_text() == "beta gamma"
+        stage.view.updates.flush()
+        assert stage.view.selected.text() == "beta gamma"
 
     def test_a_selection_of_what_is_no_more_is_dropped(self, stage: Stage) -> None:
         conversation = Conversation(stage.view)
         conversation.ask("go")
         conversation.stream("half an answer")
-        stage.view.flush()
+        stage.view.updates.flush()
         stage.drag(stage.point_of(1, "half"), stage.point_of(1, "answer"))
         conversation.happen(ev.Notice(level="warning", code=RETRYING, title="Again."))
-        stage.view.flush()
-        assert stage.view.selected_text() == ""
+        stage.view.updates.flush()
+        assert stage.view.selected.text() == ""
 
     def test_drawing_beyond_the_edge_scrolls(self, stage: Stage) -> None:
         stage.show(*(answer(long_text(5, f"answer {number}")) for number in range(20)))
         start = QPoint(200, 300)
-        edge = stage.view.top_edge
+        edge = stage.view.row_layout.top_edge
         stage.press(start)
         stage.move(QPoint(200, -120), is_pressed=True)
-        stage.qtbot.waitUntil(lambda: stage.view.top_edge < edge - 200)
+        stage.qtbot.waitUntil(lambda: stage.view.row_layout.top_edge < edge - 200)
         stage.release(QPoint(200, -120))
-        assert len(stage.view.selected_text()) > 500
+        assert len(stage.view.selected.text()) > 500
 
 
 class TestLinks:
     def test_a_click_on_a_web_link_is_reported(self, stage: Stage) -> None:
         stage.show(answer("See [the docs](https://example.org/a) or [files](file:///etc)."))
         at = stage.point_of(0, "docs")
-        opened = record(stage.view.link_activated)
+        opened = record(stage.view.entry_actions.link_activated)
         stage.press(at)
         stage.release(at)
         assert opened == [("https://example.org/a",)]
 
     def test_nothing_else_is_a_link(self, stage: Stage) -> None:
         stage.show(answer("[run](javascript:alert(1)) [files](file:///etc) plain"))
-        opened = record(stage.view.link_activated)
+        opened = record(stage.view.entry_actions.link_activated)
         for word in ("run", "files", "plain"):
             at = stage.point_of(0, word)
             stage.press(at)
@@ -394,7 +394,7 @@ class TestLinks:
 
     def test_drawing_over_a_link_does_not_open_it(self, stage: Stage) -> None:
         stage.show(answer("See [the docs](https://example.org/a) here."))
-        opened = record(stage.view.link_activated)
+        opened = record(stage.view.entry_actions.link_activated)
         stage.drag(stage.point_of(0, "docs"), stage.point_of(0, "docs", at_end=True))
         assert not opened
 
@@ -412,7 +412,7 @@ class TestLinks:
         widget = stage.widget(0)
         widget.setFocus(Qt.FocusReason.TabFocusReason)
         stage.key(Qt.Key.Key_Tab, widget)
-        opened = record(stage.view.link_activated)
+        opened = record(stage.view.entry_actions.link_activated)
         stage.key(Qt.Key.Key_Return, widget)
         assert opened == [("https://example.org/2",)]
 
@@ -424,26 +424,26 @@ class TestFinding:
         def note(position: int, total: int) -> None:
             results.append((position, total))
 
-        stage.view.found.connect(note)
+        stage.view.finder.found.connect(note)
         act()
-        stage.qtbot.waitUntil(lambda: not stage.view.is_searching)
-        stage.view.found.disconnect(note)
+        stage.qtbot.waitUntil(lambda: not stage.view.finder.is_reading)
+        stage.view.finder.found.disconnect(note)
         return results[-1]
 
     def test_matches_are_counted_in_what_is_shown(self, stage: Stage) -> None:
         stage.show(prompt("Needle"), answer("A **nee**dle? A `needle`. [x](https://needle.example)"), thought("needle"))
-        assert self.found(stage, lambda: stage.view.find_text("needle"))[1] == 4
+        assert self.found(stage, lambda: stage.view.finder.find("needle"))[1] == 4
 
     def test_next_and_previous_go_round(self, stage: Stage) -> None:
         stage.show(*(answer(f"{long_text(4)}\n\nneedle {number}") for number in range(20)))
-        positions = [self.found(stage, lambda: stage.view.find_text("needle"))]
-        positions += [self.found(stage, stage.view.find_next) for _ in range(2)]
-        positions += [self.found(stage, stage.view.find_previous) for _ in range(3)]
+        positions = [self.found(stage, lambda: stage.view.finder.find("needle"))]
+        positions += [self.found(stage, stage.view.finder.find_next) for _ in range(2)]
+        positions += [self.found(stage, stage.view.finder.find_previous) for _ in range(3)]
         assert positions == [(20, 20), (1, 20), (2, 20), (1, 20), (20, 20), (19, 20)]
 
     def test_a_match_is_brought_into_view_and_marked(self, stage: Stage, theme: Theme) -> None:
         stage.show(answer("needle"), *(answer(long_text(5)) for _ in range(30)))
-        self.found(stage, lambda: stage.view.find_text("needle"))
+        self.found(stage, lambda: stage.view.finder.find("needle"))
         widget = stage.widget(0)
         assert 0 <= widget.y() < stage.view.viewport().height()
         image = widget.grab().toImage()
@@ -452,28 +452,28 @@ class TestFinding:
 
     def test_a_match_in_folded_text_unfolds_it(self, stage: Stage) -> None:
         stage.show(thought("a needle in here"), answer("none"))
-        self.found(stage, lambda: stage.view.find_text("needle"))
+        self.found(stage, lambda: stage.view.finder.find("needle"))
         assert stage.widget(0).is_column_shown
 
     def test_titles_and_output_of_tools_are_found(self, stage: Stage) -> None:
         stage.show(call("run_terminal_cmd", "grep needle", output="one needle\n"))
-        assert self.found(stage, lambda: stage.view.find_text("needle"))[1] == 2
+        assert self.found(stage, lambda: stage.view.finder.find("needle"))[1] == 2
 
     def test_what_arrives_later_is_found(self, stage: Stage) -> None:
         conversation = Conversation(stage.view)
         conversation.ask("go")
-        self.found(stage, lambda: stage.view.find_text("needle"))
+        self.found(stage, lambda: stage.view.finder.find("needle"))
         conversation.stream("here is a needle")
         assert self.found(stage, stage.view.flush)[1] == 1
 
     def test_an_empty_text_ends_the_search(self, stage: Stage) -> None:
         stage.show(answer("needle"))
-        self.found(stage, lambda: stage.view.find_text("needle"))
-        assert self.found(stage, lambda: stage.view.find_text("")) == (0, 0)
+        self.found(stage, lambda: stage.view.finder.find("needle"))
+        assert self.found(stage, lambda: stage.view.finder.find("")) == (0, 0)
 
     def test_searching_leaves_no_layouts_behind(self, stage: Stage) -> None:
         stage.show(*(answer(f"{long_text(4)} needle") for _ in range(200)))
-        assert self.found(stage, lambda: stage.view.find_text("needle"))[1] == 200
+        assert self.found(stage, lambda: stage.view.finder.find("needle"))[1] == 200
         assert sum(stage.row(index).stream is not None for index in range(200)) < 40
 
 
@@ -497,7 +497,7 @@ class TestReachingEverything:
 
     def test_what_gets_the_focus_comes_into_view(self, stage: Stage) -> None:
         stage.show(call(title="first"), answer(long_text(12)), answer(long_text(3)))
-        stage.view.scroll_to_top()
+        stage.view.row_layout.scroll_to(0)
         line = stage.widget(0).findChildren(QWidget)[0]
         bar = stage.view.verticalScrollBar()
         bar.setValue(300)
@@ -572,15 +572,15 @@ def test_an_open_answer_of_another_conversation_does_not_leak_in(stage: Stage) -
     first.stream("from the first")
     second = Transcript(entries=[TextEntry(turn=1, chunks=["from the second"], is_open=False, kind="text")])
     stage.view.show_transcript(second)
-    stage.view.flush()
-    assert [stage.shown_text(row.index) for row in stage.view.live_rows] == ["from the second"]
+    stage.view.updates.flush()
+    assert [stage.shown_text(row.index) for row in stage.view.row_layout.widgets.live] == ["from the second"]
 
 
 def test_time_passes_on_running_calls_only_while_they_are_seen(stage: Stage) -> None:
     stage.show(call("run_terminal_cmd", "sleep 9"), is_running=True)
-    assert stage.view.is_ticking
+    assert stage.view.ticker.is_ticking
     stage.window.hide()
-    assert not stage.view.is_ticking
+    assert not stage.view.ticker.is_ticking
 
 
 def test_text_and_code_are_as_large_as_the_person_wants(stage: Stage, theme: Theme) -> None:

@@ -1,0 +1,225 @@
+"""Lays out a scrolling column of rows of which only those near the eye exist as widgets.
+
+Heights of rows that were never seen are estimates. What is being read (`ReadingPlace`) stays where it is while heights
+above it become exact; and the view follows the end only while it is at the end.
+"""
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtWidgets import QAbstractScrollArea, QWidget
+
+from desktop_agent.ui.chat.slices import Slice
+from desktop_agent.ui.chat.text.styles import TextStyles
+from desktop_agent.ui.chat.transcript.code_colours import CodeColours
+from desktop_agent.ui.chat.transcript.reading_place import ReadingPlace
+from desktop_agent.ui.chat.transcript.row_widgets import RowWidgets
+from desktop_agent.ui.chat.transcript.rows import EntryRows
+from desktop_agent.ui.theme import Space, Theme
+
+if TYPE_CHECKING:
+    from desktop_agent.ui.chat.entries.base import EntryWidget
+    from desktop_agent.ui.chat.transcript.row import EntryRow
+
+_MARGIN = 160
+"""How far beyond its edges the view lays out, so that a little scrolling finds everything ready."""
+
+_PAINTING_MS = 5
+"""Between two slices of a gentle layout: what the first laid out is painted, in a turn of the loop of its own."""
+
+_PASSES = 12
+
+
+class RowLayout(QObject):
+    """Scrolls `area` and lays out what is in view. The area passes on that it was scrolled.
+
+    Signals:
+        laid_out: rows have been placed.
+    """
+
+    laid_out = Signal()
+
+    def __init__(self, area: QAbstractScrollArea, theme: Theme, make: "Callable[[EntryRow], EntryWidget]") -> None:
+        super().__init__(area)
+        self.rows = EntryRows()
+        self.reading = ReadingPlace(self.rows)
+        self.widgets = RowWidgets(self.rows, self.reading, TextStyles(theme), make, self)
+        self.top_edge = 0
+        """Where in the whole column the view begins."""
+        self._area = area
+        self._theme = theme
+        self._is_placing = False
+        self.footer: QWidget | None = None
+        """A widget of fixed height behind the last row."""
+        self._colours = CodeColours(self.widgets.in_sight, self)
+        self._gentle_timer = QTimer(self, interval=_PAINTING_MS, singleShot=True)
+        self._gentle_timer.timeout.connect(self.lay_out_gently)
+        self.widgets.resized.connect(self._on_row_resized)
+        theme.changed.connect(self._on_theme_changed)
+
+    # -- going somewhere --
+
+    def scroll_to_bottom(self) -> None:
+        """Go to the end, and follow it from now on."""
+        self.reading.is_following = True
+        self.lay_out()
+
+    def scroll_to(self, y: int) -> None:
+        """Bring what lies at `y` of the whole column to the top edge."""
+        self.reading.go_to(y)
+        self.lay_out()
+
+    def reveal(self, y: int) -> None:
+        """Scroll as little as it takes to bring what lies at `y` well into view."""
+        height = self._area.viewport().height()
+        line = self.widgets.styles.text_line
+        is_in_view = self.top_edge + line <= y <= self.top_edge + height - 4 * line
+        if not is_in_view or self.is_gentle:  # then what is shown is not yet what will be
+            self.scroll_to(max(0, y - height // 3))
+
+    def go_to_place_from_end(self, place: tuple[int, int, int]) -> None:
+        """Go where `ReadingPlace.from_end` was, perhaps with more before it."""
+        from_end, block, distance = place
+        if from_end <= len(self.rows):
+            row = self.rows[len(self.rows) - from_end]
+            if row.widget is None:
+                self.widgets.create(row)
+            self.reading.put_on(row, block, distance)
+        self.lay_out()
+
+    def on_scrolled(self) -> None:
+        """Follow the scroll bar."""
+        if self._is_placing:
+            return
+        bar = self._area.verticalScrollBar()
+        self.reading.is_following = bar.value() >= bar.maximum()
+        self.reading.take(bar.value())
+        if abs(bar.value() - self.top_edge) > self._area.viewport().height():
+            self.lay_out_gently()  # nothing of what was in view is
+        else:
+            self._lay_out_anew()
+
+    # -- changes --
+
+    def replace_rows(self, *, is_gentle: bool) -> None:
+        """Start anew with the rows as they are now, at their end."""
+        self.widgets.live.clear()
+        self.reading.follow_end()
+        if is_gentle:
+            self.go_on_later()  # the caller shows another session and has more to do in this turn
+        else:
+            self._lay_out_anew()
+
+    def row_resized(self, row: "EntryRow", *, keeps_end: bool = False) -> None:
+        """Take in that a row's widget has another height.
+
+        What was clicked stays where it is, also when the end moves away by it, unless the end shall stay in view.
+        """
+        if row.widget is None:
+            return
+        self.widgets.measure(row)
+        self.reading.is_following = self.reading.is_following and keeps_end
+        if self.is_gentle:
+            self._place(self._value())  # what is missing yet comes in its own time
+        else:
+            self.lay_out()
+        self.reading.is_following = self.top_edge >= self._area.verticalScrollBar().maximum()
+        self.laid_out.emit()
+
+    def _on_row_resized(self, row: "EntryRow", keeps_end: bool) -> None:
+        self.row_resized(row, keeps_end=keeps_end)
+
+    def _on_theme_changed(self) -> None:
+        self.widgets.restyle(TextStyles(self._theme))
+        self._area.verticalScrollBar().setSingleStep(self.widgets.styles.text_line)
+        self.lay_out()
+        self._area.viewport().update()
+
+    # -- layout --
+
+    @property
+    def is_gentle(self) -> bool:
+        """Whether what is in view is being laid out gently."""
+        return self._gentle_timer.isActive()
+
+    def lay_out(self) -> None:
+        """Lay out what is in view and put it in its place; but not at once what is still being read."""
+        self._gentle_timer.stop()
+        if not self._lay_out(Slice(is_open=True)):
+            self._gentle_timer.start()
+
+    def lay_out_gently(self) -> None:
+        """Lay out what is in view a few rows at a time, the first ones now, so that nothing else waits for it."""
+        if not self._lay_out(Slice()):
+            self._gentle_timer.start()
+
+    def go_on_later(self) -> None:
+        """Lay out gently, beginning in the next turn of the loop."""
+        self._gentle_timer.start()
+
+    def _lay_out(self, time: Slice) -> bool:
+        """Lay out until the time is over. Whether all was laid out."""
+        viewport = self._area.viewport()
+        if not self._area.isVisible() or viewport.width() < 1:
+            return True
+        self.widgets.fit(viewport.width())
+        height = viewport.height()
+        value = self._value()
+        margin = min(_MARGIN, height // 2)  # what is made a view away would be let go at once
+        is_put_off = False
+        for _ in range(_PASSES):
+            is_upwards = self.reading.is_following and not time.is_open
+            is_changed, is_late = self.widgets.realise(
+                value - margin, value + height + margin, time, is_upwards=is_upwards
+            )
+            is_put_off = is_put_off or is_late
+            value = self._value()
+            if not is_changed or is_put_off:
+                break
+        self._place(value)
+        self._colours.request()
+        self.laid_out.emit()
+        return not (is_put_off or time.was_over)
+
+    def _lay_out_anew(self) -> None:
+        """Lay out what was not in view before."""
+        self.lay_out()
+        if self._area.isVisible():
+            self._colours.request_now()
+
+    def stop(self) -> None:
+        """Do nothing more until something is to be laid out."""
+        self._colours.stop()
+        self._gentle_timer.stop()
+
+    def _maximum(self) -> int:
+        """Return the largest scroll value."""
+        rows = self.rows.heights.total - (Space.ENTRY if len(self.rows) else 0)
+        footer = self.footer.height() + Space.ENTRY if self.footer is not None else 0
+        return max(0, 2 * Space.XL + rows + footer - self._area.viewport().height())
+
+    def _value(self) -> int:
+        """Return the scroll value that keeps the anchor, or the end, where it is."""
+        return self.reading.value(self.top_edge, self._maximum())
+
+    def _place(self, value: int) -> None:
+        """Scroll to `value`, and put widgets where they belong."""
+        viewport, bar = self._area.viewport(), self._area.verticalScrollBar()
+        height = viewport.height()
+        self._is_placing = True
+        line = self.widgets.styles.text_line
+        bar.setPageStep(max(line, height - 2 * line))  # two lines stay to find the place again
+        bar.setRange(0, self._maximum())
+        bar.setValue(value)
+        self._is_placing = False
+        distance = self.top_edge - value
+        self.top_edge = value
+        if distance and abs(distance) < height:
+            viewport.scroll(0, distance)  # moves the pixels and the widgets with them
+        x = (viewport.width() - self.widgets.width) // 2
+        self.widgets.place(x, value, height)
+        if self.footer is not None:
+            top = Space.XL + self.rows.heights.total - value
+            self.footer.setGeometry(x, top, self.widgets.width, self.footer.height())
+        self.reading.take(value)

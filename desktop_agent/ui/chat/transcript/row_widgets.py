@@ -1,0 +1,172 @@
+"""The widgets of the rows near the eye: made when a row comes near, let go when it is far away."""
+
+from collections.abc import Callable, Iterator
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, QRect, Signal
+
+from desktop_agent.ui.chat.slices import Slice
+from desktop_agent.ui.chat.text.styles import TextStyles
+from desktop_agent.ui.chat.transcript.live_rows import LiveRows
+from desktop_agent.ui.chat.transcript.reading_place import ReadingPlace
+from desktop_agent.ui.chat.transcript.rows import EntryRows
+from desktop_agent.ui.theme import Space
+
+if TYPE_CHECKING:
+    from desktop_agent.ui.chat.entries.base import EntryWidget
+    from desktop_agent.ui.chat.transcript.row import EntryRow
+
+MAX_WIDTH = 840
+"""Of a row. Wider lines are hard to read."""
+
+_NARROW = 480
+
+
+class RowWidgets(QObject):
+    """Makes widgets with `make`, keeps the heights of their rows exact, and puts them in their places.
+
+    Signals:
+        made: a row (`EntryRow`) got its widget.
+        changed: the widget of a row shows something else.
+        resized: the widget of a row has another height; whether the end shall stay in view if it was.
+    """
+
+    made = Signal(object)
+    changed = Signal(object)
+    resized = Signal(object, bool)
+
+    def __init__(
+        self,
+        rows: EntryRows,
+        reading: ReadingPlace,
+        styles: TextStyles,
+        make: "Callable[[EntryRow], EntryWidget]",
+        parent: QObject,
+    ) -> None:
+        super().__init__(parent)
+        self._rows = rows
+        self._reading = reading
+        self._make = make
+        self.styles = styles
+        self.live = LiveRows()
+        """The rows that have widgets now."""
+        self.width = 0
+        """Of every row, in pixels."""
+        self._view_top = self._view_height = 0
+        self.held_row: EntryRow | None = None
+        """A row whose widget stays, however far away it is: a selection is being drawn from it."""
+
+    def restyle(self, styles: TextStyles) -> None:
+        """Let all widgets go: those that are made from now on look like this."""
+        self.styles = styles
+        self.live.drop_widgets()
+        self.width = 0  # fonts may be different now
+
+    def fit(self, available: int) -> None:
+        """Give the rows the width that suits a viewport `available` pixels wide."""
+        padding = Space.XXL if available >= _NARROW else Space.L
+        width = max(120, min(MAX_WIDTH, available - 2 * padding))
+        if width == self.width:
+            return
+        self.width = width
+        self._rows.measure(width, self.styles)
+        for row in self.live:
+            assert row.widget is not None
+            row.widget.set_width(width)
+            self.measure(row)
+
+    def measure(self, row: "EntryRow") -> bool:
+        """Take in how high a row is now, by its widget or else as an estimate. Whether that is another height."""
+        is_exact = row.widget is not None
+        height = row.widget.entry_height() + Space.ENTRY if row.widget is not None else self._rows.estimate(row)
+        if is_exact and height == self._rows.heights[row.index]:
+            return False
+        self._rows.heights.set(row.index, height)
+        return True
+
+    def create(self, row: "EntryRow") -> "EntryWidget":
+        """Give a row its widget, wherever it is."""
+        row.is_dirty = False
+        widget = self._make(row)
+        widget.resized.connect(self._on_resized)
+        widget.body_changed.connect(self._on_body_changed)
+        widget.set_width(self.width)
+        row.widget = widget
+        self.live.add(row)
+        self.made.emit(row)
+        return widget
+
+    def realise(self, top: int, bottom: int, time: Slice, *, is_upwards: bool) -> tuple[bool, bool]:
+        """Give the rows between these edges a widget and an exact height, or as many as there is time for.
+
+        Upwards, the last ones come first. Returns whether a height changed by it, and whether a widget put a part off.
+        """
+        is_changed = has_made = is_put_off = False
+        for index in self._indices(top, bottom, is_upwards=is_upwards):
+            row = self._rows[index]
+            row_top = self._reading.row_top(row)
+            if row_top >= bottom and not is_upwards:
+                break
+            if row.widget is None:
+                if (has_made or time.was_over) and time.is_over():
+                    break
+                has_made = True
+            widget = row.widget or self.create(row)
+            share = Slice() if time.is_open and widget.is_behind else time
+            widget.lay_out(top - row_top, bottom - row_top, share)
+            is_put_off = is_put_off or share.was_over
+            is_changed = self.measure(row) or is_changed
+        return is_changed, is_put_off
+
+    def _indices(self, top: int, bottom: int, *, is_upwards: bool) -> range:
+        """Return which rows may lie between these edges, in the order in which they are laid out."""
+        heights = self._rows.heights
+        first = max(0, heights.at(top - Space.XL))
+        if not is_upwards:
+            return range(first, len(self._rows))
+        return range(heights.at(bottom - Space.XL), first - 1, -1)
+
+    def place(self, x: int, value: int, view_height: int) -> None:
+        """Put widgets where they belong when the view begins at `value`; let those go that are far from it."""
+        self._view_top, self._view_height = value, view_height
+        gone: list[EntryRow] = []
+        for row in self.live:
+            widget = row.widget
+            assert widget is not None
+            top = self._reading.row_top(row) - value
+            height = self._rows.heights[row.index] - Space.ENTRY
+            is_far = top + height < -view_height or top > 2 * view_height
+            if is_far and not widget.is_pinned and row is not self.held_row:
+                gone.append(row)
+                continue
+            area = QRect(x, top, self.width, height)
+            if widget.geometry() != area:
+                widget.setGeometry(area)
+            widget.release(-top - view_height, -top + 2 * view_height)
+            widget.arrange()
+            if widget.isHidden():
+                widget.show()
+        for row in gone:
+            self.live.retire(row)
+
+    def in_sight(self) -> "Iterator[tuple[EntryWidget, int, int]]":
+        """Yield the widgets there are, with the edges of the view in their coordinates."""
+        for row in self.live:
+            if row.widget is not None:
+                row_top = self._reading.row_top(row)
+                yield row.widget, self._view_top - row_top, self._view_top + self._view_height - row_top
+
+    def _on_resized(self) -> None:
+        self._report_resized(is_by_itself=False)
+
+    def _on_body_changed(self) -> None:
+        self._report_resized(is_by_itself=True)
+
+    def _report_resized(self, *, is_by_itself: bool) -> None:
+        """Say which row the sender shows. The end stays in view under a question and what came by itself."""
+        widget = self.sender()
+        for row in list(self.live):
+            if row.widget is widget:
+                is_question = row.entry.kind == "tool" and row.entry.is_waiting
+                self.changed.emit(row)
+                self.resized.emit(row, is_by_itself or is_question)
