@@ -181,15 +181,15 @@ class Stage:
         """The hunks of the file that is shown."""
         pane = self.review.findChild(DiffPane)
         assert pane is not None
-        await self.until(lambda: pane.view.change_keys)
-        return tuple(pane.view.change_keys)
+        await self.until(lambda: pane.review.hunks.keys)
+        return tuple(pane.review.hunks.keys)
 
     async def undo_hunk(self, number: int) -> ev.ChangesUndone | ev.ChangesRedone:
         """Press *Undo* in the bar of a hunk."""
         key = (await self.hunks())[number]
         pane = self.review.findChild(DiffPane)
         assert pane is not None
-        return await self.heard(lambda: pane.view.undo_requested.emit((key,)))
+        return await self.heard(lambda: pane.review.hunks.requested.emit("undo", (key,)))
 
     async def take(self, name: str) -> ev.ChangesUndone | ev.ChangesRedone:
         """Settle the clash that is shown with this button of its dialog."""

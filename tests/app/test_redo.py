@@ -245,10 +245,10 @@ async def test_a_renamed_file_undone_whole_is_redone_hunk_by_hunk_and_then_with_
         five, thirty = await stage.hunks()
         await stage.press("undoTurnButton")
         assert files_of(ground) == {"a.txt": "".join(LINES)}
-        await stage.until(lambda: pane.view.diff and stage.room.is_idle())
-        await stage.heard(lambda: pane.view.redo_requested.emit((five,)))
+        await stage.until(lambda: pane.view.document.diff and stage.room.is_idle())
+        await stage.heard(lambda: pane.review.hunks.requested.emit("redo", (five,)))
         assert files_of(ground) == {"a.txt": text_with(line_5="five\n")}
-        await stage.until(lambda: pane.view.diff and pane.view.diff.undone == frozenset({thirty}))
+        await stage.until(lambda: pane.view.document.diff and pane.view.document.diff.undone == frozenset({thirty}))
         ground.write("a.txt", text_with(line_5="five\n", line_50="mine\n"))
         before = stage.undone()
         await stage.press("undoTurnButton")

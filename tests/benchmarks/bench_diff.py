@@ -342,7 +342,7 @@ def test_the_worst_stall_while_scrolling(
     slowest = stalls.index(max(stalls))
     stalls.sort()
     say(
-        f"{make.__name__}, {len(view.rows):,} rows, by {way}: median {median(stalls):.1f} ms"
+        f"{make.__name__}, {len(view.document.rows):,} rows, by {way}: median {median(stalls):.1f} ms"
         f" | 95 % {stalls[int(len(stalls) * 0.95)]:.1f} | worst {stalls[-1]:.1f}"
         f" (turn {slowest}) | own work: median {median(work):.1f}, worst {work[-1]:.1f} and {work[-2]:.1f}"
         f" | an idle process meanwhile stood still for {standstill.worst_ms:.1f}"

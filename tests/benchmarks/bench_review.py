@@ -118,7 +118,7 @@ class Bench:
         self._paints = [PaintWatch(rows.viewport()), PaintWatch(diff.viewport())]
 
     def _is_painted(self) -> bool:
-        if self._diff.diff is None:
+        if self._diff.document.diff is None:
             self._paints[1].was_painted = False
             return False
         return all(paint.was_painted for paint in self._paints)

@@ -77,7 +77,7 @@ class Watched(module.Window):
         lists = desk.sessions.findChildren(QAbstractItemView)
         listed = largest(one.model().rowCount() for one in lists if one.isVisible())
         entries = sum(one.isVisible() for one in desk.transcript.findChildren(EntryWidget))
-        lines = largest(len(one.rows) for one in desk.review.findChildren(DiffView) if one.isVisible())
+        lines = largest(len(one.document.rows) for one in desk.review.findChildren(DiffView) if one.isVisible())
         shown = [
             self.note("sessions", listed >= int(os.environ["SESSIONS"])),
             self.note("conversation", entries > 0),

@@ -15,7 +15,8 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QComboBox, QDialog, QListView, QWidget
 
 from desktop_agent.ui.approvals.dialog import ApprovalDialog
-from desktop_agent.ui.review.diff.review_view import ReviewView
+from desktop_agent.ui.review.diff.diff_view import DiffView
+from desktop_agent.ui.review.overlays.diff_review import DiffReview
 from tests.core.providers.auth.test_keys import MemoryKeyring
 from tests.e2e import orders
 from tests.e2e.driver import Driver, drive
@@ -99,11 +100,13 @@ class Photographer:
             await _asked(person)
             await _allow(person)
         await self._ended(person)
-        view = await person.see(ReviewView, "diffView")
-        await person.until_true(lambda: len(view.change_keys) > 2, "the changes are drawn")
+        view = await person.see(DiffView, "diffView")
+        review = view.findChild(DiffReview)
+        assert review
+        await person.until_true(lambda: len(review.hunks.keys) > 2, "the changes are drawn")
         view.setFocus()
         await person.press(Qt.Key.Key_K)
-        await person.until_true(lambda: view.decided_counts() == (1, 0), "the first is kept")
+        await person.until_true(lambda: review.hunks.counts() == (1, 0), "the first is kept")
         await person.press(Qt.Key.Key_F7)
         await person.press(Qt.Key.Key_C)
         await person.type("commentEdit", "A voucher is an order, too: does it ship?")
@@ -112,7 +115,7 @@ class Photographer:
         await person.press(Qt.Key.Key_F7)
         await _settled(person)
         await person.press(Qt.Key.Key_U)
-        await person.until_true(lambda: view.decided_counts() == (1, 1), "the last is undone")
+        await person.until_true(lambda: review.hunks.counts() == (1, 1), "the last is undone")
         view.verticalScrollBar().setValue(0)
         await _settled(person)
         self._save(person.window.main_window, "review")
@@ -130,7 +133,7 @@ class Photographer:
         await self._clash(person, changes, view)
         await _quit(person)
 
-    async def _clash(self, person: Driver, changes: QListView, view: ReviewView) -> None:
+    async def _clash(self, person: Driver, changes: QListView, view: DiffView) -> None:
         module = Path(person.transcript.workspace) / orders.MODULE
         module.write_text(
             module.read_text().replace("        return Decimal(0)\n", '        return Decimal("0.00")\n', 1)

@@ -17,7 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from desktop_agent.ui.review.diff.diff_view import DiffView
-from desktop_agent.ui.review.diff.review_view import ReviewView
+from desktop_agent.ui.review.overlays.diff_review import DiffReview
 from desktop_agent.ui.review.panel.file_editor import FileEditor
 from tests.e2e import orders
 from tests.e2e.driver import Driver, ask_for_no_titles, drive
@@ -85,7 +85,7 @@ def test_the_demo_from_first_start_to_resume(tmp_path: Path, expected_logs: list
         changes = await person.see(QListView, "changeList")
         assert changes.model().rowCount() == 1
         diff = await person.see(DiffView, "diffView")
-        await person.until_true(lambda: diff.current_change == 0, "the diff is drawn")
+        await person.until_true(lambda: diff.navigation.change == 0, "the diff is drawn")
         # Undo and redo restore the very bytes.
         after = pages.read_bytes()
         await person.click("undoTurnButton")
@@ -160,8 +160,10 @@ def test_a_review_hunk_by_hunk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
         await ended(person)
         changes = await person.see(QListView, "changeList")
         await person.until_true(lambda: changes.model().rowCount() == 2, "both files are listed")
-        view = await person.see(ReviewView, "diffView")
-        await person.until_true(lambda: len(view.change_keys) == 3, "the three changes are drawn")
+        view = await person.see(DiffView, "diffView")
+        review = view.findChild(DiffReview)
+        assert review
+        await person.until_true(lambda: len(review.hunks.keys) == 3, "the three changes are drawn")
 
         # The first is kept with a key, the second undone with the mouse and made again with a key.
         view.setFocus()
@@ -170,11 +172,11 @@ def test_a_review_hunk_by_hunk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
         await person.press(Qt.Key.Key_F7)
         await person.click("undoHunkButton")
         await person.until_true(lambda: is_module(0, 2), "only the second is undone")
-        await person.until_true(lambda: view.decided_counts() == (1, 1), "it is drawn as undone")
+        await person.until_true(lambda: review.hunks.counts() == (1, 1), "it is drawn as undone")
         view.setFocus()
         await person.press(Qt.Key.Key_R)
         await person.until_true(lambda: is_module(0, 1, 2), "it is made again")
-        await person.until_true(lambda: view.decided_counts() == (1, 0), "it is drawn as made")
+        await person.until_true(lambda: review.hunks.counts() == (1, 0), "it is drawn as made")
 
         # What the user writes in the diff is theirs. Undoing the agent's there clashes, and they decide.
         await person.until_true(lambda: person.find(QPushButton, "editFileButton") is not None, "it can be edited")
@@ -207,7 +209,9 @@ def test_a_review_hunk_by_hunk(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, 
 
         # A comment goes to the agent with the lines it is about.
         changes.setCurrentIndex(changes.model().index(0, 0))
-        await person.until_true(lambda: view.diff is not None and view.diff.path == orders.MODULE, "it is drawn")
+        await person.until_true(
+            lambda: view.document.diff is not None and view.document.diff.path == orders.MODULE, "it is drawn"
+        )
         view.setFocus()
         await person.press(Qt.Key.Key_C)
         await person.type("commentEdit", "Why not a generator?")

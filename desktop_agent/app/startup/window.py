@@ -275,7 +275,7 @@ def _load_review() -> None:
     from desktop_agent.app.startup.background_imports import imports_give_way
 
     with imports_give_way():
-        for module in ("panel.content", "diff.review_view"):
+        for module in ("panel.content", "overlays.diff_review"):
             import_module(f"desktop_agent.ui.review.{module}")
 
 

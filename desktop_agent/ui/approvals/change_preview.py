@@ -122,15 +122,15 @@ class ChangePreview(QWidget):
         diff = next((diff for diff in self._diffs if diff.path == file.path), None)
         if diff is not None:
             self._view.show_diff(diff)
-            self._bar.set_change_count(len(self._view.rows.changes))
+            self._bar.set_change_count(len(self._view.document.rows.changes))
         self._show_mode()
 
     def _on_mode_toggled(self) -> None:
-        self._view.set_mode("unified" if self._view.mode == "side_by_side" else "side_by_side")
+        self._view.set_mode("unified" if self._view.document.mode == "side_by_side" else "side_by_side")
         self._show_mode()
 
     def _show_mode(self) -> None:
-        self._bar.set_mode(self._view.mode, obstacle=self._view.mode_obstacle())
+        self._bar.set_mode(self._view.document.mode, obstacle=self._view.document.mode_obstacle())
 
 
 def _listed(request: ApprovalRequest, index: int) -> ChangedFile:

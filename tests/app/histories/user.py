@@ -10,7 +10,7 @@ from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.transcript import UndoStep
 from desktop_agent.ui.review.changed_files import SESSION, ReviewBaseline
 from desktop_agent.ui.review.changes.baseline_picker import BaselinePicker
-from desktop_agent.ui.review.diff.review_view import ReviewView
+from desktop_agent.ui.review.overlays.hunk_bars import HunkBars
 from desktop_agent.ui.review.panel.diff_pane import DiffPane
 from tests.app.histories.disk import Name, Node, Tree, put, tree_of
 from tests.app.redo_stage import Stage
@@ -103,8 +103,8 @@ class User:
         if pane is None:
             return
         if what.endswith("hunk"):
-            if keys := pane.view.change_keys:
-                await self.press_hunk(what, pane.view, keys[number % len(keys)], number)
+            if keys := pane.review.hunks.keys:
+                await self.press_hunk(what, pane.review.hunks, keys[number % len(keys)], number)
         elif what.startswith("redo"):
             by_key, button = self.stage.actions.redo_turn.trigger, self.stage.button("redoButton").click
             await self.redo(by_key if what == "redo key" else button, number)
@@ -120,13 +120,11 @@ class User:
         else:
             self.choose(what, number)
 
-    async def press_hunk(self, what: str, view: ReviewView, key: HunkKey, number: int) -> None:
+    async def press_hunk(self, what: str, hunks: HunkBars, key: HunkKey, number: int) -> None:
         """Press a button in the bar of a hunk."""
-        if what == "keep hunk":
-            await self.pressed(lambda: view.keep_requested.emit((key,)), number)
-        else:
-            signal = view.undo_requested if what == "undo hunk" else view.redo_requested
-            await self.undo(lambda: signal.emit((key,)), number)
+        choice = what.removesuffix(" hunk")
+        press = self.pressed if choice == "keep" else self.undo
+        await press(lambda: hunks.requested.emit(choice, (key,)), number)
 
     def choose(self, what: str, number: int) -> None:
         """Choose what to review: a turn, the session, or a file of what is listed."""

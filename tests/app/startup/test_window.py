@@ -98,7 +98,7 @@ class Noting(window.Window):
         review = self.panels.review
         prepare = review.prepare
         def noted():
-            print("anthropic" in sys.modules, "desktop_agent.ui.review.diff.review_view" in sys.modules, flush=True)
+            print("anthropic" in sys.modules, "desktop_agent.ui.review.overlays.diff_review" in sys.modules, flush=True)
             prepare()
             self.request_quit()
         review.prepare = noted

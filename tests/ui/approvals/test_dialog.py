@@ -180,10 +180,10 @@ def test_a_change_is_shown_file_by_file(ask: Ask, edit_request: ApprovalRequest)
     dialog = ask(edit_request)
     view = child(dialog, DiffView, "approvalDiffView")
     assert child(dialog, QLabel, "approvalSummary").text() == "apply_patch · inside the workspace · 2 files · +2 −1"
-    assert view.diff
-    assert view.diff.path == "src/pages.py"
+    assert view.document.diff
+    assert view.document.diff.path == "src/pages.py"
     QTest.keyClick(child(dialog, QListView, "approvalFileList"), Qt.Key.Key_Down)
-    assert view.diff.path == "src/new.py"
+    assert view.document.diff.path == "src/new.py"
     assert not child(dialog, RiskNote, "approvalRiskNote").isVisible()
     assert dialog.findChild(QPlainTextEdit, "approvalCommandEdit") is None
 
@@ -448,13 +448,13 @@ def test_a_change_cannot_be_allowed_before_it_is_shown(
     dialog = ask(edit_request)
     approve = child(dialog, QPushButton, "approveButton")
     view = child(dialog, DiffView, "approvalDiffView")
-    qtbot.waitUntil(lambda: view.message == "Loading…")
+    qtbot.waitUntil(lambda: view.document.message == "Loading…")
     assert not approve.isEnabled()
     assert approve.toolTip() == "Only a visible change can be allowed"
     assert child(dialog, QPushButton, "denyButton").isEnabled()
     tasks.let_go()
     assert approve.isEnabled()
-    assert view.diff
+    assert view.document.diff
 
 
 def test_a_change_that_cannot_be_shown_cannot_be_allowed(
@@ -462,7 +462,7 @@ def test_a_change_that_cannot_be_shown_cannot_be_allowed(
 ) -> None:
     source.error = StorageError("The content is gone")
     dialog = ask(edit_request)
-    assert child(dialog, DiffView, "approvalDiffView").message == "The content is gone"
+    assert child(dialog, DiffView, "approvalDiffView").document.message == "The content is gone"
     assert not child(dialog, QPushButton, "approveButton").isEnabled()
 
 

@@ -6,6 +6,7 @@ from typing import NamedTuple
 from desktop_agent.core.diff.rows import DiffRows, LineSide
 from desktop_agent.core.diff.text import split_lines
 from desktop_agent.core.protocol.model import LineComment
+from desktop_agent.ui.review.diff.diff_selection import DiffSelection, line_of
 
 _MAX_QUOTED_LINES = 200
 _SEARCHED_LINES = 2_000
@@ -45,6 +46,34 @@ def spot_of_change(rows: DiffRows, row: int) -> CommentAnchor:
     if any(edit.new_start < edit.new_end for edit in hunk.edits):
         return CommentAnchor("new", first.new_start, last.new_end)
     return CommentAnchor("old", first.old_start, last.old_end)
+
+
+def anchor_of_row(rows: DiffRows, row: int, side: LineSide | None) -> CommentAnchor:
+    """Return the line that a row shows, on `side` if it has one there; on the bar of a change, its lines."""
+    if found := line_of(rows[row], side) or line_of(rows[row], None):
+        return CommentAnchor(found[0], found[1], found[1] + 1)
+    return spot_of_change(rows, row)
+
+
+def anchor_of_selection(rows: DiffRows, selection: DiffSelection | None) -> CommentAnchor | None:
+    """Return the lines that are selected: without a side, the new ones if there are any. `None` for no lines."""
+    if selection is None or selection.is_empty:
+        return None
+    first, last = selection.start.row, selection.end.row
+    if selection.end.offset == 0 and last > first:
+        last -= 1
+    sides: tuple[LineSide, ...] = (selection.side,) if selection.side else ("new", "old")
+    for side in sides:
+        start = _first_line(rows, range(first, last + 1), side)
+        end = _first_line(rows, range(last, first - 1, -1), side)
+        if start is not None and end is not None:
+            return CommentAnchor(side, start, end + 1)
+    return None
+
+
+def _first_line(rows: DiffRows, order: range, side: LineSide) -> int | None:
+    found = (line_of(rows[row], side) for row in order)
+    return next((line[1] for line in found if line), None)
 
 
 def _found(lines: Sequence[str], comment: LineComment) -> int:

@@ -9,7 +9,7 @@ from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPixmap, QPolygonF
 from desktop_agent.core.diff.intraline import Spans
 from desktop_agent.core.diff.moved import Moves
 from desktop_agent.core.diff.rows import DiffRow, DiffRows, LineSide
-from desktop_agent.core.protocol.model import MovedBlock
+from desktop_agent.core.protocol.model import FileDiff, MovedBlock
 from desktop_agent.ui.review.diff.diff_bars import BarPainter, Bars
 from desktop_agent.ui.review.diff.diff_geometry import Geometry, Pane
 from desktop_agent.ui.review.diff.diff_selection import DiffSelection, line_of
@@ -113,11 +113,10 @@ class DiffPainter:
         self.put_off.clear()
         self.widest = 0.0
 
-    def laid_line(self, scene: Scene, pane: Pane, side: LineSide, number: int) -> LaidLine:
-        """Return a line as it is painted."""
-        diff = scene.rows.diff
+    def laid_line(self, diff: FileDiff, scroll_x: int, pane: Pane, side: LineSide, number: int) -> LaidLine:
+        """Return a line as it is painted when the pane is scrolled sideways by `scroll_x` pixels."""
         text = diff.old_lines[number] if side == "old" else diff.new_lines[number]
-        columns = Columns(int(scene.scroll.x() / self.char_width), int(pane.text_width / self.char_width) + 1)
+        columns = Columns(int(scroll_x / self.char_width), int(pane.text_width / self.char_width) + 1)
         return self._layouts.line(side, number, text, self._highlighter.spans(side, number), columns)
 
     def paint(self, painter: QPainter, scene: Scene, clip: QRect) -> None:
@@ -259,7 +258,7 @@ class DiffPainter:
 
     def _paint_text(self, painter: QPainter, scene: Scene, pane: Pane, shown: _Shown) -> None:
         line, side, tone = shown.line, shown.side, shown.tone
-        laid = self.laid_line(scene, pane, side, shown.number)
+        laid = self.laid_line(scene.rows.diff, scene.scroll.x(), pane, side, shown.number)
         left = pane.text_left - scene.scroll.x()
         changed = self._changed_words(scene.rows, line, side) if tone and not shown.moved else ()
         for start, end in changed:

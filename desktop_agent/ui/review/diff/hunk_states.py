@@ -4,6 +4,8 @@ from typing import Literal, NamedTuple
 
 from desktop_agent.core.base.ids import HunkKey
 
+HunkChoice = Literal["keep", "undecide", "undo", "redo", "comment"]
+"""What the user can want with hunks."""
 HunkState = Literal["undecided", "kept", "undone"]
 
 

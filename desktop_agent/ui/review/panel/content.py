@@ -324,10 +324,10 @@ class ReviewContent(QWidget):
         self._field.setFocus()
 
     def _next_change(self) -> None:
-        self._pane.view.next_change()
+        self._pane.view.navigation.next_change()
 
     def _previous_change(self) -> None:
-        self._pane.view.previous_change()
+        self._pane.view.navigation.previous_change()
 
     def _on_mode_chosen(self) -> None:
         self.diff_mode_changed.emit(self._pane.wanted_mode)

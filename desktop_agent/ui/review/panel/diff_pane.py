@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING, Literal
 
-from PySide6.QtCore import Qt, QTimer, Signal, SignalInstance
+from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 from shiboken6 import isValid
 
@@ -18,9 +18,11 @@ if TYPE_CHECKING:
     from desktop_agent.core.diff.rows import RowMode
     from desktop_agent.core.protocol.model import FileDiff, LineComment
     from desktop_agent.ui.review.changed_files import ChangedFile
-    from desktop_agent.ui.review.diff.diff_find_bar import DiffFindBar
-    from desktop_agent.ui.review.diff.review_view import ReviewView
+    from desktop_agent.ui.review.diff.diff_view import DiffView
+    from desktop_agent.ui.review.diff.hunk_states import HunkChoice
     from desktop_agent.ui.review.media.stack import MediaStack
+    from desktop_agent.ui.review.overlays.diff_review import DiffReview
+    from desktop_agent.ui.review.panel.diff_find_bar import DiffFindBar
     from desktop_agent.ui.review.source import DiffSource, Spawn
 
 LOADING_DELAY_MS = 150
@@ -36,8 +38,7 @@ class DiffPane(QWidget):
     Signals:
         mode_chosen: the user wants diffs shown in the other mode from now on; ask `wanted_mode`.
         call_clicked: the user wants to see the call behind the change.
-        keep_requested, undecide_requested, undo_requested, redo_requested: the user wants it for these hunks of the
-            file; carry a tuple of `HunkKey`.
+        requested: the user wants this `HunkChoice` for these hunks of the file, a tuple of `HunkKey`.
         comment_added: carries a `LineComment`; one with a known id replaces the one that is there.
         comment_removed: carries the id of a comment.
         edit_saved: the user edited the file, which shall be these `bytes`.
@@ -45,10 +46,7 @@ class DiffPane(QWidget):
 
     mode_chosen = Signal()
     call_clicked = Signal()
-    keep_requested = Signal(object)
-    undecide_requested = Signal(object)
-    undo_requested = Signal(object)
-    redo_requested = Signal(object)
+    requested = Signal(str, object)
     comment_added = Signal(object)
     comment_removed = Signal(str)
     edit_saved = Signal(object)
@@ -64,7 +62,7 @@ class DiffPane(QWidget):
         self._request = 0
         self._has_failed = False
         self._is_loading = False
-        self._view: ReviewView | None = None
+        self._review: DiffReview | None = None
         self._stack: MediaStack | None = None
         self._find: DiffFindBar | None = None
         self._bar = FileBar(theme)
@@ -92,43 +90,45 @@ class DiffPane(QWidget):
         return self._wanted_mode
 
     @property
-    def view(self) -> "ReviewView":
-        """The diff itself. Made when first needed: the empty window does without it."""
+    def review(self) -> "DiffReview":
+        """The diff, with what it can be decided by. Made when first needed: the empty window does without it."""
         for _ in self.made_in_pieces():
             pass
-        assert self._view is not None
-        return self._view
+        assert self._review is not None
+        return self._review
+
+    @property
+    def view(self) -> "DiffView":
+        """The diff itself."""
+        return self.review.view
 
     def made_in_pieces(self) -> "Iterator[None]":
         """Make the diff, unless it is there, in steps that each take a part of a frame."""
-        if self._view is None:
-            from desktop_agent.ui.review.diff.review_view import ReviewView
+        if self._review is None:
+            from desktop_agent.ui.review.overlays.diff_review import DiffReview
 
-            self._view = ReviewView(self._theme, self)
-            self._furnish(self._view)
+            self._review = DiffReview(self._theme, self)
+            self._furnish(self._review)
             yield
         if self._stack is None:
             from desktop_agent.ui.review.media.stack import MediaStack
 
-            self._stack = MediaStack(self._theme, self._view)
+            self._stack = MediaStack(self._theme, self._review.view)
             self._stack.switched.connect(self._on_switched)
             self._column.addWidget(self._stack, 1)
             yield
 
-    def _furnish(self, view: "ReviewView") -> None:
+    def _furnish(self, review: "DiffReview") -> None:
+        view = review.view
         view.setObjectName("diffView")
         if self._wanted_mode is not None:
             view.set_mode(self._wanted_mode)
-        view.set_actions_shown(True)
         view.mode_changed.connect(self._show_mode)
-        view.keep_requested.connect(self._on_keep)
-        view.undecide_requested.connect(self._on_undecide)
-        view.undo_requested.connect(self._on_undo)
-        view.redo_requested.connect(self._on_redo)
-        view.comment_added.connect(self.comment_added)
-        view.comment_removed.connect(self.comment_removed)
-        view.find_requested.connect(self._open_find)
-        self._editing.set_view(view)
+        review.hunks.requested.connect(self._on_requested)
+        review.comments.blocks.added.connect(self.comment_added)
+        review.comments.blocks.removed.connect(self.comment_removed)
+        review.editing.find_requested.connect(self._open_find)
+        self._editing.set_review(review)
 
     def set_mode(self, mode: "RowMode") -> None:
         """Show diffs in this mode from now on."""
@@ -144,13 +144,13 @@ class DiffPane(QWidget):
         reason: str = "",
     ) -> None:
         """Say what was decided about the hunks of the file, and why nothing can be undone now, if so."""
-        self.view.set_states(kept, undone, can_revert, reason)
+        self.review.hunks.set_states(kept, undone, can_revert, reason)
         self._bar.set_can_revert(reason, can_revert=can_revert)
         self._show_counts()
 
     def set_comments(self, comments: "tuple[LineComment, ...]") -> None:
         """Show these comments, as far as they are about the file."""
-        self.view.set_comments(comments)
+        self.review.comments.set_comments(comments)
 
     def set_editable(self, is_editable: bool, reason: str = "") -> None:
         """Say whether the file is on disk as it is shown, and can be edited; and why not, if so."""
@@ -169,7 +169,7 @@ class DiffPane(QWidget):
 
         The marked hunk is the next one when the keyboard was elsewhere: its mark could not be seen.
         """
-        go = self.view.previous_undecided if backwards else self.view.next_undecided
+        go = self.review.hunks.previous_undecided if backwards else self.review.hunks.next_undecided
         is_found = go(with_current=not self.isAncestorOf(self.window().focusWidget() or self))
         if is_found:
             self._take_keyboard()
@@ -188,9 +188,9 @@ class DiffPane(QWidget):
 
     def _start_at(self, wanted: "_Undecided") -> None:
         if wanted == "first":
-            self.view.next_undecided(from_start=True)
+            self.review.hunks.next_undecided(from_start=True)
         elif wanted == "last":
-            self.view.previous_undecided(from_end=True)
+            self.review.hunks.previous_undecided(from_end=True)
 
     def _take_keyboard(self) -> None:
         """What is shown gets the keys that decide about it: the lines, or the buttons where it is a picture."""
@@ -217,9 +217,9 @@ class DiffPane(QWidget):
         self._request += 1
         self._is_loading = False
         self._patience.stop()
-        if self._view:
+        if self._review:
             self._editing.set_path("")
-            self._view.show_diff(None)
+            self._review.view.show_diff(None)
             self._show_text()
             self._editing.on_diff_shown()
 
@@ -248,7 +248,7 @@ class DiffPane(QWidget):
         if self._is_current(request):
             self._patience.stop()
             self._is_loading = False
-            is_same_file = self.view.diff is not None and self.view.diff.path == diff.path
+            is_same_file = self.view.document.diff is not None and self.view.document.diff.path == diff.path
             self.view.show_diff(diff, keep_place=is_same_file)
             self._show_counts()
             self._show_mode()
@@ -307,39 +307,27 @@ class DiffPane(QWidget):
         self._show_counts()
 
     def _on_mode_toggled(self) -> None:
-        self.set_mode("unified" if self.view.mode == "side_by_side" else "side_by_side")
+        self.set_mode("unified" if self.view.document.mode == "side_by_side" else "side_by_side")
         self.mode_chosen.emit()
 
-    def _on_keep(self, keys: object) -> None:
-        self._forward(self.keep_requested, keys)
-
-    def _on_undecide(self, keys: object) -> None:
-        self._forward(self.undecide_requested, keys)
-
-    def _on_undo(self, keys: object) -> None:
-        self._forward(self.undo_requested, keys)
-
-    def _on_redo(self, keys: object) -> None:
-        self._forward(self.redo_requested, keys)
-
     def _on_keep_file(self) -> None:
-        self._forward(self.keep_requested, self.view.change_keys)
+        self._on_requested("keep", self.review.hunks.keys)
 
     def _on_undo_file(self) -> None:
-        self._forward(self.undo_requested, self.view.change_keys)
+        self._on_requested("undo", self.review.hunks.keys)
 
     def _on_redo_file(self) -> None:
-        self._forward(self.redo_requested, self.view.change_keys)
+        self._on_requested("redo", self.review.hunks.keys)
 
-    def _forward(self, signal: SignalInstance, keys: object) -> None:
+    def _on_requested(self, choice: "HunkChoice", keys: "tuple[HunkKey, ...]") -> None:
         """Pass on what the user wants, unless it is about the file before: that is still there for a moment."""
-        diff = self.view.diff
+        diff = self.view.document.diff
         if diff is not None and self._file is not None and diff.path == self._file.path:
-            signal.emit(keys)
+            self.requested.emit(choice, keys)
 
     def _open_find(self) -> None:
         if self._find is None:
-            from desktop_agent.ui.review.diff.diff_find_bar import DiffFindBar
+            from desktop_agent.ui.review.panel.diff_find_bar import DiffFindBar
 
             self._find = DiffFindBar(self)
             self._find.find_requested.connect(self._find_next)
@@ -349,11 +337,11 @@ class DiffPane(QWidget):
 
     def _find_next(self) -> None:
         if self._find:
-            self._find.show_result(self.view.find_text(self._find.text))
+            self._find.show_result(self.view.finder.find(self._find.text))
 
     def _show_counts(self) -> None:
-        kept, undone = self.view.decided_counts()
-        self._bar.set_change_count(len(self.view.rows.changes), kept=kept, undone=undone)
+        kept, undone = self.review.hunks.counts()
+        self._bar.set_change_count(len(self.view.document.rows.changes), kept=kept, undone=undone)
 
     def _show_mode(self) -> None:
-        self._bar.set_mode(self.view.mode, obstacle=self.view.mode_obstacle())
+        self._bar.set_mode(self.view.document.mode, obstacle=self.view.document.mode_obstacle())

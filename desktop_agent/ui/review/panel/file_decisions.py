@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from desktop_agent.core.protocol.model import ReviewState
     from desktop_agent.core.transcript import NoticeEntry, Transcript
     from desktop_agent.ui.review.changed_files import ChangedFile
+    from desktop_agent.ui.review.diff.hunk_states import HunkChoice
 
 
 class _Saving(NamedTuple):
@@ -66,10 +67,7 @@ class FileDecisions(QObject):
         files.undo_with_word_requested.connect(self._undo_with_word)
         files.redo_requested.connect(self._redo)
         pane.call_clicked.connect(self._show_call)
-        pane.keep_requested.connect(self._keep_hunks)
-        pane.undecide_requested.connect(self._keep_hunks)
-        pane.undo_requested.connect(self._undo_hunks)
-        pane.redo_requested.connect(self._redo_hunks)
+        pane.requested.connect(self._decide)
         pane.comment_added.connect(decisions.add_comment)
         pane.comment_removed.connect(decisions.remove_comment)
         pane.edit_saved.connect(self._save_edit)
@@ -142,21 +140,23 @@ class FileDecisions(QObject):
         if (file := self._list.current_file) and not file.is_by_person:
             self._decisions.mark_files([file], state)
 
-    def _keep_hunks(self, keys: "tuple[HunkKey, ...]") -> None:
-        if file := self._list.current_file:
-            is_kept = all(key in self._reviewed.kept(file) for key in keys)
-            self._decisions.mark(file, keys, "pending" if is_kept else "kept")
-
-    def _undo_hunks(self, keys: "tuple[HunkKey, ...]") -> None:
+    def _decide(self, choice: "HunkChoice", keys: "tuple[HunkKey, ...]") -> None:
+        """Do what the user wants with these hunks."""
         file = self._list.current_file
-        if file is not None and file.is_git:
-            self._decisions.undo_git(self._git.folder, [file], keys)
-        elif file is not None:
-            self._decisions.undo(self._reviewed.selection_of_file(file, keys))
-
-    def _redo_hunks(self, keys: "tuple[HunkKey, ...]") -> None:
-        if (file := self._list.current_file) and not file.is_git:
-            self._decisions.redo(self._reviewed.selection_of_file(file, keys))
+        if file is None:
+            return
+        match choice:
+            case "undo" if file.is_git:
+                self._decisions.undo_git(self._git.folder, [file], keys)
+            case "undo":
+                self._decisions.undo(self._reviewed.selection_of_file(file, keys))
+            case "redo" if not file.is_git:
+                self._decisions.redo(self._reviewed.selection_of_file(file, keys))
+            case "keep" | "undecide":
+                is_kept = all(key in self._reviewed.kept(file) for key in keys)
+                self._decisions.mark(file, keys, "pending" if is_kept else "kept")
+            case _:
+                pass
 
     def _save_edit(self, content: bytes) -> None:
         file, transcript = self._list.current_file, self._reviewed.transcript

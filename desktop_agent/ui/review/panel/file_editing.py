@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from desktop_agent.core.protocol.model import FileDiff
-    from desktop_agent.ui.review.diff.review_view import ReviewView
+    from desktop_agent.ui.review.overlays.diff_review import DiffReview
     from desktop_agent.ui.review.panel.file_editor import FileEditor
 
 MAX_EDITED_BYTES = 2_000_000
@@ -41,7 +41,7 @@ class FileEditing(QObject):
         super().__init__(parent)
         self._theme = theme
         self._bar = bar
-        self._view: ReviewView | None = None
+        self._review: DiffReview | None = None
         self._editor: FileEditor | None = None
         self._diff: FileDiff | None = None
         """What is edited."""
@@ -62,10 +62,10 @@ class FileEditing(QObject):
         """Whether the user edits the file now."""
         return self._editor is not None
 
-    def set_view(self, view: "ReviewView") -> None:
-        """Edit over this view."""
-        self._view = view
-        view.edit_requested.connect(self.start)
+    def set_review(self, review: "DiffReview") -> None:
+        """Edit over this diff."""
+        self._review = review
+        review.editing.edit_requested.connect(self.start)
 
     def set_path(self, path: str) -> None:
         """Name the file that is shown, or will be in a moment. With another one, editing is over for now."""
@@ -82,7 +82,7 @@ class FileEditing(QObject):
 
     def on_diff_shown(self) -> None:
         """Look at what the view shows now: the same file, perhaps as it was saved, or another one."""
-        diff = self._view.diff if self._view else None
+        diff = self._review.view.document.diff if self._review else None
         if self._diff is not None and self._editor is not None:
             is_same_file = diff is not None and diff.path == self._diff.path
             if not is_same_file or diff is None:
@@ -96,24 +96,24 @@ class FileEditing(QObject):
 
     def start(self) -> None:
         """Begin, where the mark is in the diff. Does nothing when the file cannot be edited."""
-        view = self._view
-        if view is None or view.diff is None or self._editor or self._obstacle():
+        review = self._review
+        if review is None or review.view.document.diff is None or self._editor or self._obstacle():
             return
         from desktop_agent.core.diff.text import Text, encoding_named
         from desktop_agent.ui.review.panel.file_editor import FileEditor
 
-        diff = self._diff = view.diff
+        diff = self._diff = review.view.document.diff
         text = Text("".join(diff.new_lines), encoding_named(diff.new_encoding))
-        self._editor = FileEditor(text, self._theme, view)
+        self._editor = FileEditor(text, self._theme, review.view)
         self._editor.setAccessibleName(self.tr("Text of {0}").format(diff.path))
         self._editor.save_pressed.connect(self.save)
         self._editor.cancel_pressed.connect(self.cancel)
         draft = self._drafts.pop(diff.path, None)
         content = draft.content if draft and draft.lines == diff.new_lines else None
         self._saved, self._is_stale = None, False
-        view.set_cover(self._editor)
+        review.editing.set_cover(self._editor)
         self._editor.show()
-        self._editor.fill(view.current_new_line(), content)
+        self._editor.fill(review.editing.current_new_line(), content)
         self._editor.setFocus()
         self._show_stage()
 
@@ -175,10 +175,10 @@ class FileEditing(QObject):
         editor, self._editor = self._editor, None
         self._diff = None
         self._saved = None
-        if editor and self._view:
+        if editor and self._review:
             if editor.hasFocus():
-                self._view.setFocus()
-            self._view.set_cover(None)
+                self._review.view.setFocus()
+            self._review.editing.set_cover(None)
             editor.hide()
             editor.deleteLater()
         self._bar.show_editing("reading")
@@ -197,7 +197,7 @@ class FileEditing(QObject):
 
     def _obstacle(self) -> str:
         """Why the file cannot be edited here; empty when it can."""
-        diff = self._view.diff if self._view else None
+        diff = self._review.view.document.diff if self._review else None
         if not self._is_editable:
             return self._reason or self.tr("The file has changed since it was shown")
         if diff is None or diff.path != self._path:

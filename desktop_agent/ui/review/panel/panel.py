@@ -73,7 +73,7 @@ class ReviewPanel(QWidget):
         self._pages.addWidget(self._empty_page())
 
     def prepare(self) -> None:
-        """Make what the first change will be shown in, piece by piece. Import `content` and `review_view` before."""
+        """Make what the first change will be shown in, piece by piece. Import `content` and `diff_review` before."""
         if self._content is None and self._prepared is None:
             self._pieces = self._made_in_pieces()
             self._make_next_piece()

@@ -373,8 +373,8 @@ def test_a_file_with_two_versions_shows_both_texts_side_by_side(
     dialog = stage.open(stage.store.clash(*versions))
     view = part(dialog, DiffView, "clashDiffView")
     assert view.isVisible()
-    assert view.mode == "side_by_side"
-    assert view.diff is not None
+    assert view.document.mode == "side_by_side"
+    assert view.document.diff is not None
     texts = [text for text in versions if text is not None]
-    assert ["".join(view.diff.old_lines), "".join(view.diff.new_lines)] == texts
+    assert ["".join(view.document.diff.old_lines), "".join(view.document.diff.new_lines)] == texts
     assert all(title in words(dialog) for title in titles)

@@ -8,7 +8,7 @@ from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.diff.rows import RowMode
 from desktop_agent.core.protocol.model import FileDiff
-from desktop_agent.ui.review.diff.diff_canvas import MIN_SIDE_BY_SIDE_WIDTH, NARROW_SIDE_BY_SIDE_WIDTH
+from desktop_agent.ui.review.diff.diff_document import MIN_SIDE_BY_SIDE_WIDTH, NARROW_SIDE_BY_SIDE_WIDTH
 from desktop_agent.ui.review.diff.diff_geometry import BAR_HEIGHT, ROW_HEIGHT
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.theme import TextSizes, Theme
@@ -36,7 +36,7 @@ def edited() -> FileDiff:
 
 
 def kinds(view: DiffView) -> list[str]:
-    return [view.rows[index].kind for index in range(len(view.rows))]
+    return [view.document.rows[index].kind for index in range(len(view.document.rows))]
 
 
 def row_of(view: DiffView, kind: str, number: int = 0) -> int:
@@ -72,7 +72,7 @@ def test_changed_lines_stand_side_by_side_on_their_colours(view: DiffView, edite
 def test_a_side_without_a_line_is_striped(view: DiffView, edited: FileDiff, theme: Theme) -> None:
     view.show_diff(edited)
     row = row_of(view, "added")
-    view.ensure_visible(row)
+    view.scroller.ensure_visible(row)
     colours = colours_in(picture(view), y_of(view, row), 0, 349)
     assert {theme.colours.surface, theme.colours.border} <= colours
 
@@ -97,7 +97,7 @@ def test_anything_can_be_shown(
 ) -> None:
     view.set_mode(mode)
     view.show_diff(make_diff(before, after))
-    view.select_all()
+    view.navigation.select_all()
     assert not picture(view).isNull()
 
 
@@ -114,8 +114,8 @@ def test_a_file_without_lines_is_summed_up(
     view: DiffView, before: bytes | None, after: bytes | None, words: str
 ) -> None:
     view.show_diff(make_diff(before, after))
-    assert view.message == words
-    assert len(view.rows) == 0
+    assert view.document.message == words
+    assert len(view.document.rows) == 0
 
 
 def test_notes_stand_above_the_lines_and_are_part_of_the_name(view: DiffView, theme: Theme) -> None:
@@ -146,13 +146,13 @@ def test_colours_of_the_language_come_after_the_first_paint(qtbot: QtBot, view: 
 
 def test_a_narrow_view_is_unified_and_wide_again_side_by_side(qtbot: QtBot, view: DiffView, edited: FileDiff) -> None:
     view.show_diff(edited)
-    assert view.mode == "side_by_side"
+    assert view.document.mode == "side_by_side"
     with qtbot.waitSignal(view.mode_changed):
         view.resize(MIN_SIDE_BY_SIDE_WIDTH - 50, 400)
-    assert (view.mode, view.wanted_mode) == ("unified", "side_by_side")
+    assert (view.document.mode, view.document.wanted_mode) == ("unified", "side_by_side")
     with qtbot.waitSignal(view.mode_changed):
         view.resize(700, 400)
-    assert view.mode == "side_by_side"
+    assert view.document.mode == "side_by_side"
 
 
 def test_two_columns_that_show_little_code_are_only_for_those_who_chose_them(
@@ -164,25 +164,25 @@ def test_two_columns_that_show_little_code_are_only_for_those_who_chose_them(
     view.resize(NARROW_SIDE_BY_SIDE_WIDTH - 1, 400)
     view.show()
     qtbot.waitExposed(view)
-    assert view.mode == "unified"
+    assert view.document.mode == "unified"
     view.resize(NARROW_SIDE_BY_SIDE_WIDTH + 40, 400)
-    assert view.mode == "side_by_side"
+    assert view.document.mode == "side_by_side"
     view.resize(NARROW_SIDE_BY_SIDE_WIDTH - 1, 400)
     view.set_mode("side_by_side")
-    assert view.mode == "side_by_side"
+    assert view.document.mode == "side_by_side"
 
 
 def test_a_new_file_has_one_side_and_is_shown_on_it(view: DiffView) -> None:
     view.show_diff(make_diff(None, LINES))
-    assert (view.mode, view.mode_obstacle()) == ("unified", "The file has only one side")
+    assert (view.document.mode, view.document.mode_obstacle()) == ("unified", "The file has only one side")
 
 
 def test_the_line_on_top_stays_on_top_in_the_other_mode(view: DiffView) -> None:
     view.show_diff(make_diff("".join(f"old {n}\n" for n in range(300)), "".join(f"new {n}\n" for n in range(300))))
-    row = view.rows.find("new", 200)
+    row = view.document.rows.find("new", 200)
     view.verticalScrollBar().setValue(BAR_HEIGHT + (row - 1) * ROW_HEIGHT)
     view.set_mode("unified")
-    assert view.verticalScrollBar().value() == BAR_HEIGHT + (view.rows.find("new", 200) - 1) * ROW_HEIGHT
+    assert view.verticalScrollBar().value() == BAR_HEIGHT + (view.document.rows.find("new", 200) - 1) * ROW_HEIGHT
 
 
 def test_another_state_of_the_same_file_keeps_the_place(view: DiffView) -> None:
@@ -200,7 +200,7 @@ def test_another_state_of_the_same_file_keeps_the_place(view: DiffView) -> None:
 
 def test_a_click_on_folded_lines_shows_them(qtbot: QtBot, view: DiffView, edited: FileDiff) -> None:
     view.show_diff(edited)
-    gap = view.rows.gap(0)
+    gap = view.document.rows.gap(0)
     assert gap
     QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(100, y_of(view, 0)))
     assert kinds(view)[: gap.size + 1] == ["context"] * gap.size + ["hunk"]
@@ -225,11 +225,11 @@ def test_a_key_goes_to_the_next_change(
     qtbot: QtBot, view: DiffView, edited: FileDiff, key: Qt.Key, modifier: Qt.KeyboardModifier
 ) -> None:
     view.show_diff(edited)
-    assert view.current_change == 0
-    with qtbot.waitSignal(view.current_change_moved):
+    assert view.navigation.change == 0
+    with qtbot.waitSignal(view.navigation.moved):
         QTest.keyClick(view, key, modifier)
-    assert view.current_change == 1
-    assert not view.next_change()
+    assert view.navigation.change == 1
+    assert not view.navigation.next_change()
 
 
 def test_shift_f7_goes_to_the_change_before(qtbot: QtBot, view: DiffView, edited: FileDiff) -> None:
@@ -237,15 +237,15 @@ def test_shift_f7_goes_to_the_change_before(qtbot: QtBot, view: DiffView, edited
     QTest.keyClick(view, Qt.Key.Key_End)
     QTest.keyClick(view, Qt.Key.Key_F7, Qt.KeyboardModifier.ShiftModifier)
     QTest.keyClick(view, Qt.Key.Key_P)
-    assert view.current_change == 0
+    assert view.navigation.change == 0
 
 
 def test_going_to_a_change_brings_it_into_view(view: DiffView) -> None:
     lines = "".join(f"{number}\n" for number in range(400))
     spread = "".join(f"{number}{'!' if number % 40 == 20 else ''}\n" for number in range(400))
     view.show_diff(make_diff(lines, spread))
-    while view.next_change():
-        y = y_of(view, view.rows.changes[view.current_change])
+    while view.navigation.next_change():
+        y = y_of(view, view.document.rows.changes[view.navigation.change])
         assert 0 <= y < view.viewport().height()
 
 
@@ -279,11 +279,11 @@ def test_both_sides_scroll_sideways_together(qtbot: QtBot, view: DiffView) -> No
 def test_the_end_of_an_endless_line_can_be_reached_and_selected(view: DiffView) -> None:
     line = "".join(f"{number:05} " for number in range(900))
     view.show_diff(make_diff("", line + "\n"))
-    assert view.find_text("00700")
+    assert view.finder.find("00700")
     bar = view.horizontalScrollBar()
     bar.setValue(bar.maximum() // 2)
     QTest.mouseDClick(view.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(300, y_of(view, 1)))
-    word = view.selected_text()
+    word = view.navigation.selected_text()
     assert abs(line.index(word) - 300 / 7.2 - bar.value() / 7.2) < 12
 
 
@@ -303,11 +303,11 @@ def test_dragging_selects_on_the_side_where_it_began(qtbot: QtBot, view: DiffVie
     port = view.viewport()
     QTest.mousePress(port, Qt.MouseButton.LeftButton, pos=QPoint(50, first))
     QTest.mouseMove(port, QPoint(600, first + 3 * ROW_HEIGHT))
-    assert view.selected_text() == "line 8\nline 9\nline 10\nline 11"
+    assert view.navigation.selected_text() == "line 8\nline 9\nline 10\nline 11"
     QTest.mouseRelease(port, Qt.MouseButton.LeftButton, pos=QPoint(600, first + 3 * ROW_HEIGHT))
     QTest.mousePress(port, Qt.MouseButton.LeftButton, pos=QPoint(600, first + 3 * ROW_HEIGHT))
     QTest.mouseMove(port, QPoint(5, first + 2 * ROW_HEIGHT))
-    assert view.selected_text() == "line 10\nELEVEN"
+    assert view.navigation.selected_text() == "line 10\nELEVEN"
 
 
 def test_a_double_click_selects_a_word(qtbot: QtBot, view: DiffView, edited: FileDiff) -> None:
@@ -315,7 +315,7 @@ def test_a_double_click_selects_a_word(qtbot: QtBot, view: DiffView, edited: Fil
     QTest.mouseDClick(
         view.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(352 + 60, y_of(view, row_of(view, "changed")))
     )
-    assert view.selected_text() == "ELEVEN"
+    assert view.navigation.selected_text() == "ELEVEN"
 
 
 def test_shift_and_arrows_select_whole_lines(qtbot: QtBot, view: DiffView, edited: FileDiff) -> None:
@@ -323,30 +323,30 @@ def test_shift_and_arrows_select_whole_lines(qtbot: QtBot, view: DiffView, edite
     QTest.keyClick(view, Qt.Key.Key_Down)
     for _ in range(3):
         QTest.keyClick(view, Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier)
-    assert view.selected_text() == "line 8\nline 9\nline 10\nELEVEN"
+    assert view.navigation.selected_text() == "line 8\nline 9\nline 10\nELEVEN"
     QTest.keyClick(view, Qt.Key.Key_Escape)
-    assert view.selected_text() == ""
+    assert view.navigation.selected_text() == ""
 
 
 def test_a_unified_selection_has_removed_and_added_lines(view: DiffView) -> None:
     view.set_mode("unified")
     view.show_diff(make_diff("same\nold\n", "same\nnew\n"))
-    view.select_all()
-    assert view.selected_text() == "same\nold\nnew"
+    view.navigation.select_all()
+    assert view.navigation.selected_text() == "same\nold\nnew"
 
 
 def test_folded_lines_are_not_copied(view: DiffView, edited: FileDiff) -> None:
     view.show_diff(edited)
-    view.select_all()
-    assert "line 8\n" in view.selected_text()
-    assert "line 25\n" not in view.selected_text()
+    view.navigation.select_all()
+    assert "line 8\n" in view.navigation.selected_text()
+    assert "line 25\n" not in view.navigation.selected_text()
 
 
 def test_selected_text_is_marked(view: DiffView, edited: FileDiff) -> None:
     view.show_diff(edited)
     y = y_of(view, row_of(view, "context"))
     before = picture(view)
-    view.select_all()
+    view.navigation.select_all()
     after = picture(view)
     assert colours_in(before, y, 400, 690) != colours_in(after, y, 400, 690)
     assert colours_in(before, y, 0, 349) == colours_in(after, y, 0, 349)
@@ -357,29 +357,29 @@ def test_selected_text_is_marked(view: DiffView, edited: FileDiff) -> None:
 
 def test_what_is_found_is_selected_and_unfolded(view: DiffView, edited: FileDiff) -> None:
     view.show_diff(edited)
-    assert view.find_text("LINE 25")
-    assert view.selected_text() == "line 25"
-    assert view.rows[view.rows.find("new", 25)].kind == "context"
+    assert view.finder.find("LINE 25")
+    assert view.navigation.selected_text() == "line 25"
+    assert view.document.rows[view.document.rows.find("new", 25)].kind == "context"
 
 
 def test_finding_again_goes_on(view: DiffView) -> None:
     view.show_diff(make_diff("", "one\ntwo one\nthree\n"))
     picked: list[int] = []
     for _ in range(3):
-        assert view.find_text("one")
-        picked.append(view.current_row)
+        assert view.finder.find("one")
+        picked.append(view.navigation.row)
     assert picked == [1, 2, 1]
-    assert not view.find_text("four")
+    assert not view.finder.find("four")
 
 
 def test_a_view_without_a_diff_takes_every_key(qtbot: QtBot, view: DiffView) -> None:
     for key in (Qt.Key.Key_F7, Qt.Key.Key_N, Qt.Key.Key_Down, Qt.Key.Key_End, Qt.Key.Key_Return):
         QTest.keyClick(view, key)
-    view.select_all()
+    view.navigation.select_all()
     view.show_diff(None)
     QTest.mouseClick(view.viewport(), Qt.MouseButton.LeftButton)
-    assert view.selected_text() == ""
-    assert not view.find_text("x")
+    assert view.navigation.selected_text() == ""
+    assert not view.finder.find("x")
 
 
 def test_lines_are_as_high_as_the_chosen_size_needs(view: DiffView, edited: FileDiff, theme: Theme) -> None:

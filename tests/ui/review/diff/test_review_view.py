@@ -14,7 +14,8 @@ from pytestqt.wait_signal import SignalBlocker
 from desktop_agent.core.protocol.model import FileDiff, LineComment
 from desktop_agent.ui.review.comments.comment_card import CommentCard
 from desktop_agent.ui.review.comments.comment_editor import CommentEditor
-from desktop_agent.ui.review.diff.review_view import ReviewView
+from desktop_agent.ui.review.diff.diff_view import DiffView
+from desktop_agent.ui.review.overlays.diff_review import DiffReview
 from desktop_agent.ui.theme import Theme
 from tests.ui.review.stage import make_diff
 
@@ -25,43 +26,53 @@ LEFT = Qt.MouseButton.LeftButton
 
 
 @pytest.fixture
-def view(qtbot: QtBot, theme: Theme) -> ReviewView:
-    view = ReviewView(theme)
+def review(qtbot: QtBot, theme: Theme) -> DiffReview:
+    review = DiffReview(theme)
+    view = review.view
     view.set_mode("side_by_side")
     qtbot.addWidget(view)
-    view.set_actions_shown(True)
     view.resize(700, 500)
     view.show()
     qtbot.waitExposed(view)
     view.setFocus()
     view.show_diff(make_diff(LINES, EDITED))
-    return view
+    return review
 
 
 @pytest.fixture
-def keys(view: ReviewView) -> list[str]:
-    return [view.rows.key(row) or "" for row in view.rows.changes]
+def view(review: DiffReview) -> DiffView:
+    return review.view
 
 
-def picture(view: ReviewView) -> QImage:
+@pytest.fixture
+def keys(view: DiffView) -> list[str]:
+    return [view.document.rows.key(row) or "" for row in view.document.rows.changes]
+
+
+def picture(view: DiffView) -> QImage:
     return view.viewport().grab().toImage()
 
 
-def button(view: ReviewView, name: str) -> QPushButton:
+def button(view: DiffView, name: str) -> QPushButton:
     """The visible button of this name."""
     return next(found for found in view.findChildren(QPushButton, name) if found.isVisible())
 
 
-def payload(blocker: SignalBlocker) -> Any:
-    """What the signal carried."""
+def carried(blocker: SignalBlocker) -> list[Any]:
+    """All that the signal carried."""
     args = cast("list[Any] | None", blocker.args)  # pyright: ignore[reportUnknownMemberType] - pytest-qt leaves it open
     assert args
-    return args[0]
+    return args
 
 
-def place(view: ReviewView, row: int, x: int) -> QPoint:
+def payload(blocker: SignalBlocker) -> Any:
+    """What the signal carried."""
+    return carried(blocker)[0]
+
+
+def place(view: DiffView, row: int, x: int) -> QPoint:
     """In the middle of a row."""
-    return QPoint(x, view.row_rect(row).center().y())
+    return QPoint(x, view.scroller.row_rect(row).center().y())
 
 
 def remark(start: int, end: int, text: str, *, quote: str = "") -> LineComment:
@@ -74,93 +85,98 @@ def remark(start: int, end: int, text: str, *, quote: str = "") -> LineComment:
 
 
 @pytest.mark.parametrize(
-    ("name", "letter", "signal"),
+    ("name", "letter", "choice"),
     [
-        ("keepHunkButton", Qt.Key.Key_K, "keep_requested"),
-        ("undoHunkButton", Qt.Key.Key_U, "undo_requested"),
+        ("keepHunkButton", Qt.Key.Key_K, "keep"),
+        ("undoHunkButton", Qt.Key.Key_U, "undo"),
     ],
 )
 def test_the_current_hunk_is_decided_by_button_and_by_letter(
-    qtbot: QtBot, view: ReviewView, keys: list[str], name: str, letter: Qt.Key, signal: str
+    qtbot: QtBot, review: DiffReview, view: DiffView, keys: list[str], name: str, letter: Qt.Key, choice: str
 ) -> None:
-    with qtbot.waitSignal(getattr(view, signal)) as asked:
+    with qtbot.waitSignal(review.hunks.requested) as asked:
         button(view, name).click()
-    assert payload(asked) == (keys[0],)
-    view.next_change()
-    with qtbot.waitSignal(getattr(view, signal)) as asked:
+    assert carried(asked) == [choice, (keys[0],)]
+    view.navigation.next_change()
+    with qtbot.waitSignal(review.hunks.requested) as asked:
         QTest.keyClick(view, letter)
-    assert payload(asked) == (keys[1],)
+    assert carried(asked) == [choice, (keys[1],)]
 
 
-def test_an_undone_hunk_can_only_be_made_again(qtbot: QtBot, view: ReviewView, keys: list[str]) -> None:
-    view.set_states(frozenset(), frozenset(keys[:1]), can_revert=True)
-    with qtbot.assertNotEmitted(view.keep_requested), qtbot.assertNotEmitted(view.undo_requested):
+def test_an_undone_hunk_can_only_be_made_again(
+    qtbot: QtBot, review: DiffReview, view: DiffView, keys: list[str]
+) -> None:
+    review.hunks.set_states(frozenset(), frozenset(keys[:1]), can_revert=True)
+    with qtbot.assertNotEmitted(review.hunks.requested):
         QTest.keyClick(view, Qt.Key.Key_K)
         QTest.keyClick(view, Qt.Key.Key_U)
-    with qtbot.waitSignal(view.redo_requested) as asked:
+    with qtbot.waitSignal(review.hunks.requested) as asked:
         QTest.keyClick(view, Qt.Key.Key_R)
-    assert payload(asked) == (keys[0],)
-    with qtbot.waitSignal(view.redo_requested):
+    assert carried(asked) == ["redo", (keys[0],)]
+    with qtbot.waitSignal(review.hunks.requested) as again:
         button(view, "redoHunkButton").click()
+    assert payload(again) == "redo"
     assert not any(found.isVisible() for found in view.findChildren(QPushButton, "keepHunkButton"))
 
 
-def test_what_the_diff_knows_to_be_undone_is_undone(view: ReviewView, keys: list[str]) -> None:
-    assert view.diff
-    view.show_diff(replace(view.diff, undone=frozenset(keys[:1])))
+def test_what_the_diff_knows_to_be_undone_is_undone(review: DiffReview, view: DiffView, keys: list[str]) -> None:
+    assert view.document.diff
+    view.show_diff(replace(view.document.diff, undone=frozenset(keys[:1])))
     assert view.accessibleDescription().endswith("undone")
-    assert view.decided_counts() == (0, 1)
+    assert review.hunks.counts() == (0, 1)
 
 
-def test_a_kept_hunk_can_be_left_undecided_again(qtbot: QtBot, view: ReviewView, keys: list[str]) -> None:
-    view.set_states(frozenset(keys), frozenset(), can_revert=True)
-    with qtbot.waitSignal(view.undecide_requested) as asked:
+def test_a_kept_hunk_can_be_left_undecided_again(
+    qtbot: QtBot, review: DiffReview, view: DiffView, keys: list[str]
+) -> None:
+    review.hunks.set_states(frozenset(keys), frozenset(), can_revert=True)
+    with qtbot.waitSignal(review.hunks.requested) as asked:
         QTest.keyClick(view, Qt.Key.Key_K)
-    assert payload(asked) == (keys[0],)
+    assert carried(asked) == ["undecide", (keys[0],)]
     assert button(view, "keepHunkButton").text() == "✓ Kept"
 
 
-def test_what_cannot_be_undone_now_says_why(qtbot: QtBot, view: ReviewView) -> None:
-    view.set_states(frozenset(), frozenset(), can_revert=False, reason="Wait until the turn has ended")
+def test_what_cannot_be_undone_now_says_why(qtbot: QtBot, review: DiffReview, view: DiffView) -> None:
+    review.hunks.set_states(frozenset(), frozenset(), can_revert=False, reason="Wait until the turn has ended")
     undo = button(view, "undoHunkButton")
     assert (undo.isEnabled(), undo.toolTip()) == (False, "Wait until the turn has ended")
-    with qtbot.assertNotEmitted(view.undo_requested):
+    with qtbot.assertNotEmitted(review.hunks.requested):
         QTest.keyClick(view, Qt.Key.Key_U)
 
 
 def test_a_click_on_the_buttons_of_another_hunk_is_for_that_hunk(
-    qtbot: QtBot, view: ReviewView, keys: list[str]
+    qtbot: QtBot, review: DiffReview, view: DiffView, keys: list[str]
 ) -> None:
     at = button(view, "undoHunkButton").mapTo(view.viewport(), QPoint(5, 5))
-    point = place(view, view.rows.changes[1], at.x())
-    with qtbot.waitSignal(view.undo_requested) as asked:
+    point = place(view, view.document.rows.changes[1], at.x())
+    with qtbot.waitSignal(review.hunks.requested) as asked:
         QTest.mouseClick(view.viewport(), LEFT, pos=point)
-    assert payload(asked) == (keys[1],)
-    assert view.current_change == 1
+    assert carried(asked) == ["undo", (keys[1],)]
+    assert view.navigation.change == 1
 
 
-def test_painted_buttons_look_as_the_real_ones(view: ReviewView) -> None:
-    first, second = (place(view, row, 650).y() for row in view.rows.changes)
+def test_painted_buttons_look_as_the_real_ones(view: DiffView) -> None:
+    first, second = (place(view, row, 650).y() for row in view.document.rows.changes)
     real = picture(view)
-    view.next_change()
+    view.navigation.next_change()
     moved = picture(view)
     colours = [{image.pixel(x, y) for x in range(480, 690)} for image in (real, moved) for y in (first, second)]
     assert colours[0] == colours[1] == colours[2] == colours[3]
 
 
-def test_states_are_drawn_differently(view: ReviewView, keys: list[str]) -> None:
+def test_states_are_drawn_differently(review: DiffReview, view: DiffView, keys: list[str]) -> None:
     pictures = [picture(view)]
-    view.set_states(frozenset(keys[1:]), frozenset(), can_revert=True)
+    review.hunks.set_states(frozenset(keys[1:]), frozenset(), can_revert=True)
     pictures.append(picture(view))
-    view.set_states(frozenset(), frozenset(keys[1:]), can_revert=True)
+    review.hunks.set_states(frozenset(), frozenset(keys[1:]), can_revert=True)
     pictures.append(picture(view))
     assert all(one != other for number, one in enumerate(pictures) for other in pictures[:number])
 
 
-def test_states_are_told_with_the_row(view: ReviewView, keys: list[str]) -> None:
-    view.set_states(frozenset(keys[:1]), frozenset(keys[1:]), can_revert=True)
+def test_states_are_told_with_the_row(review: DiffReview, view: DiffView, keys: list[str]) -> None:
+    review.hunks.set_states(frozenset(keys[:1]), frozenset(keys[1:]), can_revert=True)
     assert view.accessibleDescription() == "Change 1 of 2: line 11, kept"
-    view.next_change()
+    view.navigation.next_change()
     QTest.keyClick(view, Qt.Key.Key_Down, delay=-1)
     assert view.accessibleDescription() == "Line 38: line 38"
     for _ in range(3):
@@ -168,60 +184,67 @@ def test_states_are_told_with_the_row(view: ReviewView, keys: list[str]) -> None
     assert view.accessibleDescription().endswith("(undone)")
 
 
-def test_going_to_the_next_undecided_hunk_passes_the_decided_ones(view: ReviewView, keys: list[str]) -> None:
-    assert view.next_undecided(from_start=True)
-    assert view.current_key == keys[0]
-    view.set_states(frozenset(keys[:1]), frozenset(), can_revert=True)
-    assert view.next_undecided()
-    assert view.current_key == keys[1]
-    assert not view.next_undecided()
-    view.set_states(frozenset(keys[:1]), frozenset(keys[1:]), can_revert=True)
-    assert not view.next_undecided(from_start=True)
+def test_going_to_the_next_undecided_hunk_passes_the_decided_ones(review: DiffReview, keys: list[str]) -> None:
+    assert review.hunks.next_undecided(from_start=True)
+    assert review.hunks.current_key == keys[0]
+    review.hunks.set_states(frozenset(keys[:1]), frozenset(), can_revert=True)
+    assert review.hunks.next_undecided()
+    assert review.hunks.current_key == keys[1]
+    assert not review.hunks.next_undecided()
+    review.hunks.set_states(frozenset(keys[:1]), frozenset(keys[1:]), can_revert=True)
+    assert not review.hunks.next_undecided(from_start=True)
 
 
-def test_tab_goes_to_the_buttons_of_the_current_hunk(qtbot: QtBot, view: ReviewView) -> None:
+def test_tab_goes_to_the_buttons_of_the_current_hunk(qtbot: QtBot, review: DiffReview, view: DiffView) -> None:
     QTest.keyClick(view, Qt.Key.Key_Tab)
     assert button(view, "commentHunkButton").hasFocus()
     QTest.keyClick(button(view, "commentHunkButton"), Qt.Key.Key_Tab)
-    with qtbot.waitSignal(view.undo_requested):
+    with qtbot.waitSignal(review.hunks.requested) as again:
         QTest.keyClick(button(view, "undoHunkButton"), Qt.Key.Key_Space)
+    assert payload(again) == "undo"
 
 
-def test_mode_and_endings_and_whole_files_are_decided_like_hunks(qtbot: QtBot, view: ReviewView) -> None:
+def test_mode_and_endings_and_whole_files_are_decided_like_hunks(
+    qtbot: QtBot, review: DiffReview, view: DiffView
+) -> None:
     changed = make_diff("a\nb\nc\n", "a\r\nb\r\nc\r\n", mode=0o755)
     for diff, key in ((changed, "endings"), (make_diff(b"\0a", b"\0b"), "file")):
         view.show_diff(diff)
-        with qtbot.waitSignal(view.keep_requested) as asked:
+        with qtbot.waitSignal(review.hunks.requested) as asked:
             button(view, "keepHunkButton").click()
-        assert payload(asked) == (key,)
+        assert carried(asked) == ["keep", (key,)]
         assert not picture(view).isNull()
-    assert view.message == "Binary file 2 bytes → 2 bytes"
+    assert view.document.message == "Binary file 2 bytes → 2 bytes"
 
 
-def test_a_diff_that_is_only_read_has_no_buttons_and_no_letters(qtbot: QtBot, view: ReviewView) -> None:
-    view.set_actions_shown(False)
+def test_a_diff_that_is_only_read_has_no_buttons_and_no_letters(qtbot: QtBot, theme: Theme) -> None:
+    view = DiffView(theme)
+    qtbot.addWidget(view)
+    view.show()
+    view.show_diff(make_diff(LINES, EDITED))
     assert not any(found.isVisible() for found in view.findChildren(QPushButton))
-    with qtbot.assertNotEmitted(view.keep_requested):
-        QTest.keyClick(view, Qt.Key.Key_K)
-    QTest.keyClick(view, Qt.Key.Key_C)
+    for letter in (Qt.Key.Key_K, Qt.Key.Key_U, Qt.Key.Key_C):
+        before = view.navigation.row, view.accessibleDescription()
+        QTest.keyClick(view, letter)
+        assert (view.navigation.row, view.accessibleDescription()) == before
     assert view.findChild(CommentEditor) is None
 
 
 # --- comments -----------------------------------------------------------------------------------------------------
 
 
-def field(view: ReviewView) -> QPlainTextEdit:
+def field(view: DiffView) -> QPlainTextEdit:
     found = view.findChild(QPlainTextEdit, "commentEdit")
     assert isinstance(found, QPlainTextEdit)
     return found
 
 
-def test_a_comment_on_the_marked_line_says_where_it_is(qtbot: QtBot, view: ReviewView) -> None:
-    view.go_to(view.rows.find("new", 10))
+def test_a_comment_on_the_marked_line_says_where_it_is(qtbot: QtBot, review: DiffReview, view: DiffView) -> None:
+    view.navigation.go_to(view.document.rows.find("new", 10))
     QTest.keyClick(view, Qt.Key.Key_C)
     assert field(view).hasFocus()
     QTest.keyClicks(field(view), "Why?")
-    with qtbot.waitSignal(view.comment_added) as saved:
+    with qtbot.waitSignal(review.comments.blocks.added) as saved:
         QTest.keyClick(field(view), Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
     comment = payload(saved)
     assert (comment.path, comment.side, comment.start, comment.end) == ("src/app.py", "new", 10, 11)
@@ -229,28 +252,28 @@ def test_a_comment_on_the_marked_line_says_where_it_is(qtbot: QtBot, view: Revie
     assert view.hasFocus()
 
 
-def test_a_comment_on_selected_lines_has_all_of_them(qtbot: QtBot, view: ReviewView) -> None:
-    view.go_to(view.rows.find("new", 8))
+def test_a_comment_on_selected_lines_has_all_of_them(qtbot: QtBot, review: DiffReview, view: DiffView) -> None:
+    view.navigation.go_to(view.document.rows.find("new", 8))
     QTest.keyClick(view, Qt.Key.Key_Down, Qt.KeyboardModifier.ShiftModifier)
     QTest.keyClick(view, Qt.Key.Key_C)
     QTest.keyClicks(field(view), "Both")
-    with qtbot.waitSignal(view.comment_added) as saved:
+    with qtbot.waitSignal(review.comments.blocks.added) as saved:
         button(view, "saveCommentButton").click()
     comment = payload(saved)
     assert (comment.start, comment.end, comment.quote) == (8, 10, "line 9\nline 10\n")
 
 
-def test_the_comment_button_is_for_the_lines_of_its_hunk(qtbot: QtBot, view: ReviewView) -> None:
-    view.next_change()
+def test_the_comment_button_is_for_the_lines_of_its_hunk(qtbot: QtBot, review: DiffReview, view: DiffView) -> None:
+    view.navigation.next_change()
     button(view, "commentHunkButton").click()
     QTest.keyClicks(field(view), "Hm")
-    with qtbot.waitSignal(view.comment_added) as saved:
+    with qtbot.waitSignal(review.comments.blocks.added) as saved:
         button(view, "saveCommentButton").click()
     assert payload(saved).quote == "line forty-one\nand more\n"
 
 
-def test_a_click_in_the_gutter_comments_on_that_line(view: ReviewView) -> None:
-    row = view.rows.find("old", 10)
+def test_a_click_in_the_gutter_comments_on_that_line(view: DiffView) -> None:
+    row = view.document.rows.find("old", 10)
     QTest.mouseClick(view.viewport(), LEFT, pos=place(view, row, 10))
     QTest.keyClicks(field(view), "Old one")
     editor = view.findChild(CommentEditor)
@@ -259,24 +282,24 @@ def test_a_click_in_the_gutter_comments_on_that_line(view: ReviewView) -> None:
     assert field(view).accessibleName() == "You, on old line 11"
 
 
-def test_dragging_in_the_gutter_comments_on_several_lines(view: ReviewView) -> None:
-    first, last = view.rows.find("old", 8), view.rows.find("old", 10)
+def test_dragging_in_the_gutter_comments_on_several_lines(view: DiffView) -> None:
+    first, last = view.document.rows.find("old", 8), view.document.rows.find("old", 10)
     QTest.mousePress(view.viewport(), LEFT, pos=place(view, first, 10))
     QTest.mouseMove(view.viewport(), place(view, last, 10))
     QTest.mouseRelease(view.viewport(), LEFT, pos=place(view, last, 10))
     assert field(view).accessibleName() == "You, on old lines 9–11"
 
 
-def test_a_plus_shows_where_a_comment_can_be_started(view: ReviewView, theme: Theme) -> None:
-    row = view.rows.find("new", 10)
+def test_a_plus_shows_where_a_comment_can_be_started(view: DiffView, theme: Theme) -> None:
+    row = view.document.rows.find("new", 10)
     QTest.mouseMove(view.viewport(), place(view, row, 500))
     y = place(view, row, 500).y()
     image = picture(view)
     assert theme.colours.accent in {image.pixelColor(x, y - 6).name().upper() for x in range(352, 420)}
 
 
-def test_escape_keeps_what_was_written_for_the_next_time(view: ReviewView) -> None:
-    view.go_to(view.rows.find("new", 10))
+def test_escape_keeps_what_was_written_for_the_next_time(view: DiffView) -> None:
+    view.navigation.go_to(view.document.rows.find("new", 10))
     QTest.keyClick(view, Qt.Key.Key_C)
     QTest.keyClicks(field(view), "Not yet")
     QTest.keyClick(field(view), Qt.Key.Key_Escape)
@@ -287,61 +310,61 @@ def test_escape_keeps_what_was_written_for_the_next_time(view: ReviewView) -> No
     assert field(view).toPlainText() == "Not yet"
 
 
-def test_saved_comments_stand_below_their_lines(view: ReviewView) -> None:
-    below = view.rows.find("new", 11)
-    before = view.row_rect(below).top()
-    view.set_comments((remark(10, 11, "Why?"), remark(50, 51, "In a fold")))
+def test_saved_comments_stand_below_their_lines(review: DiffReview, view: DiffView) -> None:
+    below = view.document.rows.find("new", 11)
+    before = view.scroller.row_rect(below).top()
+    review.comments.set_comments((remark(10, 11, "Why?"), remark(50, 51, "In a fold")))
     card = view.findChild(CommentCard)
     assert card
     assert card.accessibleName() == "You, on line 11: Why?"
-    assert view.row_rect(below).top() >= before + card.height()
-    assert view.row_rect(below - 1).bottom() < card.y() < view.row_rect(below).top() - card.height()
+    assert view.scroller.row_rect(below).top() >= before + card.height()
+    assert view.scroller.row_rect(below - 1).bottom() < card.y() < view.scroller.row_rect(below).top() - card.height()
 
 
-def test_only_comments_in_view_are_widgets(qtbot: QtBot, view: ReviewView) -> None:
+def test_only_comments_in_view_are_widgets(qtbot: QtBot, review: DiffReview, view: DiffView) -> None:
     view.show_diff(make_diff(None, "x\n" * 5_000))
-    view.set_comments(tuple(remark(start, start + 1, "Why?", quote="x\n") for start in range(0, 5_000, 20)))
+    review.comments.set_comments(tuple(remark(start, start + 1, "Why?", quote="x\n") for start in range(0, 5_000, 20)))
     assert 0 < len(view.findChildren(CommentCard)) < 10
     view.verticalScrollBar().setValue(view.verticalScrollBar().maximum())
     qtbot.waitUntil(lambda: 0 < len(view.findChildren(CommentCard)) < 10)
 
 
-def test_a_comment_follows_its_lines(view: ReviewView) -> None:
+def test_a_comment_follows_its_lines(review: DiffReview, view: DiffView) -> None:
     moved = "new\n" * 5 + EDITED
-    view.set_comments((remark(10, 11, "Why?"),))
+    review.comments.set_comments((remark(10, 11, "Why?"),))
     view.show_diff(make_diff(LINES, moved), keep_place=True)
     card = view.findChild(CommentCard)
     assert card
-    assert card.y() > view.row_rect(view.rows.find("new", 15)).bottom() > card.y() - 20
+    assert card.y() > view.scroller.row_rect(view.document.rows.find("new", 15)).bottom() > card.y() - 20
 
 
-def test_a_comment_can_be_edited_and_removed(qtbot: QtBot, view: ReviewView) -> None:
+def test_a_comment_can_be_edited_and_removed(qtbot: QtBot, review: DiffReview, view: DiffView) -> None:
     comment = remark(10, 11, "Why?")
-    view.set_comments((comment,))
+    review.comments.set_comments((comment,))
     button(view, "editCommentButton").click()
     assert field(view).toPlainText() == "Why?"
     field(view).setPlainText("How?")
-    with qtbot.waitSignal(view.comment_added) as saved:
+    with qtbot.waitSignal(review.comments.blocks.added) as saved:
         button(view, "saveCommentButton").click()
     assert payload(saved) == replace(comment, text="How?")
-    with qtbot.waitSignal(view.comment_removed) as removed:
+    with qtbot.waitSignal(review.comments.blocks.removed) as removed:
         button(view, "removeCommentButton").click()
     assert payload(removed) == comment.id
 
 
-def test_comments_are_told_with_their_row(view: ReviewView) -> None:
-    view.set_comments((remark(10, 11, "Why?"),))
-    view.go_to(view.rows.find("new", 10))
+def test_comments_are_told_with_their_row(review: DiffReview, view: DiffView) -> None:
+    review.comments.set_comments((remark(10, 11, "Why?"),))
+    view.navigation.go_to(view.document.rows.find("new", 10))
     assert view.accessibleDescription().endswith("You, on line 11: Why?")
 
 
-def test_the_draft_of_another_file_is_not_taken_for_one_of_this(view: ReviewView) -> None:
-    view.go_to(view.rows.find("new", 10))
+def test_the_draft_of_another_file_is_not_taken_for_one_of_this(review: DiffReview, view: DiffView) -> None:
+    view.navigation.go_to(view.document.rows.find("new", 10))
     QTest.keyClick(view, Qt.Key.Key_C)
     QTest.keyClicks(field(view), "Not yet")
     view.show_diff(make_diff(LINES, EDITED, path="other.py"))
     assert not field(view).isVisible()
-    view.set_comments((remark(10, 11, "Elsewhere"),))
+    review.comments.set_comments((remark(10, 11, "Elsewhere"),))
     assert view.findChild(CommentCard) is None
 
 
@@ -353,49 +376,55 @@ def moved() -> FileDiff:
     return make_diff(BLOCK + LINES, LINES + BLOCK)
 
 
-def test_moved_lines_say_where_they_went_and_enter_goes_there(qtbot: QtBot, view: ReviewView, moved: FileDiff) -> None:
+def test_moved_lines_say_where_they_went_and_enter_goes_there(
+    qtbot: QtBot, review: DiffReview, view: DiffView, moved: FileDiff
+) -> None:
     view.show_diff(moved)
     view.set_mode("unified")
-    row = view.rows.find("old", 0)
-    qtbot.waitUntil(lambda: view.moved_block(row) is not None)
-    view.go_to(row)
+    row = view.document.rows.find("old", 0)
+    qtbot.waitUntil(lambda: review.moved.block_at(row) is not None)
+    view.navigation.go_to(row)
     assert view.accessibleDescription().endswith("moved to line 61")
     QTest.keyClick(view, Qt.Key.Key_Return)
-    assert view.current_row == view.rows.find("new", 60)
+    assert view.navigation.row == view.document.rows.find("new", 60)
     assert view.accessibleDescription().endswith("moved from line 1")
     QTest.keyClick(view, Qt.Key.Key_Return)
-    assert view.current_row == row
+    assert view.navigation.row == row
 
 
-def test_a_click_on_the_label_of_moved_lines_goes_there(qtbot: QtBot, view: ReviewView, moved: FileDiff) -> None:
+def test_a_click_on_the_label_of_moved_lines_goes_there(
+    qtbot: QtBot, review: DiffReview, view: DiffView, moved: FileDiff
+) -> None:
     view.show_diff(moved)
-    row = view.rows.find("old", 0)
-    qtbot.waitUntil(lambda: view.moved_block(row) is not None)
+    row = view.document.rows.find("old", 0)
+    qtbot.waitUntil(lambda: review.moved.block_at(row) is not None)
     QTest.mouseClick(view.viewport(), LEFT, pos=place(view, row, 330))
-    assert view.current_row == view.rows.find("new", 60)
+    assert view.navigation.row == view.document.rows.find("new", 60)
 
 
-def test_moved_lines_have_their_own_colour(qtbot: QtBot, view: ReviewView, moved: FileDiff, theme: Theme) -> None:
+def test_moved_lines_have_their_own_colour(
+    qtbot: QtBot, review: DiffReview, view: DiffView, moved: FileDiff, theme: Theme
+) -> None:
     view.show_diff(moved)
-    row = view.rows.find("old", 1)
-    qtbot.waitUntil(lambda: view.moved_block(row) is not None)
+    row = view.document.rows.find("old", 1)
+    qtbot.waitUntil(lambda: review.moved.block_at(row) is not None)
     image = picture(view)
     y = place(view, row, 5).y()
     assert image.pixelColor(1, y).name().upper() == theme.colours.syntax_keyword
     assert theme.colours.removed_line not in {image.pixelColor(x, y).name().upper() for x in range(10, 300)}
 
 
-def test_the_keyboard_stays_at_a_hunk_whose_buttons_change(view: ReviewView, keys: list[str]) -> None:
+def test_the_keyboard_stays_at_a_hunk_whose_buttons_change(review: DiffReview, view: DiffView, keys: list[str]) -> None:
     button(view, "undoHunkButton").setFocus()
-    view.set_states(frozenset(), frozenset(keys[:1]), can_revert=True)
+    review.hunks.set_states(frozenset(), frozenset(keys[:1]), can_revert=True)
     assert button(view, "redoHunkButton").hasFocus()
-    view.set_states(frozenset(), frozenset(), can_revert=True)
+    review.hunks.set_states(frozenset(), frozenset(), can_revert=True)
     assert button(view, "undoHunkButton").hasFocus()
 
 
-def test_a_comment_on_folded_lines_unfolds_them(view: ReviewView) -> None:
-    view.go_to(0)
-    assert view.rows.gap(0)
+def test_a_comment_on_folded_lines_unfolds_them(view: DiffView) -> None:
+    view.navigation.go_to(0)
+    assert view.document.rows.gap(0)
     QTest.keyClick(view, Qt.Key.Key_C)
-    assert view.rows.gap(0) is None
+    assert view.document.rows.gap(0) is None
     assert field(view).accessibleName() == "You, on line 1"

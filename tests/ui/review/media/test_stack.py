@@ -74,7 +74,7 @@ def test_a_drawing_that_must_not_be_drawn_is_its_text(stack: MediaStack) -> None
 
 def test_a_notebook_is_compared_cell_by_cell_or_as_json(stack: MediaStack) -> None:
     show(stack, "a.ipynb", notebook("x = 1"), notebook("x = 2"))
-    diff = stack.media.notebook_view.diff
+    diff = stack.media.notebook_view.document.diff
     assert diff is not None
     assert diff.new_lines == ("# %%\n", "x = 2\n")
     assert button(stack, "showTextButton").text() == "Raw JSON"

@@ -15,7 +15,7 @@ from desktop_agent.ui.review.changed_files import group_by_file
 from desktop_agent.ui.review.panel.diff_pane import DiffPane
 from desktop_agent.ui.review.panel.file_editor import FileEditor
 from desktop_agent.ui.theme import Theme
-from tests.ui.review.diff.test_review_view import payload
+from tests.ui.review.diff.test_review_view import carried, payload
 from tests.ui.review.media.pictures import SVG, picture
 from tests.ui.review.stage import Session, Source, Tasks
 
@@ -94,8 +94,8 @@ def test_the_editor_goes_when_the_saved_file_is_shown(stage: Stage) -> None:
     stage.session.change(1, "c4", "a.txt", NEW, b"zero" + NEW)
     stage.show("a.txt")
     assert not stage.is_editing()
-    assert stage.pane.view.diff
-    assert stage.pane.view.diff.new_lines[0] == "zeroone\r\n"
+    assert stage.pane.view.document.diff
+    assert stage.pane.view.document.diff.new_lines[0] == "zeroone\r\n"
 
 
 def test_the_editor_goes_when_the_file_is_said_to_be_saved(stage: Stage) -> None:
@@ -202,7 +202,7 @@ def test_characters_that_a_field_cannot_hold_survive(qtbot: QtBot, stage: Stage)
 
 
 def test_too_large_files_are_not_edited(stage: Stage) -> None:
-    diff = stage.pane.view.diff
+    diff = stage.pane.view.document.diff
     assert diff
     stage.pane.view.show_diff(replace(diff, new_size=3_000_000))
     stage.pane.set_editable(True)
@@ -218,7 +218,7 @@ def test_ctrl_f_finds_in_the_diff(stage: Stage) -> None:
     assert field.hasFocus()
     QTest.keyClicks(field, "THREE")
     QTest.keyClick(field, Qt.Key.Key_Return)
-    assert view.selected_text() == "three"
+    assert view.navigation.selected_text() == "three"
     QTest.keyClick(field, Qt.Key.Key_Escape)
     assert view.hasFocus()
     assert not field.isVisible()
@@ -230,21 +230,22 @@ def test_a_click_while_the_next_file_is_loading_means_nothing(
     view = stage.pane.view
     source.is_held = True
     stage.show("b.bin")
-    with qtbot.assertNotEmitted(stage.pane.undo_requested), qtbot.assertNotEmitted(stage.pane.keep_requested):
+    with qtbot.assertNotEmitted(stage.pane.requested):
         QTest.keyClick(view, Qt.Key.Key_U)
         QTest.keyClick(view, Qt.Key.Key_K)
     QTest.keyClick(view, Qt.Key.Key_E)
     assert not stage.is_editing()
     tasks.let_go()
-    with qtbot.waitSignal(stage.pane.keep_requested) as asked:
+    with qtbot.waitSignal(stage.pane.requested) as asked:
         QTest.keyClick(view, Qt.Key.Key_K)
-    assert payload(asked) == ("file",)
+    assert carried(asked) == ["keep", ("file",)]
 
 
 def test_decisions_are_passed_on_and_counted(qtbot: QtBot, stage: Stage) -> None:
-    with qtbot.waitSignal(stage.pane.keep_requested) as asked:
+    with qtbot.waitSignal(stage.pane.requested) as asked:
         QTest.keyClick(stage.pane.view, Qt.Key.Key_K)
-    keys = payload(asked)
+    choice, keys = carried(asked)
+    assert choice == "keep"
     stage.pane.set_states(frozenset(keys), frozenset(), can_revert=True)
     labels = [label.text() for label in stage.pane.findChildren(QLabel) if label.isVisible()]
     assert "1 change · 1 kept" in labels
@@ -258,14 +259,14 @@ def test_the_first_undecided_change_is_gone_to_when_the_diff_is_there(
     edited = [*lines[:10], "ten\n", *lines[11:40], "forty\n", *lines[41:]]
     stage.session.change(1, "c6", "long.txt", "".join(lines), "".join(edited))
     stage.show("long.txt")
-    first = stage.pane.view.rows.key(stage.pane.view.rows.changes[0]) or ""
+    first = stage.pane.view.document.rows.key(stage.pane.view.document.rows.changes[0]) or ""
     stage.show("a.txt")
     source.is_held = True
     stage.show("long.txt")
     stage.pane.set_states(frozenset([first]), frozenset(), can_revert=True)
     stage.pane.start_at_undecided()
     tasks.let_go()
-    assert stage.pane.view.current_change == 1
+    assert stage.pane.view.navigation.change == 1
 
 
 # --- pictures -----------------------------------------------------------------------------------------------------
@@ -300,17 +301,18 @@ def test_a_picture_is_shown_and_decided_about_as_a_whole(qtbot: QtBot, gallery: 
     gallery.show("a.png")
     assert media_is_shown(gallery)
     keep, undo = gallery.button("keepShownFileButton"), gallery.button("undoShownFileButton")
-    with qtbot.waitSignal(gallery.pane.keep_requested) as kept:
+    with qtbot.waitSignal(gallery.pane.requested) as kept:
         keep.click()
     gallery.pane.set_states(frozenset({"file"}), frozenset(), can_revert=True)
     assert keep.text() == "✓ Kept"
-    with qtbot.waitSignal(gallery.pane.undo_requested) as undone:
+    with qtbot.waitSignal(gallery.pane.requested) as undone:
         undo.click()
-    assert (payload(kept), payload(undone)) == (("file",), ("file",))
+    assert (carried(kept), carried(undone)) == (["keep", ("file",)], ["undo", ("file",)])
     gallery.pane.set_states(frozenset(), frozenset({"file"}), can_revert=True)
     assert not keep.isVisible()
-    with qtbot.waitSignal(gallery.pane.redo_requested):
+    with qtbot.waitSignal(gallery.pane.requested) as redone:
         gallery.button("redoShownFileButton").click()
+    assert carried(redone) == ["redo", ("file",)]
     gallery.pane.set_states(frozenset(), frozenset({"file"}), can_revert=False, reason="A turn runs")
     redo = gallery.button("redoShownFileButton")
     assert (redo.isEnabled(), redo.toolTip()) == (False, "A turn runs")

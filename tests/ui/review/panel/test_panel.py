@@ -152,7 +152,7 @@ def test_what_was_prepared_is_what_the_first_change_is_shown_in(
     panel.set_transcript(session.transcript)
     assert diff_view(panel) is prepared
     assert prepared.isVisible()
-    assert prepared.wanted_mode == "unified"
+    assert prepared.document.wanted_mode == "unified"
 
 
 def test_preparing_a_review_that_is_closed_moves_nothing_else(
@@ -202,7 +202,7 @@ def test_a_change_does_not_wait_for_what_is_not_prepared_yet(panel: ReviewPanel,
 
 def test_the_last_turn_is_shown_first(reviewed: ReviewPanel) -> None:
     assert files(reviewed) == ["src/pages.py"]
-    diff = diff_view(reviewed).diff
+    diff = diff_view(reviewed).document.diff
     assert diff
     assert (diff.path, diff.old_lines, diff.new_lines) == ("src/pages.py", ("one\n", "TWO\n"), ("one\n", "TWO!\n"))
 
@@ -228,7 +228,7 @@ def test_several_changes_of_one_file_are_shown_as_one(reviewed: ReviewPanel, sou
     choose(reviewed, "This session")
     assert files(reviewed) == ["src/pages.py", "README.md"]
     assert source.asked[-1] == ["1.1", "2.3"]
-    diff = diff_view(reviewed).diff
+    diff = diff_view(reviewed).document.diff
     assert diff
     assert diff.new_lines == ("one\n", "TWO!\n")
 
@@ -241,7 +241,7 @@ def test_totals_are_net_of_lines_changed_twice(reviewed: ReviewPanel) -> None:
 def test_picking_another_file_shows_its_diff(reviewed: ReviewPanel) -> None:
     choose(reviewed, "This session")
     QTest.keyClick(child(reviewed, QListView, "changeList"), Qt.Key.Key_Down)
-    diff = diff_view(reviewed).diff
+    diff = diff_view(reviewed).document.diff
     assert diff
     assert diff.path == "README.md"
 
@@ -254,7 +254,7 @@ def test_a_change_while_the_turn_runs_appears_and_moves_nothing(
     session.change(3, "call-4", "new.py", None, "x\n")
     reviewed.refresh()
     qtbot.waitUntil(lambda: files(reviewed) == ["src/pages.py", "README.md", "new.py"])
-    diff = diff_view(reviewed).diff
+    diff = diff_view(reviewed).document.diff
     assert diff
     assert diff.path == "src/pages.py"
 
@@ -273,7 +273,7 @@ def test_what_was_not_recorded_is_said_before_anybody_relies_on_it(panel: Review
 def test_the_call_behind_a_change_is_shown(reviewed: ReviewPanel) -> None:
     choose(reviewed, "This session")
     assert reviewed.show_call("call-2")
-    diff = diff_view(reviewed).diff
+    diff = diff_view(reviewed).document.diff
     assert diff
     assert diff.path == "README.md"
     assert not reviewed.show_call("call-9")
@@ -292,7 +292,7 @@ def test_another_session_is_shown_even_if_everything_has_the_same_name(reviewed:
     other.change(1, "call-1", "README.md", "y\n", "z\n")
     other.change(2, "call-3", "src/pages.py", "other\n", "session\n")
     reviewed.set_transcript(other.transcript)
-    diff = diff_view(reviewed).diff
+    diff = diff_view(reviewed).document.diff
     assert diff
     assert diff.new_lines == ("session\n",)
 
@@ -312,7 +312,7 @@ def test_an_answer_for_a_file_left_behind_is_dropped(
     assert len(tasks.waiting) == 2
     tasks.let_go(1)
     tasks.let_go(0)
-    diff = diff_view(reviewed).diff
+    diff = diff_view(reviewed).document.diff
     assert diff
     assert diff.path == "fast.py"
 
@@ -320,10 +320,10 @@ def test_an_answer_for_a_file_left_behind_is_dropped(
 def test_only_a_slow_answer_is_announced(qtbot: QtBot, reviewed: ReviewPanel, source: Source, tasks: Tasks) -> None:
     source.is_held = True
     choose(reviewed, "Turn 1")
-    assert diff_view(reviewed).message == ""
-    qtbot.waitUntil(lambda: diff_view(reviewed).message == "Loading…")
+    assert diff_view(reviewed).document.message == ""
+    qtbot.waitUntil(lambda: diff_view(reviewed).document.message == "Loading…")
     tasks.let_go()
-    assert diff_view(reviewed).message == ""
+    assert diff_view(reviewed).document.message == ""
 
 
 def test_a_refresh_does_not_compare_again(reviewed: ReviewPanel, source: Source) -> None:
@@ -335,21 +335,21 @@ def test_a_refresh_does_not_compare_again(reviewed: ReviewPanel, source: Source)
 def test_a_file_that_cannot_be_read_says_why_and_can_be_tried_again(reviewed: ReviewPanel, source: Source) -> None:
     source.error = StorageError("The content is gone", hint="Its blob is missing.")
     choose(reviewed, "Turn 1")
-    assert diff_view(reviewed).message == "The content is gone Its blob is missing."
+    assert diff_view(reviewed).document.message == "The content is gone Its blob is missing."
     asked = len(source.asked)
     reviewed.refresh()
     assert len(source.asked) == asked
     source.error = None
     changes = child(reviewed, QListView, "changeList")
     QTest.mouseClick(changes.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(40, 15))
-    assert diff_view(reviewed).message == ""
+    assert diff_view(reviewed).document.message == ""
 
 
 def test_an_unexpected_failure_is_shown_and_passed_on(reviewed: ReviewPanel, source: Source) -> None:
     source.error = RuntimeError("a defect")
     with pytest.raises(RuntimeError):
         reviewed.show_call("call-1")
-    assert diff_view(reviewed).message.startswith("The change could not be shown")
+    assert diff_view(reviewed).document.message.startswith("The change could not be shown")
 
 
 def test_an_answer_after_the_panel_is_gone_harms_nothing(
@@ -409,7 +409,7 @@ def test_what_is_undone_can_be_redone_and_nothing_else(qtbot: QtBot, reviewed: R
 def test_an_undone_change_is_still_shown(reviewed: ReviewPanel, session: Session) -> None:
     session.undo("2.3")
     reviewed.refresh()
-    diff = diff_view(reviewed).diff
+    diff = diff_view(reviewed).document.diff
     assert diff
     assert diff.new_lines == ("one\n", "TWO!\n")
 
@@ -421,7 +421,7 @@ def test_of_a_file_undone_in_part_all_is_shown_and_what_is_not_in_force_is_named
     session.undo("2.3")
     reviewed.refresh()
     assert source.asked[-1] == ["1.1", "2.3"]
-    diff = diff_view(reviewed).diff
+    diff = diff_view(reviewed).document.diff
     assert diff
     assert diff.new_lines == ("one\n", "TWO!\n")
 
@@ -566,13 +566,17 @@ def test_a_hunk_that_clashed_counts_with_those_undone_before(
 def test_the_mode_is_switched_remembered_and_told(reviewed: ReviewPanel) -> None:
     told = QSignalSpy(reviewed.diff_mode_changed)
     mode = button(reviewed, "diffModeButton")
-    assert (mode.text(), diff_view(reviewed).mode) == ("Unified", "unified")  # it is 560 wide
+    assert (mode.text(), diff_view(reviewed).document.mode) == ("Unified", "unified")  # it is 560 wide
     mode.click()
-    assert (mode.text(), diff_view(reviewed).mode, told.at(0)) == ("Side by side", "side_by_side", ["side_by_side"])
+    assert (mode.text(), diff_view(reviewed).document.mode, told.at(0)) == (
+        "Side by side",
+        "side_by_side",
+        ["side_by_side"],
+    )
     choose(reviewed, "This session")
-    assert diff_view(reviewed).mode == "side_by_side"
+    assert diff_view(reviewed).document.mode == "side_by_side"
     mode.click()
-    assert (mode.text(), diff_view(reviewed).mode, told.at(1)) == ("Unified", "unified", ["unified"])
+    assert (mode.text(), diff_view(reviewed).document.mode, told.at(1)) == ("Unified", "unified", ["unified"])
 
 
 def test_a_panel_too_narrow_for_two_sides_says_so(qtbot: QtBot, reviewed: ReviewPanel) -> None:
@@ -588,7 +592,7 @@ def test_a_chosen_mode_holds_before_anything_is_shown(panel: ReviewPanel, sessio
     session.start_turn(1)
     session.change(1, "call-1", "a.py", "1\n", "2\n")
     panel.set_transcript(session.transcript)
-    assert diff_view(panel).mode == "unified"
+    assert diff_view(panel).document.mode == "unified"
 
 
 def test_f7_goes_through_the_changes_from_anywhere_in_the_panel(panel: ReviewPanel, session: Session) -> None:
@@ -597,9 +601,9 @@ def test_f7_goes_through_the_changes_from_anywhere_in_the_panel(panel: ReviewPan
     session.change(1, "call-1", "a.py", lines, lines.replace("10\n", "ten\n").replace("40\n", "forty\n"))
     panel.set_transcript(session.transcript)
     child(panel, QListView, "changeList").setFocus()
-    before = diff_view(panel).current_change
+    before = diff_view(panel).navigation.change
     QTest.keyClick(child(panel, QListView, "changeList"), Qt.Key.Key_F7)
-    assert diff_view(panel).current_change == before + 1
+    assert diff_view(panel).navigation.change == before + 1
 
 
 # --- states, filters and decisions --------------------------------------------------------------------------------
@@ -726,7 +730,7 @@ def test_the_next_undecided_file_is_found_round_the_end(qtbot: QtBot, reviewed: 
     menu_action(reviewed, "Keep this file").trigger()
     qtbot.waitUntil(lambda: marks(reviewed) == ["pending", "kept"])
     button(reviewed, "nextUndecidedButton").click()
-    diff = diff_view(reviewed).diff
+    diff = diff_view(reviewed).document.diff
     assert diff
     assert diff.path == "src/pages.py"
 
@@ -755,13 +759,13 @@ def test_going_back_to_what_is_undecided_takes_the_keyboard_along(
     view = diff_view(reviewed)
     view.setFocus()
     reviewed.previous_undecided()  # round the start
-    assert view.diff is not None
-    assert view.diff.path == "README.md"
+    assert view.document.diff is not None
+    assert view.document.diff.path == "README.md"
     QTest.keyClick(view, Qt.Key.Key_K)
     qtbot.waitUntil(lambda: marks(reviewed) == ["pending", "kept"])
     reviewed.previous_undecided()
     assert view.hasFocus()
-    assert view.diff.path == "src/pages.py"
+    assert view.document.diff.path == "src/pages.py"
 
 
 def test_going_on_starts_over_in_the_only_undecided_file(reviewed: ReviewPanel, session: Session) -> None:
@@ -777,17 +781,17 @@ def test_going_on_starts_over_in_the_only_undecided_file(reviewed: ReviewPanel, 
     places: list[int] = []
     for _ in range(4):
         reviewed.next_undecided()
-        places.append(view.current_change)
+        places.append(view.navigation.change)
     assert places == [1, 0, 1, 0]
 
 
 def test_hunks_are_decided_within_the_baseline(reviewed: ReviewPanel, session: Session) -> None:
     asked = carry_out(reviewed, session)
     choose(reviewed, "Since message 1")
-    pane(reviewed).keep_requested.emit(("h1",))
-    pane(reviewed).undo_requested.emit(("h2",))
-    pane(reviewed).redo_requested.emit(("h2",))
-    pane(reviewed).keep_requested.emit(("h1",))
+    pane(reviewed).requested.emit("keep", ("h1",))
+    pane(reviewed).requested.emit("undo", ("h2",))
+    pane(reviewed).requested.emit("redo", ("h2",))
+    pane(reviewed).requested.emit("keep", ("h1",))
     selection = ChangeSelection(since_turn=1, path="src/pages.py", hunks=("h2",))
     assert asked == [
         MarkReviewed(path="src/pages.py", hunks=("h1",), state="kept"),
@@ -955,7 +959,7 @@ def test_a_renamed_file_is_one_row_and_undone_at_both_paths(panel: ReviewPanel, 
 def test_what_is_not_committed_can_be_reviewed_before_anything_changed(in_git: ReviewPanel) -> None:
     button(in_git, "reviewUncommittedButton").click()
     assert files(in_git) == ["a.py"]
-    diff = diff_view(in_git).diff
+    diff = diff_view(in_git).document.diff
     assert diff
     assert (diff.old_lines, diff.new_lines) == (("1\n",), ("2\n",))
 

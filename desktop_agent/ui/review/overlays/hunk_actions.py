@@ -5,7 +5,7 @@ from PySide6.QtGui import QPixmap, QRegion
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 
 from desktop_agent.core.base.ids import HunkKey
-from desktop_agent.ui.review.diff.hunk_states import HunkDecisions
+from desktop_agent.ui.review.diff.hunk_states import HunkChoice, HunkDecisions
 from desktop_agent.ui.theme import Space
 
 _HEIGHT = 22
@@ -18,14 +18,10 @@ class HunkActions(QWidget):
     picture of them is painted: a thousand hunks cost no more than two.
 
     Signals:
-        keep_clicked, undecide_clicked, undo_clicked, redo_clicked, comment_clicked: the user wants it for `key`.
+        chosen: the user wants this `HunkChoice` for `key`.
     """
 
-    keep_clicked = Signal()
-    undecide_clicked = Signal()
-    undo_clicked = Signal()
-    redo_clicked = Signal()
-    comment_clicked = Signal()
+    chosen = Signal(str)
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
@@ -34,17 +30,14 @@ class HunkActions(QWidget):
         self._is_kept = False
         self._shown: object = None
         self._comment = _button("commentHunkButton")
-        self._comment.clicked.connect(self.comment_clicked)
         self._undo = _button("undoHunkButton", variant="destructive")
-        self._undo.clicked.connect(self.undo_clicked)
         self._redo = _button("redoHunkButton")
-        self._redo.clicked.connect(self.redo_clicked)
         self._keep = _button("keepHunkButton", variant="good")
-        self._keep.clicked.connect(self._on_keep_clicked)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(Space.S - 2)
         for button in (self._comment, self._undo, self._redo, self._keep):
+            button.clicked.connect(self._on_clicked)
             row.addWidget(button)
         self.setCursor(Qt.CursorShape.ArrowCursor)
         self.setFixedHeight(_HEIGHT)
@@ -107,8 +100,11 @@ class HunkActions(QWidget):
         layout = self.layout()
         return layout.sizeHint() if layout else super().sizeHint()
 
-    def _on_keep_clicked(self) -> None:
-        (self.undecide_clicked if self._is_kept else self.keep_clicked).emit()
+    def _on_clicked(self) -> None:
+        keep: HunkChoice = "undecide" if self._is_kept else "keep"
+        button = self.sender()
+        choices: dict[object, HunkChoice] = {self._comment: "comment", self._undo: "undo", self._redo: "redo"}
+        self.chosen.emit(choices.get(button, keep))
 
 
 def _button(name: str, *, variant: str = "") -> QPushButton:

@@ -1,0 +1,147 @@
+"""What a diff can have besides its lines: the interface, and all of a view's overlays as one."""
+
+from PySide6.QtCore import QObject, QPoint
+from PySide6.QtGui import QKeyEvent, QMouseEvent
+
+from desktop_agent.core.protocol.model import FileDiff
+from desktop_agent.ui.review.diff.diff_painter import Scene
+
+
+class DiffOverlay(QObject):
+    """Draws over a diff and hears its keyboard and mouse. Here it does nothing. Points are in the viewport."""
+
+    def set_diff(self, diff: FileDiff | None) -> None:
+        """Belong to this diff from now on; its rows are not laid out yet."""
+
+    def block_heights(self) -> dict[int, int]:
+        """Return the room that is needed below rows, in pixels by row."""
+        return {}
+
+    def place(self) -> None:
+        """Put widgets where they belong: the rows have moved."""
+
+    def decorate(self, scene: Scene) -> Scene:
+        """Return what to paint, with what is drawn here. Called for each frame."""
+        return scene
+
+    def describe(self, row: int, words: str) -> str:
+        """Return what a screen reader says of a row; without this overlay it would be `words`."""
+        return words
+
+    def hide(self) -> None:
+        """Rest: the diff is not visible any more."""
+
+    def claims(self, event: QKeyEvent) -> bool:
+        """Whether the key belongs to the diff, also where the window has a shortcut for it."""
+        return False
+
+    def key_pressed(self, event: QKeyEvent) -> bool:
+        """Whether the key did something here."""
+        return False
+
+    def tab_pressed(self) -> None:
+        """Get ready: the keyboard is about to leave the lines forwards."""
+
+    def mouse_pressed(self, event: QMouseEvent) -> bool:
+        """Whether the mouse is for this overlay until it is released."""
+        return False
+
+    def mouse_moved(self, point: QPoint) -> None:
+        """Follow the mouse, which was pressed here."""
+
+    def mouse_released(self, point: QPoint) -> None:
+        """Finish what began with `mouse_pressed`."""
+
+    def hover(self, point: QPoint) -> bool:
+        """Show what is at `point`; whether a click there would do something."""
+        return False
+
+    def tool_tip(self) -> str:
+        """Return the words for what is below the mouse."""
+        return ""
+
+
+class OverlayStack:
+    """Asks the overlays of a view one after another; the mouse stays with the one that it was pressed in."""
+
+    def __init__(self) -> None:
+        self._overlays: list[DiffOverlay] = []
+        self._pressed: DiffOverlay | None = None
+
+    def add(self, overlay: DiffOverlay) -> None:
+        """Add one on top, which is asked last."""
+        self._overlays.append(overlay)
+
+    def set_diff(self, diff: FileDiff | None) -> None:
+        """Tell all of another diff."""
+        for overlay in self._overlays:
+            overlay.set_diff(diff)
+
+    def block_heights(self) -> dict[int, int]:
+        """Return the room that all need below rows."""
+        heights: dict[int, int] = {}
+        for overlay in self._overlays:
+            heights.update(overlay.block_heights())
+        return heights
+
+    def place(self) -> None:
+        """Have all placed."""
+        for overlay in self._overlays:
+            overlay.place()
+
+    def decorate(self, scene: Scene) -> Scene:
+        """Return the scene with all that is drawn over the lines."""
+        for overlay in self._overlays:
+            scene = overlay.decorate(scene)
+        return scene
+
+    def describe(self, row: int, words: str) -> str:
+        """Return the words for a row with what all have to say."""
+        for overlay in self._overlays:
+            words = overlay.describe(row, words)
+        return words
+
+    def hide(self) -> None:
+        """Let all rest."""
+        for overlay in self._overlays:
+            overlay.hide()
+
+    def claims(self, event: QKeyEvent) -> bool:
+        """Whether one of them claims the key."""
+        return any(overlay.claims(event) for overlay in self._overlays)
+
+    def key_pressed(self, event: QKeyEvent) -> bool:
+        """Whether the key did something in one of them."""
+        return any(overlay.key_pressed(event) for overlay in self._overlays)
+
+    def tab_pressed(self) -> None:
+        """Get all ready for Tab."""
+        for overlay in self._overlays:
+            overlay.tab_pressed()
+
+    def mouse_pressed(self, event: QMouseEvent) -> bool:
+        """Whether the mouse was pressed in one of them."""
+        self._pressed = next((overlay for overlay in self._overlays if overlay.mouse_pressed(event)), None)
+        return self._pressed is not None
+
+    def mouse_moved(self, point: QPoint) -> bool:
+        """Whether the mouse was pressed in one of them, which follows it."""
+        if self._pressed:
+            self._pressed.mouse_moved(point)
+        return self._pressed is not None
+
+    def mouse_released(self, point: QPoint) -> bool:
+        """Whether the mouse was pressed in one of them."""
+        pressed, self._pressed = self._pressed, None
+        if pressed:
+            pressed.mouse_released(point)
+        return pressed is not None
+
+    def hover(self, point: QPoint) -> bool:
+        """Let all show what is at `point`; whether a click there would do something in one of them."""
+        found = [overlay.hover(point) for overlay in self._overlays]  # all of them, also when the first is hit
+        return any(found)
+
+    def tool_tip(self) -> str:
+        """Return the words of the first that has some."""
+        return next(filter(None, (overlay.tool_tip() for overlay in self._overlays)), "")

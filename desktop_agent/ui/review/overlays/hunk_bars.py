@@ -1,0 +1,117 @@
+"""The decisions about the hunks of a diff: their states, their buttons, and the keys for them."""
+
+from collections import Counter
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeyEvent
+
+from desktop_agent.core.base.ids import HunkKey
+from desktop_agent.core.protocol.model import FileDiff
+from desktop_agent.ui.review.diff.diff_overlay import DiffOverlay
+from desktop_agent.ui.review.diff.diff_view import DiffView
+from desktop_agent.ui.review.diff.diff_words import row_words
+from desktop_agent.ui.review.diff.hunk_states import HunkDecisions
+
+_LETTERS = (Qt.Key.Key_K, Qt.Key.Key_U, Qt.Key.Key_R)
+
+
+class HunkBars(DiffOverlay):
+    """Marks what was decided about each hunk, and says what the user wants with one. It changes nothing itself.
+
+    K keeps the hunk that the marked row is in, or leaves it undecided again; U undoes it, R makes it again.
+
+    Signals:
+        requested: the user wants this `HunkChoice` for these hunks, a tuple of `HunkKey`.
+        changed: something else was decided, or something can be undone now or no more.
+    """
+
+    requested = Signal(str, object)
+    changed = Signal()
+
+    def __init__(self, view: DiffView) -> None:
+        super().__init__(view)
+        self._view = view
+        self._said = HunkDecisions()
+        self.decisions = HunkDecisions()
+        """What was said, with what the diff itself knows to be undone."""
+
+    # -- what it can be asked --
+
+    @property
+    def current_key(self) -> HunkKey | None:
+        """The hunk that the marked row is in."""
+        number = self._view.navigation.change
+        return self._view.document.rows.keys[number] if number >= 0 else None
+
+    @property
+    def keys(self) -> tuple[HunkKey, ...]:
+        """Everything there is to decide about."""
+        rows = self._view.document.rows
+        return tuple(dict.fromkeys(key for key in map(rows.key, rows.changes) if key is not None))
+
+    def set_states(
+        self,
+        kept: frozenset[HunkKey],
+        undone: frozenset[HunkKey],
+        can_revert: bool,
+        reason: str = "",
+    ) -> None:
+        """Say what was decided about which hunks, and why nothing can be undone now, if so."""
+        said = HunkDecisions(kept, undone, can_revert, reason)
+        if said != self._said:
+            self._said = said
+            self.decisions = said._replace(undone=said.undone | self._view.document.rows.diff.undone)
+            self._view.describe()
+            self.changed.emit()
+            self._view.scroller.repaint()
+
+    def next_undecided(self, *, from_start: bool = False, with_current: bool = False) -> bool:
+        """Go to the next hunk without decision below the mark, or to the first of all; whether there is one."""
+        first = 0 if from_start else self._view.navigation.change + (not with_current)
+        return self._go_to_undecided(range(max(first, 0), len(self._view.document.rows.changes)))
+
+    def previous_undecided(self, *, from_end: bool = False, with_current: bool = False) -> bool:
+        """Go to the next hunk without decision above the mark, or to the last of all; whether there is one."""
+        navigation, count = self._view.navigation, len(self._view.document.rows.changes)
+        last = count - 1 if from_end else navigation.change - (not with_current)
+        return self._go_to_undecided(range(last, -1, -1))
+
+    def _go_to_undecided(self, order: range) -> bool:
+        keys = self._view.document.rows.keys
+        found = next((number for number in order if self.decisions.state(keys[number]) == "undecided"), None)
+        return found is not None and self._view.navigation.go_to_change(found)
+
+    def counts(self) -> tuple[int, int]:
+        """Return how many of the changes are kept, and how many undone."""
+        states = Counter(map(self.decisions.state, self._view.document.rows.keys))
+        return states["kept"], states["undone"]
+
+    # -- what is drawn --
+
+    def set_diff(self, diff: FileDiff | None) -> None:
+        self.decisions = self._said._replace(undone=self._said.undone | diff.undone) if diff else self._said
+
+    def describe(self, row: int, words: str) -> str:
+        return row_words(self._view.document.rows, row, self.decisions)
+
+    # -- keyboard --
+
+    def claims(self, event: QKeyEvent) -> bool:
+        return event.key() in _LETTERS and not event.modifiers()
+
+    def key_pressed(self, event: QKeyEvent) -> bool:
+        if event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier or event.key() not in _LETTERS:
+            return False
+        key = self.current_key
+        state = self.decisions.state(key) if key is not None else None
+        can_revert = self.decisions.can_revert
+        match event.key():  # what cannot be done now is left undone
+            case Qt.Key.Key_K if key is not None and state != "undone":
+                self.requested.emit("undecide" if state == "kept" else "keep", (key,))
+            case Qt.Key.Key_U if key is not None and state != "undone" and can_revert:
+                self.requested.emit("undo", (key,))
+            case Qt.Key.Key_R if key is not None and state == "undone" and can_revert:
+                self.requested.emit("redo", (key,))
+            case _:
+                pass
+        return True
