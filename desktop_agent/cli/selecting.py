@@ -1,8 +1,10 @@
 """What the options of `desktop-agent changes` select: changes of a session, the files they make up, hunks of one."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
+
+from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.ids import HunkKey

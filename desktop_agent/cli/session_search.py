@@ -1,7 +1,8 @@
 """`desktop-agent sessions search`: places in all sessions where something was said or done."""
 
 import argparse
-from dataclasses import asdict
+
+from msgspec import structs
 
 from desktop_agent.cli.console import Console
 from desktop_agent.composition.workbench import Workbench
@@ -47,4 +48,4 @@ def _text(hits: list[SearchHit], titles: dict[str, str]) -> str:
 
 def _as_json(hit: SearchHit, title: str) -> JsonObject:
     marks = [list(mark) for mark in hit.marks]
-    return {**asdict(hit), "at": hit.at.isoformat(), "marks": marks, "title": title}
+    return {**structs.asdict(hit), "at": hit.at.isoformat(), "marks": marks, "title": title}

@@ -2,7 +2,6 @@
 
 import argparse
 import asyncio
-from dataclasses import asdict
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -12,7 +11,7 @@ from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.base.plain_text import number_of, on_one_line
 from desktop_agent.core.context.history import History
-from desktop_agent.core.protocol.codec import encode_event
+from desktop_agent.core.protocol.codec import encode, encode_event, encode_message
 from desktop_agent.core.protocol.model import JsonObject, SessionSummary
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
@@ -135,7 +134,7 @@ def _show(catalog: Catalog, blobs: Blobs, console: Console, session_id: SessionI
         "model": transcript.model.model if transcript.model else None,
         "provider": transcript.model.provider if transcript.model else None,
         "turns": transcript.turn,
-        "messages": [asdict(message) for message in history.messages()],
+        "messages": [encode_message(message) for message in history.messages()],
         "events": [encode_event(event) for event in events],
     }
     heading = f"{on_one_line(transcript.title)}\n{session_id} · {on_one_line(transcript.workspace)}\n"
@@ -195,7 +194,7 @@ def _as_json(summary: SessionSummary) -> JsonObject:
         "state": summary.state,
         "turns": summary.turns,
         "size_bytes": summary.size_bytes,
-        "usage": asdict(summary.usage),
+        "usage": encode(summary.usage),
         "is_title_given": summary.is_title_given,
         "is_pinned": summary.is_pinned,
         "is_archived": summary.is_archived,
