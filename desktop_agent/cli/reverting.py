@@ -15,7 +15,7 @@ from desktop_agent.core.undo.plan import Direction
 
 
 async def revert(
-    bench: Workbench, session_id: SessionId, op: ops.UndoChanges | ops.RedoChanges | ops.RedoSteps
+    session_id: SessionId, op: ops.UndoChanges | ops.RedoChanges | ops.RedoSteps
 ) -> tuple[FileOutcome, ...]:
     """Open the session, undo or redo, and close it again."""
     answers: list[ev.ChangesUndone | ev.ChangesRedone | ev.Notice] = []
@@ -27,6 +27,7 @@ async def revert(
             case _:
                 pass
 
+    bench = Workbench.from_environment()
     session = (await bench.open_session(session_id, sink=on_event, is_attended=False)).session
     session.submit(op)
     session.submit(ops.Shutdown())

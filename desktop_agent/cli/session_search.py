@@ -10,8 +10,9 @@ from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.protocol.model import JsonObject, SearchHit, SearchQuery
 
 
-def search_sessions(bench: Workbench, console: Console, args: argparse.Namespace) -> None:
+def main(args: argparse.Namespace, console: Console) -> int:
     """Take in what is new, ask, and print what was found, the newest first."""
+    bench = Workbench.from_environment()
     query = SearchQuery(
         text=args.text,
         workspace=str(args.workspace.expanduser().resolve()) if args.workspace is not None else "",
@@ -31,6 +32,7 @@ def search_sessions(bench: Workbench, console: Console, args: argparse.Namespace
     titles = {item.id: item.title for item in bench.catalog.summaries()} if hits else {}
     document: JsonObject = {"hits": [_as_json(hit, titles.get(hit.session_id, "")) for hit in hits]}
     console.result(document, _text(hits, titles) or "Nothing was found.")
+    return 0
 
 
 def _text(hits: list[SearchHit], titles: dict[str, str]) -> str:
