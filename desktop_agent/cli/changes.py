@@ -1,71 +1,26 @@
-"""`desktop-agent changes`: what a session changed, as a list or a patch, and undo and redo of it."""
+"""`desktop-agent changes list` and `changes diff`: what a session changed, as a list or a patch."""
 
 import argparse
-import asyncio
 from collections.abc import Collection, Sequence
-from pathlib import Path
 
 from desktop_agent.cli.console import Console, table
-from desktop_agent.cli.redoing import redo_steps, redoes_steps
-from desktop_agent.cli.reverting import report, revert
-from desktop_agent.cli.selecting import (
-    NumberedHunk,
-    agents_rows,
-    hunks_of,
-    matching,
-    revertible,
-    with_hunks,
-)
-from desktop_agent.composition.workbench import Workbench
+from desktop_agent.cli.selecting import ChangedSession, NumberedHunk, agents_rows, hunks_of, matching, selection_of
 from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.base.plain_text import on_one_line
 from desktop_agent.core.changes.attribution import Contents
-from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.changes.net import NetChange, net_state
 from desktop_agent.core.changes.patch import PatchFile, make_patch
-from desktop_agent.core.protocol import ops
-from desktop_agent.core.protocol.model import ChangeSelection, FileChange, FileImage, FileOutcome, JsonObject
-from desktop_agent.core.store.journal.journal import read_journal
-from desktop_agent.core.transcript import ChangeRecord, ToolEntry, Transcript, replay
-from desktop_agent.core.undo.execute import draft_revert
-from desktop_agent.core.undo.plan import Direction
+from desktop_agent.core.protocol.model import ChangeSelection, FileChange, JsonObject
+from desktop_agent.core.transcript import ChangeRecord, ToolEntry, Transcript
 
 
 def main(args: argparse.Namespace, console: Console) -> int:
-    """Carry out one of the subcommands and return the exit code."""
-    bench = Workbench.from_environment()
-    session_id = bench.catalog.find(args.id)
-    wanted = ChangeSelection(turn=args.turn, since_turn=args.since, call_id=args.call, path=args.file)
-    transcript = replay(read_journal(bench.catalog.journal_path(session_id), bench.blobs)[0])
-    contents = _contents(bench)
-    match args.action:
-        case "list":
-            return _list(transcript, wanted, contents if args.hunks else None, console)
-        case "diff":
-            return _diff(agents_rows(matching(transcript, wanted)), contents, console)
-        case "redo" if redoes_steps(args):
-            return redo_steps(bench, session_id, transcript, args, console)
-        case "undo" | "redo":
-            direction: Direction = args.action
-            if args.hunk:
-                selection = with_hunks(transcript, wanted, args.hunk, contents)
-            else:
-                selection = revertible(transcript, wanted)
-            if args.dry_run:
-                outcomes = _preview(bench, transcript, direction, selection)
-            else:
-                op = _op(direction, selection, args)
-                outcomes = asyncio.run(revert(bench, session_id, op))  # noqa: TID251 - entry point
-            return report(outcomes, direction, console, session_id, is_dry_run=args.dry_run)
-        case _:
-            raise AssertionError(args.action)
-
-
-def _contents(bench: Workbench) -> Contents:
-    def content(image: FileImage | None) -> bytes | None:
-        return None if image is None or image.kind == "folder" else bench.blobs.get(image.digest, size=image.size)
-
-    return content
+    """Print the changes, or the patch of the agent's, and return the exit code."""
+    session = ChangedSession.find(args.id)
+    wanted = selection_of(args)
+    if args.action == "diff":
+        return _diff(agents_rows(matching(session.transcript, wanted)), session.content, console)
+    return _list(session.transcript, wanted, session.content if args.hunks else None, console)
 
 
 # -- list --
@@ -185,22 +140,3 @@ def _diff(rows: Sequence[NetChange], contents: Contents, console: Console) -> in
     else:
         console.write_bytes(patch)
     return 0
-
-
-# -- undo and redo --
-
-
-def _op(
-    direction: Direction, selection: ChangeSelection, args: argparse.Namespace
-) -> ops.UndoChanges | ops.RedoChanges:
-    if direction == "redo":
-        return ops.RedoChanges(selection=selection, reason=args.reason)
-    return ops.UndoChanges(selection=selection, reason=args.reason, is_recovery=args.recover)
-
-
-def _preview(
-    bench: Workbench, transcript: Transcript, direction: Direction, selection: ChangeSelection
-) -> tuple[FileOutcome, ...]:
-    """What the undo or redo would do, without opening the session for writing."""
-    draft = draft_revert(transcript, Ledger(Path(transcript.workspace), bench.blobs), direction, selection)
-    return draft.outcomes() if draft is not None else ()

@@ -1,4 +1,4 @@
-"""The commands of `desktop-agent`: one module each, imported only when it is called; `parser.py` has the tree."""
+"""The commands of `desktop-agent`: modules that are imported only when they are called; `parser.py` has the tree."""
 
 import argparse
 import gc
@@ -11,6 +11,23 @@ from desktop_agent.cli.parser import build_parser
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.base.private_files import close_to_others
+
+_MODULES = {
+    ("sessions", "show"): "session_show",
+    ("sessions", "search"): "session_search",
+    ("sessions", "verify"): "verifying",
+    ("sessions", "export"): "session_exchange",
+    ("sessions", "import"): "session_exchange",
+    ("sessions", "fork"): "session_filing",
+    ("sessions", "rename"): "session_filing",
+    ("sessions", "archive"): "session_filing",
+    ("sessions", "pin"): "session_filing",
+    ("sessions", "delete"): "session_filing",
+    ("changes", "undo"): "undo_redo",
+    ("changes", "redo"): "undo_redo",
+    ("tools", "call"): "tool_call",
+}
+"""The modules of actions that need more, or less, than the command's own module imports."""
 
 
 class _Command(Protocol):
@@ -28,7 +45,7 @@ def run_command(argv: Sequence[str], environ: Mapping[str, str]) -> int:
     args.environ = environ
     console = Console(is_json=args.json)
     close_to_others(AppPaths.from_environment().roots)
-    module = cast("_Command", _imported(f"desktop_agent.cli.{args.command}"))
+    module = cast("_Command", _imported(f"desktop_agent.cli.{_module_of(args)}"))
     try:
         return module.main(args, console)
     except AgentError as error:
@@ -37,6 +54,11 @@ def run_command(argv: Sequence[str], environ: Mapping[str, str]) -> int:
         return error.exit_code
     except KeyboardInterrupt:
         return 130
+
+
+def _module_of(args: argparse.Namespace) -> str:
+    command: str = args.command
+    return _MODULES.get((command, getattr(args, "action", "")), command)
 
 
 def _imported(name: str) -> object:

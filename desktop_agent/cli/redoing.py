@@ -6,9 +6,8 @@ from pathlib import Path
 
 from desktop_agent.cli.console import Console, table
 from desktop_agent.cli.reverting import report, revert
-from desktop_agent.composition.workbench import Workbench
+from desktop_agent.cli.selecting import ChangedSession
 from desktop_agent.core.base.errors import UsageError
-from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import JsonObject
@@ -30,10 +29,9 @@ def redoes_steps(args: argparse.Namespace) -> bool:
     return not is_narrowed
 
 
-def redo_steps(
-    bench: Workbench, session_id: SessionId, transcript: Transcript, args: argparse.Namespace, console: Console
-) -> int:
+def redo_steps(session: ChangedSession, args: argparse.Namespace, console: Console) -> int:
     """Take back the undos that the options name, or list them, and return the exit code."""
+    transcript = session.transcript
     if args.steps:
         return _list(transcript, console)
     numbers = tuple(args.step)
@@ -46,10 +44,10 @@ def redo_steps(
     op = ops.RedoSteps(steps=numbers, is_all=args.all, reason=args.reason)
     if args.dry_run:
         steps = steps_meant(transcript, op)
-        outcomes = draft_steps(transcript, Ledger(Path(transcript.workspace), bench.blobs), steps).outcomes()
+        outcomes = draft_steps(transcript, Ledger(Path(transcript.workspace), session.blobs), steps).outcomes()
     else:
-        outcomes = asyncio.run(revert(bench, session_id, op))  # noqa: TID251 - entry point
-    return report(outcomes, "redo", console, session_id, is_dry_run=args.dry_run)
+        outcomes = asyncio.run(revert(session.id, op))  # noqa: TID251 - entry point
+    return report(outcomes, "redo", console, session.id, is_dry_run=args.dry_run)
 
 
 def _list(transcript: Transcript, console: Console) -> int:

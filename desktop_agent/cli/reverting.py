@@ -1,7 +1,6 @@
 """Carries out an undo or redo from the command line, and says what came of it."""
 
 from collections.abc import Sequence
-from dataclasses import asdict
 
 from desktop_agent.cli.console import Console
 from desktop_agent.composition.workbench import Workbench
@@ -9,13 +8,14 @@ from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.codec import encode
 from desktop_agent.core.protocol.model import FileOutcome, JsonObject
 from desktop_agent.core.undo.outcome_words import describe_outcome
 from desktop_agent.core.undo.plan import Direction
 
 
 async def revert(
-    bench: Workbench, session_id: SessionId, op: ops.UndoChanges | ops.RedoChanges | ops.RedoSteps
+    session_id: SessionId, op: ops.UndoChanges | ops.RedoChanges | ops.RedoSteps
 ) -> tuple[FileOutcome, ...]:
     """Open the session, undo or redo, and close it again."""
     answers: list[ev.ChangesUndone | ev.ChangesRedone | ev.Notice] = []
@@ -27,6 +27,7 @@ async def revert(
             case _:
                 pass
 
+    bench = Workbench.from_environment()
     session = (await bench.open_session(session_id, sink=on_event, is_attended=False)).session
     session.submit(op)
     session.submit(ops.Shutdown())
@@ -57,7 +58,7 @@ def report(
             "change_ids": list(outcome.change_ids),
             "hunks": list(outcome.hunks),
             "removed": outcome.is_removed,
-            "clash": asdict(outcome.clash) if outcome.clash else None,
+            "clash": encode(outcome.clash) if outcome.clash else None,
         }
         for outcome in outcomes
     ]

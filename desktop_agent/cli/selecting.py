@@ -1,18 +1,46 @@
 """What the options of `desktop-agent changes` select: changes of a session, the files they make up, hunks of one."""
 
+import argparse
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import Literal
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, Self
+
+from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import UsageError
-from desktop_agent.core.base.ids import HunkKey
+from desktop_agent.core.base.ids import HunkKey, SessionId
+from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.changes.attribution import Contents
 from desktop_agent.core.changes.net import NetChange, net_changes
 from desktop_agent.core.changes.reviewed import reviewed_diff
 from desktop_agent.core.diff.hunk_keys import ENDINGS, MODE, WHOLE_FILE, all_keys, converted_edits, review_hunks
-from desktop_agent.core.protocol.model import ChangeSelection
-from desktop_agent.core.transcript import ChangeRecord, Transcript
+from desktop_agent.core.protocol.model import ChangeSelection, FileImage
+from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.store.catalog import Catalog
+from desktop_agent.core.store.journal.journal import read_journal
+from desktop_agent.core.transcript import ChangeRecord, Transcript, replay
 from desktop_agent.core.undo.whereabouts import recorded_of
+
+
+class ChangedSession(NamedTuple):
+    """A stored session, as its journal tells it."""
+
+    id: SessionId
+    blobs: Blobs
+    transcript: Transcript
+
+    @classmethod
+    def find(cls, name: str) -> Self:
+        """Read the session of this id, or of its beginning or end. Raises `SessionNotFoundError`."""
+        paths = AppPaths.from_environment()
+        blobs = Blobs(paths.blobs)
+        catalog = Catalog(paths.sessions, blobs, paths.cache)
+        session_id = catalog.find(name)
+        return cls(session_id, blobs, replay(read_journal(catalog.journal_path(session_id), blobs)[0]))
+
+    def content(self, image: FileImage | None) -> bytes | None:
+        """Return what an image holds; `None` for a folder or an absent file."""
+        return None if image is None or image.kind == "folder" else self.blobs.get(image.digest, size=image.size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,6 +62,11 @@ class NumberedHunk:
         words = {WHOLE_FILE: "the whole file", MODE: "the permissions", ENDINGS: "the line endings"}
         ranges = f"@@ -{self.old_start + 1},{self.old_count} +{self.new_start + 1},{self.new_count} @@"
         return words.get(self.key, ranges)
+
+
+def selection_of(args: argparse.Namespace) -> ChangeSelection:
+    """Return what the options ask for, hunks left aside."""
+    return ChangeSelection(turn=args.turn, since_turn=args.since, call_id=args.call, path=args.file)
 
 
 def matching(transcript: Transcript, wanted: ChangeSelection) -> list[ChangeRecord]:

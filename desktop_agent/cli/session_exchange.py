@@ -15,7 +15,17 @@ from desktop_agent.core.protocol.model import JsonObject
 _MAX_NAMED = 20
 
 
-def export(bench: Workbench, console: Console, args: argparse.Namespace) -> None:
+def main(args: argparse.Namespace, console: Console) -> int:
+    """Carry out one of the two and return the exit code."""
+    bench = Workbench.from_environment()
+    if args.action == "export":
+        _export(bench, console, args)
+    else:
+        _import_file(bench, console, args)
+    return 0
+
+
+def _export(bench: Workbench, console: Console, args: argparse.Namespace) -> None:
     """Write a session to standard output or into a file."""
     session_id = bench.catalog.find(args.id)
     if args.output is None:
@@ -30,7 +40,7 @@ def export(bench: Workbench, console: Console, args: argparse.Namespace) -> None
     console.result(document, f"{target} ({size_text(size)})")
 
 
-def import_file(bench: Workbench, console: Console, args: argparse.Namespace) -> None:
+def _import_file(bench: Workbench, console: Console, args: argparse.Namespace) -> None:
     """Make a session of the file, and say what of it did not come along."""
     file = args.file.expanduser()
     imported = asyncio.run(bench.stored.import_file(file, workspace=args.workspace, is_again=args.again))  # noqa: TID251 - entry point

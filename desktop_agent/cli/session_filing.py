@@ -1,4 +1,4 @@
-"""`sessions rename`, `archive`, `pin` and `delete`."""
+"""`desktop-agent sessions fork`, `rename`, `archive`, `pin` and `delete`."""
 
 import argparse
 import asyncio
@@ -11,14 +11,18 @@ from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol.events import SessionArchived, SessionPinned, SessionRenamed
 
 
-def file_or_delete(bench: Workbench, console: Console, args: argparse.Namespace) -> int:
-    """Carry out one of the four and return the exit code."""
+def main(args: argparse.Namespace, console: Console) -> int:
+    """Carry out one of them and return the exit code."""
+    bench = Workbench.from_environment()
     session_id = bench.catalog.find(args.id)
     return asyncio.run(_carry_out(bench, console, args, session_id))  # noqa: TID251 - entry point
 
 
 async def _carry_out(bench: Workbench, console: Console, args: argparse.Namespace, session_id: SessionId) -> int:
     match args.action:
+        case "fork":
+            copy = await bench.stored.fork(session_id, before_turn=args.before_turn)
+            console.result({"id": copy, "source": session_id, "before_turn": args.before_turn}, copy)
         case "rename":
             title = " ".join(args.title.split())
             if not title:

@@ -1,7 +1,8 @@
 """`desktop-agent sessions search`: places in all sessions where something was said or done."""
 
 import argparse
-from dataclasses import asdict
+
+from msgspec import structs
 
 from desktop_agent.cli.console import Console
 from desktop_agent.composition.workbench import Workbench
@@ -9,8 +10,9 @@ from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.protocol.model import JsonObject, SearchHit, SearchQuery
 
 
-def search_sessions(bench: Workbench, console: Console, args: argparse.Namespace) -> None:
+def main(args: argparse.Namespace, console: Console) -> int:
     """Take in what is new, ask, and print what was found, the newest first."""
+    bench = Workbench.from_environment()
     query = SearchQuery(
         text=args.text,
         workspace=str(args.workspace.expanduser().resolve()) if args.workspace is not None else "",
@@ -30,6 +32,7 @@ def search_sessions(bench: Workbench, console: Console, args: argparse.Namespace
     titles = {item.id: item.title for item in bench.catalog.summaries()} if hits else {}
     document: JsonObject = {"hits": [_as_json(hit, titles.get(hit.session_id, "")) for hit in hits]}
     console.result(document, _text(hits, titles) or "Nothing was found.")
+    return 0
 
 
 def _text(hits: list[SearchHit], titles: dict[str, str]) -> str:
@@ -47,4 +50,4 @@ def _text(hits: list[SearchHit], titles: dict[str, str]) -> str:
 
 def _as_json(hit: SearchHit, title: str) -> JsonObject:
     marks = [list(mark) for mark in hit.marks]
-    return {**asdict(hit), "at": hit.at.isoformat(), "marks": marks, "title": title}
+    return {**structs.asdict(hit), "at": hit.at.isoformat(), "marks": marks, "title": title}

@@ -1,19 +1,30 @@
 """`desktop-agent sessions verify`: what is wrong with stored sessions, in words, and its repair."""
 
+import argparse
 from collections.abc import Callable, Sequence
 from dataclasses import asdict
 
 from desktop_agent.cli.console import Console
 from desktop_agent.core.base.errors import SessionBusyError, SessionNotFoundError
 from desktop_agent.core.base.ids import SessionId
+from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.base.plain_text import number_of
 from desktop_agent.core.protocol.model import JsonObject
+from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.repair import Repaired, repair
 from desktop_agent.core.store.verify import CacheCheck, Finding, ListEntryCheck, Report, verify
 
 CACHES: Sequence[Callable[[Catalog], CacheCheck]] = (ListEntryCheck,)
 """Whatever keeps something about sessions that can be made anew."""
+
+
+def main(args: argparse.Namespace, console: Console) -> int:
+    """Verify one session, or all, and return the exit code."""
+    paths = AppPaths.from_environment()
+    catalog = Catalog(paths.sessions, Blobs(paths.blobs), paths.cache)
+    ids = catalog.ids() if args.id is None else [catalog.find(args.id)]
+    return verify_sessions(catalog, ids, console, is_repairing=args.repair)
 
 
 def verify_sessions(catalog: Catalog, ids: Sequence[SessionId], console: Console, *, is_repairing: bool) -> int:

@@ -2,11 +2,12 @@
 
 import asyncio
 import json
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from desktop_agent.cli import main
 from desktop_agent.composition.workbench import Workbench

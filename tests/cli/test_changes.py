@@ -4,10 +4,10 @@ import os
 import shutil
 import subprocess
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from desktop_agent.cli import main
 from desktop_agent.composition.workbench import Workbench

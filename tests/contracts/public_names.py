@@ -12,10 +12,11 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import redirect_stdout, suppress
-from dataclasses import is_dataclass
 from pathlib import Path
 from types import UnionType
-from typing import Annotated, Literal, Union, cast, get_args, get_origin, get_type_hints
+from typing import Annotated, ClassVar, Literal, Union, cast, get_args, get_origin, get_type_hints
+
+from msgspec import Struct
 
 import desktop_agent
 from desktop_agent.app.startup.arguments import parse_arguments
@@ -151,10 +152,10 @@ def _below(hint: object, path: str, outer: tuple[object, ...]) -> Iterator[str]:
     """The fields of the objects that a value of this type holds, as paths; the values that it is closed to."""
     if get_origin(hint) is Literal:
         yield from (f"{path} = {value}" for value in get_args(hint) if not path.endswith(".type"))
-    elif get_origin(hint) in (Union, UnionType, tuple, list, Annotated):
+    elif get_origin(hint) in (Union, UnionType, tuple, list, Annotated, ClassVar):
         for part in get_args(hint):
             yield from _below(part, path, outer)
-    elif isinstance(hint, type) and is_dataclass(hint) and hint not in outer:
+    elif isinstance(hint, type) and issubclass(hint, Struct) and hint not in outer:
         for name, inner in get_type_hints(hint).items():
             yield f"{path}.{name}"
             yield from _below(inner, f"{path}.{name}", (*outer, hint))

@@ -1,8 +1,7 @@
 """The document of the session format names everything that can stand in a journal."""
 
-from dataclasses import fields
 from pathlib import Path
-from typing import get_args
+from typing import get_args, get_type_hints
 
 import pytest
 
@@ -32,7 +31,7 @@ IN_EVERY_LINE = {"seq", "at", "type"}
 
 
 def kind_of(event: type) -> str:
-    return next(str(field.default) for field in fields(event) if field.name == "type")
+    return str(get_args(get_type_hints(event)["type"])[0])
 
 
 def row_with(first_cell: str) -> str:
@@ -42,7 +41,7 @@ def row_with(first_cell: str) -> str:
 
 
 def unnamed(kind: type, row: str) -> set[str]:
-    return {field.name for field in fields(kind) if f"`{field.name}`" not in row}
+    return {name for name in get_type_hints(kind) if f"`{name}`" not in row}
 
 
 @pytest.mark.parametrize("event", EVENTS, ids=kind_of)

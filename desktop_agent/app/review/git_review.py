@@ -8,9 +8,10 @@ import asyncio
 import os
 import stat
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Final, NamedTuple
+
+from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.ids import HunkKey

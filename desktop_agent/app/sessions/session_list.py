@@ -2,7 +2,8 @@
 
 import asyncio
 from collections.abc import Mapping
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from desktop_agent.app.sessions.sessions import LiveSessions
 from desktop_agent.app.window_panels import WindowPanels

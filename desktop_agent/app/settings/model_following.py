@@ -1,9 +1,9 @@
 """Lets a changed address or model of the settings reach the conversation that is shown."""
 
 from collections.abc import Callable
-from dataclasses import replace
 from weakref import WeakKeyDictionary
 
+from msgspec.structs import replace
 from PySide6.QtCore import QObject
 
 from desktop_agent.core.protocol import ops

@@ -20,8 +20,10 @@ Everything here is pure, and fast enough for the window's thread.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Literal
+
+from msgspec.structs import replace
 
 from desktop_agent.core.base.ids import ChangeId, Digest
 from desktop_agent.core.changes.renames import Life, follow

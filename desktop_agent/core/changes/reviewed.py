@@ -1,8 +1,9 @@
 """What the review says of a diff beyond its lines: what of it is still in force, and who wrote each hunk."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from itertools import pairwise
+
+from msgspec.structs import replace
 
 from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.changes.attribution import Contents, attribute, links_of

@@ -1,7 +1,8 @@
 """A request taken apart for a user: which part of it takes how many tokens, and what it says word by word."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from desktop_agent.core.context.history import Compaction
 from desktop_agent.core.context.packing import guidance_text

@@ -8,7 +8,8 @@ provider's cache needs.
 import asyncio
 import logging
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import Digest

@@ -3,7 +3,6 @@
 import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields
 from itertools import islice
 from typing import cast
 
@@ -155,7 +154,7 @@ def _item(value: object) -> str:
 def _field_of(word: str) -> str | None:
     """Return the field that a heading or key means: `Goals`, `to-dos`, `APIs and names` …"""
     plain = word.strip().lower().replace("_", " ")
-    if plain in (names := {item.name for item in fields(Summary)}):
+    if plain in (names := Summary.__struct_fields__):
         return plain
     known = next((name for start, name in _FIELD_OF_WORD.items() if plain.startswith(start)), None)
     return known if known in names else None

@@ -7,8 +7,9 @@ a pickled head and two contents.
 
 import gc
 import traceback
-from dataclasses import replace
 from typing import IO, Final, NamedTuple, cast
+
+from msgspec.structs import replace
 
 from desktop_agent.core.diff.diff import count_lines, diff_change, find_middle
 from desktop_agent.core.diff.notes import TOO_DIFFERENT_NOTE

@@ -1,6 +1,6 @@
 """What drawing a diff needs to know of all its lines, found once and beside the window's thread."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from desktop_agent.core.diff.hunk_keys import converted_edits, review_hunks, surplus_of
 from desktop_agent.core.diff.moved import moved_blocks

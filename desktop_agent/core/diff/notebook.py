@@ -7,9 +7,11 @@ note. Format: nbformat 4, which has been stable since 2014; anything else is sho
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Literal, cast
+
+from msgspec.structs import replace
 
 from desktop_agent.core.diff.diff import find_edits
 from desktop_agent.core.protocol.model import FileDiff

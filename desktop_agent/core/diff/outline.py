@@ -8,9 +8,10 @@ millisecond, so that a thread that runs it never keeps the window's waiting.
 import io
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import replace
 from itertools import chain
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.diff.landmarks import landmarks_of

@@ -5,7 +5,8 @@ after that, so what the user wrote in the same file until then is there, too.
 """
 
 from collections.abc import Iterator
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.changes.net import NetChange, net_changes

@@ -8,8 +8,10 @@ from base64 import b64decode
 from binascii import Error as Base64Error
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import UTC, datetime
+
+from msgspec.structs import replace
 
 from desktop_agent.core.base.ids import CallId, new_prompt_id
 from desktop_agent.core.base.images import PictureError, inspect_picture

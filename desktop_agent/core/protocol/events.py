@@ -4,9 +4,11 @@ Durable events carry a sequence number (from 1, without gaps) and a time, both s
 Live events exist only while something runs: their content is repeated, whole, by a durable event later.
 """
 
-from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from typing import Literal, Self
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from desktop_agent.core.base.ids import CallId, ChangeId, Digest, HunkKey, PromptId, SessionId
 from desktop_agent.core.protocol.model import (
@@ -20,6 +22,7 @@ from desktop_agent.core.protocol.model import (
     Decision,
     FileChange,
     FileOutcome,
+    Finite,
     GuidanceFile,
     Job,
     JsonObject,
@@ -64,8 +67,7 @@ TurnEndReason = Literal[
 NoticeLevel = Literal["info", "warning", "error"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DurableEvent:
+class DurableEvent(Struct, frozen=True, kw_only=True):
     """An event that is written to the journal before any front receives it."""
 
     seq: int = 0
@@ -79,8 +81,7 @@ class DurableEvent:
 # --- the session --------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionOpened(DurableEvent):
+class SessionOpened(DurableEvent, frozen=True, kw_only=True):
     """The first line of every journal."""
 
     session_id: SessionId
@@ -94,8 +95,7 @@ class SessionOpened(DurableEvent):
     type: Literal["session_opened"] = "session_opened"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionRenamed(DurableEvent):
+class SessionRenamed(DurableEvent, frozen=True, kw_only=True):
     """The session got a title."""
 
     title: str
@@ -104,8 +104,7 @@ class SessionRenamed(DurableEvent):
     type: Literal["session_renamed"] = "session_renamed"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionForked(DurableEvent):
+class SessionForked(DurableEvent, frozen=True, kw_only=True):
     """Everything before this line but the first is a copy of another session's, which happened there."""
 
     source: SessionId
@@ -116,24 +115,21 @@ class SessionForked(DurableEvent):
     type: Literal["session_forked"] = "session_forked"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionArchived(DurableEvent):
+class SessionArchived(DurableEvent, frozen=True, kw_only=True):
     """The user put the session away, or took it back. It is listed apart; nothing of it is removed."""
 
     is_archived: bool
     type: Literal["session_archived"] = "session_archived"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionPinned(DurableEvent):
+class SessionPinned(DurableEvent, frozen=True, kw_only=True):
     """The user wants the session at the top of the list, or no longer."""
 
     is_pinned: bool
     type: Literal["session_pinned"] = "session_pinned"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModeSet(DurableEvent):
+class ModeSet(DurableEvent, frozen=True, kw_only=True):
     """The model, the approval policy or the sandbox changed; all are given as they are from now on."""
 
     model: ModelRef
@@ -142,8 +138,7 @@ class ModeSet(DurableEvent):
     type: Literal["mode_set"] = "mode_set"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Notice(DurableEvent):
+class Notice(DurableEvent, frozen=True, kw_only=True):
     """Something the user should know: what happened, what to do, details on demand.
 
     `code` is stable and for programs (`retrying`, `authentication`, `torn_journal` …).
@@ -161,8 +156,7 @@ class Notice(DurableEvent):
 # --- prompts and turns --------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Queued(DurableEvent):
+class Queued(DurableEvent, frozen=True, kw_only=True):
     """A prompt waits for the running turn to end."""
 
     prompt_id: PromptId
@@ -170,16 +164,14 @@ class Queued(DurableEvent):
     type: Literal["queued"] = "queued"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unqueued(DurableEvent):
+class Unqueued(DurableEvent, frozen=True, kw_only=True):
     """A queued prompt was taken back."""
 
     prompt_id: PromptId
     type: Literal["unqueued"] = "unqueued"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PromptSubmitted(DurableEvent):
+class PromptSubmitted(DurableEvent, frozen=True, kw_only=True):
     """A prompt entered the conversation as the start of `turn`."""
 
     turn: int
@@ -188,8 +180,7 @@ class PromptSubmitted(DurableEvent):
     type: Literal["prompt_submitted"] = "prompt_submitted"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TurnStarted(DurableEvent):
+class TurnStarted(DurableEvent, frozen=True, kw_only=True):
     """The agent works on `turn`."""
 
     turn: int
@@ -197,8 +188,7 @@ class TurnStarted(DurableEvent):
     type: Literal["turn_started"] = "turn_started"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MessageDone(DurableEvent):
+class MessageDone(DurableEvent, frozen=True, kw_only=True):
     """The model finished one message: text, thinking and tool calls in their order."""
 
     turn: int
@@ -209,8 +199,7 @@ class MessageDone(DurableEvent):
     type: Literal["message_done"] = "message_done"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UsageReported(DurableEvent):
+class UsageReported(DurableEvent, frozen=True, kw_only=True):
     """What one request cost in tokens."""
 
     turn: int
@@ -220,22 +209,20 @@ class UsageReported(DurableEvent):
     type: Literal["usage_reported"] = "usage_reported"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TurnEnded(DurableEvent):
+class TurnEnded(DurableEvent, frozen=True, kw_only=True):
     """The turn is over; everything in it has been written."""
 
     turn: int
     reason: TurnEndReason
     requests: int
-    duration_s: float
+    duration_s: Finite
     type: Literal["turn_ended"] = "turn_ended"
 
 
 # --- what the model sees ------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Compacted(DurableEvent):
+class Compacted(DurableEvent, frozen=True, kw_only=True):
     """The model sees `summary` from now on instead of everything up to and with `through_turn`.
 
     Nothing is removed from the journal. A second compaction summarises the first one's summary, too.
@@ -255,8 +242,7 @@ class Compacted(DurableEvent):
     type: Literal["compacted"] = "compacted"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SummaryEdited(DurableEvent):
+class SummaryEdited(DurableEvent, frozen=True, kw_only=True):
     """The user rewrote the summary of a compaction; the model sees theirs."""
 
     compaction_id: str
@@ -264,24 +250,21 @@ class SummaryEdited(DurableEvent):
     type: Literal["summary_edited"] = "summary_edited"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CompactionUndone(DurableEvent):
+class CompactionUndone(DurableEvent, frozen=True, kw_only=True):
     """The last compaction was taken back: the model sees again what it had summarised."""
 
     compaction_id: str
     type: Literal["compaction_undone"] = "compaction_undone"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pinned(DurableEvent):
+class Pinned(DurableEvent, frozen=True, kw_only=True):
     """A text was pinned; one with the same id is replaced."""
 
     pin: Pin
     type: Literal["pinned"] = "pinned"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unpinned(DurableEvent):
+class Unpinned(DurableEvent, frozen=True, kw_only=True):
     """A pin was removed, or its time was over."""
 
     pin_id: str
@@ -289,16 +272,14 @@ class Unpinned(DurableEvent):
     type: Literal["unpinned"] = "unpinned"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GuidanceLoaded(DurableEvent):
+class GuidanceLoaded(DurableEvent, frozen=True, kw_only=True):
     """The AGENTS.md files that hold from now on, all of them; recorded whenever one of them changed."""
 
     files: tuple[GuidanceFile, ...]
     type: Literal["guidance_loaded"] = "guidance_loaded"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommandRun(DurableEvent):
+class CommandRun(DurableEvent, frozen=True, kw_only=True):
     """A slash command was carried out, without asking the model. The model does not see it."""
 
     text: str
@@ -314,8 +295,7 @@ class CommandRun(DurableEvent):
 # --- tool calls ---------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolCallStarted(DurableEvent):
+class ToolCallStarted(DurableEvent, frozen=True, kw_only=True):
     """A tool call was taken up: it is validated and, if it must, waits for an approval before it acts."""
 
     turn: int
@@ -328,21 +308,19 @@ class ToolCallStarted(DurableEvent):
     type: Literal["tool_call_started"] = "tool_call_started"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolCallFinished(DurableEvent):
+class ToolCallFinished(DurableEvent, frozen=True, kw_only=True):
     """A tool call came to its one result. Every `tool_use` of a message gets exactly one of these."""
 
     turn: int
     call_id: CallId
     state: Literal["completed", "failed"]
     result: ToolResult
-    duration_s: float
+    duration_s: Finite
     """Without the time it waited for the user."""
     type: Literal["tool_call_finished"] = "tool_call_finished"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ApprovalRequested(DurableEvent):
+class ApprovalRequested(DurableEvent, frozen=True, kw_only=True):
     """A call waits for the user."""
 
     turn: int
@@ -350,8 +328,7 @@ class ApprovalRequested(DurableEvent):
     type: Literal["approval_requested"] = "approval_requested"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ApprovalResolved(DurableEvent):
+class ApprovalResolved(DurableEvent, frozen=True, kw_only=True):
     """The wait is over. Always follows an `approval_requested`, whatever happened."""
 
     turn: int
@@ -360,8 +337,7 @@ class ApprovalResolved(DurableEvent):
     type: Literal["approval_resolved"] = "approval_resolved"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RuleRevoked(DurableEvent):
+class RuleRevoked(DurableEvent, frozen=True, kw_only=True):
     """The user took back a rule that they had made of an answer."""
 
     rule_id: str
@@ -373,8 +349,7 @@ class RuleRevoked(DurableEvent):
 ChangePurpose = Literal["apply", "undo", "redo"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChangesPrepared(DurableEvent):
+class ChangesPrepared(DurableEvent, frozen=True, kw_only=True):
     """Files are about to be written; their images are durable. The write-ahead record of a change, an undo or a redo.
 
     If the process dies here, the files tell how far it got: each is either its before- or its after-image.
@@ -391,8 +366,7 @@ class ChangesPrepared(DurableEvent):
     type: Literal["changes_prepared"] = "changes_prepared"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChangesRecorded(DurableEvent):
+class ChangesRecorded(DurableEvent, frozen=True, kw_only=True):
     """A call changed these files; what could not be captured is named.
 
     Without a call they are the user's own changes, noticed before something of the agent's came on top of them.
@@ -413,8 +387,7 @@ class ChangesRecorded(DurableEvent):
     type: Literal["changes_recorded"] = "changes_recorded"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChangesUndone(DurableEvent):
+class ChangesUndone(DurableEvent, frozen=True, kw_only=True):
     """Changes were taken back; files that changed since in the same place were left alone and are listed."""
 
     selection: ChangeSelection
@@ -431,8 +404,7 @@ class ChangesUndone(DurableEvent):
     type: Literal["changes_undone"] = "changes_undone"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChangesRedone(DurableEvent):
+class ChangesRedone(DurableEvent, frozen=True, kw_only=True):
     """Undone changes were applied again."""
 
     selection: ChangeSelection
@@ -443,8 +415,7 @@ class ChangesRedone(DurableEvent):
     type: Literal["changes_redone"] = "changes_redone"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ReviewMarked(DurableEvent):
+class ReviewMarked(DurableEvent, frozen=True, kw_only=True):
     """The user decided about hunks of a file, or took a decision back."""
 
     path: str
@@ -453,24 +424,21 @@ class ReviewMarked(DurableEvent):
     type: Literal["review_marked"] = "review_marked"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommentAdded(DurableEvent):
+class CommentAdded(DurableEvent, frozen=True, kw_only=True):
     """The user wrote, or rewrote, a remark on lines of a diff."""
 
     comment: LineComment
     type: Literal["comment_added"] = "comment_added"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommentsRemoved(DurableEvent):
+class CommentsRemoved(DurableEvent, frozen=True, kw_only=True):
     """Remarks were taken back, or sent to the agent."""
 
     comment_ids: tuple[str, ...]
     type: Literal["comments_removed"] = "comments_removed"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rewound(DurableEvent):
+class Rewound(DurableEvent, frozen=True, kw_only=True):
     """The user went back to before `turn`: with the conversation, the files, or both.
 
     A rewound conversation is still in the journal; the model does not see it any more.
@@ -481,8 +449,7 @@ class Rewound(DurableEvent):
     type: Literal["rewound"] = "rewound"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UnknownEvent(DurableEvent):
+class UnknownEvent(DurableEvent, frozen=True, kw_only=True):
     """A line of a kind or version that this program does not know. Kept whole, and skipped by every fold."""
 
     payload: JsonObject = field(default_factory=dict[str, object])
@@ -492,8 +459,7 @@ class UnknownEvent(DurableEvent):
 # --- live only ----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TextDelta:
+class TextDelta(Struct, frozen=True, kw_only=True):
     """More text of the message being written."""
 
     turn: int
@@ -501,8 +467,7 @@ class TextDelta:
     type: Literal["text_delta"] = "text_delta"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ThinkingDelta:
+class ThinkingDelta(Struct, frozen=True, kw_only=True):
     """More thinking of the message being written."""
 
     turn: int
@@ -510,8 +475,7 @@ class ThinkingDelta:
     type: Literal["thinking_delta"] = "thinking_delta"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolOutputDelta:
+class ToolOutputDelta(Struct, frozen=True, kw_only=True):
     """More output of a running call, as it was written."""
 
     turn: int
@@ -520,8 +484,7 @@ class ToolOutputDelta:
     type: Literal["tool_output_delta"] = "tool_output_delta"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolProgress:
+class ToolProgress(Struct, frozen=True, kw_only=True):
     """How far something is that takes a while: a call the model is still writing, a search, a scan."""
 
     turn: int
@@ -531,59 +494,52 @@ class ToolProgress:
     type: Literal["tool_progress"] = "tool_progress"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PromptRejected:
+class PromptRejected(Struct, frozen=True, kw_only=True):
     """A prompt could not be taken, because nothing can be written. Here is its text back, so that it is not lost."""
 
     text: str
     type: Literal["prompt_rejected"] = "prompt_rejected"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RetryWaitReported:
+class RetryWaitReported(Struct, frozen=True, kw_only=True):
     """A turn waits before it asks the model again, as the notice `retrying` before it says, or waits no longer."""
 
     turn: int
     is_waiting: bool
-    delay_s: float = 0.0
+    delay_s: Finite = 0.0
     """How long it waits from now, unless the user skips it; 0 when it waits no longer."""
     type: Literal["retry_wait_reported"] = "retry_wait_reported"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JobsReported:
+class JobsReported(Struct, frozen=True, kw_only=True):
     """The session's background commands as they are now, oldest first."""
 
     jobs: tuple[Job, ...]
     type: Literal["jobs_reported"] = "jobs_reported"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RulesReported:
+class RulesReported(Struct, frozen=True, kw_only=True):
     """The rules in force in this session, the session's own first."""
 
     rules: tuple[Rule, ...]
     type: Literal["rules_reported"] = "rules_reported"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContextMeasured:
+class ContextMeasured(Struct, frozen=True, kw_only=True):
     """How full the context is now."""
 
     use: ContextUse
     type: Literal["context_measured"] = "context_measured"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContextInspected:
+class ContextInspected(Struct, frozen=True, kw_only=True):
     """What the model would see now; the answer to `InspectContext`."""
 
     report: ContextReport
     type: Literal["context_inspected"] = "context_inspected"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommandJudged:
+class CommandJudged(Struct, frozen=True, kw_only=True):
     """What there is to know of a command as the user edits it: the answer to `JudgeCommand`, in one or two steps."""
 
     call_id: CallId

@@ -3,8 +3,9 @@
 An op is a request, not a promise: the events that follow report its outcome.
 """
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from desktop_agent.core.base.ids import CallId, Digest, HunkKey, PromptId
 from desktop_agent.core.protocol.model import (
@@ -22,32 +23,28 @@ from desktop_agent.core.protocol.model import (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SubmitPrompt:
+class SubmitPrompt(Struct, frozen=True, kw_only=True):
     """Start a turn with this prompt, or queue it when one is running."""
 
     text: str
     type: Literal["submit_prompt"] = "submit_prompt"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Unqueue:
+class Unqueue(Struct, frozen=True, kw_only=True):
     """Take a queued prompt back before it starts."""
 
     prompt_id: PromptId
     type: Literal["unqueue"] = "unqueue"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SendQueued:
+class SendQueued(Struct, frozen=True, kw_only=True):
     """Start a turn with a queued prompt that was left waiting. Does nothing while a turn is running."""
 
     prompt_id: PromptId
     type: Literal["send_queued"] = "send_queued"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AnswerApproval:
+class AnswerApproval(Struct, frozen=True, kw_only=True):
     """Answer the pending approval of `call_id`. Late and double answers are ignored."""
 
     call_id: CallId
@@ -55,8 +52,7 @@ class AnswerApproval:
     type: Literal["answer_approval"] = "answer_approval"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JudgeCommand:
+class JudgeCommand(Struct, frozen=True, kw_only=True):
     """Tell what there is to know of `command`, which the user makes of the one that `call_id` asks about."""
 
     call_id: CallId
@@ -64,22 +60,19 @@ class JudgeCommand:
     type: Literal["judge_command"] = "judge_command"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Interrupt:
+class Interrupt(Struct, frozen=True, kw_only=True):
     """Stop the running turn: the request in flight, its tools and every process they started."""
 
     type: Literal["interrupt"] = "interrupt"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TryNow:
+class TryNow(Struct, frozen=True, kw_only=True):
     """Skip the wait of the running turn before it asks the model again. Does nothing when no turn waits."""
 
     type: Literal["try_now"] = "try_now"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UndoChanges:
+class UndoChanges(Struct, frozen=True, kw_only=True):
     """Take the selected changes back, in whatever order they were made. Refused while a turn is running."""
 
     selection: ChangeSelection
@@ -90,8 +83,7 @@ class UndoChanges:
     type: Literal["undo_changes"] = "undo_changes"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RedoChanges:
+class RedoChanges(Struct, frozen=True, kw_only=True):
     """Apply the selected undone changes again. Refused while a turn is running."""
 
     selection: ChangeSelection
@@ -99,8 +91,7 @@ class RedoChanges:
     type: Literal["redo_changes"] = "redo_changes"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RedoSteps:
+class RedoSteps(Struct, frozen=True, kw_only=True):
     """Take undos back, each as the one step it was: to the very bytes from before it where nothing changed since.
 
     Refused while a turn is running.
@@ -114,8 +105,7 @@ class RedoSteps:
     type: Literal["redo_steps"] = "redo_steps"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WriteFile:
+class WriteFile(Struct, frozen=True, kw_only=True):
     """Write a file as the user wants it: an edit in the diff, or how a clash is to be settled.
 
     Nothing is written unless the file on disk still has the digest `expected` (`None`: there is no file).
@@ -133,8 +123,7 @@ class WriteFile:
     type: Literal["write_file"] = "write_file"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class MarkReviewed:
+class MarkReviewed(Struct, frozen=True, kw_only=True):
     """Keep hunks of a file, or make them undecided again."""
 
     path: str
@@ -143,32 +132,28 @@ class MarkReviewed:
     type: Literal["mark_reviewed"] = "mark_reviewed"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AddComment:
+class AddComment(Struct, frozen=True, kw_only=True):
     """Write a remark on lines of a diff; one with the same id is replaced."""
 
     comment: LineComment
     type: Literal["add_comment"] = "add_comment"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RemoveComment:
+class RemoveComment(Struct, frozen=True, kw_only=True):
     """Take a remark back."""
 
     comment_id: str
     type: Literal["remove_comment"] = "remove_comment"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SendComments:
+class SendComments(Struct, frozen=True, kw_only=True):
     """Send all remarks to the agent as one prompt, with `text` in front."""
 
     text: str = ""
     type: Literal["send_comments"] = "send_comments"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RewindTo:
+class RewindTo(Struct, frozen=True, kw_only=True):
     """Go back to before `turn`: with the conversation, the files, or both. Refused while a turn is running."""
 
     turn: int
@@ -176,8 +161,7 @@ class RewindTo:
     type: Literal["rewind_to"] = "rewind_to"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SetMode:
+class SetMode(Struct, frozen=True, kw_only=True):
     """Change the model, the approval policy or the sandbox from the next call on. `None` leaves one as it is."""
 
     model: ModelRef | None = None
@@ -186,32 +170,28 @@ class SetMode:
     type: Literal["set_mode"] = "set_mode"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RenameSession:
+class RenameSession(Struct, frozen=True, kw_only=True):
     """Give the session a title."""
 
     title: str
     type: Literal["rename_session"] = "rename_session"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ArchiveSession:
+class ArchiveSession(Struct, frozen=True, kw_only=True):
     """Put the session away, or take it back."""
 
     is_archived: bool = True
     type: Literal["archive_session"] = "archive_session"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PinSession:
+class PinSession(Struct, frozen=True, kw_only=True):
     """Keep the session at the top of the list, or no longer."""
 
     is_pinned: bool = True
     type: Literal["pin_session"] = "pin_session"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Compact:
+class Compact(Struct, frozen=True, kw_only=True):
     """Summarise the conversation but for its last turns, by asking the model. Refused while a turn is running."""
 
     focus: str = ""
@@ -219,23 +199,20 @@ class Compact:
     type: Literal["compact"] = "compact"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EditSummary:
+class EditSummary(Struct, frozen=True, kw_only=True):
     """Replace the summary of the last compaction by this one."""
 
     summary: Summary
     type: Literal["edit_summary"] = "edit_summary"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UndoCompaction:
+class UndoCompaction(Struct, frozen=True, kw_only=True):
     """Take the last compaction back."""
 
     type: Literal["undo_compaction"] = "undo_compaction"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AddPin:
+class AddPin(Struct, frozen=True, kw_only=True):
     """Keep `text` in the model's sight, for `ttl_s` seconds or until it is removed."""
 
     text: str
@@ -243,54 +220,47 @@ class AddPin:
     type: Literal["add_pin"] = "add_pin"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RemovePin:
+class RemovePin(Struct, frozen=True, kw_only=True):
     """Remove a pin."""
 
     pin_id: str
     type: Literal["remove_pin"] = "remove_pin"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class InspectContext:
+class InspectContext(Struct, frozen=True, kw_only=True):
     """Tell what the model would see now, part by part, as `ContextInspected`."""
 
     type: Literal["inspect_context"] = "inspect_context"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunCommand:
+class RunCommand(Struct, frozen=True, kw_only=True):
     """Carry out a slash command; what it says comes as `CommandRun`. One of the user's own becomes a prompt."""
 
     text: str
     type: Literal["run_command"] = "run_command"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LookAtChanges:
+class LookAtChanges(Struct, frozen=True, kw_only=True):
     """Have it recorded what background commands have changed so far: the user looks at the review."""
 
     type: Literal["look_at_changes"] = "look_at_changes"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StopJob:
+class StopJob(Struct, frozen=True, kw_only=True):
     """End a background command with everything it started."""
 
     job_id: str
     type: Literal["stop_job"] = "stop_job"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RevokeRule:
+class RevokeRule(Struct, frozen=True, kw_only=True):
     """Take back what an earlier answer allowed or forbade for calls to come."""
 
     rule_id: str
     type: Literal["revoke_rule"] = "revoke_rule"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Shutdown:
+class Shutdown(Struct, frozen=True, kw_only=True):
     """Interrupt what runs, write what is pending, and close. The session accepts nothing after this."""
 
     keeps_questions: bool = False

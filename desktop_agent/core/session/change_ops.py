@@ -1,7 +1,8 @@
 """What the user does with files through a session: undo, redo, write, go back. None of it while a turn runs."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import AgentError, StorageError, WorkspaceError
 from desktop_agent.core.protocol import events as ev

@@ -10,6 +10,8 @@ from collections.abc import Collection, Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field, replace
 
+from msgspec import structs
+
 from desktop_agent.core.base.errors import ProviderError, ProviderFault
 from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.context_window.requests import NoRoomError, TurnRequests
@@ -212,8 +214,8 @@ class Turn:
             return block
         if completion.stop_reason != "tool_use" and not block.rejected:
             is_cut = completion.stop_reason in ("max_tokens", "model_context_window_exceeded")
-            block = replace(block, arguments={}, rejected=CUT_OFF if is_cut else NOT_MEANT)
-        return replace(block, id=self._unused_id(block.id))
+            block = structs.replace(block, arguments={}, rejected=CUT_OFF if is_cut else NOT_MEANT)
+        return structs.replace(block, id=self._unused_id(block.id))
 
     def _unused_id(self, wanted: CallId) -> CallId:
         identifier, number = wanted, 2

@@ -9,10 +9,12 @@ complete.
 import os
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO
+
+from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import StorageError, UsageError
 from desktop_agent.core.base.ids import SessionId
@@ -21,7 +23,8 @@ from desktop_agent.core.protocol.codec import MalformedLineError, decode_event, 
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.journal import JOURNAL_NAME, refuse_links
-from desktop_agent.core.store.journal.lines import decode_line, encode_line, open_regular, read_lines
+from desktop_agent.core.store.journal.line_writing import encode_line
+from desktop_agent.core.store.journal.lines import decode_line, open_regular, read_lines
 from desktop_agent.core.store.journal.payloads import externalise, internalise
 from desktop_agent.core.store.new_session import new_session_folder
 from desktop_agent.core.transcript import Transcript

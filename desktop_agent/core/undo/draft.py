@@ -8,6 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
+from msgspec import structs
+
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import ChangeId, HunkKey
 from desktop_agent.core.changes.attribution import attribute, links_of
@@ -92,7 +94,7 @@ class Drafter:
         for path, one in drafted.items():
             if isinstance(one, DraftedWrite) and path in self._leaving - going and self._is_there(one):
                 reverts = tuple(reverted for reverted in one.reverts if reverted.hunks)
-                drafted[path] = replace(one.outcome, state="unchanged", reverts=reverts)
+                drafted[path] = structs.replace(one.outcome, state="unchanged", reverts=reverts)
         writes = [one for one in drafted.values() if isinstance(one, DraftedWrite)]
         settled = [one for one in drafted.values() if isinstance(one, FileOutcome)]
         if direction == "undo":
@@ -164,8 +166,8 @@ class Drafter:
             reverts = self._reverts(direction, plan, yours, result)
         except ClashError as clash:
             reason = _RENAMED.format(plan.gone_to) if yours is None and plan.gone_to else str(clash)
-            outcome = replace(_outcome(plan, "conflict", reason), clash=self._clash(yours, goals))
-            return replace(outcome, reverts=self._reverts_if_settled(direction, plan, goals))
+            outcome = structs.replace(_outcome(plan, "conflict", reason), clash=self._clash(yours, goals))
+            return structs.replace(outcome, reverts=self._reverts_if_settled(direction, plan, goals))
         except StorageError:
             return _outcome(plan, "failed", _MISSING)
         ids = tuple(reverted.change_id for reverted in reverts if not reverted.hunks)
@@ -175,8 +177,8 @@ class Drafter:
         state: OutcomeState = "unchanged" if is_there else "restored" if is_exact else "merged"
         outcome = FileOutcome(path=plan.path, state=state, change_ids=ids, hunks=plan.hunks, reason=note)
         if is_there:
-            return replace(outcome, reverts=tuple(reverted for reverted in reverts if reverted.hunks))
-        outcome = replace(outcome, is_removed=result is None)
+            return structs.replace(outcome, reverts=tuple(reverted for reverted in reverts if reverted.hunks))
+        outcome = structs.replace(outcome, is_removed=result is None)
         transition = FileTransition(plan.path, yours, result)
         return DraftedWrite(transition, reverts, outcome, plan.new_folders if result is None else ())
 
@@ -283,7 +285,7 @@ class Drafter:
         diff = self._net_diff(plan)
         if diff is None or len(plan.deltas) == 1:
             return
-        theirs = (change if change.id in meant else replace(change, author="person") for change in plan.chain)
+        theirs = (change if change.id in meant else structs.replace(change, author="person") for change in plan.chain)
         authors = attribute(links_of(tuple(theirs), self._ledger.content), diff)
         if any("person" in authors.get(key, ()) for key in plan.hunks):
             raise ClashError("Lines of the user or of another change stand among them.")

@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import PurePosixPath
 
+from msgspec import structs
+
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.ids import ChangeId
 from desktop_agent.core.changes.ledger import Ledger, LedgerWrite
@@ -180,7 +182,7 @@ class Undoing:
             transition,
             author="person" if is_edit else "undo",
             change_id=change_id,
-            reverts=tuple(replace(item, is_redo=op.purpose == "redo") for item in op.reverts),
+            reverts=tuple(structs.replace(item, is_redo=op.purpose == "redo") for item in op.reverts),
         )
         purpose: ev.ChangePurpose = "apply" if op.purpose == "edit" else op.purpose
         await self._log.record(ev.ChangesPrepared(turn=turn, call_id="", purpose=purpose, changes=(change,)))
@@ -292,7 +294,7 @@ def recovered(direction: Direction, changes: tuple[FileChange, ...]) -> ev.Chang
 
 def _row(transcript: Transcript, selection: ChangeSelection) -> NetChange | None:
     """The file that the hunks of `selection` are of, with its changes at all paths that it had."""
-    everywhere = replace(selection, path=None)
+    everywhere = structs.replace(selection, path=None)
     records = [r for r in transcript.changes.values() if everywhere.includes(r.change, turn=r.turn, call_id=r.call_id)]
     return next((row for row in net_changes(records) if row.path == selection.path), None)
 
@@ -308,7 +310,7 @@ def _is_meant(record: ChangeRecord, direction: Direction, selection: ChangeSelec
 def _after(problem: str, missing: str, drafted: DraftedWrite) -> FileOutcome:
     outcome = drafted.outcome
     if not problem:
-        return replace(outcome, reason=" ".join(filter(None, (outcome.reason, missing))))
+        return structs.replace(outcome, reason=" ".join(filter(None, (outcome.reason, missing))))
     ids = tuple(item.change_id for item in drafted.reverts)
     return FileOutcome(path=outcome.path, state="conflict", change_ids=ids, reason=problem, hunks=outcome.hunks)
 

@@ -8,6 +8,8 @@ changes afterwards is what was undone of them before the step, also where that w
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
+from msgspec import structs
+
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import ChangeId, HunkKey
 from desktop_agent.core.changes.ledger import Ledger
@@ -53,7 +55,7 @@ def draft_steps(transcript: Transcript, ledger: Ledger, steps: Sequence[UndoStep
 def _of_hunks(outcome: FileOutcome, steps: Sequence[UndoStep]) -> FileOutcome:
     """Return the outcome with the hunks that the one undo was about."""
     undone = [one for one in steps[0].outcomes if one.path == outcome.path] if len(steps) == 1 else []
-    return replace(outcome, hunks=undone[0].hunks) if undone else outcome
+    return structs.replace(outcome, hunks=undone[0].hunks) if undone else outcome
 
 
 def _take_back(

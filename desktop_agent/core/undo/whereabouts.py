@@ -5,7 +5,8 @@ the renaming is undone, and so is every hunk of it.
 """
 
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from desktop_agent.core.base.ids import ChangeId, HunkKey
 from desktop_agent.core.diff.hunk_keys import RENAMING, WHOLE_FILE, all_keys

@@ -1,11 +1,11 @@
 """The rules file: kept through faults, other processes and editing by hand."""
 
 import threading
-from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from desktop_agent.core.approvals import rules_file
 from desktop_agent.core.approvals.rules_file import RulesFile

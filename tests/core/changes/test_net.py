@@ -2,12 +2,12 @@
 
 import random
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from hashlib import blake2b
 
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from desktop_agent.core.changes.net import NetChange, net_change, net_changes, net_of_call
 from desktop_agent.core.protocol.model import Author, ChangeKind, FileChange, FileImage

@@ -1,6 +1,6 @@
 """What the review shows of one path: what stands of it, and who wrote each hunk."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from desktop_agent.core.changes.reviewed import reviewed_diff
 from desktop_agent.core.diff.hunk_keys import MODE, all_keys, review_hunks

@@ -6,13 +6,13 @@ import subprocess
 import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
-from dataclasses import replace
 from typing import TYPE_CHECKING, cast
 
 import psutil
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from desktop_agent.core.diff.comparing import BIG_LINES, Comparer, is_big
 from desktop_agent.core.diff.comparison_process import Comparison, ComparisonFailure, ComparisonProcess

@@ -1,11 +1,11 @@
 """Rows show every line once, fold what did not change, and put what belongs together side by side."""
 
-from dataclasses import replace
 from typing import TYPE_CHECKING, Literal
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from desktop_agent.core.diff.hunk_keys import CONTEXT_LINES, MIN_FOLDED_LINES, all_keys, review_hunks
 from desktop_agent.core.diff.landmarks import with_landmarks

@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec import structs
 
 from desktop_agent.core.policy.call import CallFacts
 from desktop_agent.core.policy.engine import Allow, Ask, Forbid, decide
@@ -312,7 +313,7 @@ def test_no_rewriting_of_a_forbidden_command_is_ever_allowed(word: str, wraps: l
         blocked = verdict(command, sandboxed(policy, *broad, blocked_commands=("rm",)))
         assert not isinstance(blocked, Allow), command
         open_ = verdict(
-            command, bare(policy, *(replace(r, is_unconfined=True) for r in broad), blocked_commands=("rm",))
+            command, bare(policy, *(structs.replace(r, is_unconfined=True) for r in broad), blocked_commands=("rm",))
         )
         assert not isinstance(open_, Allow), command
     forbidden = verdict(command, bare("on_request", rule("rm", effect="forbid"), *broad))

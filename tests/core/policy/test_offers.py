@@ -1,8 +1,7 @@
 """What people may say yes to, and the rules that their answer makes."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 
 from desktop_agent.core.policy.call import CallFacts
 from desktop_agent.core.policy.engine import Allow, Ask, decide

@@ -1,6 +1,6 @@
 """Undo and redo are planned as deltas of each file."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from desktop_agent.core.protocol.model import FileChange, FileImage, Reverted
 from desktop_agent.core.system.files import digest_of

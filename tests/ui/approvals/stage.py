@@ -2,9 +2,10 @@
 
 import shlex
 from collections.abc import Sequence
-from dataclasses import replace
 from datetime import UTC, datetime
 from fnmatch import fnmatchcase
+
+from msgspec.structs import replace
 
 from desktop_agent.core.protocol.events import CommandJudged
 from desktop_agent.core.protocol.model import ApprovalRequest, Rule, RuleKind, ScopeOffer

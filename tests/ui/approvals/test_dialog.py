@@ -1,9 +1,9 @@
 """The approval dialog shows exactly what would happen, and nothing is allowed that the user did not mean to allow."""
 
-from dataclasses import replace
 from typing import Protocol, TypeVar
 
 import pytest
+from msgspec.structs import replace
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QTextCursor
 from PySide6.QtTest import QSignalSpy, QTest

@@ -1,6 +1,6 @@
 """A rule is judged by what really happened in the session: its commands, the paths it changed, the tools it called."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from desktop_agent.core.protocol.model import ApprovalRequest, Denied
 from desktop_agent.core.transcript import ToolEntry, Transcript

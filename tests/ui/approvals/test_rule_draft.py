@@ -1,9 +1,9 @@
 """What the user chose becomes exactly the rules that were shown, and words that say what they allow."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec.structs import replace
 
 from desktop_agent.core.protocol.model import ApprovalRequest, RuleScope
 from desktop_agent.ui.approvals.rule_draft import Expiry, RuleDraft, allow_words, expiry_moment

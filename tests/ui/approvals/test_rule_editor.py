@@ -1,10 +1,10 @@
 """Rules are made in the dialog, of what the user sees, and only when they want more than this once."""
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Protocol
 
 import pytest
+from msgspec.structs import replace
 from PySide6.QtTest import QSignalSpy
 from PySide6.QtWidgets import QComboBox, QLabel, QListWidget, QPlainTextEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot

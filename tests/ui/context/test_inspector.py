@@ -1,9 +1,9 @@
 """“What the model sees”: it shows the parts it is given, and emits what the user does to summary and pins."""
 
-from dataclasses import replace
 from datetime import UTC, datetime
 
 import pytest
+from msgspec.structs import replace
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QSignalSpy
 from PySide6.QtWidgets import QLabel, QLineEdit, QPlainTextEdit, QPushButton

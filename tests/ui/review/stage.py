@@ -1,8 +1,9 @@
 """Diffs of real bytes, a transcript that grows call by call, and tasks that the test resumes."""
 
 from collections.abc import Coroutine, Sequence
-from dataclasses import replace
 from hashlib import blake2b
+
+from msgspec.structs import replace
 
 from desktop_agent.core.changes.net import net_change
 from desktop_agent.core.changes.reviewed import reviewed_diff

@@ -1,11 +1,11 @@
 """The session that is shown meets the panels: what happens is drawn, what the user does is asked of the session."""
 
 from collections.abc import Generator
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 from PySide6.QtCore import QSettings, Qt
 from PySide6.QtGui import QAction
 from PySide6.QtTest import QSignalSpy, QTest

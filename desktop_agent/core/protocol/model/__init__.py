@@ -1,6 +1,6 @@
 """Frozen data that ops and events share: messages, tool calls, changes, approvals, diffs.
 
-Plain slotted dataclasses with no behaviour beyond small derived properties. `codec.py` turns them into JSON and back;
+Frozen msgspec structs with no behaviour beyond small derived properties. `codec.py` turns them into JSON and back;
 importing this module is cheap and pulls in nothing else.
 """
 
@@ -78,7 +78,7 @@ from desktop_agent.core.protocol.model.messages import (
     Usage,
     UserMessage,
 )
-from desktop_agent.core.protocol.model.payloads import BlobRef, JsonObject
+from desktop_agent.core.protocol.model.payloads import BlobRef, Finite, JsonObject
 from desktop_agent.core.protocol.model.search import HitKind, SearchHit, SearchQuery
 from desktop_agent.core.protocol.model.sessions import SessionPurpose, SessionState, SessionSummary
 
@@ -108,6 +108,7 @@ __all__ = [
     "FileImage",
     "FileKind",
     "FileOutcome",
+    "Finite",
     "GuidanceFile",
     "GuidanceScope",
     "HitKind",

@@ -1,8 +1,9 @@
 """Questions to the user, their answers, and the rules they make of them."""
 
-from dataclasses import dataclass
 from datetime import datetime
-from typing import Literal
+from typing import ClassVar, Literal
+
+from msgspec import Struct
 
 from desktop_agent.core.base.ids import CallId, Digest
 from desktop_agent.core.protocol.model.changes import FileChange
@@ -20,8 +21,7 @@ RuleEffect = Literal["allow", "ask", "forbid"]
 RuleKind = Literal["command", "edit", "tool"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Rule:
+class Rule(Struct, frozen=True, kw_only=True):
     """What the user decided once for calls to come.
 
     `pattern` says which calls, by `kind`. *command*: words, quoted as in a shell, that a command of a parsed command
@@ -48,8 +48,7 @@ class Rule:
     """Whether what it allows runs outside the sandbox."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScopeOffer:
+class ScopeOffer(Struct, frozen=True, kw_only=True):
     """One way to say yes, with its consequence in words: `Allow `pytest -q` in this session`."""
 
     scope: ApprovalScope
@@ -59,16 +58,14 @@ class ScopeOffer:
     Others take the dialog, where the rule is seen and chosen."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ScriptMark:
+class ScriptMark(Struct, frozen=True, kw_only=True):
     """A file that a command would run, and what identifies its content; empty when it is not there."""
 
     path: str
     mark: Digest
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ApprovalRequest:
+class ApprovalRequest(Struct, frozen=True, kw_only=True):
     """Everything a user needs to decide about one call, ready to show.
 
     Exactly one of `command` and `changes` is usually set: the command that would run, or the files as they would be
@@ -104,8 +101,7 @@ class ApprovalRequest:
     """What such rules could say: for every part that needs one its patterns, from the narrowest to the widest."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Allowed:
+class Allowed(Struct, frozen=True, kw_only=True, tag_field="outcome", tag="allowed"):
     """Yes. `edited_command` replaces the command when the user changed it; the model learns of it."""
 
     scope: ApprovalScope = "once"
@@ -114,23 +110,21 @@ class Allowed:
     """What was shown of the edited command, by `CommandJudged.digest`; None when it was not judged as it was edited."""
     rules: tuple[Rule, ...] = ()
     """Rules the user made of this answer. Without any, `scope` alone says what else is allowed from now on."""
-    outcome: Literal["allowed"] = "allowed"
+    outcome: ClassVar[Literal["allowed"]] = "allowed"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Denied:
+class Denied(Struct, frozen=True, kw_only=True, tag_field="outcome", tag="denied"):
     """No, with a word to the model if the user gave one."""
 
     message: str = ""
-    outcome: Literal["denied"] = "denied"
+    outcome: ClassVar[Literal["denied"]] = "denied"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Aborted:
+class Aborted(Struct, frozen=True, kw_only=True, tag_field="outcome", tag="aborted"):
     """No answer: the turn was stopped, the front went away, or no user is there to ask. Not approved."""
 
     reason: str
-    outcome: Literal["aborted"] = "aborted"
+    outcome: ClassVar[Literal["aborted"]] = "aborted"
 
 
 Decision = Allowed | Denied | Aborted

@@ -1,9 +1,10 @@
 """Tool calls, their results, the agent's plan, and background commands."""
 
-from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Literal
+
+from msgspec import Struct, field
 
 from desktop_agent.core.base.errors import ToolErrorType
 from desktop_agent.core.base.ids import CallId
@@ -18,8 +19,7 @@ ToolSource = Literal["workspace", "external", "system"]
 ToolState = Literal["started", "completed", "failed"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolCall:
+class ToolCall(Struct, frozen=True, kw_only=True):
     """One call of a tool, as it will run: the arguments may have been edited by the user since the model wrote it."""
 
     id: CallId
@@ -27,8 +27,7 @@ class ToolCall:
     arguments: JsonObject
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolResult:
+class ToolResult(Struct, frozen=True, kw_only=True):
     """What a tool call came to.
 
     `content` is what the model reads, already within its limits; `output` points to the whole output when that was
@@ -47,8 +46,7 @@ class ToolResult:
 TodoStatus = Literal["pending", "in_progress", "completed", "cancelled"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TodoItem:
+class TodoItem(Struct, frozen=True, kw_only=True):
     """One step of the agent's plan."""
 
     id: str
@@ -60,8 +58,7 @@ JobState = Literal["running", "exited", "stopped", "timed_out"]
 """`exited` by itself, `stopped` on request, `timed_out` by the limit it was started with."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
+class Job(Struct, frozen=True, kw_only=True):
     """One background command as it is now."""
 
     id: str

@@ -1,7 +1,8 @@
 """Files before and after a call, and what an undo made of them."""
 
-from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct
 
 from desktop_agent.core.base.ids import CallId, ChangeId, Digest, HunkKey
 
@@ -13,8 +14,7 @@ FileKind = Literal["file", "symlink", "folder", "fifo", "socket"]
 """The last two, a named pipe and what a program listens at, are names without bytes on the disk."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileExtras:
+class FileExtras(Struct, frozen=True, kw_only=True):
     """What a file has beside content and permission bits: its owner, and extended attributes, with them ACLs."""
 
     owner: tuple[int, int]
@@ -23,8 +23,7 @@ class FileExtras:
     """Names and values in base64, sorted."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileImage:
+class FileImage(Struct, frozen=True, kw_only=True):
     """The exact state of a file: content by digest, length in bytes, and permission bits.
 
     For a symlink the content is its target path; folders, named pipes and sockets have none.
@@ -34,12 +33,20 @@ class FileImage:
     size: int
     mode: int
     kind: FileKind = "file"
-    extras: FileExtras | None = field(default=None, compare=False)
+    extras: FileExtras | None = None
     """`None` where they were not looked at. Two images are the same file whatever it has beside its content."""
 
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FileImage) and self._compared() == other._compared()
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reverted:
+    def __hash__(self) -> int:
+        return hash(self._compared())
+
+    def _compared(self) -> tuple[Digest, int, int, FileKind]:
+        return self.digest, self.size, self.mode, self.kind
+
+
+class Reverted(Struct, frozen=True, kw_only=True):
     """What an undo or redo made of an earlier change."""
 
     change_id: ChangeId
@@ -48,8 +55,7 @@ class Reverted:
     is_redo: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileChange:
+class FileChange(Struct, frozen=True, kw_only=True):
     """One file, before and after one call. `None` means that the file did not exist.
 
     `path` is relative to the workspace, with `/`. Line counts are 0 for binary files. A renamed file is two changes:
@@ -86,16 +92,14 @@ class FileChange:
         return self.author not in ("person", "undo")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Uncaptured:
+class Uncaptured(Struct, frozen=True, kw_only=True):
     """A file whose change could not be recorded, and why. Said at once, before the user relies on undo."""
 
     path: str
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RefChange:
+class RefChange(Struct, frozen=True, kw_only=True):
     """A branch, tag or stash entry of the git repository, before and after one call: object ids, `None` for absent.
 
     A stash entry is named `stash:` and its object id, and its message is in `message`. `HEAD` on a branch has the
@@ -115,8 +119,7 @@ class RefChange:
         return self.before is not None and self.before != self.after
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OutsideFile:
+class OutsideFile(Struct, frozen=True, kw_only=True):
     """A file outside the workspace, or one of git's own, that a command destroyed while a safety copy was kept.
 
     `path` is absolute. No undo touches it; only a recovery puts it back, and only while it still is `after`.
@@ -127,8 +130,7 @@ class OutsideFile:
     after: FileImage | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ChangeSelection:
+class ChangeSelection(Struct, frozen=True, kw_only=True):
     """Which changes an undo or redo means. An empty selection means the whole session; criteria narrow it down.
 
     Changes of the user, and the undos and redos themselves, are meant only when `change_ids` names them.
@@ -159,8 +161,7 @@ class ChangeSelection:
 OutcomeState = Literal["restored", "merged", "unchanged", "conflict", "failed"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Clash:
+class Clash(Struct, frozen=True, kw_only=True):
     """The three versions that an undo or redo could not bring together. `None`: absent.
 
     `base` is what the agent left, `wanted` what the undo or redo asks for, `yours` what is on disk.
@@ -171,8 +172,7 @@ class Clash:
     yours: FileImage | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileOutcome:
+class FileOutcome(Struct, frozen=True, kw_only=True):
     """What an undo or redo did to one file.
 
     `restored`: written back. `merged`: written, with later edits elsewhere in the file kept. `unchanged`: it already
@@ -202,8 +202,7 @@ ReviewState = Literal["pending", "kept"]
 """What the user decided about a hunk; that it is undone follows from the changes themselves."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class LineComment:
+class LineComment(Struct, frozen=True, kw_only=True):
     """A remark of the user's on lines of a diff, kept until it is sent to the agent or taken back.
 
     Lines are 0-based and half open, on the side they were made on; `quote` is their text then.

@@ -1,15 +1,15 @@
 """What the model sees beside the conversation itself: summaries of what went before, pins, and guidance from files."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
+
+from msgspec import Struct
 
 GuidanceScope = Literal["person", "workspace", "folder"]
 """Whose an AGENTS.md is: the user's own, the one at the root of the workspace, or one of a folder inside it."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Summary:
+class Summary(Struct, frozen=True, kw_only=True):
     """What a compaction keeps of a conversation. Every item is one sentence or one name."""
 
     goals: tuple[str, ...] = ()
@@ -20,8 +20,7 @@ class Summary:
     todos: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Pin:
+class Pin(Struct, frozen=True, kw_only=True):
     """A text that stays in the model's sight, whatever is compacted, until it is unpinned or expires."""
 
     id: str
@@ -29,8 +28,7 @@ class Pin:
     expires_at: datetime | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class GuidanceFile:
+class GuidanceFile(Struct, frozen=True, kw_only=True):
     """An AGENTS.md as it was read."""
 
     path: str
@@ -41,8 +39,7 @@ class GuidanceFile:
     """Whether the file has more than may be loaded."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContextUse:
+class ContextUse(Struct, frozen=True, kw_only=True):
     """How full the model's context is: what the next request takes, out of what fits."""
 
     tokens: int
@@ -54,8 +51,7 @@ class ContextUse:
 SectionKind = Literal["system", "guidance", "tools", "pins", "summary", "conversation", "pictures"]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContextSection:
+class ContextSection(Struct, frozen=True, kw_only=True):
     """One part of what the model sees, as a user can read it."""
 
     kind: SectionKind
@@ -65,8 +61,7 @@ class ContextSection:
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContextReport:
+class ContextReport(Struct, frozen=True, kw_only=True):
     """What the next request would hold, part by part, in the order in which it is sent."""
 
     sections: tuple[ContextSection, ...]

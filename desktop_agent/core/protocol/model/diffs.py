@@ -1,15 +1,16 @@
 """Two texts of one file, and where they differ."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import astuple
 
 from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.protocol.model.changes import Author, ChangeKind
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Edit:
+class Edit(Struct, frozen=True, kw_only=True):
     """Old lines `old_start:old_end` became new lines `new_start:new_end` (0-based, half open, a side may be empty)."""
 
     old_start: int
@@ -61,8 +62,7 @@ class Landmarks(NamedTuple):
     surplus: Surplus
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileDiff:
+class FileDiff(Struct, frozen=True, kw_only=True):
     """One file's two texts and where they differ. Lines keep their line ending.
 
     Rows are derived where they are drawn, so a diff of 100,000 lines stays its edits and two sequences that never
@@ -92,8 +92,18 @@ class FileDiff:
     """Hunks that are shown and not in force any more: the file is there as it was before them."""
     authors: tuple[tuple[HunkKey, tuple[Author, ...]], ...] = ()
     """Who wrote each hunk, when more than one did: several changes, or the user's own lines, are in one diff."""
-    landmarks: Landmarks | None = field(default=None, compare=False, repr=False)
+    landmarks: Landmarks | None = None
     """Found where the comparison was made, so that the window's thread reads no file; else the reader finds them."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FileDiff) and self._compared() == other._compared()
+
+    def __hash__(self) -> int:
+        return hash(self._compared())
+
+    def _compared(self) -> tuple[object, ...]:
+        """Return every field but `landmarks`, which follows from the others."""
+        return astuple(self)[:-1]
 
     @property
     def added(self) -> int:

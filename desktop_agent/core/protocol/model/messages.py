@@ -1,16 +1,17 @@
 """Messages to and from a model, and what a provider is asked."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Literal
+from typing import ClassVar, Literal
+
+from msgspec import Struct, field
+from msgspec.structs import force_setattr
 
 from desktop_agent.core.base.ids import CallId, Digest
 from desktop_agent.core.base.web_address import has_userinfo, without_userinfo
 from desktop_agent.core.protocol.model.payloads import BlobRef, JsonObject
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelRef:
+class ModelRef(Struct, frozen=True, kw_only=True):
     """Which model answers: a provider id, the provider's own model name, and an address if not the usual one.
 
     A user name and a password in the address are left out: a reference is written to the journal.
@@ -22,36 +23,32 @@ class ModelRef:
 
     def __post_init__(self) -> None:
         if self.base_url and has_userinfo(self.base_url):
-            object.__setattr__(self, "base_url", without_userinfo(self.base_url))
+            force_setattr(self, "base_url", without_userinfo(self.base_url))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TextBlock:
+class TextBlock(Struct, frozen=True, kw_only=True, tag="text"):
     """Text of a message, markdown when the model wrote it."""
 
     text: str
-    type: Literal["text"] = "text"
+    type: ClassVar[Literal["text"]] = "text"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ThinkingBlock:
+class ThinkingBlock(Struct, frozen=True, kw_only=True, tag="thinking"):
     """The model's visible reasoning. Must go back unmodified: the signature covers the text."""
 
     thinking: str
     signature: str
-    type: Literal["thinking"] = "thinking"
+    type: ClassVar[Literal["thinking"]] = "thinking"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RedactedThinkingBlock:
+class RedactedThinkingBlock(Struct, frozen=True, kw_only=True, tag="redacted_thinking"):
     """Reasoning that the provider encrypted. Opaque, and must go back unmodified."""
 
     data: str
-    type: Literal["redacted_thinking"] = "redacted_thinking"
+    type: ClassVar[Literal["redacted_thinking"]] = "redacted_thinking"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolUseBlock:
+class ToolUseBlock(Struct, frozen=True, kw_only=True, tag="tool_use"):
     """A tool call as the model wrote it.
 
     `rejected` is empty for a call that may run. Otherwise it says, for the model, why the call cannot be trusted (cut
@@ -62,15 +59,14 @@ class ToolUseBlock:
     name: str
     arguments: JsonObject
     rejected: str = ""
-    type: Literal["tool_use"] = "tool_use"
+    type: ClassVar[Literal["tool_use"]] = "tool_use"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpaqueBlock:
+class OpaqueBlock(Struct, frozen=True, kw_only=True, tag="opaque"):
     """A block that this version does not know. Kept so that the message can go back to its provider as it came."""
 
     payload: JsonObject
-    type: Literal["opaque"] = "opaque"
+    type: ClassVar[Literal["opaque"]] = "opaque"
 
 
 AssistantBlock = TextBlock | ThinkingBlock | RedactedThinkingBlock | ToolUseBlock | OpaqueBlock
@@ -89,8 +85,7 @@ StopReason = Literal[
 """Why the model stopped. A tool runs only on `tool_use`; `interrupted` is ours: the user stopped the answer."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Usage:
+class Usage(Struct, frozen=True, kw_only=True):
     """Tokens of one request. The whole input is `input_tokens + cache_read_tokens + cache_write_tokens`."""
 
     input_tokens: int = 0
@@ -112,27 +107,24 @@ class Usage:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolResultBlock:
+class ToolResultBlock(Struct, frozen=True, kw_only=True, tag="tool_result"):
     """The answer to one tool call, as the model reads it."""
 
     call_id: CallId
     content: str
     is_error: bool = False
     images: tuple[BlobRef, ...] = ()
-    type: Literal["tool_result"] = "tool_result"
+    type: ClassVar[Literal["tool_result"]] = "tool_result"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class UserMessage:
+class UserMessage(Struct, frozen=True, kw_only=True):
     """One message to the model: tool results first, in call order, then text."""
 
     content: tuple[TextBlock | ToolResultBlock, ...]
     role: Literal["user"] = "user"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AssistantMessage:
+class AssistantMessage(Struct, frozen=True, kw_only=True):
     """One message of the model, as it came."""
 
     content: tuple[AssistantBlock, ...]
@@ -142,8 +134,7 @@ class AssistantMessage:
 Message = UserMessage | AssistantMessage
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolDefinition:
+class ToolDefinition(Struct, frozen=True, kw_only=True):
     """A tool as the model receives it: its name, what it is for, and the JSON schema of its arguments."""
 
     name: str
@@ -151,8 +142,7 @@ class ToolDefinition:
     input_schema: JsonObject
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelRequest:
+class ModelRequest(Struct, frozen=True, kw_only=True):
     """Everything a provider needs for one answer. Roles alternate, and every tool call is answered.
 
     `stable_messages` is how many leading messages were already part of the previous request: a provider that caches

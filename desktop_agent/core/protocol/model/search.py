@@ -1,8 +1,9 @@
 """A search through all sessions, and what it finds."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
+
+from msgspec import Struct
 
 from desktop_agent.core.base.ids import CallId, SessionId
 
@@ -11,8 +12,7 @@ HitKind = Literal["title", "prompt", "reply", "command", "output", "change"]
 was changed in a file."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchQuery:
+class SearchQuery(Struct, frozen=True, kw_only=True):
     """What is looked for. Words in any order, `"quoted ones"` side by side; the last may be a beginning."""
 
     text: str = ""
@@ -27,8 +27,7 @@ class SearchQuery:
     kind: HitKind | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchHit:
+class SearchHit(Struct, frozen=True, kw_only=True):
     """One place in one session."""
 
     session_id: SessionId

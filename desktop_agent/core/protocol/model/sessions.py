@@ -1,8 +1,9 @@
 """Sessions as a list shows them."""
 
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
+
+from msgspec import Struct, field
 
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol.model.messages import Usage
@@ -14,8 +15,7 @@ SessionPurpose = Literal["conversation", "call"]
 """What a session was made for: a conversation, or one tool call by hand (`desktop-agent tools call`)."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionSummary:
+class SessionSummary(Struct, frozen=True, kw_only=True):
     """A session as a list shows it. `workspace` is an absolute path; all times are UTC."""
 
     id: SessionId

@@ -5,8 +5,9 @@ that ended early a success. Here a message exists only after `message_stop`, wit
 """
 
 import json
-from dataclasses import replace
 from typing import cast, get_args
+
+from msgspec.structs import replace
 
 from desktop_agent.core.protocol.model import AssistantBlock, JsonObject, StopReason, ToolUseBlock, Usage
 from desktop_agent.core.providers.anthropic.blocks import GrowingBlock, start_block

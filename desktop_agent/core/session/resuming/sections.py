@@ -8,14 +8,14 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, fields
 from functools import cache
 from itertools import islice
-from typing import Final, Generic, TypeVar, cast
+from typing import Final, Generic, TypeVar, cast, get_type_hints
 
-from pydantic import TypeAdapter
+from msgspec import convert, to_builtins
 
 from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.context.history import Beginning
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol.codec import decode_event, encode_event
+from desktop_agent.core.protocol.codec import decode_event, encode, encode_event
 from desktop_agent.core.protocol.model import (
     ApprovalRequest,
     JsonObject,
@@ -38,12 +38,14 @@ _LIVE: Final = {"jobs", "rules", "activity", "context"}
 """What only a running session has."""
 _GROWING: Final = {"changes", "kept", "prompts", "undos", "steps", "uncaptured", "destroyed", "put_back"}
 
+_SMALL: Final = [field.name for field in fields(Head) if field.name not in _LIVE | _GROWING]
+
 
 @dataclass(frozen=True, slots=True)
 class _Series(Generic[T]):
     """Something that grows with a session."""
 
-    adapter: TypeAdapter[list[T]]
+    kind: type[list[T]]
     items: Callable[[ReplayState], Iterable[T]]
     put: Callable[[ReplayState, list[T]], object]
 
@@ -51,11 +53,11 @@ class _Series(Generic[T]):
         """Yield its items as JSON, piece by piece."""
         items = iter(self.items(known))
         while piece := list(islice(items, _PIECE)):
-            yield self.adapter.dump_python(piece, mode="json")
+            yield to_builtins(piece)
 
     def add(self, known: ReplayState, piece: object) -> None:
         """Put a piece back. Raises `ValueError`."""
-        self.put(known, self.adapter.validate_python(piece))
+        self.put(known, convert(piece, self.kind))
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +82,7 @@ class _Rest:
 def sections_of(known: ReplayState) -> Iterator[Section]:
     """Yield what is known, for `write_snapshot`."""
     head = known.state.transcript
-    small = {field.name for field in fields(Head)} - _LIVE - _GROWING
-    yield "head", _head().dump_python(_head_of(head), mode="json", include=small)
+    yield "head", {name: to_builtins(getattr(head, name)) for name in _SMALL}
     unfinished = known.state.unfinished
     rest = _Rest(
         records=known.records,
@@ -98,7 +99,7 @@ def sections_of(known: ReplayState) -> Iterator[Section]:
         asked=list(unfinished.asked.values()),
         acted=unfinished.acted,
     )
-    yield "rest", _rest().dump_python(rest, mode="json")
+    yield "rest", to_builtins(rest)
     if unfinished.prepared is not None:
         yield "prepared", encode_event(unfinished.prepared)
     for event in unfinished.jobs.values():
@@ -116,10 +117,9 @@ def known_of(sections: Iterable[Section], offset: int, yield_gil: Callable[[], N
     for name, value in sections:
         match name:
             case "head":
-                head = _head().validate_python(value)
-                known.state.transcript = Transcript(**{field.name: getattr(head, field.name) for field in fields(Head)})
+                known.state.transcript = _transcript_of(cast("JsonObject", value))
             case "rest":
-                _put_rest(known, _rest().validate_python(value))
+                _put_rest(known, convert(value, _Rest))
             case "prepared":
                 event = decode_event(cast("JsonObject", value))
                 known.state.unfinished.prepared = event if isinstance(event, ev.ChangesPrepared) else None
@@ -137,6 +137,11 @@ def known_of(sections: Iterable[Section], offset: int, yield_gil: Callable[[], N
     return known
 
 
+def _transcript_of(head: JsonObject) -> Transcript:
+    kinds = get_type_hints(Head)
+    return Transcript(**{name: convert(head[name], kinds[name]) for name in _SMALL if name in head})
+
+
 def _put_rest(known: ReplayState, rest: _Rest) -> None:
     known.records, known.events = rest.records, rest.events
     known.damages, known.damage_count = rest.damages, rest.damage_count
@@ -149,76 +154,66 @@ def _put_rest(known: ReplayState, rest: _Rest) -> None:
     unfinished.started, unfinished.acted = rest.started, rest.acted
 
 
-def _head_of(transcript: Transcript) -> Head:
-    return Head(**{field.name: getattr(transcript, field.name) for field in fields(Head)})
-
-
 def _put_pages(known: ReplayState, pages: list[JournalPage]) -> None:
     for page in pages:
         known.state.transcript.add_page(page)
 
 
-@cache
-def _head() -> TypeAdapter[Head]:
-    return TypeAdapter(Head)
-
-
-@cache
-def _rest() -> TypeAdapter[_Rest]:
-    return TypeAdapter(_Rest)
+def _put_back(fields: JsonObject) -> RefChange | OutsideFile:
+    return convert(fields, RefChange if "name" in fields else OutsideFile)
 
 
 @cache
 def _series() -> "dict[str, _Series[object]]":
     series = {
         "changes": _Series(
-            TypeAdapter(list[ChangeRecord]),
+            list[ChangeRecord],
             lambda known: known.state.transcript.changes.values(),
             lambda known, found: known.state.transcript.changes.update((item.change.id, item) for item in found),
         ),
         "kept": _Series(
-            TypeAdapter(list[tuple[str, set[str]]]),
+            list[tuple[str, set[str]]],
             lambda known: known.state.transcript.kept.items(),
             lambda known, found: known.state.transcript.kept.update(found),
         ),
         "prompts": _Series(
-            TypeAdapter(list[tuple[int, str]]),
+            list[tuple[int, str]],
             lambda known: known.state.transcript.prompts.items(),
             lambda known, found: known.state.transcript.prompts.update(found),
         ),
         "undos": _Series(
-            TypeAdapter(list[UndoEntry]),
+            list[UndoEntry],
             lambda known: known.state.transcript.undos,
             lambda known, found: known.state.transcript.undos.extend(found),
         ),
         "steps": _Series(
-            TypeAdapter(list[UndoStep]),
+            list[UndoStep],
             lambda known: known.state.transcript.steps,
             lambda known, found: known.state.transcript.steps.extend(found),
         ),
         "uncaptured": _Series(
-            TypeAdapter(list[tuple[int, Uncaptured]]),
+            list[tuple[int, Uncaptured]],
             lambda known: known.state.transcript.uncaptured,
             lambda known, found: known.state.transcript.uncaptured.extend(found),
         ),
         "destroyed": _Series(
-            TypeAdapter(list[tuple[CallId, Destroyed]]),
+            list[tuple[CallId, Destroyed]],
             lambda known: known.state.transcript.destroyed.items(),
             lambda known, found: known.state.transcript.destroyed.update(found),
         ),
         "put_back": _Series(
-            TypeAdapter(list[tuple[CallId, RefChange | OutsideFile]]),
-            lambda known: known.state.transcript.put_back,
-            lambda known, found: known.state.transcript.put_back.update(found),
+            list[tuple[CallId, JsonObject]],
+            lambda known: ((call, encode(one)) for call, one in known.state.transcript.put_back),
+            lambda known, found: known.state.transcript.put_back.update((call, _put_back(one)) for call, one in found),
         ),
         "reads": _Series(
-            TypeAdapter(list[tuple[str, str | None]]),
+            list[tuple[str, str | None]],
             lambda known: known.state.reads.seen.items(),
             lambda known, found: known.state.reads.seen.update(found),
         ),
-        "pages": _Series(TypeAdapter(list[JournalPage]), lambda known: known.state.transcript.pages, _put_pages),
+        "pages": _Series(list[JournalPage], lambda known: known.state.transcript.pages, _put_pages),
         "places": _Series(
-            TypeAdapter(list[tuple[int, int]]),
+            list[tuple[int, int]],
             lambda known: known.places.items(),
             lambda known, found: known.places.update(found),
         ),

@@ -14,9 +14,11 @@ import errno
 import os
 from collections.abc import Callable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
+
+from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import is_session_id
@@ -25,12 +27,12 @@ from desktop_agent.core.protocol.codec import MalformedLineError, decode_event, 
 from desktop_agent.core.protocol.events import JournalEvent, SessionOpened
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.journal_mark import JOURNAL_NAME as JOURNAL_NAME
+from desktop_agent.core.store.journal.line_writing import encode_line
 from desktop_agent.core.store.journal.lines import (
     MAX_LINE_BYTES,
     Line,
     decode,
     decode_line,
-    encode_line,
     open_regular,
     read_lines,
 )

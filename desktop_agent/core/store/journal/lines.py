@@ -1,8 +1,8 @@
-"""The lines of a journal file: JSON in and out, exactly and quickly, and read with bounded memory whatever is there.
+"""The lines of a journal file, read exactly and quickly, and with bounded memory whatever is there.
 
-The quick way is pydantic's own JSON (it keeps whole numbers of any size, which orjson turns into floats without a
-word); what it refuses goes the slow way of `json`, which takes a lone surrogate. Neither way writes or reads NaN and
-infinities: they are not JSON, and no other program would read the line.
+The quick way is msgspec's JSON (it keeps whole numbers of any size, which orjson turns into floats without a word);
+what it refuses goes the slow way of `json`, which takes a lone surrogate. Neither way reads NaN and infinities: they
+are not JSON. `line_writing` writes lines.
 """
 
 import json
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, NoReturn, cast
 
-from pydantic_core import PydanticSerializationError, from_json, to_json
+import msgspec
 
 from desktop_agent.core.protocol.codec import MalformedLineError
 from desktop_agent.core.protocol.model import JsonObject
@@ -26,7 +26,6 @@ MAX_DEPTH = 300
 """Deeper nesting is refused by what reads a line; what writes one gives up before."""
 
 _BLOCK_BYTES = 2**20
-_NOT_FINITE = (b"NaN", b"Infinity")
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,21 +77,6 @@ def read_lines(file: BinaryIO, *, number: int = 1, limit: int = MAX_LINE_BYTES) 
         number += 1
 
 
-def encode_line(fields: JsonObject) -> bytes:
-    """Return the line of `fields` with its newline. Raises `ValueError` for what no reader would take back."""
-    try:
-        line = to_json(fields)
-    except PydanticSerializationError:
-        # A lone surrogate has no UTF-8 form; escaped it is valid JSON and comes back the same.
-        line = _encoded_slowly(fields)
-    else:
-        if any(name in line for name in _NOT_FINITE):  # most likely in a text; to know it costs more than it is worth
-            line = _encoded_slowly(fields)
-    if len(line) > MAX_LINE_BYTES:
-        raise ValueError(f"a record of {len(line)} bytes is too long")
-    return line + b"\n"
-
-
 def decode_line(line: Line) -> JsonObject:
     """Return the object on a line. Raises `MalformedLineError` that says what is wrong with it."""
     if line.content is None:
@@ -103,21 +87,15 @@ def decode_line(line: Line) -> JsonObject:
 def decode(content: bytes) -> JsonObject:
     """Return the object that `content` spells. Raises `MalformedLineError` that says what is wrong with it."""
     try:
-        fields: object = from_json(content, allow_inf_nan=False)
-    except ValueError:
+        fields: object = msgspec.json.decode(content)
+    except (ValueError, RecursionError):
         fields = _decoded_slowly(content)
+    else:
+        if content.count(b"{") + content.count(b"[") > MAX_DEPTH and _is_too_deep(fields):
+            raise MalformedLineError("nested too deeply")
     if not isinstance(fields, dict):
         raise MalformedLineError("not a JSON object")
-    if _has_infinity(cast("JsonObject", fields)):
-        raise MalformedLineError("a number is too large")
     return cast("JsonObject", fields)
-
-
-def _encoded_slowly(fields: JsonObject) -> bytes:
-    try:
-        return json.dumps(fields, separators=(",", ":"), allow_nan=False).encode()
-    except RecursionError as error:
-        raise ValueError("nested too deeply") from error
 
 
 def _decoded_slowly(content: bytes) -> object:
@@ -134,6 +112,8 @@ def _decoded_slowly(content: bytes) -> object:
         raise MalformedLineError(f"not JSON: {error}") from error
     if _is_too_deep(value):
         raise MalformedLineError("nested too deeply")
+    if _has_infinity(value):
+        raise MalformedLineError("a number is too large")
     return value
 
 

@@ -1,6 +1,8 @@
 """The approval gate: every call passes it, and leaves it allowed or not at all."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+
+from msgspec.structs import replace
 
 from desktop_agent.core.approvals.pending import Approvals, HeldQuestion
 from desktop_agent.core.base.errors import ToolError

@@ -2,12 +2,15 @@
 
 import asyncio
 import json
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
+
+from msgspec import structs
 
 from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.policy.call import CallFacts, Confinement
 from desktop_agent.core.policy.engine import CONFINEMENT_WORDS, Allow, Ask, Verdict, decide
 from desktop_agent.core.policy.offers import scope_offers
+from desktop_agent.core.protocol.codec import encode
 from desktop_agent.core.protocol.model import ApprovalRequest, FileChange, ScriptMark, ToolCall
 from desktop_agent.core.system.files import digest_of
 from desktop_agent.core.tools.approval.policies import Policies
@@ -66,7 +69,7 @@ class Judge:
         request = draft(case, ask)
         if case.facts.command is not None:
             safety, scripts = await asyncio.gather(self._safety(case.facts, ask), self.scripts(case.facts))
-            request = replace(request, safety=safety, scripts=scripts)
+            request = structs.replace(request, safety=safety, scripts=scripts)
         return Judged(request, ask.confinement)
 
     async def _safety(self, facts: CallFacts, question: Ask) -> tuple[str, ...]:
@@ -125,5 +128,5 @@ def arguments_digest(call: ToolCall) -> Digest:
 
 def judgement_digest(request: ApprovalRequest) -> Digest:
     """What ties an answer to everything that was shown of a command: how it runs, risks, copies, scripts."""
-    shown = asdict(replace(request, changes=(), rule_patterns=(), scopes=()))
+    shown = encode(structs.replace(request, changes=(), rule_patterns=(), scopes=()))
     return digest_of(json.dumps(shown, sort_keys=True, default=str).encode())

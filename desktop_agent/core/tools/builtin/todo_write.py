@@ -7,12 +7,12 @@ The list is state of the session, not a file: every call answers with the whole 
 import json
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import Annotated, cast, get_args
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from desktop_agent.core.base.errors import ToolError
+from desktop_agent.core.protocol.codec import encode
 from desktop_agent.core.protocol.model import TodoItem, TodoStatus, ToolResult
 from desktop_agent.core.tools.spec import ReadTool, ToolArguments, ToolContext
 
@@ -82,7 +82,7 @@ class TodoWrite(ReadTool[TodoWriteArguments]):
 
     async def run(self, arguments: TodoWriteArguments, context: ToolContext) -> ToolResult:
         todos = revised(context.todos(), arguments.todos, merge=arguments.merge)
-        items = [asdict(todo) for todo in todos]
+        items = [encode(todo) for todo in todos]
         answer = {"todos": items, "updated_at": context.clock.now().isoformat(timespec="seconds")}
         return ToolResult(content=json.dumps(answer, ensure_ascii=False), metadata={"todos": items})
 

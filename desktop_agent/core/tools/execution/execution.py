@@ -9,6 +9,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import assert_never
 
+from msgspec import structs
+
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import StorageError, ToolError, WorkspaceError
 from desktop_agent.core.base.ids import CallId
@@ -162,7 +164,7 @@ class Execution:
         except StorageError:  # the disk is full: what can still be said is that it was stopped
             return nothing
         content = f"{INTERRUPTED} Until then it had come to:\n{partial.content}"
-        return replace(partial, content=content, is_error=True, error_type="recoverable")
+        return structs.replace(partial, content=content, is_error=True, error_type="recoverable")
 
     async def _read(
         self,
@@ -236,8 +238,8 @@ class Execution:
         missed = await asyncio.to_thread(kept_back_in, tool.command(arguments), result, kept_back, given)
         if missed:
             note += f"[{sentences_about(missed)}]\n"
-            result = replace(result, metadata=result.metadata | {KEPT_BACK_KEY: list(missed)})
-        return replace(result, content=note + result.content) if note else result
+            result = structs.replace(result, metadata=result.metadata | {KEPT_BACK_KEY: list(missed)})
+        return structs.replace(result, content=note + result.content) if note else result
 
     async def _escalate(
         self,
@@ -265,8 +267,8 @@ class Execution:
             result = await self._run_command(turn, call, tool, arguments, context, Confinement())
             note = f"[{denial} The user allowed it outside the sandbox; this is that run.]\n"
             metadata = result.metadata | {"escalated": True}
-            return replace(result, content=note + edited + result.content, metadata=metadata)
-        return replace(refused, content=note + refused.content)
+            return structs.replace(result, content=note + edited + result.content, metadata=metadata)
+        return structs.replace(refused, content=note + refused.content)
 
     async def _run_command(
         self,
@@ -295,10 +297,10 @@ class Execution:
             finally:
                 made = await self._effects.collect(turn, call.block.id, snapshot, job_id)
         if made and confinement.words:  # outside the sandbox, the user allowed the command that made it
-            result = replace(result, content=MADE_REPOSITORIES.format(", ".join(made)) + result.content)
+            result = structs.replace(result, content=MADE_REPOSITORIES.format(", ".join(made)) + result.content)
         if not confinement.words:
             return result
-        return replace(result, metadata=result.metadata | {"confinement": confinement.words})
+        return structs.replace(result, metadata=result.metadata | {"confinement": confinement.words})
 
     def _facts(self, call: TakenCall) -> CallFacts:
         assert call.tool is not None
@@ -332,11 +334,11 @@ class Execution:
         if isinstance(spool, str):
             output = await asyncio.to_thread(self._box.blobs.adopt, Path(spool), "text/plain")
             metadata = {key: value for key, value in result.metadata.items() if key != SPOOL_KEY}
-            result = replace(result, output=output, metadata=metadata)
+            result = structs.replace(result, output=output, metadata=metadata)
         # What a command printed has been cut by the same limits already; around it stand only facts and notes.
         is_printed = "exit_code" in result.metadata
         fitted = fit(result.content, limits=RESULT_LIMIT) if is_printed else fit_all(result.content, self._box.limits())
-        return replace(result, content=fitted.text)
+        return structs.replace(result, content=fitted.text)
 
     async def _drop(self, result: ToolResult) -> None:
         """Remove the spooled output of a run that is not the call's result."""

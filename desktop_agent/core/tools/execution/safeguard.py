@@ -10,11 +10,11 @@ import glob
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
-from functools import cache
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from pydantic import TypeAdapter, ValidationError
+from msgspec import convert, to_builtins
+from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.base.ids import CallId, Digest
@@ -173,13 +173,13 @@ class Safeguard:
             return
         before = Precautions(call_id, copy, refs, plan.is_destructive)
         make_private_folder(self._before.parent)
-        text = json.dumps(_codec().dump_python(before, mode="json"))
+        text = json.dumps(to_builtins(before))
         write_atomically(self._before, text.encode("utf-8", "surrogatepass"), mode=0o600)
 
     def _read_back(self, call_id: CallId) -> Precautions | None:
         try:
-            before = _codec().validate_python(json.loads(self._before.read_bytes()))
-        except (OSError, ValueError, ValidationError):
+            before = convert(json.loads(self._before.read_bytes()), Precautions)
+        except (OSError, ValueError):
             return None
         return before if before.call_id == call_id else None
 
@@ -310,8 +310,3 @@ def _worktree_places(path: Path) -> Iterator[EndangeredPath]:
         yield EndangeredPath(repository.git_dir)
     else:
         yield EndangeredPath(common_folder(repository) / "worktrees")
-
-
-@cache
-def _codec() -> TypeAdapter[Precautions]:
-    return TypeAdapter(Precautions)

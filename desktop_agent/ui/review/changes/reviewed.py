@@ -1,7 +1,8 @@
 """What is under review: the files of a baseline as the transcript, or git, has them. Draws nothing and asks nothing."""
 
-from dataclasses import replace
 from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
 
 from desktop_agent.ui.review.changed_files import (
     LAST_TURN,

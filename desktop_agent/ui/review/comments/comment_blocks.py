@@ -1,9 +1,9 @@
 """The comments of a diff and the one that is being written: how much room they need, and where they are."""
 
 import secrets
-from dataclasses import replace
 from typing import NamedTuple
 
+from msgspec.structs import replace
 from PySide6.QtCore import QObject, QRect, Signal
 from PySide6.QtWidgets import QWidget
 

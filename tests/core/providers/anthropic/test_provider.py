@@ -10,6 +10,7 @@ from dataclasses import replace
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.protocol.model import (
@@ -89,7 +90,7 @@ async def test_a_picture_reaches_the_model_and_is_sent_again_with_the_next_reque
     picture = BlobRef(blob=digest, size=len(png()), media_type="image/png")
     shown = ToolResultBlock(call_id=call.id, content="[a.png]", images=(picture,))
     messages = (*model_request.messages, AssistantMessage(content=first.content), UserMessage(content=(shown,)))
-    looking = replace(model_request, messages=messages, images={digest: png()})
+    looking = structs.replace(model_request, messages=messages, images={digest: png()})
     for _ in range(2):
         assert last_of(await pieces_of(provider, looking)).stop_reason == "end_turn"
     assert server.violations == []

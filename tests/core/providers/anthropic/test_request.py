@@ -2,12 +2,12 @@
 
 import json
 from base64 import b64decode
-from dataclasses import replace
 from typing import cast
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.protocol.model import (

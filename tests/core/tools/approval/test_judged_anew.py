@@ -1,9 +1,9 @@
 """What runs is what was judged: an edited command, and the scripts that a command names."""
 
 import asyncio
-from dataclasses import replace
 
 import pytest
+from msgspec.structs import replace
 
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops

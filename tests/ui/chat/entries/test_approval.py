@@ -1,8 +1,7 @@
 """The question about a call: nothing answers it by accident, and every answer says exactly what was meant."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPlainTextEdit, QPushButton, QWidget
 

@@ -4,6 +4,7 @@ from dataclasses import replace
 from datetime import timedelta
 
 import pytest
+from msgspec import structs
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QPushButton, QWidget
 
@@ -323,7 +324,7 @@ class TestRecovery:
 
 
 def test_the_title_is_what_ran_and_waiting_is_no_running_time(stage: Stage) -> None:
-    asked = replace(question("git push"), confinement="In the sandbox: may write this folder")
+    asked = structs.replace(question("git push"), confinement="In the sandbox: may write this folder")
     entry = call("run_terminal_cmd", "git push")
     entry.ask(asked, NOW - timedelta(seconds=3))
     entry.resolve(Allowed(edited_command="git push --dry-run"), NOW - timedelta(seconds=1))

@@ -1,9 +1,9 @@
 """In a diff that is reviewed, every hunk can be decided about and every line commented on, by mouse and by keyboard."""
 
-from dataclasses import replace
 from typing import Any, cast
 
 import pytest
+from msgspec.structs import replace
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtGui import QImage
 from PySide6.QtTest import QTest

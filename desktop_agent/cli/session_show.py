@@ -1,0 +1,94 @@
+"""`desktop-agent sessions show`: what was said and done in one session."""
+
+import argparse
+
+from desktop_agent.cli.console import Console
+from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.base.plain_text import on_one_line
+from desktop_agent.core.context.history import History
+from desktop_agent.core.protocol.codec import encode_event, encode_message
+from desktop_agent.core.protocol.model import JsonObject
+from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.store.catalog import Catalog
+from desktop_agent.core.store.journal.journal import read_journal
+from desktop_agent.core.transcript import (
+    CommandEntry,
+    CompactionEntry,
+    Entry,
+    ForkEntry,
+    NoticeEntry,
+    PageEntry,
+    PromptEntry,
+    RewindEntry,
+    TextEntry,
+    ToolEntry,
+    TurnEndEntry,
+    UndoEntry,
+    replay,
+)
+from desktop_agent.core.undo.outcome_words import describe_outcome
+
+
+def main(args: argparse.Namespace, console: Console) -> int:
+    """Print the session and return the exit code."""
+    paths = AppPaths.from_environment()
+    blobs = Blobs(paths.blobs)
+    catalog = Catalog(paths.sessions, blobs, paths.cache)
+    session_id = catalog.find(args.id)
+    events, damages = read_journal(catalog.journal_path(session_id), blobs)
+    for damage in damages:
+        console.say(f"warning: line {damage.line} could not be read: {damage.reason}")
+    transcript = replay(events)
+    history = History()
+    for event in events:
+        history.apply(event)
+    document: JsonObject = {
+        "id": session_id,
+        "title": transcript.title,
+        "workspace": transcript.workspace,
+        "model": transcript.model.model if transcript.model else None,
+        "provider": transcript.model.provider if transcript.model else None,
+        "turns": transcript.turn,
+        "messages": [encode_message(message) for message in history.messages()],
+        "events": [encode_event(event) for event in events],
+    }
+    heading = f"{on_one_line(transcript.title)}\n{session_id} · {on_one_line(transcript.workspace)}\n"
+    console.result(document, heading + "\n" + "\n\n".join(map(_describe, transcript.entries)))
+    return 0
+
+
+def _describe(entry: Entry) -> str:  # noqa: C901 - one closed vocabulary
+    match entry:
+        case PromptEntry(text=text):
+            return "\n".join(f"> {line}" for line in text.splitlines())
+        case TextEntry(kind="thinking", text=text):
+            return "\n".join(f"  {line}" for line in text.splitlines())
+        case TextEntry(text=text):
+            return text.strip()
+        case ToolEntry():
+            return _describe_tool(entry)
+        case NoticeEntry(notice=notice):
+            return f"! {notice.title} {notice.hint}".rstrip()
+        case UndoEntry(purpose=purpose, outcomes=outcomes):
+            return "\n".join([f"{purpose}:", *(f"  {describe_outcome(outcome)}" for outcome in outcomes)])
+        case RewindEntry(turn=turn, scope=scope):
+            return f"— back to before turn {turn}: {scope} —"
+        case CompactionEntry(through_turn=turn, is_undone=is_undone):
+            return f"— summarised up to turn {turn}{', taken back' if is_undone else ''} —"
+        case CommandEntry(text=text, output=output):
+            return f"{text}\n{output}".strip()
+        case ForkEntry(source=source, title=title):
+            return f"— a copy of {source} “{title}” up to here —"
+        case PageEntry():
+            return ""
+        case TurnEndEntry(turn=turn, reason=reason):
+            return f"— turn {turn} ended: {reason} —"
+
+
+def _describe_tool(entry: ToolEntry) -> str:
+    marks = {"started": "…", "completed": "✓", "failed": "✗"}
+    lines = [f"{marks[entry.state]} {entry.call.name} {on_one_line(entry.title)}"]
+    if entry.result is not None and entry.result.is_error:
+        lines.append(f"  {entry.result.content.strip().splitlines()[0] if entry.result.content.strip() else ''}")
+    lines += [f"  {c.kind} {on_one_line(c.path)} +{c.added} -{c.removed} ({c.id})" for c in entry.changes]
+    return "\n".join(lines)
