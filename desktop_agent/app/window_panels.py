@@ -24,7 +24,8 @@ from desktop_agent.ui.widgets.focus_keeper import FocusKeeper
 from desktop_agent.ui.widgets.icons import Icons
 from desktop_agent.ui.window.main_window import MainWindow, Panels
 from desktop_agent.ui.window.mode_pickers import ModePickers
-from desktop_agent.ui.window.session_wiring import SessionPanels, SessionWiring
+from desktop_agent.ui.window.session_panels import SessionPanels
+from desktop_agent.ui.window.session_wiring import SessionWiring
 from desktop_agent.ui.window.viewing_bar import ViewingBar
 
 

@@ -27,7 +27,8 @@ from desktop_agent.ui.window.actions import Actions
 from desktop_agent.ui.window.bridge import SessionBridge
 from desktop_agent.ui.window.main_window import MainWindow, Panels
 from desktop_agent.ui.window.mode_pickers import ModePickers
-from desktop_agent.ui.window.session_wiring import SessionPanels, SessionWiring
+from desktop_agent.ui.window.session_panels import SessionPanels
+from desktop_agent.ui.window.session_wiring import SessionWiring
 from tests.harness import Ground, Open
 from tests.ui.approvals.stage import NOW
 

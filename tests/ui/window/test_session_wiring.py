@@ -37,7 +37,8 @@ from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.window.bridge import SessionBridge
 from desktop_agent.ui.window.main_window import MainWindow, Panels
 from desktop_agent.ui.window.mode_pickers import ModePickers
-from desktop_agent.ui.window.session_wiring import SessionPanels, SessionWiring
+from desktop_agent.ui.window.session_panels import SessionPanels
+from desktop_agent.ui.window.session_wiring import SessionWiring
 from tests.ui.approvals.stage import NOW, WordRules, push
 from tests.ui.chat.stage import MODEL, question
 from tests.ui.review.stage import Session, Source, Tasks

@@ -1,0 +1,88 @@
+"""Connects the composer, and what sends prompts in the conversation, with the session that is shown."""
+
+from collections.abc import Callable, Sequence
+
+from PySide6.QtCore import QObject
+
+from desktop_agent.core.protocol.ops import Interrupt, RunCommand, SendQueued, SubmitPrompt, TryNow, Unqueue
+from desktop_agent.ui.window.actions import Actions
+from desktop_agent.ui.window.bridge import SessionBridge
+from desktop_agent.ui.window.session_panels import SessionPanels
+
+
+class PromptWiring(QObject):
+    """Prompts and commands go to the session, and come back to the composer if they were not taken."""
+
+    def __init__(
+        self,
+        bridge: SessionBridge,
+        panels: SessionPanels,
+        actions: Actions,
+        parent: QObject,
+        *,
+        give_back: Callable[[Sequence[str]], None],
+        on_retry: Callable[[], None],
+    ) -> None:
+        """`give_back` puts texts into the composer; `on_retry` is called before the last prompt is sent again."""
+        super().__init__(parent)
+        self._bridge = bridge
+        self._panels = panels
+        self._give_back = give_back
+        self._on_retry = on_retry
+        entries = panels.transcript.entry_actions
+        entries.retry_requested.connect(self._retry)
+        entries.try_now_requested.connect(self._try_now)
+        entries.stop_requested.connect(self._interrupt)
+        panels.composer.stop_requested.connect(self._interrupt)
+        panels.composer.unqueue_requested.connect(self._unqueue)
+        panels.composer.send_queued_requested.connect(self._send_queued)
+        actions.connect(actions.stop, self._interrupt)
+
+    def show(self, bridge: SessionBridge) -> None:
+        """Send prompts to this session from now on."""
+        self._bridge = bridge
+
+    def submit(self, text: str) -> None:
+        """Send a prompt; the session queues it while the agent works."""
+        self._bridge.submit(SubmitPrompt(text=text))
+        if not self._bridge.transcript.is_running:  # else it waits in the queue, and what is being read stays in sight
+            self._panels.transcript.row_layout.scroll_to_bottom()
+
+    def run_command(self, text: str) -> None:
+        """Run a slash command."""
+        self._bridge.submit(RunCommand(text=text))
+        self._panels.transcript.row_layout.scroll_to_bottom()
+
+    def _unqueue(self, prompt_id: str) -> None:
+        self._bridge.submit(Unqueue(prompt_id=prompt_id))
+
+    def _send_queued(self, prompt_id: str) -> None:
+        self._bridge.submit(SendQueued(prompt_id=prompt_id))
+        self._panels.transcript.row_layout.scroll_to_bottom()
+
+    def _interrupt(self) -> None:
+        self._bridge.submit(Interrupt())
+
+    def _try_now(self) -> None:
+        self._bridge.submit(TryNow())
+
+    def _retry(self) -> None:
+        """Ask again with the last prompt of the user."""
+        for entry in reversed(self._bridge.transcript.entries):
+            if entry.kind == "prompt":
+                self._on_retry()
+                self.submit(entry.text)
+                return
+
+    def give_back_queued(self) -> None:
+        """Put prompts that will not start by themselves back into the composer.
+
+        Those that an earlier process left stay where they are: the user has not just written them.
+        """
+        left = self._bridge.left_waiting
+        waiting = [prompt for prompt in self._bridge.transcript.queued if prompt.prompt_id not in left]
+        if not waiting:
+            return
+        for prompt in waiting:
+            self._unqueue(prompt.prompt_id)
+        self._give_back([prompt.text for prompt in waiting])

@@ -1,0 +1,48 @@
+"""Connects what the user sets in a session: its model and modes, its jobs, its rules."""
+
+from PySide6.QtCore import QObject
+
+from desktop_agent.core.protocol.model import ModelRef
+from desktop_agent.core.protocol.ops import RevokeRule, SetMode, StopJob
+from desktop_agent.ui.window.bridge import SessionBridge
+from desktop_agent.ui.window.session_panels import SessionPanels
+
+
+class SessionControls(QObject):
+    """Asks the session that is shown for other modes, for the end of a job, or of a rule."""
+
+    def __init__(self, bridge: SessionBridge, panels: SessionPanels, parent: QObject) -> None:
+        super().__init__(parent)
+        self._bridge = bridge
+        panels.pickers.model_chosen.connect(self._set_model)
+        panels.pickers.approval_chosen.connect(self._set_approval)
+        panels.pickers.sandbox_chosen.connect(self._set_sandbox)
+        panels.jobs.stop_requested.connect(self._stop_job)
+
+    def show(self, bridge: SessionBridge) -> None:
+        """Be about this session from now on."""
+        self._bridge = bridge
+
+    def _set_model(self, provider: str, model: str) -> None:
+
+        before = self._bridge.transcript.model
+        base_url = before.base_url if before is not None and before.provider == provider else None
+        self._bridge.submit(SetMode(model=ModelRef(provider=provider, model=model, base_url=base_url)))
+
+    def _set_approval(self, policy: str) -> None:
+
+        if policy in ("always", "on_write", "on_request", "never"):
+            self._bridge.submit(SetMode(approval=policy))
+
+    def _set_sandbox(self, mode: str) -> None:
+
+        if mode in ("restricted", "strict", "none"):
+            self._bridge.submit(SetMode(sandbox=mode))
+
+    def _stop_job(self, job_id: str) -> None:
+        self._bridge.submit(StopJob(job_id=job_id))
+
+    def revoke_rule(self, rule_id: str) -> None:
+        """Take back a rule of the shown session."""
+
+        self._bridge.submit(RevokeRule(rule_id=rule_id))

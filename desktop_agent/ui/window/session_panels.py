@@ -1,0 +1,24 @@
+"""The widgets that show a session."""
+
+from dataclasses import dataclass
+
+from desktop_agent.ui.chat.composer.composer import Composer
+from desktop_agent.ui.chat.transcript.view import TranscriptView
+from desktop_agent.ui.files.panel import FileTree
+from desktop_agent.ui.jobs.panel import JobsPanel
+from desktop_agent.ui.review.panel.panel import ReviewPanel
+from desktop_agent.ui.window.mode_pickers import ModePickers
+from desktop_agent.ui.window.top_bar import TopBar
+
+
+@dataclass(frozen=True, slots=True)
+class SessionPanels:
+    """They know no session; `session_wiring` connects them with the one that is shown."""
+
+    top_bar: TopBar
+    transcript: TranscriptView
+    composer: Composer
+    pickers: ModePickers
+    review: ReviewPanel
+    files: FileTree
+    jobs: JobsPanel

@@ -1,0 +1,75 @@
+"""Shows how the session stands: its title, modes, jobs and queue, and which actions make sense."""
+
+from collections.abc import Callable, Sequence
+
+from desktop_agent.core.protocol.model import Job, Rule
+from desktop_agent.core.transcript import Transcript
+from desktop_agent.ui.window.actions import Actions
+from desktop_agent.ui.window.bridge import SessionBridge
+from desktop_agent.ui.window.session_panels import SessionPanels
+
+
+class SessionStatus:
+    """Reads the transcript of the session that is shown; the panels are told what it says."""
+
+    def __init__(
+        self,
+        bridge: SessionBridge,
+        panels: SessionPanels,
+        actions: Actions,
+        on_rules_changed: Callable[[tuple[Rule, ...]], None],
+    ) -> None:
+        self._bridge = bridge
+        self._panels = panels
+        self._actions = actions
+        self._on_rules_changed = on_rules_changed
+        self._rules: tuple[Rule, ...] | None = None
+
+    def show(self, bridge: SessionBridge) -> None:
+        """Be about this session from now on; `refresh` shows it."""
+        self._bridge = bridge
+
+    def refresh(self) -> None:
+        """Show title, modes, jobs and queue, and enable the actions that fit."""
+        transcript = self._bridge.transcript
+        is_demo = transcript.model is not None and transcript.model.provider == "demo"
+        self._panels.top_bar.set_title(transcript.title, is_demo=is_demo)
+        self._panels.top_bar.set_waiting(len(transcript.pending_approvals))
+        self._panels.pickers.show_mode(transcript.model, transcript.approval, transcript.sandbox)
+        self._show_jobs(transcript.jobs)
+        if transcript.rules is not self._rules:
+            self._rules = transcript.rules
+            self._on_rules_changed(transcript.rules)
+        self._show_in_composer(transcript)
+        is_busy = _is_busy(transcript)
+        is_read_only = bool(self._bridge.read_only)
+        is_resting = not transcript.is_running and not is_read_only
+        self._actions.stop.setEnabled(is_busy and not is_read_only)
+        self._actions.compact.setEnabled(not is_busy and not is_read_only and transcript.turn > 1)
+        self._actions.inspect_context.setEnabled(not is_read_only)
+        # Always, so that the keys are never dead: the session says why it does not undo or redo.
+        self._actions.undo_turn.setEnabled(not is_read_only)
+        self._actions.redo_turn.setEnabled(not is_read_only)
+        self._actions.rewind.setEnabled(is_resting and transcript.turn > 0)
+        self._actions.undo_file.setEnabled(is_resting)
+
+    def _show_jobs(self, jobs: Sequence[Job]) -> None:
+        self._panels.jobs.show_jobs(jobs)
+        self._panels.top_bar.set_jobs(running=sum(job.state == "running" for job in jobs), total=len(jobs))
+
+    def _show_in_composer(self, transcript: Transcript) -> None:
+        composer = self._panels.composer
+        composer.set_working(is_working=_is_busy(transcript))
+        composer.set_queued([(prompt.prompt_id, prompt.text) for prompt in transcript.queued])
+        composer.set_context(transcript.context)
+
+    def refresh_changes(self) -> None:
+        """Show what changed, in the review and in the file tree."""
+        self._panels.review.refresh()
+        touched = {record.change.path for record in self._bridge.transcript.active_changes()}
+        self._panels.files.set_touched(touched)
+
+
+def _is_busy(transcript: Transcript) -> bool:
+    """Whether there is something to stop: a turn, or a summary that the user asked for."""
+    return transcript.is_running or bool(transcript.activity)

@@ -1,0 +1,69 @@
+"""Connects undo, redo and going back with the session that is shown."""
+
+from PySide6.QtCore import QObject
+from PySide6.QtWidgets import QWidget
+
+from desktop_agent.core.protocol.model import ChangeSelection
+from desktop_agent.core.protocol.ops import RedoSteps, RewindTo, UndoChanges
+from desktop_agent.ui.chat.rewind import rewind_choices
+from desktop_agent.ui.chat.rewind_dialog import RewindDialog
+from desktop_agent.ui.review.panel.kept_question import undo_with_care
+from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.window.actions import Actions
+from desktop_agent.ui.window.bridge import SessionBridge
+from desktop_agent.ui.window.session_panels import SessionPanels
+
+
+class UndoWiring(QObject):
+    """The keys and menu entries, and what an entry of the conversation offers. The review has ways of its own."""
+
+    def __init__(
+        self, bridge: SessionBridge, window: QWidget, theme: Theme, panels: SessionPanels, actions: Actions
+    ) -> None:
+        super().__init__(window)
+        self._bridge = bridge
+        self._window = window
+        self._theme = theme
+        panels.transcript.entry_actions.recover_requested.connect(self._recover)
+        panels.transcript.entry_actions.rewind_requested.connect(self._ask_how_to_rewind)
+        actions.connect(actions.undo_turn, self._undo_last_turn)
+        actions.connect(actions.redo_turn, self._redo_last_undo)
+        actions.connect(actions.rewind, self._rewind_last_turn)
+
+    def show(self, bridge: SessionBridge) -> None:
+        """Undo in this session from now on."""
+        self._bridge = bridge
+
+    def _undo(self, selection: ChangeSelection) -> None:
+        self._bridge.submit(UndoChanges(selection=selection))
+
+    def _recover(self, call_id: str) -> None:
+        self._bridge.submit(UndoChanges(selection=ChangeSelection(call_id=call_id), is_recovery=True))
+
+    def _undo_last_turn(self) -> None:
+
+        standing = self._bridge.transcript.active_changes()
+        # Without any, the session says that there is nothing to undo.
+        meant = ChangeSelection(turn=standing[-1].turn) if standing else ChangeSelection()
+        undo_with_care(self._bridge.transcript, meant, self._undo, self._window)
+
+    def _redo_last_undo(self) -> None:
+
+        steps = self._bridge.transcript.steps
+        self._bridge.submit(RedoSteps(steps=tuple(step.seq for step in steps[-1:])))
+
+    def _rewind_last_turn(self) -> None:
+        self._ask_how_to_rewind(self._bridge.transcript.turn)
+
+    def _ask_how_to_rewind(self, turn: int) -> None:
+
+        choices = rewind_choices(self._bridge.transcript)
+        if choices:
+            dialog = RewindDialog(self._theme, choices, turn, self._window)
+            dialog.chosen.connect(self._rewind)
+            dialog.open()
+
+    def _rewind(self, turn: int, scope: str) -> None:
+
+        if scope in ("conversation", "files", "both"):
+            self._bridge.submit(RewindTo(turn=turn, scope=scope))
