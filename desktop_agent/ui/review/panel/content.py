@@ -12,10 +12,9 @@ from desktop_agent.ui.review.changes.git_listing import GitListing
 from desktop_agent.ui.review.changes.net_counts import NetCounts
 from desktop_agent.ui.review.changes.reviewed import Reviewed
 from desktop_agent.ui.review.changes.verdicts import is_decided, progress
-from desktop_agent.ui.review.panel.decisions import ReviewDecisions, last_step
+from desktop_agent.ui.review.panel.decisions import ReviewDecisions, ReviewOutlets, last_step
 from desktop_agent.ui.review.panel.file_decisions import FileDecisions
 from desktop_agent.ui.review.panel.header import header_row
-from desktop_agent.ui.review.panel.outlets import ReviewOutlets
 from desktop_agent.ui.review.panel.parts import ReviewParts
 from desktop_agent.ui.review.panel.undo_bar import BarState, Scope
 from desktop_agent.ui.review.panel.undo_news import UndoNews
@@ -26,7 +25,6 @@ from desktop_agent.ui.widgets.hairline import hairline
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from desktop_agent.core.diff.rows import RowMode
     from desktop_agent.core.transcript import Transcript
     from desktop_agent.ui.review.comments.comments_dialog import CommentsDialog
     from desktop_agent.ui.review.source import GitSource, Spawn
@@ -67,9 +65,9 @@ class ReviewContent(QWidget):
         self._added, self._removed = QLabel(), QLabel()
         self._list = parts.files
         self._note = QLabel()
-        self._pane = parts.pane
+        self.pane = parts.pane
         self._news = UndoNews(theme, source, spawn, self._decisions, self)
-        self.file = FileDecisions(self._list, self._pane, self._reviewed, self._git, self._decisions, outlets, self)
+        self.file = FileDecisions(self._list, self.pane, self._reviewed, self._git, self._decisions, outlets, self)
         """The decisions about the file that is shown."""
         self._gap = QWidget()
         self._bar = parts.bar
@@ -84,7 +82,7 @@ class ReviewContent(QWidget):
         """Show the changes of this transcript. What was undone in it before is no news."""
         self._reviewed.set_transcript(transcript)
         self._shown_state = self._disk_state = None
-        self._pane.forget()
+        self.pane.forget()
         self._counts.forget()
         self._decisions.forget()
         self._bar.set_problem("")
@@ -134,10 +132,6 @@ class ReviewContent(QWidget):
             self._clear_filter()
         return self._list.select(path)
 
-    def set_diff_mode(self, mode: "RowMode") -> None:
-        """Show diffs in this mode from now on, where there is room."""
-        self._pane.set_mode(mode)
-
     def look_again(self) -> None:
         """Ask git again: the user was elsewhere, and may have changed files there."""
         self._look_at_jobs()
@@ -183,10 +177,10 @@ class ReviewContent(QWidget):
         self._note.setText("" if files else self._empty_words())
         for widget in (self._note, self._gap):
             widget.setVisible(not files)
-        for widget in (self._list, self._pane):
+        for widget in (self._list, self.pane):
             widget.setVisible(bool(files))
         if not files:
-            self._pane.forget()
+            self.pane.forget()
 
     def _empty_words(self) -> str:
         if self._reviewed.files:
@@ -256,10 +250,10 @@ class ReviewContent(QWidget):
         """Go to the next undecided place, with the keyboard: in this file, else in the next one, round the end."""
         file = self._list.current_file
         is_open = file is not None and not is_decided(file)
-        if is_open and self._pane.go_to_undecided(backwards=backwards):
+        if is_open and self.pane.go_to_undecided(backwards=backwards):
             return
         if self._list.select_next_undecided(backwards=backwards) or is_open:
-            self._pane.start_at_undecided(backwards=backwards)
+            self.pane.start_at_undecided(backwards=backwards)
 
     def open_comments(self) -> None:
         """Show the remarks, to be sent."""
@@ -302,10 +296,10 @@ class ReviewContent(QWidget):
         self._field.setFocus()
 
     def _next_change(self) -> None:
-        self._pane.view.navigation.next_change()
+        self.pane.view.navigation.next_change()
 
     def _previous_change(self) -> None:
-        self._pane.view.navigation.previous_change()
+        self.pane.view.navigation.previous_change()
 
     def _forget_problem(self) -> None:
         self._bar.set_problem("")
@@ -342,7 +336,7 @@ class ReviewContent(QWidget):
         column.addLayout(header)
         column.addLayout(margins)
         column.addWidget(hairline())
-        column.addWidget(self._pane, 1)
+        column.addWidget(self.pane, 1)
         column.addWidget(self._gap, 1)
         column.addWidget(hairline())
         column.addWidget(self._bar)
@@ -359,9 +353,9 @@ class ReviewContent(QWidget):
         self._decisions.failed.connect(self._bar.set_problem)
         self._theme.changed.connect(self._on_theme_changed)
         self._list.current_changed.connect(self.file.show)
-        self._list.clicked.connect(self._pane.try_again)
+        self._list.clicked.connect(self.pane.try_again)
         self._list.clicked.connect(self._look_at_jobs)
-        self._pane.mode_chosen.connect(self._outlets.choose_mode)
+        self.pane.mode_chosen.connect(self._outlets.choose_mode)
         self.file.started.connect(self._forget_problem)
         self._connect_bar()
         for key, slot in (("F7", self._next_change), ("Shift+F7", self._previous_change)):

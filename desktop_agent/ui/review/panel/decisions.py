@@ -1,7 +1,7 @@
 """What the user decides in the review, made into ops for the session. Holds nothing that the session should know."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
@@ -18,6 +18,19 @@ if TYPE_CHECKING:
     from desktop_agent.ui.review.changes.net_counts import NetCounts
     from desktop_agent.ui.review.conflict.resolution import Purpose, Resolution
     from desktop_agent.ui.review.source import GitSource, Spawn
+
+
+class ReviewOutlets(NamedTuple):
+    """What the parts of the review call, so that none of them has to forward for another."""
+
+    submit: "Callable[[Op], object]"
+    """Has the session carry this out."""
+    open_file: Callable[[str], object]
+    """Opens the file of this path."""
+    show_call: Callable[[str], object]
+    """Shows the call of this id in the conversation."""
+    choose_mode: Callable[[str], object]
+    """Shows diffs from now on `side_by_side` or `unified`."""
 
 
 class ReviewDecisions(QObject):

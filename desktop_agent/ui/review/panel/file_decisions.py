@@ -8,9 +8,8 @@ from PySide6.QtWidgets import QWidget
 from desktop_agent.ui.review.changes.change_list import ChangeList
 from desktop_agent.ui.review.changes.git_listing import GitListing
 from desktop_agent.ui.review.changes.reviewed import Reviewed
-from desktop_agent.ui.review.panel.decisions import ReviewDecisions, newest_digest
+from desktop_agent.ui.review.panel.decisions import ReviewDecisions, ReviewOutlets, newest_digest
 from desktop_agent.ui.review.panel.diff_pane import DiffPane
-from desktop_agent.ui.review.panel.outlets import ReviewOutlets
 
 if TYPE_CHECKING:
     from desktop_agent.core.base.ids import HunkKey

@@ -113,7 +113,7 @@ class ReviewPanel(QWidget):
         """Show diffs in this mode from now on, where there is room."""
         self._mode = mode
         if self._content:
-            self._content.set_diff_mode(mode)
+            self._content.pane.set_mode(mode)
 
     # -- what actions of the window do in here; nothing before there is something to review --
 
@@ -184,7 +184,7 @@ class ReviewPanel(QWidget):
         if self._content is None:
             self._content, self._prepared = self._prepared or self._new_content(), None
             if self._mode is not None:
-                self._content.set_diff_mode(self._mode)
+                self._content.pane.set_mode(self._mode)
         return self._content
 
     @cached_property
@@ -195,7 +195,7 @@ class ReviewPanel(QWidget):
 
     def _new_content(self) -> "ReviewContent":
         from desktop_agent.ui.review.panel.content import ReviewContent
-        from desktop_agent.ui.review.panel.outlets import ReviewOutlets
+        from desktop_agent.ui.review.panel.decisions import ReviewOutlets
 
         outlets = ReviewOutlets(
             submit=self.op_requested.emit,
@@ -221,7 +221,7 @@ class ReviewPanel(QWidget):
         yield
         yield from self._parts.pane.made_in_pieces()  # in its place: moving all of it there takes as long again
         if self._mode is not None:
-            content.set_diff_mode(self._mode)
+            content.pane.set_mode(self._mode)
         yield
         for widget in content.findChildren(QWidget):
             widget.ensurePolished()
