@@ -19,6 +19,7 @@ from PySide6.QtWidgets import (
 from shiboken6 import isValid
 
 from desktop_agent.core.base.errors import AgentError
+from desktop_agent.ui.review.conflict import clash_words
 from desktop_agent.ui.review.conflict.clash_page import ClashPage
 from desktop_agent.ui.review.conflict.resolution import Purpose, Resolution
 from desktop_agent.ui.theme import Space
@@ -202,20 +203,29 @@ class ClashDialog(QDialog):
         outcome, row = self._outcome, self._row
         is_open = row not in self._settled
         versions, page = self._versions.get(row), self.page
-        self._title.setText(self._title_words())
+        is_clash = outcome.clash is not None
+        self._title.setText(clash_words.title(self._purpose, is_clash=is_clash))
         self.setWindowTitle(self._title.text())
         self.setAccessibleName(self._title.text())
-        self._summary.setText(self._summary_words())
+        self._summary.setText(
+            clash_words.summary(
+                outcome.path,
+                settled=self._settled.get(row, ""),
+                merged_count=page.merged_count if page else 0,
+                done_count=self._done_count,
+            )
+        )
         self._summary.setToolTip(plain_tooltip(outcome.path))
-        self._take.setText(self._take_words(versions))
-        self._take.setVisible(outcome.clash is not None)
+        is_removal = versions is not None and versions.wanted is None
+        self._take.setText(clash_words.take(self._purpose, is_removal=is_removal))
+        self._take.setVisible(is_clash)
         self._take.setEnabled(is_open and versions is not None)
-        self._write.setVisible(outcome.clash is not None and (versions is None or page is not None))
+        self._write.setVisible(is_clash and (versions is None or page is not None))
         self._write.setEnabled(is_open and page is not None)
-        self._keep.setText(self.tr("Keep mine") if outcome.clash is not None else self.tr("Close"))
-        self._state.setText(self._state_words())
-        count = len(page.editor.choices) if page else 0
-        self._emphasise(self._write if page and is_open and page.editor.decided_count == count else self._keep)
+        self._keep.setText(self.tr("Keep mine") if is_clash else self.tr("Close"))
+        decided, count = (page.editor.decided_count, len(page.editor.choices)) if page else (0, 0)
+        self._state.setText(clash_words.state(decided, count) if page and is_open else "")
+        self._emphasise(self._write if page and is_open and decided == count else self._keep)
 
     def _emphasise(self, primary: QPushButton) -> None:
         """Enter does what looks like the answer: nothing, until every clash is decided."""
@@ -226,42 +236,6 @@ class ClashDialog(QDialog):
                 button.style().unpolish(button)
                 button.style().polish(button)
         primary.setDefault(True)
-
-    def _title_words(self) -> str:
-        if self._outcome.clash is None:
-            return self.tr("Not undone") if self._purpose == "undo" else self.tr("Not redone")
-        is_undo = self._purpose == "undo"
-        return self.tr("Undo conflicts with your edit") if is_undo else self.tr("Redo conflicts with your edit")
-
-    def _summary_words(self) -> str:
-        outcome, page = self._outcome, self.page
-        words = [self.tr("{0}. Nothing has been written to it.").format(outcome.path)]
-        if self._row in self._settled:
-            words = [f"{outcome.path}: {self._settled[self._row]}."]
-        elif page and (merged := page.merged_count):
-            one = self.tr("1 other place in it merges without a clash.")
-            many = self.tr("{0} other places in it merge without a clash.")
-            words.append(one if merged == 1 else many.format(merged))
-        if self._done_count:
-            one = self.tr("1 other file is done.")
-            words.append(
-                one if self._done_count == 1 else self.tr("{0} other files are done.").format(self._done_count)
-            )
-        return " ".join(words)
-
-    def _take_words(self, versions: "Versions | None") -> str:
-        if versions is not None and versions.wanted is None:
-            return self.tr("Remove the file")
-        is_undo = self._purpose == "undo"
-        return self.tr("Use the undone version") if is_undo else self.tr("Use the redone version")
-
-    def _state_words(self) -> str:
-        page = self.page
-        if page is None or self._row in self._settled:
-            return ""
-        decided, count = page.editor.decided_count, len(page.editor.choices)
-        words = self.tr("{0} of {1} clashes decided").format(decided, count)
-        return words if decided == count else f"{words} · {self.tr('your version stays for the rest')}"
 
     # -- its shape --
 
@@ -278,10 +252,6 @@ class ClashDialog(QDialog):
         self._summary.setWordWrap(True)
         self._summary.setObjectName("undoConflictSummary")
         self._state.setProperty("role", "secondary")
-        self._list.setAccessibleName(self.tr("Files left alone"))
-        self._list.setObjectName("undoConflictList")
-        self._list.setFrameShape(QFrame.Shape.NoFrame)
-        self._list.setTextElideMode(Qt.TextElideMode.ElideMiddle)
         self._blank.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._blank.setProperty("role", "secondary")
         self._stack.addWidget(self._blank)
@@ -292,18 +262,7 @@ class ClashDialog(QDialog):
         head.setSpacing(Space.XS)
         head.addWidget(self._title)
         head.addWidget(self._summary)
-        edge = QFrame()
-        edge.setProperty("role", "hairline")
-        edge.setFixedWidth(1)
-        self._side.setFixedWidth(_SIDE_WIDTH)
-        side = QHBoxLayout(self._side)
-        side.setContentsMargins(Space.S, 0, 0, 0)
-        side.setSpacing(Space.S)
-        listed = QVBoxLayout()
-        listed.setContentsMargins(0, Space.S, 0, Space.S)
-        listed.addWidget(self._list)
-        side.addLayout(listed)
-        side.addWidget(edge)
+        self._lay_out_side()
         body = QHBoxLayout()
         body.setSpacing(0)
         body.addWidget(self._side)
@@ -325,6 +284,24 @@ class ClashDialog(QDialog):
         layout.addLayout(body, 1)
         layout.addWidget(hairline())
         layout.addWidget(foot)
+
+    def _lay_out_side(self) -> None:
+        self._list.setAccessibleName(self.tr("Files left alone"))
+        self._list.setObjectName("undoConflictList")
+        self._list.setFrameShape(QFrame.Shape.NoFrame)
+        self._list.setTextElideMode(Qt.TextElideMode.ElideMiddle)
+        edge = QFrame()
+        edge.setProperty("role", "hairline")
+        edge.setFixedWidth(1)
+        self._side.setFixedWidth(_SIDE_WIDTH)
+        side = QHBoxLayout(self._side)
+        side.setContentsMargins(Space.S, 0, 0, 0)
+        side.setSpacing(Space.S)
+        listed = QVBoxLayout()
+        listed.setContentsMargins(0, Space.S, 0, Space.S)
+        listed.addWidget(self._list)
+        side.addLayout(listed)
+        side.addWidget(edge)
 
 
 def _reason_page(reason: str) -> QWidget:

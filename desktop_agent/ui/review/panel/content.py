@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QHideEvent, QKeySequence, QResizeEvent, QShortcut, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
 
@@ -12,7 +12,7 @@ from desktop_agent.ui.review.changes.git_listing import GitListing
 from desktop_agent.ui.review.changes.net_counts import NetCounts
 from desktop_agent.ui.review.changes.reviewed import Reviewed
 from desktop_agent.ui.review.changes.verdicts import is_decided, progress
-from desktop_agent.ui.review.panel.decisions import ReviewDecisions, last_step
+from desktop_agent.ui.review.panel.decisions import ReviewDecisions, ReviewOutlets, last_step
 from desktop_agent.ui.review.panel.file_decisions import FileDecisions
 from desktop_agent.ui.review.panel.header import header_row
 from desktop_agent.ui.review.panel.parts import ReviewParts
@@ -25,7 +25,6 @@ from desktop_agent.ui.widgets.hairline import hairline
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from desktop_agent.core.diff.rows import RowMode
     from desktop_agent.core.transcript import Transcript
     from desktop_agent.ui.review.comments.comments_dialog import CommentsDialog
     from desktop_agent.ui.review.source import GitSource, Spawn
@@ -39,25 +38,19 @@ _REDRAW_INTERVAL_MS = 100
 
 
 class ReviewContent(QWidget):
-    """Draws the changes of a transcript, or what git finds different, and asks for what the user decides.
-
-    Signals:
-        op_requested: the session should do this; carries an `Op`.
-        file_open_requested: the user wants to open the file of this path.
-        call_requested: the user wants to see the call of this id in the conversation.
-        diff_mode_changed: the user chose how diffs are shown, `side_by_side` or `unified`.
-    """
-
-    op_requested = Signal(object)
-    file_open_requested = Signal(str)
-    call_requested = Signal(str)
-    diff_mode_changed = Signal(str)
+    """Draws the changes of a transcript, or what git finds different, and asks for what the user decides."""
 
     def __init__(
-        self, parts: ReviewParts, git: "GitSource | None", spawn: "Spawn", parent: QWidget | None = None
+        self,
+        parts: ReviewParts,
+        git: "GitSource | None",
+        spawn: "Spawn",
+        outlets: ReviewOutlets,
+        parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
         self._theme = theme = parts.theme
+        self._outlets = outlets
         self._shown_state: object = None
         self._disk_state: object = None
         self._comments_dialog: CommentsDialog | None = None
@@ -65,16 +58,17 @@ class ReviewContent(QWidget):
         self._git = GitListing(git, spawn, self)
         self._counts = NetCounts(source, spawn, self)
         self._reviewed = Reviewed(self._git, self._counts)
-        self._decisions = ReviewDecisions(self._counts, git, spawn, self)
+        self._decisions = ReviewDecisions(outlets.submit, self._counts, git, spawn, self)
         self._picker = parts.picker
         self._filter = parts.filter
         self._field = QLineEdit()
         self._added, self._removed = QLabel(), QLabel()
         self._list = parts.files
         self._note = QLabel()
-        self._pane = parts.pane
+        self.pane = parts.pane
         self._news = UndoNews(theme, source, spawn, self._decisions, self)
-        self._file = FileDecisions(self._list, self._pane, self._reviewed, self._git, self._decisions, self)
+        self.file = FileDecisions(self._list, self.pane, self._reviewed, self._git, self._decisions, outlets, self)
+        """The decisions about the file that is shown."""
         self._gap = QWidget()
         self._bar = parts.bar
         self._redraw = Throttle(self._draw, self, _REDRAW_INTERVAL_MS)
@@ -88,7 +82,7 @@ class ReviewContent(QWidget):
         """Show the changes of this transcript. What was undone in it before is no news."""
         self._reviewed.set_transcript(transcript)
         self._shown_state = self._disk_state = None
-        self._pane.forget()
+        self.pane.forget()
         self._counts.forget()
         self._decisions.forget()
         self._bar.set_problem("")
@@ -109,7 +103,7 @@ class ReviewContent(QWidget):
     def refresh(self) -> None:
         """Look at the transcript again: at once, but not more often than the eye needs, and not while hidden."""
         self._news.look()
-        self._file.look()
+        self.file.look()
         self._redraw.trigger()
 
     def _draw(self) -> None:
@@ -138,10 +132,6 @@ class ReviewContent(QWidget):
             self._clear_filter()
         return self._list.select(path)
 
-    def set_diff_mode(self, mode: "RowMode") -> None:
-        """Show diffs in this mode from now on, where there is room."""
-        self._pane.set_mode(mode)
-
     def look_again(self) -> None:
         """Ask git again: the user was elsewhere, and may have changed files there."""
         self._look_at_jobs()
@@ -154,7 +144,7 @@ class ReviewContent(QWidget):
         if self._reviewed.has_running_jobs:
             from desktop_agent.core.protocol.ops import LookAtChanges
 
-            self.op_requested.emit(LookAtChanges())
+            self._outlets.submit(LookAtChanges())
 
     def _show_files(self) -> None:
         to_compare = self._reviewed.update_files()
@@ -162,7 +152,7 @@ class ReviewContent(QWidget):
         self._list.set_files(files)
         self._show_totals(files)
         self._show_note(files)
-        self._file.show()
+        self.file.show()
         self._list.set_can_revert(not self._reviewed.is_running)
         is_long = len(self._reviewed.files) >= _FIELD_FROM_FILES
         self._field.setVisible(is_long or self._field.hasFocus() or bool(self._field.text()))
@@ -187,10 +177,10 @@ class ReviewContent(QWidget):
         self._note.setText("" if files else self._empty_words())
         for widget in (self._note, self._gap):
             widget.setVisible(not files)
-        for widget in (self._list, self._pane):
+        for widget in (self._list, self.pane):
             widget.setVisible(bool(files))
         if not files:
-            self._pane.forget()
+            self.pane.forget()
 
     def _empty_words(self) -> str:
         if self._reviewed.files:
@@ -256,21 +246,14 @@ class ReviewContent(QWidget):
         elif (step := last_step(self._reviewed.transcript)) is not None:
             self._decisions.redo_step(step)
 
-    def next_undecided(self) -> None:
+    def go_to_undecided(self, *, backwards: bool = False) -> None:
         """Go to the next undecided place, with the keyboard: in this file, else in the next one, round the end."""
-        self._go_to_undecided(backwards=False)
-
-    def previous_undecided(self) -> None:
-        """Go to the undecided place before this one, with the keyboard, round the start."""
-        self._go_to_undecided(backwards=True)
-
-    def _go_to_undecided(self, *, backwards: bool) -> None:
         file = self._list.current_file
         is_open = file is not None and not is_decided(file)
-        if is_open and self._pane.go_to_undecided(backwards=backwards):
+        if is_open and self.pane.go_to_undecided(backwards=backwards):
             return
         if self._list.select_next_undecided(backwards=backwards) or is_open:
-            self._pane.start_at_undecided(backwards=backwards)
+            self.pane.start_at_undecided(backwards=backwards)
 
     def open_comments(self) -> None:
         """Show the remarks, to be sent."""
@@ -298,22 +281,11 @@ class ReviewContent(QWidget):
         dialog.given.connect(self.undo_all)
         dialog.open()
 
-    def keep_file(self) -> None:
-        """Keep what is not undone of the current file."""
-        self._file.keep()
-
-    def undo_file(self) -> None:
-        """Undo what is shown of the current file."""
-        self._file.undo()
-
     # -- what the user looks for --
 
     def _on_counted(self) -> None:
         self._shown_state = None
         self._redraw.trigger()
-
-    def _on_filter(self) -> None:
-        self._show_files()
 
     def _clear_filter(self) -> None:
         self._filter.clear()
@@ -324,19 +296,13 @@ class ReviewContent(QWidget):
         self._field.setFocus()
 
     def _next_change(self) -> None:
-        self._pane.view.navigation.next_change()
+        self.pane.view.navigation.next_change()
 
     def _previous_change(self) -> None:
-        self._pane.view.navigation.previous_change()
-
-    def _on_mode_chosen(self) -> None:
-        self.diff_mode_changed.emit(self._pane.wanted_mode)
+        self.pane.view.navigation.previous_change()
 
     def _forget_problem(self) -> None:
         self._bar.set_problem("")
-
-    def _on_failed(self, words: str) -> None:
-        self._bar.set_problem(words)
 
     # -- how it is built --
 
@@ -370,7 +336,7 @@ class ReviewContent(QWidget):
         column.addLayout(header)
         column.addLayout(margins)
         column.addWidget(hairline())
-        column.addWidget(self._pane, 1)
+        column.addWidget(self.pane, 1)
         column.addWidget(self._gap, 1)
         column.addWidget(hairline())
         column.addWidget(self._bar)
@@ -378,22 +344,19 @@ class ReviewContent(QWidget):
     def _connect(self) -> None:
         self._picker.chosen.connect(self.choose)
         self._picker.opened.connect(self._git.look)
-        self._filter.changed.connect(self._on_filter)
+        self._filter.changed.connect(self._show_files)
         self._filter.text_requested.connect(self._ask_for_text)
-        self._field.textChanged.connect(self._on_filter)
+        self._field.textChanged.connect(self._show_files)
         self._note.linkActivated.connect(self._clear_filter)
         self._git.changed.connect(self._redraw.trigger)
         self._counts.changed.connect(self._on_counted)
-        self._decisions.op_requested.connect(self.op_requested)
-        self._decisions.failed.connect(self._on_failed)
+        self._decisions.failed.connect(self._bar.set_problem)
         self._theme.changed.connect(self._on_theme_changed)
-        self._list.current_changed.connect(self._file.show)
-        self._list.clicked.connect(self._pane.try_again)
+        self._list.current_changed.connect(self.file.show)
+        self._list.clicked.connect(self.pane.try_again)
         self._list.clicked.connect(self._look_at_jobs)
-        self._pane.mode_chosen.connect(self._on_mode_chosen)
-        self._file.open_requested.connect(self.file_open_requested)
-        self._file.call_requested.connect(self.call_requested)
-        self._file.started.connect(self._forget_problem)
+        self.pane.mode_chosen.connect(self._outlets.choose_mode)
+        self.file.started.connect(self._forget_problem)
         self._connect_bar()
         for key, slot in (("F7", self._next_change), ("Shift+F7", self._previous_change)):
             shortcut = QShortcut(QKeySequence(key), self)
@@ -405,7 +368,7 @@ class ReviewContent(QWidget):
         self._bar.undo_with_word_clicked.connect(self._undo_all_with_word)
         self._bar.redo_clicked.connect(self.redo)
         self._bar.keep_clicked.connect(self.keep_all)
-        self._bar.next_clicked.connect(self.next_undecided)
+        self._bar.next_clicked.connect(self.go_to_undecided)
         self._bar.comments_clicked.connect(self.open_comments)
 
     def _on_theme_changed(self) -> None:

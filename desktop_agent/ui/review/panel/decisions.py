@@ -1,7 +1,7 @@
 """What the user decides in the review, made into ops for the session. Holds nothing that the session should know."""
 
-from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
@@ -12,7 +12,7 @@ from desktop_agent.core.base.errors import AgentError
 if TYPE_CHECKING:
     from desktop_agent.core.base.ids import HunkKey
     from desktop_agent.core.protocol.model import ChangeSelection, FileOutcome, LineComment, Reverted, ReviewState
-    from desktop_agent.core.protocol.ops import WriteFile
+    from desktop_agent.core.protocol.ops import Op, WriteFile
     from desktop_agent.core.transcript import Transcript, UndoStep
     from desktop_agent.ui.review.changed_files import ChangedFile
     from desktop_agent.ui.review.changes.net_counts import NetCounts
@@ -20,21 +20,38 @@ if TYPE_CHECKING:
     from desktop_agent.ui.review.source import GitSource, Spawn
 
 
+class ReviewOutlets(NamedTuple):
+    """What the parts of the review call, so that none of them has to forward for another."""
+
+    submit: "Callable[[Op], object]"
+    """Has the session carry this out."""
+    open_file: Callable[[str], object]
+    """Opens the file of this path."""
+    show_call: Callable[[str], object]
+    """Shows the call of this id in the conversation."""
+    choose_mode: Callable[[str], object]
+    """Shows diffs from now on `side_by_side` or `unified`."""
+
+
 class ReviewDecisions(QObject):
-    """Turns decisions about files and hunks into ops.
+    """Turns decisions about files and hunks into ops, which `submit` has the session carry out.
 
     Signals:
-        op_requested: the session should do this; carries an `Op`.
         failed: something could not be prepared; says what and why.
     """
 
-    op_requested = Signal(object)
     failed = Signal(str)
 
     def __init__(
-        self, counts: "NetCounts", git: "GitSource | None", spawn: "Spawn", parent: QObject | None = None
+        self,
+        submit: "Callable[[Op], object]",
+        counts: "NetCounts",
+        git: "GitSource | None",
+        spawn: "Spawn",
+        parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
+        self._submit = submit
         self._counts = counts
         self._git = git
         self._spawn = spawn
@@ -52,7 +69,7 @@ class ReviewDecisions(QObject):
         from desktop_agent.core.protocol.ops import MarkReviewed
 
         if keys:
-            self.op_requested.emit(MarkReviewed(path=file.path, hunks=tuple(keys), state=state))
+            self._submit(MarkReviewed(path=file.path, hunks=tuple(keys), state=state))
 
     def mark_files(self, files: "Sequence[ChangedFile]", state: "ReviewState") -> None:
         """Keep what is not undone of these files, or make it undecided again. Compares those that were not yet."""
@@ -76,7 +93,7 @@ class ReviewDecisions(QObject):
         """Take the selected changes back."""
         from desktop_agent.core.protocol.ops import UndoChanges
 
-        self.op_requested.emit(UndoChanges(selection=selection, reason=reason))
+        self._submit(UndoChanges(selection=selection, reason=reason))
 
     def undo_with_care(
         self, transcript: "Transcript | None", selection: "ChangeSelection", reason: str, parent: QWidget
@@ -92,13 +109,13 @@ class ReviewDecisions(QObject):
         """Apply the selected undone changes again."""
         from desktop_agent.core.protocol.ops import RedoChanges
 
-        self.op_requested.emit(RedoChanges(selection=selection))
+        self._submit(RedoChanges(selection=selection))
 
     def redo_step(self, step: "UndoStep") -> None:
         """Take this undo back."""
         from desktop_agent.core.protocol.ops import RedoSteps
 
-        self.op_requested.emit(RedoSteps(steps=(step.seq,)))
+        self._submit(RedoSteps(steps=(step.seq,)))
 
     # -- undo and redo, against git --
 
@@ -137,7 +154,7 @@ class ReviewDecisions(QObject):
 
     def _write(self, writes: "Sequence[WriteFile]") -> None:
         for write in writes:
-            self.op_requested.emit(write)
+            self._submit(write)
 
     # -- clashes, edits and comments --
 
@@ -145,7 +162,7 @@ class ReviewDecisions(QObject):
         """Write what the user made of a clash. With that the undo or redo it comes from is done."""
         from desktop_agent.core.protocol.ops import WriteFile
 
-        self.op_requested.emit(
+        self._submit(
             WriteFile(
                 path=resolution.path,
                 expected=resolution.expected,
@@ -160,25 +177,25 @@ class ReviewDecisions(QObject):
         """Write the file as the user edited it in the diff, if it was not changed since."""
         from desktop_agent.core.protocol.ops import WriteFile
 
-        self.op_requested.emit(WriteFile(path=file.path, expected=newest_digest(transcript, file), content=content))
+        self._submit(WriteFile(path=file.path, expected=newest_digest(transcript, file), content=content))
 
     def add_comment(self, comment: "LineComment") -> None:
         """Collect a remark."""
         from desktop_agent.core.protocol.ops import AddComment
 
-        self.op_requested.emit(AddComment(comment=comment))
+        self._submit(AddComment(comment=comment))
 
     def remove_comment(self, comment_id: str) -> None:
         """Take a remark back."""
         from desktop_agent.core.protocol.ops import RemoveComment
 
-        self.op_requested.emit(RemoveComment(comment_id=comment_id))
+        self._submit(RemoveComment(comment_id=comment_id))
 
     def send_comments(self, text: str) -> None:
         """Send all remarks to the agent."""
         from desktop_agent.core.protocol.ops import SendComments
 
-        self.op_requested.emit(SendComments(text=text))
+        self._submit(SendComments(text=text))
 
 
 def _settled(transcript: "Transcript", outcome: "FileOutcome", purpose: "Purpose") -> "tuple[Reverted, ...]":

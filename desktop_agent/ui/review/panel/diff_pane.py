@@ -36,7 +36,7 @@ class DiffPane(QWidget):
     """Shows the diff of a changed file. Results that come too late, for a file shown before, are dropped.
 
     Signals:
-        mode_chosen: the user wants diffs shown in the other mode from now on; ask `wanted_mode`.
+        mode_chosen: the user wants diffs shown in this mode from now on.
         call_clicked: the user wants to see the call behind the change.
         requested: the user wants this `HunkChoice` for these hunks of the file, a tuple of `HunkKey`.
         comment_added: carries a `LineComment`; one with a known id replaces the one that is there.
@@ -44,7 +44,7 @@ class DiffPane(QWidget):
         edit_saved: the user edited the file, which shall be these `bytes`.
     """
 
-    mode_chosen = Signal()
+    mode_chosen = Signal(str)
     call_clicked = Signal()
     requested = Signal(str, object)
     comment_added = Signal(object)
@@ -83,11 +83,6 @@ class DiffPane(QWidget):
         self._column.setSpacing(0)
         self._column.addWidget(self._bar)
         self._column.addStretch(0)
-
-    @property
-    def wanted_mode(self) -> "RowMode | None":
-        """How the user wants diffs to be shown, where there is room; `None`: as fits the width."""
-        return self._wanted_mode
 
     @property
     def review(self) -> "DiffReview":
@@ -307,8 +302,9 @@ class DiffPane(QWidget):
         self._show_counts()
 
     def _on_mode_toggled(self) -> None:
-        self.set_mode("unified" if self.view.document.mode == "side_by_side" else "side_by_side")
-        self.mode_chosen.emit()
+        mode: RowMode = "unified" if self.view.document.mode == "side_by_side" else "side_by_side"
+        self.set_mode(mode)
+        self.mode_chosen.emit(mode)
 
     def _on_keep_file(self) -> None:
         self._on_requested("keep", self.review.hunks.keys)

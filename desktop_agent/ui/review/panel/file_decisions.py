@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QWidget
 from desktop_agent.ui.review.changes.change_list import ChangeList
 from desktop_agent.ui.review.changes.git_listing import GitListing
 from desktop_agent.ui.review.changes.reviewed import Reviewed
-from desktop_agent.ui.review.panel.decisions import ReviewDecisions, newest_digest
+from desktop_agent.ui.review.panel.decisions import ReviewDecisions, ReviewOutlets, newest_digest
 from desktop_agent.ui.review.panel.diff_pane import DiffPane
 
 if TYPE_CHECKING:
@@ -33,13 +33,9 @@ class FileDecisions(QObject):
     """Shows the current file of the list in the pane, hears both, and makes decisions of it.
 
     Signals:
-        open_requested: the user wants to open the file of this path.
-        call_requested: the user wants to see the call of this id.
         started: something new is tried; what failed before is no news any more.
     """
 
-    open_requested = Signal(str)
-    call_requested = Signal(str)
     started = Signal()
 
     def __init__(
@@ -49,6 +45,7 @@ class FileDecisions(QObject):
         reviewed: Reviewed,
         git: GitListing,
         decisions: ReviewDecisions,
+        outlets: ReviewOutlets,
         parent: QWidget,
     ) -> None:
         super().__init__(parent)
@@ -58,6 +55,7 @@ class FileDecisions(QObject):
         self._reviewed = reviewed
         self._git = git
         self._decisions = decisions
+        self._outlets = outlets
         self._saving: _Saving | None = None
         files.open_requested.connect(self._open)
         files.call_requested.connect(self._show_call)
@@ -166,12 +164,12 @@ class FileDecisions(QObject):
 
     def _open(self) -> None:
         if file := self._list.current_file:
-            self.open_requested.emit(file.path)
+            self._outlets.open_file(file.path)
 
     def _show_call(self) -> None:
         file = self._list.current_file
         if file is not None and (record := self._reviewed.record_behind(file)) is not None:
-            self.call_requested.emit(record.call_id)
+            self._outlets.show_call(record.call_id)
 
 
 def edit_obstacle(reviewed: Reviewed, file: "ChangedFile") -> str:

@@ -113,7 +113,7 @@ class ReviewPanel(QWidget):
         """Show diffs in this mode from now on, where there is room."""
         self._mode = mode
         if self._content:
-            self._content.set_diff_mode(mode)
+            self._content.pane.set_mode(mode)
 
     # -- what actions of the window do in here; nothing before there is something to review --
 
@@ -125,22 +125,22 @@ class ReviewPanel(QWidget):
     def next_undecided(self) -> None:
         """Go to the next undecided place, with the keyboard."""
         if self._content:
-            self._content.next_undecided()
+            self._content.go_to_undecided()
 
     def previous_undecided(self) -> None:
         """Go to the undecided place before this one, with the keyboard."""
         if self._content:
-            self._content.previous_undecided()
+            self._content.go_to_undecided(backwards=True)
 
     def keep_file(self) -> None:
         """Keep the file that is shown."""
         if self._content:
-            self._content.keep_file()
+            self._content.file.keep()
 
     def undo_file(self) -> None:
         """Undo the file that is shown."""
         if self._content:
-            self._content.undo_file()
+            self._content.file.undo()
 
     def keep_all(self) -> None:
         """Keep everything that is listed."""
@@ -184,7 +184,7 @@ class ReviewPanel(QWidget):
         if self._content is None:
             self._content, self._prepared = self._prepared or self._new_content(), None
             if self._mode is not None:
-                self._content.set_diff_mode(self._mode)
+                self._content.pane.set_mode(self._mode)
         return self._content
 
     @cached_property
@@ -195,12 +195,15 @@ class ReviewPanel(QWidget):
 
     def _new_content(self) -> "ReviewContent":
         from desktop_agent.ui.review.panel.content import ReviewContent
+        from desktop_agent.ui.review.panel.decisions import ReviewOutlets
 
-        content = ReviewContent(self._parts, self._git, self._spawn, self)
-        content.op_requested.connect(self.op_requested)
-        content.file_open_requested.connect(self.file_open_requested)
-        content.call_requested.connect(self.call_requested)
-        content.diff_mode_changed.connect(self.diff_mode_changed)
+        outlets = ReviewOutlets(
+            submit=self.op_requested.emit,
+            open_file=self.file_open_requested.emit,
+            show_call=self.call_requested.emit,
+            choose_mode=self.diff_mode_changed.emit,
+        )
+        content = ReviewContent(self._parts, self._git, self._spawn, outlets, self)
         self._pages.addWidget(content)
         return content
 
@@ -218,7 +221,7 @@ class ReviewPanel(QWidget):
         yield
         yield from self._parts.pane.made_in_pieces()  # in its place: moving all of it there takes as long again
         if self._mode is not None:
-            content.set_diff_mode(self._mode)
+            content.pane.set_mode(self._mode)
         yield
         for widget in content.findChildren(QWidget):
             widget.ensurePolished()
