@@ -13,21 +13,24 @@ from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.base.private_files import close_to_others
 
 _MODULES = {
-    ("sessions", "show"): "session_show",
-    ("sessions", "search"): "session_search",
-    ("sessions", "verify"): "verifying",
-    ("sessions", "export"): "session_exchange",
-    ("sessions", "import"): "session_exchange",
-    ("sessions", "fork"): "session_filing",
-    ("sessions", "rename"): "session_filing",
-    ("sessions", "archive"): "session_filing",
-    ("sessions", "pin"): "session_filing",
-    ("sessions", "delete"): "session_filing",
-    ("changes", "undo"): "undo_redo",
-    ("changes", "redo"): "undo_redo",
+    ("sessions", "list"): "sessions.listing",
+    ("sessions", "show"): "sessions.showing",
+    ("sessions", "search"): "sessions.search",
+    ("sessions", "verify"): "sessions.verifying",
+    ("sessions", "export"): "sessions.exchange",
+    ("sessions", "import"): "sessions.exchange",
+    ("sessions", "fork"): "sessions.filing",
+    ("sessions", "rename"): "sessions.filing",
+    ("sessions", "archive"): "sessions.filing",
+    ("sessions", "pin"): "sessions.filing",
+    ("sessions", "delete"): "sessions.filing",
+    ("changes", "list"): "changes.listing",
+    ("changes", "diff"): "changes.listing",
+    ("changes", "undo"): "changes.undo_redo",
+    ("changes", "redo"): "changes.undo_redo",
     ("tools", "call"): "tool_call",
 }
-"""The modules of actions that need more, or less, than the command's own module imports."""
+"""The modules of actions, where it is not the command's own."""
 
 
 class _Command(Protocol):

@@ -4,9 +4,9 @@ import argparse
 import asyncio
 from pathlib import Path
 
+from desktop_agent.cli.changes.reverting import report, revert
+from desktop_agent.cli.changes.selecting import ChangedSession
 from desktop_agent.cli.console import Console, table
-from desktop_agent.cli.reverting import report, revert
-from desktop_agent.cli.selecting import ChangedSession
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.protocol import ops

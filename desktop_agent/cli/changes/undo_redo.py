@@ -4,10 +4,10 @@ import argparse
 import asyncio
 from pathlib import Path
 
+from desktop_agent.cli.changes.redoing import redo_steps, redoes_steps
+from desktop_agent.cli.changes.reverting import report, revert
+from desktop_agent.cli.changes.selecting import ChangedSession, revertible, selection_of, with_hunks
 from desktop_agent.cli.console import Console
-from desktop_agent.cli.redoing import redo_steps, redoes_steps
-from desktop_agent.cli.reverting import report, revert
-from desktop_agent.cli.selecting import ChangedSession, revertible, selection_of, with_hunks
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ChangeSelection, FileOutcome

@@ -3,8 +3,15 @@
 import argparse
 from collections.abc import Collection, Sequence
 
+from desktop_agent.cli.changes.selecting import (
+    ChangedSession,
+    NumberedHunk,
+    agents_rows,
+    hunks_of,
+    matching,
+    selection_of,
+)
 from desktop_agent.cli.console import Console, table
-from desktop_agent.cli.selecting import ChangedSession, NumberedHunk, agents_rows, hunks_of, matching, selection_of
 from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.base.plain_text import on_one_line
 from desktop_agent.core.changes.attribution import Contents

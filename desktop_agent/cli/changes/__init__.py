@@ -1,0 +1,1 @@
+"""`desktop-agent changes`: what a session changed, and the way back and forth."""

@@ -1,0 +1,1 @@
+"""`desktop-agent sessions`: stored sessions, a module for each action or few."""

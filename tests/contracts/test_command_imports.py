@@ -1,0 +1,71 @@
+"""What a command must not load: each runs in an interpreter of its own; `sys.modules` is looked at afterwards."""
+
+import pytest
+
+from tests.core.test_imports import QT, loaded_after
+
+FOREIGN = (
+    *QT,
+    "anthropic",
+    "httpx2",
+    "keyring",
+    "markdown_it",
+    "mcp",
+    "openai",
+    "pygit2",
+    "pygments",
+    "rapidfuzz",
+    "tree_sitter",
+    "desktop_agent.app",
+    "desktop_agent.ui",
+)
+"""What none of these commands needs: the window, and what asks a provider, reads git or parses a shell's grammar."""
+
+WITHOUT_A_SESSION = (
+    *FOREIGN,
+    "desktop_agent.composition",
+    "desktop_agent.core.policy.engine",
+    "desktop_agent.core.providers",
+    "desktop_agent.core.session",
+    "desktop_agent.headless",
+)
+READING_ONLY = (*WITHOUT_A_SESSION, "pydantic", "desktop_agent.core.capture", "desktop_agent.core.tools")
+
+
+def loaded_by(arguments: list[str], *candidates: str) -> list[str]:
+    """Return which of `candidates` a command has loaded at its end."""
+    program = f"from desktop_agent.cli import main\nassert main({arguments!r}) == 0"
+    return loaded_after(program, *candidates)
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["sessions", "list"],
+        ["config", "show"],
+        ["config", "get", "model.name"],
+        ["config", "path"],
+        ["storage", "show"],
+    ],
+    ids=" ".join,
+)
+def test_what_only_reads_loads_no_session_and_no_pydantic(arguments: list[str]) -> None:
+    assert loaded_by(arguments, *READING_ONLY) == []
+
+
+def test_changes_are_read_without_a_session_and_without_pydantic() -> None:
+    module = "import desktop_agent.cli.changes.listing"
+    assert loaded_after(module, *READING_ONLY) == []
+
+
+def test_a_session_is_shown_and_verified_without_a_session_and_without_pydantic() -> None:
+    modules = "import desktop_agent.cli.sessions.showing, desktop_agent.cli.sessions.verifying"
+    assert loaded_after(modules, *READING_ONLY) == []
+
+
+def test_the_tools_are_listed_without_a_session() -> None:
+    assert loaded_by(["tools", "list"], *WITHOUT_A_SESSION) == []
+
+
+def test_a_slash_command_runs_without_a_providers_sdk() -> None:
+    assert loaded_by(["run", "--provider", "demo", "--prompt", "/help"], *FOREIGN) == []
