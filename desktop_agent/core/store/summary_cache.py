@@ -37,7 +37,7 @@ class SummaryCache:
 
     def all(self) -> dict[SessionId, JournalSummary]:
         """Everything that is known."""
-        rows = (_summary(row) for row in self._rows(_ALL))
+        rows = (_entry(row) for row in self._rows(_ALL))
         return {**{item[0]: item[1] for item in rows if item is not None}, **self._unsaved}
 
     def get(self, session_id: SessionId) -> JournalSummary | None:
@@ -45,7 +45,7 @@ class SummaryCache:
         if unsaved := self._unsaved.get(session_id):
             return unsaved
         rows = self._rows(f"{_ALL} WHERE id = ?", session_id)
-        known = _summary(rows[0]) if rows else None
+        known = _entry(rows[0]) if rows else None
         return known[1] if known is not None else None
 
     def keep(self, summaries: Mapping[SessionId, JournalSummary], gone: Collection[SessionId] = ()) -> None:
@@ -72,12 +72,12 @@ class SummaryCache:
 
     def _write(self, gone: Collection[SessionId]) -> None:
         unsaved = dict(self._unsaved)  # at once: another thread may keep something meanwhile
-        rows = [_row(name, summary) for name, summary in unsaved.items()]
+        rows = [_row(name, entry) for name, entry in unsaved.items()]
         with self._file.opened(busy_s=_BUSY_S) as connection, transaction(connection):
             connection.executemany("DELETE FROM session WHERE id = ?", [(name,) for name in gone])
             connection.executemany("INSERT OR REPLACE INTO session VALUES (?, ?, ?, ?, ?, ?)", rows)
-        for name, summary in unsaved.items():
-            if self._unsaved.get(name) is summary:  # and not what another thread has kept of it since
+        for name, entry in unsaved.items():
+            if self._unsaved.get(name) is entry:  # and not what another thread has kept of it since
                 self._unsaved.pop(name, None)
 
     def _rows(self, statement: str, *values: str) -> list[_Row]:
@@ -93,10 +93,10 @@ class SummaryCache:
         return []
 
 
-def _row(session_id: SessionId, summary: JournalSummary) -> _Row:
-    mark = summary.mark
+def _row(session_id: SessionId, entry: JournalSummary) -> _Row:
+    mark = entry.mark
     # As escaped JSON: a lone surrogate in a title has no form in SQLite.
-    return session_id, *mark.state, mark.read_bytes, mark.witness, json.dumps(_fields(summary.summary))
+    return session_id, *mark.state, mark.read_bytes, mark.witness, json.dumps(_fields(entry.summary))
 
 
 def _fields(summary: SessionSummary | None) -> list[object] | None:
@@ -116,7 +116,7 @@ def _fields(summary: SessionSummary | None) -> list[object] | None:
     ]
 
 
-def _summary(row: _Row) -> tuple[SessionId, JournalSummary] | None:
+def _entry(row: _Row) -> tuple[SessionId, JournalSummary] | None:
     """Return what a row says; None for one that a damaged file made up."""
     session_id, size, mtime_ns, read_bytes, witness, summary = row
     try:
