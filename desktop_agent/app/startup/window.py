@@ -252,7 +252,7 @@ def _load_core(
         make_private_file(paths.config / LAYOUT_NAME)
     codecs.lookup("utf-16-le")  # text is measured in it; looked up while others import, it waits for them
     parser()  # the session that is shown first has text
-    for module in ("factory", "entry_wiring", "pointer", "selection"):  # and what shows it takes 50 ms to import
+    for module in ("factory", "pointer"):  # and what shows it takes 50 ms to import
         import_module(f"desktop_agent.ui.chat.transcript.{module}")
     keys = SystemKeyStore(tell=tell, over=lambda: tell(""))
     providers = ProviderCatalog(

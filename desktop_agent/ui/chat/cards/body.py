@@ -3,7 +3,7 @@
 from typing import TYPE_CHECKING, ClassVar, NamedTuple
 
 from PySide6.QtCore import QObject, QRect, Signal
-from PySide6.QtGui import QColor, QPainter
+from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.transcript import ToolEntry
@@ -115,10 +115,6 @@ class ToolBody(QObject):
     def colour(self, lexers: "Lexers") -> bool:
         """Find out the colours of code that is shown, if its lexer is there by now. Whether there are new ones."""
         return False
-
-    def role(self, name: str) -> QColor:
-        """Return a colour of the theme by its role."""
-        return QColor(getattr(self.styles.colours, name))
 
 
 def entry_of(row: "RowState") -> ToolEntry:

@@ -142,9 +142,9 @@ class ChangeBody(ToolBody):
             for (top, height), item in zip(column.line_areas(index), shown, strict=False):
                 line = item.line
                 if line.tone in ("added", "removed"):
-                    painter.fillRect(QRectF(1, top, width - 2, height), self.role(f"{line.tone}_line"))
+                    painter.fillRect(QRectF(1, top, width - 2, height), self.styles.colour(f"{line.tone}_line"))
                 if line.number:
-                    painter.setPen(self.role("faint"))
+                    painter.setPen(self.styles.colour("faint"))
                     area = QRectF(0, top, self.left - Space.S + 1, height)
                     painter.drawText(
                         area, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, str(line.number)

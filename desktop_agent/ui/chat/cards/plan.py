@@ -74,7 +74,7 @@ class PlanBody(ToolBody):
 
     def _paint_mark(self, painter: QPainter, at: QPointF, status: TodoStatus) -> None:
         circle = QRectF(at.x() - _RADIUS, at.y() - _RADIUS, 2 * _RADIUS, 2 * _RADIUS)
-        colour = self.role("accent" if status in ("in_progress", "completed") else "control_border")
+        colour = self.styles.colour("accent" if status in ("in_progress", "completed") else "control_border")
         painter.setPen(QPen(colour, 1.5))
         painter.setBrush(colour if status == "completed" else Qt.BrushStyle.NoBrush)
         painter.drawEllipse(circle)
@@ -83,7 +83,7 @@ class PlanBody(ToolBody):
             painter.setBrush(colour)
             painter.drawPie(circle, 90 * 16, 180 * 16)
         elif status == "completed":
-            painter.setPen(QPen(self.role("on_accent"), 1.4))
+            painter.setPen(QPen(self.styles.colour("on_accent"), 1.4))
             painter.drawPolyline([at + QPointF(-2.4, 0.2), at + QPointF(-0.7, 2), at + QPointF(2.5, -1.9)])
         elif status == "cancelled":
             painter.drawLine(QLineF(at - QPointF(2.4, 0), at + QPointF(2.4, 0)))

@@ -10,9 +10,10 @@ from PySide6.QtCore import QRect, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import QFont, QHideEvent, QKeySequence, QPainter, QPaintEvent, QPen, QShortcut, QShowEvent
 from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QWidget
 
-from desktop_agent.core.protocol.model import Allowed, ApprovalRequest, ApprovalScope, Denied, ScopeOffer
+from desktop_agent.core.protocol.model import Allowed, ApprovalRequest, ApprovalScope, Denied
 from desktop_agent.ui.chat.entries.card_command import CardCommand
 from desktop_agent.ui.chat.entries.card_notes import CardNotes, shown_lines
+from desktop_agent.ui.chat.entries.card_offers import CardOffers
 from desktop_agent.ui.chat.entries.paragraph import Paragraph, read_code_spans
 from desktop_agent.ui.chat.entry_actions import EntryActions
 from desktop_agent.ui.chat.flow import flow
@@ -21,7 +22,7 @@ from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.theme import Radius, Space
 from desktop_agent.ui.widgets.arming import ARMING_DELAY_MS
 from desktop_agent.ui.widgets.fold_bar import obstacle_words
-from desktop_agent.ui.wording.model_words import one_line, visible
+from desktop_agent.ui.wording.model_words import visible
 from desktop_agent.ui.wording.short_path import short_path
 from desktop_agent.ui.wording.tooltips import plain_tooltip
 
@@ -32,10 +33,6 @@ COMMAND, DENIAL = "command", "denial"
 """The fields whose text is kept when the card goes out of sight."""
 
 _PADDING = 15
-_OFFER_WIDTH = 380
-_OFFER_STEP = 20
-_LEAST_QUOTED_WIDTH = 34
-"""Cut to less, an offer does not say any more which command it allows: rather a second row."""
 
 
 class ApprovalCard(QWidget):
@@ -65,12 +62,7 @@ class ApprovalCard(QWidget):
         self._is_answered = False
         self._judged: CommandJudged | None = None
         self._guard = QTimer(self, interval=ARMING_DELAY_MS, singleShot=True)
-        bold = QFont(styles.body)
-        bold.setWeight(QFont.Weight.DemiBold)
-        # In older journals the title of a command is the command.
-        is_plain = request.command is not None and not request.is_escalation
-        title = self.tr("Run this command?") if is_plain else shown_lines(request.title)
-        self._title = Paragraph(title, styles, self, font=bold)
+        self._title = self._make_title(styles)
         self._command = self._make_command(styles)
         self._edit = self._button(self.tr("Edit"), self._on_edit, variant="flat", is_compact=True)
         self._edit.setVisible(self._command is not None)
@@ -82,34 +74,31 @@ class ApprovalCard(QWidget):
             field.fold.resize_wanted.connect(self._resize)
         self._notes = CardNotes(request, self._text(), styles, self)
         self._allow = self._button("", self._on_allow, variant="primary")
-        # Any other rule deserves to be seen whole, with what it would have allowed so far: `Review…` shows that.
-        self._offered: list[ScopeOffer] = [offer for offer in request.scopes if offer.is_quick]
-        self._offer_parts = [_parts_of(offer.label) for offer in self._offered]
-        self._offers = [self._offer_button(parts) for parts in self._offer_parts]
+        self._offers = CardOffers(request.scopes, lambda text: self._button(text, self._on_offer))
         review = self._button(self.tr("Review…"), self._on_review)
         self._deny = self._button(self.tr("Deny…"), self._on_deny, variant="destructive")
-        self._buttons = [self._allow, *self._offers, review, self._deny]
-        self._denial = QLineEdit(drafts.get(DENIAL, ""), self)
-        self._denial.setPlaceholderText(self.tr("Reason for the agent (optional)"))
-        self._denial.setAccessibleName(self.tr("Message to the agent"))
-        self._denial.textChanged.connect(self._on_denial_changed)
-        self._denial.returnPressed.connect(self._on_deny_now)
-        self._refusal = QLabel("", self)
-        self._refusal.setTextFormat(Qt.TextFormat.PlainText)
-        self._refusal.setProperty("role", "warning")
+        self._buttons = [self._allow, *self._offers.buttons, review, self._deny]
+        self._denial = self._make_denial(drafts.get(DENIAL, ""))
+        self._refusal = self._label("", "warning")
         self._refusal.hide()
         self._deny_now = self._button(self.tr("Deny"), self._on_deny_now, variant="destructive")
         self._keep_asking = self._button(self.tr("Back"), self._on_back, variant="flat")
         place = self.tr("in {folder}").format(folder=short_path(request.cwd)) if request.cwd else ""
-        self._folder = QLabel(place, self)
-        self._folder.setTextFormat(Qt.TextFormat.PlainText)
-        self._folder.setProperty("role", "secondary")
+        self._folder = self._label(place, "secondary")
         self._shortcut = QShortcut(QKeySequence(Qt.Modifier.CTRL | Qt.Key.Key_Return), self)
         self._shortcut.activated.connect(self._on_allow)
         self.set_shortcut(is_enabled=True)
         self._show_denial(is_shown=DENIAL in drafts)
         self._say_name()
         self._update_answers()
+
+    def _make_title(self, styles: TextStyles) -> Paragraph:
+        bold = QFont(styles.body)
+        bold.setWeight(QFont.Weight.DemiBold)
+        # In older journals the title of a command is the command.
+        is_plain = self.request.command is not None and not self.request.is_escalation
+        title = self.tr("Run this command?") if is_plain else shown_lines(self.request.title)
+        return Paragraph(title, styles, self, font=bold)
 
     def _say_name(self) -> None:
         spoken = (self._title.accessibleName(), visible(self._text()), self._notes.spoken)
@@ -124,6 +113,20 @@ class ApprovalCard(QWidget):
         command.textChanged.connect(self._on_command_changed)
         return command
 
+    def _make_denial(self, text: str) -> QLineEdit:
+        denial = QLineEdit(text, self)
+        denial.setPlaceholderText(self.tr("Reason for the agent (optional)"))
+        denial.setAccessibleName(self.tr("Message to the agent"))
+        denial.textChanged.connect(self._on_denial_changed)
+        denial.returnPressed.connect(self._on_deny_now)
+        return denial
+
+    def _label(self, text: str, role: str) -> QLabel:
+        label = QLabel(text, self)
+        label.setTextFormat(Qt.TextFormat.PlainText)
+        label.setProperty("role", role)
+        return label
+
     @staticmethod
     def _causes(request: ApprovalRequest) -> list[str]:
         """The parts of the command that made it a question."""
@@ -131,14 +134,6 @@ class ApprovalCard(QWidget):
             return [request.cause]
         rich = read_code_spans(request.reason)
         return [utf16_slice(rich.text, span.start, span.start + span.length) for span in rich.spans]
-
-    def _offer_button(self, parts: list[str]) -> QPushButton:
-        """A button with as much of a long command as fits: it stands above, but the words around it only here."""
-        button = self._button("".join(parts), self._on_offer)
-        _cut_offer(button, parts, _OFFER_WIDTH)
-        button.setAccessibleName("".join(parts))
-        button.setToolTip(plain_tooltip("".join(parts)))
-        return button
 
     def _button(self, text: str, action: object, variant: str = "", *, is_compact: bool = False) -> QPushButton:
         button = QPushButton(text, self)
@@ -176,7 +171,7 @@ class ApprovalCard(QWidget):
             y += height + Space.S
         if self._details is not None:
             y += self._details.place(QRect(_PADDING, y, inner, 0), 0) + Space.S
-        self._fit_offers(inner)
+        self._offers.fit(self._shown_buttons(), inner)
         is_beside = self._has_room_for_folder(inner)
         if not is_beside and not self._folder.isHidden():
             self._folder.setGeometry(_PADDING, y, inner, self._folder.sizeHint().height())
@@ -200,19 +195,6 @@ class ApprovalCard(QWidget):
             size, last = self._folder.sizeHint(), self._buttons[-1].geometry()
             self._folder.setGeometry(_PADDING + inner - size.width(), last.top(), size.width(), last.height())
         return y + height
-
-    def _fit_offers(self, inner: int) -> None:
-        """Cut the commands in the offers such that all answers stand in one row, where that leaves enough of them."""
-        shown = self._shown_buttons()
-        offers = [button for button in self._offers if button in shown]
-        if not offers:
-            return
-        rest = sum(button.sizeHint().width() for button in shown if button not in offers) + Space.S * (len(shown) - 1)
-        for button, parts in zip(self._offers, self._offer_parts, strict=True):
-            metrics = button.fontMetrics()
-            room = (inner - rest) // len(offers) - button.sizeHint().width() + metrics.horizontalAdvance(button.text())
-            least = metrics.horizontalAdvance("".join(parts[::2])) + _LEAST_QUOTED_WIDTH * (len(parts) // 2)
-            _cut_offer(button, parts, min(room, _OFFER_WIDTH) if room >= least else _OFFER_WIDTH)
 
     def _shown_buttons(self) -> list[QPushButton]:
         return [button for button in self._buttons if not button.isHidden()]
@@ -298,12 +280,12 @@ class ApprovalCard(QWidget):
 
     def _update_answers(self) -> None:
         obstacle, is_edited = self._obstacle(), self.edited_command() is not None
-        for button in (self._allow, *self._offers):
+        for button in (self._allow, *self._offers.buttons):
             button.setEnabled(not obstacle and not self._is_answered)
             button.setAccessibleDescription(obstacle)
         is_refused = self._judged is not None and self._judged.request is None
         self._allow.setToolTip(plain_tooltip(obstacle) if is_refused else obstacle)
-        for button in self._offers:  # a rule is made of the agent's command; one of the user's is allowed once
+        for button in self._offers.buttons:  # a rule is made of the agent's command; one of the user's is allowed once
             button.setVisible(not is_edited and self._denial.isHidden())
         self._refusal.setText(obstacle if is_refused else "")
         if self._refusal.isHidden() == is_refused:
@@ -329,9 +311,9 @@ class ApprovalCard(QWidget):
         self._allow_in("once")
 
     def _on_offer(self) -> None:
-        for button, offer in zip(self._offers, self._offered, strict=True):
-            if button is self.sender():
-                self._allow_in(offer.scope)
+        offer = self._offers.offer_of(self.sender())
+        if offer is not None:
+            self._allow_in(offer.scope)
 
     def _on_review(self) -> None:
         self._actions.approval_opened.emit(self.request.call_id)
@@ -384,21 +366,3 @@ class ApprovalCard(QWidget):
         self.set_width(self._width)
         if self._height != before:
             self.resized.emit()
-
-
-def _parts_of(label: str) -> list[str]:
-    """Return the words of an offer; every other part is quoted."""
-    return [one_line(part) for part in label.split("`")]
-
-
-def _cut_offer(button: QPushButton, parts: list[str], room: int) -> None:
-    """Let the button show the offer in this many pixels, as far as cutting what is quoted does that."""
-    metrics = button.fontMetrics()
-    shown = parts
-    for width in range(_OFFER_WIDTH, 0, -_OFFER_STEP):
-        if metrics.horizontalAdvance("".join(shown)) <= room:
-            break
-        cut = Qt.TextElideMode.ElideMiddle
-        shown = [metrics.elidedText(part, cut, width) if at % 2 else part for at, part in enumerate(parts)]
-    if button.text() != (text := "".join(shown)):
-        button.setText(text)

@@ -7,7 +7,6 @@ from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.ui.chat.text.column import Column
-from desktop_agent.ui.chat.text.copied import TextPosition
 from desktop_agent.ui.chat.text.styles import TextStyles
 
 if TYPE_CHECKING:
@@ -122,10 +121,6 @@ class EntryWidget(QWidget):
 
     # -- text --
 
-    def copied_text(self, start: TextPosition, end: TextPosition) -> str:
-        """Return what copying from `start` to `end` gives."""
-        return self.column.selected_text(start, end, self.source())
-
     def source(self) -> str:
         """Return the text that the blocks' positions refer to."""
         return ""
@@ -150,7 +145,3 @@ class EntryWidget(QWidget):
 
     def paint_under(self, painter: QPainter, area: QRect) -> None:
         """Paint what lies under the text."""
-
-    def colour(self, role: str) -> QColor:
-        """Return a colour of the theme by its role."""
-        return QColor(getattr(self.styles.colours, role))

@@ -55,9 +55,9 @@ class CommandWidget(MarkdownWidget):
 
     def paint_under(self, painter: QPainter, area: QRect) -> None:
         rule = QRect(0, 2, _RULE, self.height() - 4)
-        painter.fillRect(rule, self.colour("removed_text" if self._is_error else "border_strong"))
+        painter.fillRect(rule, self.styles.colour("removed_text" if self._is_error else "border_strong"))
         if self._line is not None:
-            painter.setPen(self.colour("muted"))
+            painter.setPen(self.styles.colour("muted"))
             painter.translate(_INDENT, 0)
             self._line.draw(painter, ())
             painter.translate(-_INDENT, 0)

@@ -83,7 +83,7 @@ class CompactionWidget(EntryWidget):
     def paint_under(self, painter: QPainter, area: QRect) -> None:
         if self.is_column_shown:
             top = self.column_origin.y()
-            painter.fillRect(QRect(5, top, _BAR, self._text_bottom() - top), self.colour("border"))
+            painter.fillRect(QRect(5, top, _BAR, self._text_bottom() - top), self.styles.colour("border"))
 
     def _text_bottom(self) -> int:
         return self.column_origin.y() + self.column.height
@@ -108,7 +108,7 @@ class _CompactionLine(FoldLine):
 
     def paint_content(self, painter: QPainter) -> None:
         painter.setFont(self.styles.secondary)
-        painter.setPen(self.colour("text" if self.underMouse() else "muted"))
+        painter.setPen(self.styles.colour("text" if self.underMouse() else "muted"))
         arrow = QRectF(3, 0, Space.L, self.height())
         painter.drawText(arrow, Qt.AlignmentFlag.AlignVCenter, UNFOLDED if self.is_unfolded else FOLDED)
         label = QRectF(_INDENT, 0, self.width() - _INDENT, self.height())

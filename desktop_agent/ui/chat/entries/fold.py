@@ -1,7 +1,7 @@
 """A line that folds and unfolds what is below it: a real button, drawn as one quiet row."""
 
 from PySide6.QtCore import QRectF, Qt
-from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QWidget
 
 from desktop_agent.ui.chat.text.styles import TextStyles
@@ -26,10 +26,6 @@ class FoldLine(QAbstractButton):
         self.setCursor(Qt.CursorShape.PointingHandCursor if is_foldable else Qt.CursorShape.ArrowCursor)
         self.update()
 
-    def colour(self, role: str) -> QColor:
-        """Return a colour of the theme by its role."""
-        return QColor(getattr(self.styles.colours, role))
-
     def paint_content(self, painter: QPainter) -> None:
         """Paint what the row says."""
         raise NotImplementedError
@@ -45,7 +41,7 @@ class FoldLine(QAbstractButton):
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         self.paint_content(painter)
         if self.hasFocus():
-            painter.setPen(QPen(self.colour("accent"), 2))
+            painter.setPen(QPen(self.styles.colour("accent"), 2))
             painter.setBrush(Qt.BrushStyle.NoBrush)
             ring = QRectF(self.rect()).adjusted(1, 1, -1, -1)
             painter.drawRoundedRect(ring, Radius.CONTROL, Radius.CONTROL)

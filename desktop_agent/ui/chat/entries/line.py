@@ -81,11 +81,11 @@ class LineWidget(EntryWidget):
         if self._passage is None:
             return
         painter.setFont(self.styles.secondary)
-        painter.setPen(self.colour("muted"))
+        painter.setPen(self.styles.colour("muted"))
         if self._sign:
             painter.drawText(QPointF(1, 13), self._sign)
         else:
-            painter.fillRect(QRectF(3, 6, 7, 7), self.colour("faint"))
+            painter.fillRect(QRectF(3, 6, 7, 7), self.styles.colour("faint"))
         painter.translate(_INDENT, 0)
         self._passage.draw(painter, ())
         painter.translate(-_INDENT, 0)

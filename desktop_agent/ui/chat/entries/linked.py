@@ -78,7 +78,7 @@ class LinkedEntry(EntryWidget):
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.translate(self.column_origin)
-        painter.setPen(QPen(self.colour("accent"), 2))
+        painter.setPen(QPen(self.styles.colour("accent"), 2))
         for rect in self.column.rects(index, span.start, span.start + span.length):
             painter.drawRoundedRect(QRectF(rect).adjusted(-2, -1, 2, 1), 3, 3)
         painter.end()

@@ -156,10 +156,10 @@ class NoticeWidget(EntryWidget):
     def paint_under(self, painter: QPainter, area: QRect) -> None:
         level = self._entry().notice.level
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(QPen(self.colour("border"), 1))
-        painter.setBrush(self.colour("bg"))
+        painter.setPen(QPen(self.styles.colour("border"), 1))
+        painter.setBrush(self.styles.colour("bg"))
         painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), Radius.CARD, Radius.CARD)
-        painter.setPen(self.colour(_ROLES[level]))
+        painter.setPen(self.styles.colour(_ROLES[level]))
         painter.setFont(self.styles.body)
         painter.drawText(QPoint(_PADDING, _PADDING + 12), _SIGNS[level])
 

@@ -33,7 +33,7 @@ class PageWidget(EntryWidget):
 
     def paint_under(self, painter: QPainter, area: QRect) -> None:
         painter.setFont(self.styles.secondary)
-        painter.setPen(self.colour("faint"))
+        painter.setPen(self.styles.colour("faint"))
         width = painter.fontMetrics().horizontalAdvance(self._text)
         for y in range(min(self.height(), _STEP) // 2, self.height() - _STEP // 4 + 1, _STEP):
             painter.drawText(QPointF((self.width() - width) / 2, y), self._text)

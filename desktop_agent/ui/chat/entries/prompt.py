@@ -107,8 +107,8 @@ class PromptWidget(EntryWidget):
         x = self.width() - self._editor_width if is_edited else self.column_origin.x() - PADDING_X
         bubble = QRectF(x, 0, self.width() - x, self.height()).adjusted(0.5, 0.5, -0.5, -0.5)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        painter.setPen(QPen(self.colour("accent" if is_edited else "border"), 1))
-        painter.setBrush(self.colour("surface" if is_edited else "sunken"))
+        painter.setPen(QPen(self.styles.colour("accent" if is_edited else "border"), 1))
+        painter.setBrush(self.styles.colour("surface" if is_edited else "sunken"))
         painter.drawPath(_speech_bubble(bubble))
         painter.setBrush(Qt.BrushStyle.NoBrush)
 

@@ -50,7 +50,7 @@ class ThinkingWidget(MarkdownWidget):
     def paint_under(self, painter: QPainter, area: QRect) -> None:
         if self.is_column_shown:
             top = self.column_origin.y()
-            painter.fillRect(QRect(5, top, _BAR, self.height() - top), self.colour("border"))
+            painter.fillRect(QRect(5, top, _BAR, self.height() - top), self.styles.colour("border"))
 
     def _on_clicked(self) -> None:
         self.row.is_unfolded = not self.row.is_unfolded
@@ -66,7 +66,7 @@ class _ThinkingLine(FoldLine):
 
     def paint_content(self, painter: QPainter) -> None:
         painter.setFont(self.styles.secondary)
-        painter.setPen(self.colour("text" if self.underMouse() else "muted"))
+        painter.setPen(self.styles.colour("text" if self.underMouse() else "muted"))
         arrow = QRectF(3, 0, Space.L, self.height())
         painter.drawText(arrow, Qt.AlignmentFlag.AlignVCenter, UNFOLDED if self.is_unfolded else FOLDED)
         label = QRectF(_TEXT_INDENT, 0, self.width() - _TEXT_INDENT, self.height())

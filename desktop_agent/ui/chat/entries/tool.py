@@ -304,25 +304,25 @@ class ToolWidget(LinkedEntry):
             painter.setClipPath(path)
             self._paint_body(painter)
             painter.restore()
-        painter.setPen(QPen(self.colour("border"), 1))
+        painter.setPen(QPen(self.styles.colour("border"), 1))
         painter.setBrush(Qt.BrushStyle.NoBrush)
         painter.drawPath(path)
         self._paint_notes(painter)
 
     def _paint_body(self, painter: QPainter) -> None:
         body = QRectF(0, _HEADER, self.width(), self._body_bottom() - _HEADER)
-        painter.fillRect(body, self.colour(self._body.ground))
+        painter.fillRect(body, self.styles.colour(self._body.ground))
         painter.save()
         painter.translate(0, self.column_origin.y())
         self._body.paint(painter, self.column, self.width())
         painter.restore()
-        painter.setPen(self.colour("border"))
+        painter.setPen(self.styles.colour("border"))
         painter.drawLine(body.topLeft(), body.topRight())
         if self._notes:
             painter.drawLine(body.bottomLeft(), body.bottomRight())
         if self._bar is not None:
             painter.setFont(self.styles.secondary)
-            painter.setPen(self.colour("muted"))
+            painter.setPen(self.styles.colour("muted"))
             line = QRectF(Space.M, self._bar_top(), self._width, 22)
             painter.drawText(line, Qt.AlignmentFlag.AlignVCenter, self._bar.text)
 
@@ -331,7 +331,7 @@ class ToolWidget(LinkedEntry):
         for note, role in self._notes:
             painter.save()
             painter.translate(Space.M, y)
-            painter.setPen(self.colour(role))
+            painter.setPen(self.styles.colour(role))
             note.draw(painter, ())
             painter.restore()
             y += note.height

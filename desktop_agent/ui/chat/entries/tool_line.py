@@ -110,7 +110,7 @@ class ToolLine(FoldLine):
         bold.setWeight(QFont.Weight.DemiBold)
         verb_width = QFontMetricsF(bold).horizontalAdvance(self._verb)
         painter.setFont(bold)
-        painter.setPen(self.colour("text"))
+        painter.setPen(self.styles.colour("text"))
         line = QRectF(_LEFT, 0, right - _LEFT, self.height())
         painter.drawText(line, Qt.AlignmentFlag.AlignVCenter, self._verb)
         self._paint_title(painter, _LEFT + verb_width + Space.S + 2, right)
@@ -120,9 +120,9 @@ class ToolLine(FoldLine):
         title = metrics.elidedText(self._title, Qt.TextElideMode.ElideRight, max(0.0, right - left))
         if self._found:
             ground = QRectF(left - 2, self.height() / 2 - 9, metrics.horizontalAdvance(title) + 4, 18)
-            painter.fillRect(ground, self.colour(self._found))
+            painter.fillRect(ground, self.styles.colour(self._found))
         painter.setFont(self.styles.code)
-        painter.setPen(self.colour("muted"))
+        painter.setPen(self.styles.colour("muted"))
         painter.drawText(QRectF(left, 0, right - left, self.height()), Qt.AlignmentFlag.AlignVCenter, title)
 
     def _paint_right(self, painter: QPainter, right: float, text: str, role: str, font: QFont | None = None) -> float:
@@ -132,7 +132,7 @@ class ToolLine(FoldLine):
         font = font or self.styles.secondary
         width = QFontMetricsF(font).horizontalAdvance(text)
         painter.setFont(font)
-        painter.setPen(self.colour(role))
+        painter.setPen(self.styles.colour(role))
         painter.drawText(QRectF(right - width, 0, width + 1, self.height()), Qt.AlignmentFlag.AlignVCenter, text)
         return right - width - Space.S
 
@@ -144,10 +144,10 @@ class ToolLine(FoldLine):
         width = QFontMetricsF(font).horizontalAdvance(self._badge) + 2 * Space.S
         frame = QRectF(right - width, (self.height() - _BADGE_HEIGHT) / 2, width, _BADGE_HEIGHT)
         painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(self.colour("removed_line"))
+        painter.setBrush(self.styles.colour("removed_line"))
         painter.drawRoundedRect(frame, Radius.CONTROL, Radius.CONTROL)
         painter.setFont(font)
-        painter.setPen(self.colour("removed_text"))
+        painter.setPen(self.styles.colour("removed_text"))
         painter.drawText(frame, Qt.AlignmentFlag.AlignCenter, self._badge)
         return right - width - Space.S
 
@@ -155,19 +155,19 @@ class ToolLine(FoldLine):
         painter.setBrush(Qt.BrushStyle.NoBrush)
         match self._mark:
             case "running":
-                colour = self.colour("accent")
+                colour = self.styles.colour("accent")
                 colour.setAlphaF(0.45 if self._is_dim else 1.0)
                 painter.setPen(Qt.PenStyle.NoPen)
                 painter.setBrush(colour)
                 painter.drawEllipse(at, 4.5, 4.5)
             case "done":
-                painter.setPen(QPen(self.colour("added_text"), 1.5))
+                painter.setPen(QPen(self.styles.colour("added_text"), 1.5))
                 painter.drawPolyline([at + QPointF(-4, 0.5), at + QPointF(-1.2, 3.5), at + QPointF(4, -3.5)])
             case "failed":
-                painter.setPen(QPen(self.colour("removed_text"), 1.5))
+                painter.setPen(QPen(self.styles.colour("removed_text"), 1.5))
                 painter.drawLine(QLineF(at - QPointF(3.5, 3.5), at + QPointF(3.5, 3.5)))
                 painter.drawLine(QLineF(at + QPointF(-3.5, 3.5), at + QPointF(3.5, -3.5)))
             case "refused":
-                painter.setPen(QPen(self.colour("muted"), 1.5))
+                painter.setPen(QPen(self.styles.colour("muted"), 1.5))
                 painter.drawEllipse(at, 4.5, 4.5)
                 painter.drawLine(QLineF(at + QPointF(-3, 3), at + QPointF(3, -3)))

@@ -82,15 +82,11 @@ class MarkdownStream:
         self._held = ""
         """A carriage return at the very end: its newline may follow."""
         self._patience = 0
-        self._is_closed = False
+        self.is_closed = False
+        """Whether it was said that nothing more will come."""
         self._parts: list[str] = []
         self.consumed = 0
         """How many characters were fed."""
-
-    @property
-    def is_closed(self) -> bool:
-        """Whether it was said that nothing more will come."""
-        return self._is_closed
 
     @property
     def source(self) -> str:
@@ -108,7 +104,7 @@ class MarkdownStream:
 
     def close(self) -> int:
         """Say that nothing more will come."""
-        self._is_closed = True
+        self.is_closed = True
         text, self._held = self._held, ""
         return self._read(text)
 
@@ -118,7 +114,7 @@ class MarkdownStream:
         text = text.replace("\0", "\ufffd")
         self._parts.append(text)
         self._tail += text
-        if len(self._tail) < self._patience and not self._is_closed:
+        if len(self._tail) < self._patience and not self.is_closed:
             return len(self.blocks)
         targets = _targets(self.references)
         start = self._settled
@@ -153,7 +149,7 @@ class MarkdownStream:
             self._keep(region, region.blocks(region.nodes[:fence]), region.nodes[fence].line)
             self._open_fence(region.position(region.nodes[fence].line) - self._offset)
             return True
-        if is_whole and (opening is not None or self._is_closed):
+        if is_whole and (opening is not None or self.is_closed):
             self._finish(region, limit)
             return opening is not None
         if self._settle_region(region, is_full=not is_whole):
@@ -275,7 +271,11 @@ class MarkdownStream:
         lines = region.row_lines(node)
         complete = sum(line < region.complete_lines for line in lines)
         if not complete:
-            return is_full and self._leave_table(region)
+            # Read on without the table when what follows it is too long for a row.
+            is_over = is_full and self._resumes == "table" and len(region.nodes) > 1
+            if is_over:
+                self._go_to(0)
+            return is_over
         blocks, count = region.blocks([node]), 0
         for index, block in enumerate(blocks):
             end = count + len(block.rows) - (block.joint is None)
@@ -294,13 +294,6 @@ class MarkdownStream:
         self._go_to(end, "table")
         self._table_head = head
         return True
-
-    def _leave_table(self, region: Region) -> bool:
-        """Read on without the table when what follows it is too long for a row."""
-        is_over = self._resumes == "table" and len(region.nodes) > 1
-        if is_over:
-            self._go_to(0)
-        return is_over
 
     # -- fences --
 
@@ -344,10 +337,10 @@ class MarkdownStream:
         # After a cut within a line the tail begins with the rest of it, which is no line of its own.
         first_line = self._tail.find("\n") + 1 or len(self._tail) if fence.joint == "" else 0
         closing = fence.closing.search(self._tail, first_line)
-        if closing is not None and (closing[0].endswith("\n") or self._is_closed):
+        if closing is not None and (closing[0].endswith("\n") or self.is_closed):
             return closing.start(), closing.end() - closing[0].endswith("\n"), True
         end = len(self._tail)
-        if self._is_closed:
+        if self.is_closed:
             return end, end, True
         line_start = max(self._tail.rfind("\n") + 1, first_line)
         may_close = _MAY_CLOSE.fullmatch(self._tail, line_start)

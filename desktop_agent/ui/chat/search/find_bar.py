@@ -30,8 +30,8 @@ class FindBar(QFrame):
         layout.addWidget(self._field, 1)
         layout.addWidget(self._count)
         for text, name, slot in (
-            ("↑", self.tr("Previous match"), finder.find_previous),
-            ("↓", self.tr("Next match"), finder.find_next),
+            ("↑", self.tr("Previous match"), self._on_previous),
+            ("↓", self.tr("Next match"), self._on_next),
             ("✕", self.tr("Close"), self.close_bar),
         ):
             layout.addWidget(self._build_button(text, name, slot))
@@ -49,6 +49,12 @@ class FindBar(QFrame):
         self.hide()
         self._finder.find("")
         self._view.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def _on_next(self) -> None:
+        self._finder.step(1)
+
+    def _on_previous(self) -> None:
+        self._finder.step(-1)
 
     def _build_button(self, text: str, name: str, slot: object) -> QPushButton:
         button = QPushButton(text, self)

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from desktop_agent.ui.chat.search.search import Search
     from desktop_agent.ui.chat.transcript.row import EntryRow
     from desktop_agent.ui.chat.transcript.row_layout import RowLayout
+    from desktop_agent.ui.chat.transcript.rows import EntryRows
 
 _SLICE_MS = 6
 
@@ -86,7 +87,11 @@ class Finder(QObject):
         origin = before[0].index if before is not None else min(self._last_visible(), len(self._layout.rows) - 1)
         target = self._search.step(direction, self._last_visible())
         is_near = before is not None and target is not None and target[0] is before[0] and target != before
-        page = None if is_near else self._page_before(target[0] if target else None, direction, origin)
+        page = (
+            None
+            if is_near
+            else _page_before(self._layout.rows, self._unread, target[0] if target else None, direction, origin)
+        )
         if page is not None:
             self._search.current = before
             self._sought = _Sought(page, direction)
@@ -96,14 +101,6 @@ class Finder(QObject):
         if target is not None:
             self._show(*target)
         self._report()
-
-    def find_next(self) -> None:
-        """Go to the next match below, round the end."""
-        self.step(1)
-
-    def find_previous(self) -> None:
-        """Go to the next match above, round the beginning."""
-        self.step(-1)
 
     def pause(self) -> None:
         """Stop reading until `resume`."""
@@ -151,21 +148,6 @@ class Finder(QObject):
         """Take in that a page is not loaded any more."""
         if number in self._candidates:
             self._unread |= {number}
-
-    def _page_before(self, target: "EntryRow | None", direction: int, origin: int) -> int | None:
-        """Return the page that may have a match on the way from row `origin` to `target`, round the end."""
-        rows = self._layout.rows
-        if direction > 0:
-            way = chain(range(origin + 1, len(rows)), range(origin + 1))
-        else:
-            way = chain(range(origin, -1, -1), range(len(rows) - 1, origin, -1))
-        for index in way:
-            row = rows[index]
-            if row is target and index != origin:
-                return None
-            if row.entry.kind == "page" and row.page in self._unread:
-                return row.page
-        return None
 
     def forget(self, row: "EntryRow") -> None:
         """Drop what was found in a row that is no more."""
@@ -234,6 +216,23 @@ class Finder(QObject):
     def _report(self) -> None:
         if self._search is not None:
             self.found.emit(self._search.position, self._search.total)
+
+
+def _page_before(
+    rows: "EntryRows", unread: frozenset[int | None], target: "EntryRow | None", direction: int, origin: int
+) -> int | None:
+    """Return the page of `unread` that comes first on the way from row `origin` to `target`, round the end."""
+    if direction > 0:
+        way = chain(range(origin + 1, len(rows)), range(origin + 1))
+    else:
+        way = chain(range(origin, -1, -1), range(len(rows) - 1, origin, -1))
+    for index in way:
+        row = rows[index]
+        if row is target and index != origin:
+            return None
+        if row.entry.kind == "page" and row.page in unread:
+            return row.page
+    return None
 
 
 def _run(steps: "Iterator[None]") -> bool:

@@ -109,6 +109,10 @@ class TextStyles:
                 found.append((span.start + span.length - 1, 1, self._spaced))
         return found
 
+    def colour(self, role: str) -> QColor:
+        """Return a colour of the theme by its role."""
+        return QColor(getattr(self.colours, role))
+
     def foreground(self, role: str) -> QTextCharFormat:
         """Return a format that only colours text."""
         text_format = QTextCharFormat()

@@ -60,5 +60,9 @@ def copied_selection(
         selected = selection.range_in(row)
         if selected is not None:
             is_whole = selected == (START, END)
-            parts.append(copied_row(row) if is_whole else widget_of(row).copied_text(*selected))
+            if is_whole:
+                parts.append(copied_row(row))
+            else:
+                widget = widget_of(row)
+                parts.append(widget.column.selected_text(*selected, widget.source()))
     return "\n\n".join(part for part in parts if part)

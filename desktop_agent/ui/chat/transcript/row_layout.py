@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QAbstractScrollArea, QWidget
 
+from desktop_agent.ui.chat.code_colours import CodeColours
 from desktop_agent.ui.chat.slices import Slice
 from desktop_agent.ui.chat.text.styles import TextStyles
-from desktop_agent.ui.chat.transcript.code_colours import CodeColours
 from desktop_agent.ui.chat.transcript.reading_place import ReadingPlace
 from desktop_agent.ui.chat.transcript.row_widgets import RowWidgets
 from desktop_agent.ui.chat.transcript.rows import EntryRows

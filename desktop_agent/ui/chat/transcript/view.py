@@ -20,16 +20,16 @@ from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 from desktop_agent.ui.chat.activity import ActivityLine
 from desktop_agent.ui.chat.entry_actions import EntryActions
 from desktop_agent.ui.chat.search.finder import Finder
+from desktop_agent.ui.chat.ticker import Ticker
 from desktop_agent.ui.chat.transcript.empty import EmptyState
 from desktop_agent.ui.chat.transcript.jump_button import JumpButton
 from desktop_agent.ui.chat.transcript.keyboard_order import KeyboardOrder
 from desktop_agent.ui.chat.transcript.navigation import Navigation
 from desktop_agent.ui.chat.transcript.page_requests import PageRequests
-from desktop_agent.ui.chat.transcript.quiet_scroll_bar import QuietScrollBar
 from desktop_agent.ui.chat.transcript.row_layout import RowLayout
 from desktop_agent.ui.chat.transcript.row_updates import RowUpdates
-from desktop_agent.ui.chat.transcript.ticker import Ticker
 from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.widgets.quiet_scroll_bar import QuietScrollBar
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

@@ -437,8 +437,8 @@ class TestFinding:
     def test_next_and_previous_go_round(self, stage: Stage) -> None:
         stage.show(*(answer(f"{long_text(4)}\n\nneedle {number}") for number in range(20)))
         positions = [self.found(stage, lambda: stage.view.finder.find("needle"))]
-        positions += [self.found(stage, stage.view.finder.find_next) for _ in range(2)]
-        positions += [self.found(stage, stage.view.finder.find_previous) for _ in range(3)]
+        positions += [self.found(stage, lambda: stage.view.finder.step(1)) for _ in range(2)]
+        positions += [self.found(stage, lambda: stage.view.finder.step(-1)) for _ in range(3)]
         assert positions == [(20, 20), (1, 20), (2, 20), (1, 20), (20, 20), (19, 20)]
 
     def test_a_match_is_brought_into_view_and_marked(self, stage: Stage, theme: Theme) -> None:
@@ -464,7 +464,7 @@ class TestFinding:
         conversation.ask("go")
         self.found(stage, lambda: stage.view.finder.find("needle"))
         conversation.stream("here is a needle")
-        assert self.found(stage, stage.view.flush)[1] == 1
+        assert self.found(stage, stage.view.updates.flush)[1] == 1
 
     def test_an_empty_text_ends_the_search(self, stage: Stage) -> None:
         stage.show(answer("needle"))
