@@ -116,7 +116,7 @@ async def change_setting(person: Driver, key: str, value: str) -> None:
     assert setup is not None
     setup.open_settings()
     dialog = await person.see(SettingsDialog, "settingsDialog")
-    dialog.changed.emit(key, value)
+    dialog.settings_actions.change(key, value)
     await person.see(QPushButton, "undoSettingButton")
     dialog.reject()
     await person.until_true(lambda: person.find(SettingsDialog, "settingsDialog") is None, "the settings are closed")

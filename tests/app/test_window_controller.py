@@ -275,8 +275,8 @@ def test_the_theme_changes_with_the_setting_and_is_remembered(go: Go, isolated_h
 
         await person.press(Qt.Key.Key_Comma, Qt.KeyboardModifier.ControlModifier)
         dialog = await person.see(SettingsDialog, "settingsDialog")
-        dialog.changed.emit("ui.theme", "dark")
-        dialog.changed.emit("ui.colour_blind_safe_diff", True)
+        dialog.settings_actions.change("ui.theme", "dark")
+        dialog.settings_actions.change("ui.colour_blind_safe_diff", True)
         await person.until_true(lambda: person.window.theme.colours.is_dark, "the window is dark")
         file = isolated_home / "desktop-agent" / "config" / "config.toml"
         wanted = '[ui]\ntheme = "dark"\ncolour_blind_safe_diff = true\n'

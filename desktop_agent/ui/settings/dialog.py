@@ -75,6 +75,8 @@ class SettingsDialog(QDialog):
         self.setWindowTitle(self.tr("Settings"))
         self.setAccessibleName(self.tr("Settings"))
         self.setModal(True)
+        self.settings_actions = actions
+        """What its pages do beyond the dialog."""
         self._model = ModelPage(models, theme, actions)
         self._approvals = ApprovalsPage(theme, actions)
         self._rules = RulesPage(theme, now, actions.revoke_rule)
