@@ -17,7 +17,7 @@ from desktop_agent.core.diff.hunk_keys import ENDINGS, MODE, WHOLE_FILE, all_key
 from desktop_agent.core.protocol.model import ChangeSelection, FileImage
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
-from desktop_agent.core.store.journal.journal import read_journal
+from desktop_agent.core.store.journal.reading import read_journal
 from desktop_agent.core.transcript import ChangeRecord, Transcript, replay
 from desktop_agent.core.undo.whereabouts import recorded_of
 

@@ -10,7 +10,7 @@ from desktop_agent.core.protocol.codec import encode_event, encode_message
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
-from desktop_agent.core.store.journal.journal import read_journal
+from desktop_agent.core.store.journal.reading import read_journal
 from desktop_agent.core.transcript import (
     CommandEntry,
     CompactionEntry,

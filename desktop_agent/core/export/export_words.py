@@ -10,7 +10,7 @@ from desktop_agent.core.changes.patch import PatchFile, make_patch
 from desktop_agent.core.export.shown import one_line, shown
 from desktop_agent.core.export.source import MAX_FILE_BYTES, ExportSource, content_of
 from desktop_agent.core.protocol.model import FileChange, Summary
-from desktop_agent.core.store.journal.journal import Damage
+from desktop_agent.core.store.journal.reading import Damage
 from desktop_agent.core.transcript import (
     CommandEntry,
     CompactionEntry,

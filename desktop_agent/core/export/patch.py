@@ -13,7 +13,7 @@ from desktop_agent.core.changes.net import NetChange, net_changes
 from desktop_agent.core.changes.patch import PatchFile, make_patch
 from desktop_agent.core.export.source import ExportSource, content_of
 from desktop_agent.core.protocol.model import FileChange, FileImage
-from desktop_agent.core.store.journal.journal import Readable, read_each_line
+from desktop_agent.core.store.journal.reading import Readable, read_each_line
 from desktop_agent.core.transcript import Transcript
 
 _TELLING = frozenset({"session_opened", "turn_started", "changes_recorded", "changes_undone", "changes_redone"})

@@ -10,8 +10,8 @@ from desktop_agent.core.protocol.codec import MalformedLineError
 from desktop_agent.core.protocol.events import PromptSubmitted
 from desktop_agent.core.protocol.model import FileImage
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.journal.journal import Damage, Readable, read_each_line, read_line
 from desktop_agent.core.store.journal.lines import open_regular, read_lines
+from desktop_agent.core.store.journal.reading import Damage, Readable, read_each_line, read_line
 from desktop_agent.core.transcript import Entry, Transcript
 
 MAX_FILE_BYTES = 512 * 2**10

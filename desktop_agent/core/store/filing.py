@@ -10,8 +10,9 @@ from pathlib import Path
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.protocol.events import SessionArchived, SessionPinned, SessionRenamed
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.journal.journal import Damage, Journal, read_line
+from desktop_agent.core.store.journal.journal import Journal
 from desktop_agent.core.store.journal.lines import open_regular, read_lines
+from desktop_agent.core.store.journal.reading import Damage, read_line
 from desktop_agent.core.store.lock import SessionLock
 
 Filing = SessionRenamed | SessionArchived | SessionPinned

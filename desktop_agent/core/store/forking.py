@@ -22,10 +22,11 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.codec import MalformedLineError, decode_event, encode_event
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.journal.journal import JOURNAL_NAME, refuse_links
+from desktop_agent.core.store.journal.journal import JOURNAL_NAME
 from desktop_agent.core.store.journal.line_writing import encode_line
 from desktop_agent.core.store.journal.lines import decode_line, open_regular, read_lines
 from desktop_agent.core.store.journal.payloads import externalise, internalise
+from desktop_agent.core.store.journal.reading import refuse_links
 from desktop_agent.core.store.new_session import new_session_folder
 from desktop_agent.core.transcript import Transcript
 

@@ -18,10 +18,10 @@ from desktop_agent.core.protocol.codec import encode_event
 from desktop_agent.core.protocol.model import Aborted, FileImage, JsonObject, ToolCall, ToolResult
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
-from desktop_agent.core.store.journal.journal import Damage, read_each_line
 from desktop_agent.core.store.journal.line_writing import encode_line
 from desktop_agent.core.store.journal.lines import Line, decode_line
 from desktop_agent.core.store.journal.payloads import externalise
+from desktop_agent.core.store.journal.reading import Damage, read_each_line
 from desktop_agent.core.store.lock import SessionLock
 from desktop_agent.core.store.verify import CacheCheck, Numbers, Report, blob_problem, images, references, verify
 from desktop_agent.core.system.files import StagedFile, read_state, sync_folders

@@ -16,8 +16,8 @@ from desktop_agent.core.protocol.codec import encode_event
 from desktop_agent.core.protocol.model import FileImage, JsonObject, ToolUseBlock
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
-from desktop_agent.core.store.journal.journal import Damage, Readable, read_each_line
 from desktop_agent.core.store.journal.lines import Line
+from desktop_agent.core.store.journal.reading import Damage, Readable, read_each_line
 from desktop_agent.core.store.lock import is_locked
 
 

@@ -9,7 +9,7 @@ from desktop_agent.core.base.errors import SessionBusyError
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import TextBlock
 from desktop_agent.core.store.filing import file_session
-from desktop_agent.core.store.journal.journal import read_journal
+from desktop_agent.core.store.journal.reading import read_journal
 from desktop_agent.core.store.lock import SessionLock
 from desktop_agent.core.transcript import replay
 from tests.core.export.conftest import MODEL, Written

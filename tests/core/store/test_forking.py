@@ -15,7 +15,7 @@ from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import Allowed, ChangeSelection, Denied, ModelRef
 from desktop_agent.core.providers.scripted import Call, Hang, Reply, Say, ScriptedProvider, Think, in_order
 from desktop_agent.core.store.collect import collect
-from desktop_agent.core.store.journal.journal import read_journal
+from desktop_agent.core.store.journal.reading import read_journal
 from desktop_agent.core.transcript import ForkEntry, replay
 from tests.harness import FrozenClock, Ground
 from tests.trees import tree_of

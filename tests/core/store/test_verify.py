@@ -17,7 +17,7 @@ from desktop_agent.core.providers.scripted import Call, Reply, Say
 from desktop_agent.core.store import repair as module
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
-from desktop_agent.core.store.journal.journal import read_journal
+from desktop_agent.core.store.journal.reading import read_journal
 from desktop_agent.core.store.lock import SessionLock, is_locked
 from desktop_agent.core.store.repair import repair
 from desktop_agent.core.store.verify import ListEntryCheck, verify

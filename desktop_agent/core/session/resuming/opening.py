@@ -18,8 +18,8 @@ from desktop_agent.core.session.resuming.replay_state import WHOLE, folded_histo
 from desktop_agent.core.session.resuming.snapshots import load, renew_snapshot
 from desktop_agent.core.session.session_state import SessionState
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.journal.journal import Damage, cannot_read
 from desktop_agent.core.store.journal.pages import read_page
+from desktop_agent.core.store.journal.reading import Damage, cannot_read
 from desktop_agent.core.store.journal.records import Yielder, YieldGil, read_records
 from desktop_agent.core.store.journal.snapshot import SNAPSHOT_NAME, read_extent
 from desktop_agent.core.transcript import Transcript

@@ -10,8 +10,8 @@ from desktop_agent.core.context.history import Beginning, History
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.session.session_state import SessionState
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.journal.journal import Damage
 from desktop_agent.core.store.journal.pages import PageSize, merged
+from desktop_agent.core.store.journal.reading import Damage
 from desktop_agent.core.store.journal.records import Record, YieldGil, read_records
 from desktop_agent.core.transcript import JournalPage
 

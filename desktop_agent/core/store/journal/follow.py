@@ -6,8 +6,8 @@ from pathlib import Path
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.protocol.events import JournalEvent
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.journal.journal import Readable, placed, read_line, refuse_links
 from desktop_agent.core.store.journal.lines import open_regular, read_lines
+from desktop_agent.core.store.journal.reading import Readable, placed, read_line, refuse_links
 
 _WITNESS_BYTES = 512
 """How much of the end of what was read is looked at again: a record ends within, with its number and its time."""

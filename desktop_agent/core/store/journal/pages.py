@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.journal.journal import cannot_read
+from desktop_agent.core.store.journal.reading import cannot_read
 from desktop_agent.core.store.journal.records import (
     Record,
     YieldGil,

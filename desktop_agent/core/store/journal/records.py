@@ -13,8 +13,8 @@ from typing import BinaryIO
 from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.protocol.events import JournalEvent
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.journal.journal import Damage, Readable, cannot_read, read_each_line
 from desktop_agent.core.store.journal.lines import Line
+from desktop_agent.core.store.journal.reading import Damage, Readable, cannot_read, read_each_line
 
 YieldGil = Callable[[], None]
 """Called between two records; lets other threads run."""

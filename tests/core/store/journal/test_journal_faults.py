@@ -10,7 +10,8 @@ import pytest
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal import journal as module
-from desktop_agent.core.store.journal.journal import Journal, read_journal
+from desktop_agent.core.store.journal.journal import Journal
+from desktop_agent.core.store.journal.reading import read_journal
 from desktop_agent.core.system import files
 from tests.core.store.journals import record, records, reopen_and_append, write
 from tests.dropping_disk import DroppingDisk
