@@ -58,7 +58,7 @@ LISTENED = """
 import ctypes, os, struct, subprocess, sys
 from pathlib import Path
 from desktop_agent.core.system.processes.runner import Command
-from desktop_agent.core.sandbox.confinement import Confinement
+from desktop_agent.core.sandbox.confinement import ConfinementSpec
 from desktop_agent.core.sandbox.find import find_sandbox
 from desktop_agent.core.sandbox.seccomp import listener_call
 
@@ -73,7 +73,7 @@ print(search.reports[1].reason)
 folders = [Path(sys.argv[1]) / name for name in ("workspace", "temp")]
 for folder in folders:
     (folder / "src").mkdir(parents=True)
-confinement = Confinement(workspace=folders[0], is_workspace_writable=True, temp=folders[1])
+confinement = ConfinementSpec(workspace=folders[0], is_workspace_writable=True, temp=folders[1])
 argv = ("/bin/sh", "-c", "touch src/a && chmod 700 src/a && chmod 711 src/a")
 command = search.sandbox.wrap(Command(argv=argv, cwd=folders[0], environ={"PATH": os.defpath}), confinement)
 subprocess.call(command.argv, cwd=folders[0], env=command.environ)
