@@ -221,6 +221,7 @@ class User:
         different = {name for name in first.keys() | tree.keys() if first.get(name) != tree.get(name)}
         agents = {name for name in different - self.touched if not any(is_below(name, other) for other in self.touched)}
         agents -= {name for name in agents if is_mine(tree.get(name))}  # it was renamed, and goes where the file goes
+        agents -= {name for name in agents if is_held(name, tree, named)}
         silent = {name: (first.get(name), tree.get(name)) for name in agents if not is_named(name, named)}
         assert silent == {}, "lost without a word"
 
@@ -255,6 +256,14 @@ def is_mine(node: Node | None) -> bool:
 def is_below(name: Name, other: Name) -> bool:
     """Whether one of them lies in the other."""
     return name.startswith(other + b"/") or other.startswith(name + b"/")
+
+
+def is_held(name: Name, tree: Tree, named: set[str]) -> bool:
+    """Whether it is a folder that has to stay, because something in it is named."""
+    node = tree.get(name)
+    if node is None or node.kind != "folder":
+        return False
+    return any(below.startswith(name + b"/") and is_named(below, named) for below in tree)
 
 
 def is_named(name: Name, named: set[str]) -> bool:
