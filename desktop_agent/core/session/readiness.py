@@ -9,8 +9,9 @@ import asyncio
 from desktop_agent.core.base.errors import UnsafeSettingsError
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.session.parts import SessionParts
-from desktop_agent.core.session.recovery import Unfinished, settle, settle_begun, settle_jobs
+from desktop_agent.core.session.recovery import settle, settle_begun, settle_jobs
 from desktop_agent.core.session.turn import OpenCalls
+from desktop_agent.core.store.unfinished import Unfinished
 
 
 class Readiness:

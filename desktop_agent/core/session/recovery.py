@@ -5,9 +5,7 @@ got, and recovery writes the facts down: which changes are on disk, which calls 
 """
 
 import asyncio
-from dataclasses import dataclass, field
 
-from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.capture.capture import Snapshot
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.context.history import UNANSWERED
@@ -15,100 +13,15 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.event_log import EventLog
 from desktop_agent.core.protocol.model import (
     Aborted,
-    Allowed,
-    ApprovalRequest,
     FileChange,
-    ModelRef,
     ToolCall,
     ToolResult,
     ToolUseBlock,
 )
 from desktop_agent.core.session.turn import OpenCalls
+from desktop_agent.core.store.unfinished import Unfinished
 from desktop_agent.core.tools.execution.effects import Effects
 from desktop_agent.core.undo.execute import recovered
-
-
-@dataclass(slots=True)
-class Unfinished:
-    """A fold that remembers what was begun and not concluded."""
-
-    turn: int | None = None
-    model: ModelRef | None = None
-    """That works on the turn."""
-    requests: int = 0
-    """How many answers of the model the turn has had."""
-    prepared: ev.ChangesPrepared | None = None
-    calls: dict[CallId, ToolUseBlock] = field(default_factory=dict[CallId, ToolUseBlock])
-    """Calls without a result, in their order."""
-    started: set[CallId] = field(default_factory=set[CallId])
-    """Those of them that were taken up."""
-    asked: dict[CallId, ApprovalRequest] = field(default_factory=dict[CallId, ApprovalRequest])
-    """What those of them ask that wait for an approval."""
-    jobs: dict[CallId, ev.ChangesPrepared] = field(default_factory=dict[CallId, ev.ChangesPrepared])
-    """Background commands that were not looked at a last time. They keep nothing else open."""
-    acted: set[CallId] = field(default_factory=set[CallId])
-    """Those of them that may have done something: they were allowed to, or prepared to."""
-
-    @property
-    def is_clean(self) -> bool:
-        """Whether nothing is open."""
-        return self.turn is None and self.prepared is None and not self.calls
-
-    @property
-    def is_waiting(self) -> bool:
-        """Whether an open turn only waits for the user, so that it can go on with their answer.
-
-        Not if the waiting call did something before it asked again, to run outside the sandbox for instance: to ask
-        anew would be to do it anew.
-        """
-        is_still = self.turn is not None and self.prepared is None
-        return is_still and bool(self.asked) and self.asked.keys() <= self.calls.keys() - self.acted
-
-    def apply(self, event: ev.Event) -> None:
-        """Fold one event in."""
-        match event:
-            case ev.TurnStarted(turn=turn, model=model):
-                self.turn, self.model, self.requests = turn, model, 0
-            case ev.TurnEnded():
-                self.turn = None
-            case ev.MessageDone(content=content, stop_reason=stop_reason):
-                self.requests += stop_reason != "interrupted"
-                self.calls |= {block.id: block for block in content if isinstance(block, ToolUseBlock)}
-            case ev.ToolCallStarted(call=call):
-                self.started.add(call.id)
-            case ev.ToolCallFinished(call_id=call_id):
-                self.calls.pop(call_id, None)
-                self.started.discard(call_id)
-                self.acted.discard(call_id)
-                self._conclude(call_id)
-            case ev.ApprovalRequested(request=request):
-                self.asked[request.call_id] = request
-            case ev.ApprovalResolved(call_id=call_id, decision=decision):
-                self.asked.pop(call_id, None)
-                if isinstance(decision, Allowed):
-                    self.acted.add(call_id)
-            case ev.ChangesPrepared() | ev.ChangesRecorded() | ev.ChangesUndone() | ev.ChangesRedone():
-                self._write(event)
-            case _:
-                pass
-
-    def _write(self, event: ev.ChangesPrepared | ev.ChangesRecorded | ev.ChangesUndone | ev.ChangesRedone) -> None:
-        match event:
-            case ev.ChangesPrepared(call_id=call_id, is_background=True):
-                self.jobs[call_id] = event
-            case ev.ChangesPrepared(call_id=call_id):
-                self.prepared = event
-                self.acted.add(call_id)
-            case ev.ChangesRecorded(call_id=call_id, is_last_look=is_last_look):
-                if is_last_look:
-                    self.jobs.pop(call_id, None)
-                self._conclude(call_id)
-            case _:
-                self.prepared = None
-
-    def _conclude(self, call_id: CallId) -> None:
-        if self.prepared is not None and self.prepared.call_id == call_id:
-            self.prepared = None
 
 
 async def settle_begun(unfinished: Unfinished, log: EventLog) -> OpenCalls:

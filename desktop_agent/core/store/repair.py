@@ -23,6 +23,7 @@ from desktop_agent.core.store.journal.lines import Line, decode_line
 from desktop_agent.core.store.journal.payloads import externalise
 from desktop_agent.core.store.journal.reading import Damage, read_each_line
 from desktop_agent.core.store.lock import SessionLock
+from desktop_agent.core.store.unfinished import Unfinished
 from desktop_agent.core.store.verify import CacheCheck, Numbers, Report, blob_problem, images, references, verify
 from desktop_agent.core.system.files import StagedFile, read_state, sync_folders
 
@@ -76,7 +77,7 @@ def repair(catalog: Catalog, session_id: SessionId, *, caches: Sequence[CacheChe
 
 def mended_lines(path: Path, blobs: Blobs) -> Iterator[bytes]:
     """Yield the lines of a journal as they should be, each with its newline."""
-    numbers = Numbers()
+    numbers, unfinished = Numbers(), Unfinished()
     count = 0
     at = ev.UNSTAMPED
     for line, found in read_each_line(path, blobs):
@@ -88,10 +89,14 @@ def mended_lines(path: Path, blobs: Blobs) -> Iterator[bytes]:
                 count += 1
                 yield _line_of(made, count, at, blobs)
                 numbers.apply(made)
+                unfinished.apply(made)
         count += 1
         at = event.at if event.at != ev.UNSTAMPED else at
         yield _renumbered(line, event, count)
         numbers.apply(event)
+        unfinished.apply(event)
+    if unfinished.is_waiting:
+        return  # for the user: nothing is missing
     if not numbers.is_writing and (numbers.calls or numbers.turn is not None):
         turn = numbers.turn
         endings = list(_conclusions(numbers, turn or 0))

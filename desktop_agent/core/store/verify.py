@@ -19,6 +19,7 @@ from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.journal.lines import Line
 from desktop_agent.core.store.journal.reading import Damage, Readable, read_each_line
 from desktop_agent.core.store.lock import is_locked
+from desktop_agent.core.store.unfinished import Unfinished
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -188,7 +189,7 @@ def verify(
 
 def _of_journal(path: Path, blobs: Blobs, *, is_open: bool) -> Iterator[tuple[Finding | None, bool]]:
     """Yield what is wrong, and for every record that could be read, whether anything is or not, one mark."""
-    numbers = Numbers()
+    numbers, unfinished = Numbers(), Unfinished()
     named: dict[Digest, tuple[int, int]] = {}
     is_first = True
     for line, found in read_each_line(path, blobs):
@@ -206,12 +207,13 @@ def _of_journal(path: Path, blobs: Blobs, *, is_open: bool) -> Iterator[tuple[Fi
         for finding in numbers.problems(found.event, line.number):
             yield finding, False
         numbers.apply(found.event)
+        unfinished.apply(found.event)
         for digest, size in references(found.event):
             named.setdefault(digest, (size, line.number))
     if is_first and not is_open:
         title = "Nothing of this session was ever written: the application ended while it was created."
         yield Finding(code="empty", title=title), False
-    elif not is_open and (finding := _unfinished(numbers)) is not None:
+    elif not is_open and not unfinished.is_waiting and (finding := _unfinished(numbers)) is not None:
         yield finding, False
     for digest, (size, number) in named.items():
         if (reason := blob_problem(blobs, digest, size)) is not None:

@@ -12,6 +12,7 @@ import pytest
 from desktop_agent.core.base.errors import SessionBusyError, StorageError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.providers.scripted import Call, Reply, Say
 from desktop_agent.core.store import repair as module
@@ -165,6 +166,23 @@ async def test_what_is_wrong_is_named_and_mended_and_the_session_goes_on(
         assert (await s.prompt("go on")).reason == "completed"
         check_conversation(s.last_request)
         assert s.session.transcript.workspace == str(stored.ground.workspace)
+
+
+async def test_a_session_that_waits_for_the_user_is_fine_and_a_repair_leaves_its_question(ground: Ground) -> None:
+    ground.write("a.txt", "a\n")
+    asks = Call("edit_file", {"path": "a.txt", "old_str": "a", "new_str": "b"})
+    async with ground.session([[Call("read_file", {"path": "a.txt"}), asks]], approval="always") as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        await s.rx.expect(ev.ApprovalRequested)
+        s.submit(ops.Shutdown(keeps_questions=True))
+        await s.task
+    waiting = Stored(ground, s.id)
+    assert waiting.codes() == []
+    numbered_wrong(waiting)
+    assert waiting.codes() == ["wrong_sequence", "wrong_sequence"]
+    assert repair(waiting.catalog, waiting.id).after.is_fine
+    async with ground.session([[Say("ok")]], resume=waiting.id, approval="always") as again:
+        assert len(again.session.transcript.pending_approvals) == 1
 
 
 async def test_all_of_it_at_once_is_mended_in_one_go(stored: Stored) -> None:
