@@ -206,7 +206,7 @@ class User:
         assert gone == set(), "lines of the user's are gone"
         for name, node in self.mine.items():
             if before.tree.get(name) == node and node is not None and node not in self.given_up:
-                assert tree.get(name) == node, (name, "was put there by the user")
+                assert stands(node, name, tree), (name, "was put there by the user")
 
     def note(self, before: Moment, known: set[int]) -> None:
         """Remember what the undo that just was has to be taken back to."""
@@ -247,6 +247,11 @@ class User:
 
 def lines_of_mine(tree: Tree) -> set[bytes]:
     return {line for node in tree.values() for line in node.content.splitlines() if line.startswith(b"mine")}
+
+
+def stands(node: Node, name: Name, tree: Tree) -> bool:
+    """Whether it stands at its name; a file in the place of a renamed one goes where the renaming goes."""
+    return tree.get(name) == node or (node.kind == "file" and node in tree.values())
 
 
 def is_mine(node: Node | None) -> bool:
