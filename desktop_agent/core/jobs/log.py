@@ -5,13 +5,10 @@ A log that grows beyond its limit is moved aside to `<log>.1`, replacing what wa
 
 import os
 from contextlib import suppress
+from io import FileIO
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from desktop_agent.core.system.processes.output import continuation_bytes, create_private, write_all
-
-if TYPE_CHECKING:
-    from io import FileIO
 
 LOG_LIMIT_BYTES = 16 * 1024 * 1024
 """When a log is moved aside. A job takes at most twice this on disk."""

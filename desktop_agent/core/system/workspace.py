@@ -10,12 +10,10 @@ import re
 import weakref
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, NamedTuple
+from typing import Final, Literal, NamedTuple
 
 from desktop_agent.core.base.errors import WorkspaceError
-
-if TYPE_CHECKING:  # the window imports this module before its first paint; gitrepo brings asyncio with it
-    from desktop_agent.core.system.gitrepo import FileState, FileStatus
+from desktop_agent.core.system.gitrepo import FileState, FileStatus
 
 FolderMark = Literal["conflicted", "modified", "added"]
 """What a folder is marked with because of what is below it, strongest first."""
@@ -215,7 +213,7 @@ def walk_files(path: Path, limit: int = MAX_LISTED_FILES) -> tuple[list[str], bo
     return found, True
 
 
-def roll_up(files: "Mapping[str, FileStatus]") -> dict[str, FolderMark]:
+def roll_up(files: Mapping[str, FileStatus]) -> dict[str, FolderMark]:
     """Return the mark of every folder that has a changed file below it, the strongest winning."""
     marks: dict[str, FolderMark] = {}
     for path, status in files.items():
@@ -230,7 +228,7 @@ def roll_up(files: "Mapping[str, FileStatus]") -> dict[str, FolderMark]:
     return marks
 
 
-_MARK_OF: "Final[Mapping[FileState, FolderMark]]" = {
+_MARK_OF: Final[Mapping[FileState, FolderMark]] = {
     "conflicted": "conflicted",
     "modified": "modified",
     "deleted": "modified",

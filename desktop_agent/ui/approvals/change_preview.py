@@ -1,7 +1,5 @@
 """The files that a call would change, as they would be before and after."""
 
-from typing import TYPE_CHECKING
-
 from PySide6.QtCore import QSize, QTimer, Signal
 from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
 from shiboken6 import isValid
@@ -14,10 +12,8 @@ from desktop_agent.ui.review.changed_files import ChangedFile
 from desktop_agent.ui.review.changes.file_list import FileList
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.panel.file_bar import FileBar
+from desktop_agent.ui.review.source import DiffSource, Spawn
 from desktop_agent.ui.theme import Space, Theme
-
-if TYPE_CHECKING:
-    from desktop_agent.ui.review.source import DiffSource, Spawn
 
 LOADING_DELAY_MS = 150
 _MAX_LIST_ROWS = 4
@@ -38,8 +34,8 @@ class ChangePreview(QWidget):
         self,
         theme: Theme,
         request: ApprovalRequest,
-        source: "DiffSource",
-        spawn: "Spawn",
+        source: DiffSource,
+        spawn: Spawn,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)

@@ -1,7 +1,5 @@
 """The dialog that asks before a call acts: what would happen, why it asks, and what each answer means."""
 
-from typing import TYPE_CHECKING
-
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence, QPaintEvent, QShortcut, QShowEvent
 from PySide6.QtWidgets import (
@@ -16,12 +14,15 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from desktop_agent.core.protocol.events import CommandJudged
 from desktop_agent.core.protocol.model import Allowed, ApprovalRequest, ApprovalScope, Decision, Denied
 from desktop_agent.ui.approvals.change_preview import ChangePreview
 from desktop_agent.ui.approvals.question_head import QuestionHead
 from desktop_agent.ui.approvals.request_words import quoted
 from desktop_agent.ui.approvals.rule_draft import allow_words, scope_words
 from desktop_agent.ui.approvals.rule_editor import RuleEditor
+from desktop_agent.ui.approvals.rule_maths import RuleContext
+from desktop_agent.ui.review.source import DiffSource, Spawn
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.arming import ARMING_DELAY_MS
 from desktop_agent.ui.widgets.fold_bar import obstacle_words
@@ -30,11 +31,6 @@ from desktop_agent.ui.widgets.picker import Picker
 from desktop_agent.ui.widgets.shortcut_button import ShortcutButton
 from desktop_agent.ui.wording.model_words import one_line, visible
 from desktop_agent.ui.wording.tooltips import plain_tooltip
-
-if TYPE_CHECKING:
-    from desktop_agent.core.protocol.events import CommandJudged
-    from desktop_agent.ui.approvals.rule_maths import RuleContext
-    from desktop_agent.ui.review.source import DiffSource, Spawn
 
 _WIDTH = 800
 _MAX_HEIGHT = 700
@@ -59,11 +55,11 @@ class ApprovalDialog(QDialog):
         self,
         theme: Theme,
         request: ApprovalRequest,
-        diff_source: "DiffSource",
-        spawn: "Spawn",
+        diff_source: DiffSource,
+        spawn: Spawn,
         parent: QWidget | None = None,
         *,
-        rules: "RuleContext | None" = None,
+        rules: RuleContext | None = None,
         arming_delay_ms: int = ARMING_DELAY_MS,
     ) -> None:
         """`rules` lets the user make rules of the answer, where the request has patterns for some."""
@@ -187,7 +183,7 @@ class ApprovalDialog(QDialog):
             self.edited.emit(self._request.call_id, edited)
         self._update_answers()
 
-    def show_judgement(self, judged: "CommandJudged") -> None:
+    def show_judgement(self, judged: CommandJudged) -> None:
         """Show what is known of the edited command; what is about another text is stale, and dropped."""
         if self._command is None or judged.command != self._command.edited_command:
             return

@@ -1,16 +1,11 @@
 """Colours the code in sight, a few milliseconds at a time, after it has been painted without."""
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Iterable
 
 from PySide6.QtCore import QElapsedTimer, QObject, QTimer
 
+from desktop_agent.ui.chat.entries.base import EntryWidget
 from desktop_agent.ui.chat.lexers import Lexers
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from desktop_agent.ui.chat.entries.base import EntryWidget
 
 _SLICE_MS = 5
 _PAUSE_MS = 150
@@ -21,7 +16,7 @@ _LEXER_POLL_MS = 15
 class CodeColours(QObject):
     """Works on what `in_sight` returns: widgets, each with its top and bottom edge of sight."""
 
-    def __init__(self, in_sight: "Callable[[], Iterable[tuple[EntryWidget, int, int]]]", parent: QObject) -> None:
+    def __init__(self, in_sight: Callable[[], Iterable[tuple[EntryWidget, int, int]]], parent: QObject) -> None:
         super().__init__(parent)
         self._in_sight = in_sight
         self._lexers = Lexers()

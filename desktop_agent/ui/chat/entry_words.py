@@ -1,24 +1,21 @@
 """What the transcript says in words: verbs, sums, and how things ended."""
 
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from PySide6.QtCore import QCoreApplication
 
-from desktop_agent.core.protocol.model import Aborted, Allowed, Denied
+from desktop_agent.core.protocol.events import TurnEndReason
+from desktop_agent.core.protocol.model import Aborted, Allowed, Denied, JsonObject, TodoItem
+from desktop_agent.core.transcript import (
+    CompactionEntry,
+    ForkEntry,
+    PageEntry,
+    RewindEntry,
+    ToolEntry,
+    TurnEndEntry,
+    UndoEntry,
+)
 from desktop_agent.ui.wording.model_words import visible
-
-if TYPE_CHECKING:
-    from desktop_agent.core.protocol.events import TurnEndReason
-    from desktop_agent.core.protocol.model import JsonObject, TodoItem
-    from desktop_agent.core.transcript import (
-        CompactionEntry,
-        ForkEntry,
-        PageEntry,
-        RewindEntry,
-        ToolEntry,
-        TurnEndEntry,
-        UndoEntry,
-    )
 
 MINUS = "−"
 """The sign in front of removed lines: as wide as the plus, unlike a hyphen."""
@@ -73,7 +70,7 @@ def verb(tool: str) -> str:
     return say(_VERBS.get(tool) or _PREFIXES.get(tool.partition("_")[0]) or tool)
 
 
-def headline(entry: "ToolEntry", *, is_superseded: bool) -> tuple[str, str]:
+def headline(entry: ToolEntry, *, is_superseded: bool) -> tuple[str, str]:
     """Return verb and object of a call. A plan is its own object."""
     if entry.result is not None and "todos" in entry.result.metadata:
         return (say("Plan updated") if is_superseded else verb(entry.call.name)), ""
@@ -110,7 +107,7 @@ def duration(seconds: float) -> str:
     return f"{minutes // 60} h {minutes % 60} min"
 
 
-def state(entry: "ToolEntry") -> str:
+def state(entry: ToolEntry) -> str:
     """Return the state of a call in words, for those who do not see its mark."""
     if entry.is_waiting:
         return say("waits for you")
@@ -130,12 +127,12 @@ def state(entry: "ToolEntry") -> str:
             return say("failed")
 
 
-def line_counts(entry: "ToolEntry") -> tuple[int, int]:
+def line_counts(entry: ToolEntry) -> tuple[int, int]:
     """Return how many lines a call added and removed."""
     return sum(change.added for change in entry.changes), sum(change.removed for change in entry.changes)
 
 
-def summary(entry: "ToolEntry") -> str:
+def summary(entry: ToolEntry) -> str:
     """Return what a finished call came to: `84 lines · 6 ms`."""
     metadata = entry.result.metadata if entry.result is not None else {}
     if "todos" in metadata:
@@ -150,13 +147,13 @@ def summary(entry: "ToolEntry") -> str:
     return " · ".join(part for part in parts if part)
 
 
-def running(entry: "ToolEntry", seconds: float) -> str:
+def running(entry: ToolEntry, seconds: float) -> str:
     """Return how a call runs, and for how long by now: without the time that it waited for an answer."""
     how = entry.approval.confinement.partition(":")[0] if entry.approval is not None else ""
     return " · ".join(filter(None, (how, duration(seconds) if seconds >= 0 else "")))
 
 
-def _quantity(metadata: "JsonObject") -> str:
+def _quantity(metadata: JsonObject) -> str:
     """Return how much was found or read."""
     listed = metadata.get("matches")
     # A number in older journals; a list is what the card shows, which need not be what was counted.
@@ -185,7 +182,7 @@ _QUANTITIES = (
 """What is counted in results, the most telling first."""
 
 
-def _confinement(metadata: "JsonObject") -> str:
+def _confinement(metadata: JsonObject) -> str:
     """Return where a command ran, if its result says so."""
     if metadata.get("escalated") is True:
         return say("outside the sandbox")
@@ -193,14 +190,14 @@ def _confinement(metadata: "JsonObject") -> str:
     return confinement[:_LONGEST_WORD] if isinstance(confinement, str) else ""
 
 
-def edited_command(entry: "ToolEntry") -> str | None:
+def edited_command(entry: ToolEntry) -> str | None:
     """Return what the user made of a command."""
     if entry.edited_command is not None:
         return entry.edited_command
     return entry.decision.edited_command if isinstance(entry.decision, Allowed) else None
 
 
-def badge(entry: "ToolEntry") -> str:
+def badge(entry: ToolEntry) -> str:
     """Return how a command ended, unless all went well: `exit 1`, `timed out`, `took too much`."""
     metadata = entry.result.metadata if entry.result is not None else {}
     if metadata.get("timed_out") is True:
@@ -211,7 +208,7 @@ def badge(entry: "ToolEntry") -> str:
     return say("exit {code}").format(code=exit_code) if exit_code else ""
 
 
-def asked(entry: "ToolEntry") -> str:
+def asked(entry: ToolEntry) -> str:
     """Return why the user was asked about a finished call, and what came of it; nothing without a question."""
     request, decision = entry.approval, entry.decision
     if request is None or decision is None:
@@ -240,19 +237,19 @@ _SCOPES = {
 _TODO_STATES = {"pending": "to do", "in_progress": "in progress", "completed": "done", "cancelled": "cancelled"}
 
 
-def plan_progress(entry: "ToolEntry") -> str:
+def plan_progress(entry: ToolEntry) -> str:
     """Return how far a plan is: `3 of 7`. What was cancelled does not count."""
     wanted = [step for step in _steps(entry) if step.status != "cancelled"]
     done = sum(step.status == "completed" for step in wanted)
     return say("{done} of {all}").format(done=done, all=len(wanted)) if wanted else ""
 
 
-def spoken_steps(entry: "ToolEntry") -> str:
+def spoken_steps(entry: ToolEntry) -> str:
     """Return a plan in words, for those who do not see its marks; nothing for what is no plan."""
     return " ".join(f"{say(_TODO_STATES[step.status])}: {step.content}." for step in _steps(entry))
 
 
-def _steps(entry: "ToolEntry") -> "tuple[TodoItem, ...]":
+def _steps(entry: ToolEntry) -> tuple[TodoItem, ...]:
     from desktop_agent.core.transcript import todos_of
 
     return (todos_of(entry.result) if entry.result is not None else None) or ()
@@ -284,7 +281,7 @@ def _number(value: object) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
-def notes(entry: "ToolEntry") -> list[tuple[str, str]]:
+def notes(entry: ToolEntry) -> list[tuple[str, str]]:
     """Return what else must be said about a call, each with the colour role it is said in."""
     found: list[tuple[str, str]] = []
     match entry.decision:
@@ -312,19 +309,19 @@ def notes(entry: "ToolEntry") -> list[tuple[str, str]]:
     return found
 
 
-def _kept_back(metadata: "JsonObject") -> str:
+def _kept_back(metadata: JsonObject) -> str:
     """Return the variables that a command seems to have missed, which it did not get; empty for none."""
     names = metadata.get("kept_back")
     return ", ".join(visible(str(name)) for name in cast("list[object]", names)) if isinstance(names, list) else ""
 
 
-def recovery(entry: "ToolEntry") -> str:
+def recovery(entry: ToolEntry) -> str:
     """Return what recovering from a call would put back, as a sentence; empty when there is nothing to recover."""
     is_possible = entry.is_recoverable and not entry.is_recovered and entry.state != "started"
     return say("Puts back {things}").format(things=_lost(entry)) if is_possible else ""
 
 
-def _lost(entry: "ToolEntry | UndoEntry") -> str:
+def _lost(entry: ToolEntry | UndoEntry) -> str:
     """Return what a call destroyed, or a recovery put back, as a list in words."""
     names = [change.name for change in entry.refs if change.is_loss]
     found: list[str] = []
@@ -354,7 +351,7 @@ def _uncaptured(path: str, reason: str) -> str:
     return say("⚠ {path} cannot be undone: {reason}").format(path=path, reason=reason)
 
 
-_TURN_ENDS: dict["TurnEndReason", str] = {
+_TURN_ENDS: dict[TurnEndReason, str] = {
     "completed": "Done after {time}",
     "max_turns": "Reached the limit of {requests}. Send a message to go on.",
     "tool_error": "Stopped because a tool failed.",
@@ -370,13 +367,13 @@ _TURN_ENDS: dict["TurnEndReason", str] = {
 }
 
 
-def turn_end(entry: "TurnEndEntry") -> str:
+def turn_end(entry: TurnEndEntry) -> str:
     """Return how a turn ended, as a sentence."""
     requests = counted(entry.requests, "model request", "model requests")
     return say(_TURN_ENDS[entry.reason]).format(time=duration(entry.duration_s), requests=requests)
 
 
-def undo(entry: "UndoEntry") -> str:
+def undo(entry: UndoEntry) -> str:
     """Return what an undo or redo did, as a sentence."""
     done = sum(outcome.is_done for outcome in entry.outcomes)
     left_alone = sum(outcome.state == "conflict" for outcome in entry.outcomes)
@@ -404,7 +401,7 @@ def undo(entry: "UndoEntry") -> str:
     return " · ".join(parts)
 
 
-def rewind(entry: "RewindEntry") -> str:
+def rewind(entry: RewindEntry) -> str:
     """Return what going back did, as a sentence."""
     match entry.scope:
         case "conversation":
@@ -416,7 +413,7 @@ def rewind(entry: "RewindEntry") -> str:
     return pattern.format(turn=entry.turn)
 
 
-def compaction(entry: "CompactionEntry") -> str:
+def compaction(entry: CompactionEntry) -> str:
     """Return what a compaction did, as a sentence."""
     if entry.is_undone:
         return say("The summary was taken back: the agent sees the whole conversation again.")
@@ -427,12 +424,12 @@ def compaction(entry: "CompactionEntry") -> str:
     return pattern.format(turn=entry.through_turn, before=f"{entry.tokens_before:,}", after=f"{entry.tokens_after:,}")
 
 
-def page(entry: "PageEntry") -> str:
+def page(entry: PageEntry) -> str:
     """Return what stands for messages that are not loaded where they are copied."""
     return say("[{count} earlier messages that are not loaded]").format(count=entry.entries)
 
 
-def fork(entry: "ForkEntry") -> str:
+def fork(entry: ForkEntry) -> str:
     """Return what a session is a copy of, as a sentence."""
     if entry.before_turn is None:
         return say("A copy of “{title}” up to here").format(title=entry.title)

@@ -1,9 +1,8 @@
 """What going back would do, computed from the transcript. Pure."""
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from desktop_agent.core.transcript import Transcript
+from desktop_agent.core.transcript import Transcript
 
 
 class RewindChoice(NamedTuple):
@@ -17,7 +16,7 @@ class RewindChoice(NamedTuple):
     """What would be put back, in the order of the first change."""
 
 
-def rewind_choices(transcript: "Transcript") -> list[RewindChoice]:
+def rewind_choices(transcript: Transcript) -> list[RewindChoice]:
     """Return the messages that one can go back to before, the newest first."""
     prompts = transcript.prompts
     standing = [record for record in transcript.changes.values() if not record.is_undone and record.change.is_by_agent]

@@ -1,18 +1,15 @@
 """Going back to before a message: with the conversation, the files, or both, and what that would do."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
+from desktop_agent.core.protocol.model import RewindScope
+from desktop_agent.ui.chat.rewind import RewindChoice
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.choice_card import ChoiceCard
 from desktop_agent.ui.widgets.picker import Picker
-
-if TYPE_CHECKING:
-    from desktop_agent.core.protocol.model import RewindScope
-    from desktop_agent.ui.chat.rewind import RewindChoice
 
 _WIDTH = 520
 _MAX_LISTED_FILES = 6
@@ -28,9 +25,7 @@ class RewindDialog(QDialog):
 
     chosen = Signal(int, str)
 
-    def __init__(
-        self, theme: Theme, choices: "Sequence[RewindChoice]", turn: int, parent: QWidget | None = None
-    ) -> None:
+    def __init__(self, theme: Theme, choices: Sequence[RewindChoice], turn: int, parent: QWidget | None = None) -> None:
         """`choices` must not be empty; the one of `turn`, or else the first, is shown."""
         super().__init__(parent)
         self.setObjectName("rewindDialog")
@@ -100,7 +95,7 @@ class RewindDialog(QDialog):
         layout.activate()
         self.setFixedHeight(layout.totalHeightForWidth(_WIDTH))
 
-    def _scope(self) -> "RewindScope":
+    def _scope(self) -> RewindScope:
         for scope, card in self._cards.items():
             if card.isChecked():
                 return scope
@@ -112,22 +107,22 @@ class RewindDialog(QDialog):
 
     # -- words --
 
-    def _title(self, choice: "RewindChoice") -> str:
+    def _title(self, choice: RewindChoice) -> str:
         line = choice.prompt.strip().partition("\n")[0]
         short = line if len(line) <= _MAX_TITLE_CHARS else line[: _MAX_TITLE_CHARS - 1].rstrip() + "…"
         return self.tr("{0}: {1}").format(choice.turn, short)
 
-    def _conversation_words(self, choice: "RewindChoice") -> str:
+    def _conversation_words(self, choice: RewindChoice) -> str:
         if choice.turns == 1:
             return self.tr("The agent no longer sees this message and its answer.")
         return self.tr("The agent no longer sees {0} turns, from this message on.").format(choice.turns)
 
-    def _files_words(self, choice: "RewindChoice") -> str:
+    def _files_words(self, choice: RewindChoice) -> str:
         if len(choice.files) == 1:
             return self.tr("1 file is put back as it was before.")
         return self.tr("{0} files are put back as they were before.").format(len(choice.files))
 
-    def _listed(self, files: "Sequence[str]") -> str:
+    def _listed(self, files: Sequence[str]) -> str:
         rest = len(files) - _MAX_LISTED_FILES
         lines = list(files[:_MAX_LISTED_FILES])
         if rest > 0:

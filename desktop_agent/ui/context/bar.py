@@ -1,16 +1,12 @@
 """The parts of a request as one bar, as long as the model's window."""
 
-from typing import TYPE_CHECKING
-
 from PySide6.QtCore import QRectF, QSize
 from PySide6.QtGui import QPainter, QPainterPath, QPaintEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
+from desktop_agent.core.protocol.model import ContextReport
 from desktop_agent.ui.context.context_words import COLOURS
 from desktop_agent.ui.theme import Theme
-
-if TYPE_CHECKING:
-    from desktop_agent.core.protocol.model import ContextReport
 
 _HEIGHT = 10
 _TARGET_TICK = 2
@@ -27,7 +23,7 @@ class ContextBar(QWidget):
         self._report: ContextReport | None = None
         theme.changed.connect(self.update)
 
-    def show_report(self, report: "ContextReport") -> None:
+    def show_report(self, report: ContextReport) -> None:
         """Draw these parts."""
         self._report = report
         self.update()

@@ -1,13 +1,10 @@
 """What the parts of a request are called, and which colour each has."""
 
-from typing import TYPE_CHECKING
-
 from PySide6.QtCore import QCoreApplication
 
-if TYPE_CHECKING:
-    from desktop_agent.core.protocol.model import ContextSection, SectionKind
+from desktop_agent.core.protocol.model import ContextSection, SectionKind
 
-COLOURS: "dict[SectionKind, str]" = {
+COLOURS: dict[SectionKind, str] = {
     "tools": "faint",
     "system": "muted",
     "guidance": "syntax_function",
@@ -23,7 +20,7 @@ def _tr(text: str) -> str:
     return QCoreApplication.translate("Context", text)
 
 
-def section_name(section: "ContextSection") -> str:
+def section_name(section: ContextSection) -> str:
     """Return what a part is called."""
     match section.kind:
         case "tools":
@@ -43,7 +40,7 @@ def section_name(section: "ContextSection") -> str:
             return _tr("Pins")
 
 
-def section_hint(section: "ContextSection") -> str:
+def section_hint(section: ContextSection) -> str:
     """Return a sentence on what a part is."""
     match section.kind:
         case "tools":

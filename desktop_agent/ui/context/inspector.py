@@ -1,10 +1,11 @@
 """“What the model sees”: the next request part by part, the summary to rewrite or take back, and the pins."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
+from desktop_agent.core.protocol.model import ContextReport, ContextSection, Pin
 from desktop_agent.ui.context.bar import ContextBar
 from desktop_agent.ui.context.context_words import section_hint, section_name
 from desktop_agent.ui.context.long_text import LongText
@@ -14,12 +15,6 @@ from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.context_meter import counted
 from desktop_agent.ui.widgets.hairline import hairline
 from desktop_agent.ui.widgets.screen_room import resize_within_screen
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from desktop_agent.core.protocol.model import ContextReport, ContextSection, Pin
-
 
 _LEAST_TEXT_HEIGHT = 40
 """Small screens have no more room for it."""
@@ -80,7 +75,7 @@ class ContextInspector(QDialog):
         self._lay_out()
         resize_within_screen(self, QSize(860, 620))
 
-    def show_report(self, report: "ContextReport", pins: "Sequence[Pin]", *, is_working: bool) -> None:
+    def show_report(self, report: ContextReport, pins: Sequence[Pin], *, is_working: bool) -> None:
         """Show these parts and pins. While the agent is working, the summary stays as it is."""
         self._report = report
         use, percent = report.use, round(100 * report.use.tokens / max(report.use.window, 1))
@@ -112,7 +107,7 @@ class ContextInspector(QDialog):
 
     # -- what is shown --
 
-    def _show_section(self, section: "ContextSection") -> None:
+    def _show_section(self, section: ContextSection) -> None:
         is_summary = section.kind == "summary"
         self._name.setText(section_name(section))
         self._hint.setText(section_hint(section))

@@ -1,7 +1,6 @@
 """The pins: each with when it goes, a button that removes it, and a line that adds another."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QDateTime, QLocale, Qt, Signal
 from PySide6.QtWidgets import (
@@ -16,13 +15,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from desktop_agent.core.protocol.model import Pin
 from desktop_agent.ui.theme import Height, Space
 from desktop_agent.ui.widgets.elided_label import ElidedLabel
 from desktop_agent.ui.widgets.picker import Picker
 from desktop_agent.ui.wording.tooltips import plain_tooltip
-
-if TYPE_CHECKING:
-    from desktop_agent.core.protocol.model import Pin
 
 _SHOWN_ROWS = 4
 """More of them are scrolled, so that the list leaves room for what it stands below."""
@@ -83,7 +80,7 @@ class PinList(QWidget):
         layout.addWidget(self._area)
         layout.addLayout(line)
 
-    def show_pins(self, pins: "Sequence[Pin]") -> None:
+    def show_pins(self, pins: Sequence[Pin]) -> None:
         """List these."""
         while (item := self._rows.takeAt(0)) is not None:
             if (widget := item.widget()) is not None:
@@ -95,7 +92,7 @@ class PinList(QWidget):
         self._area.setFixedHeight(rows * (Height.SMALL_BUTTON + Space.XS))
         self._area.setVisible(bool(pins))
 
-    def _row(self, pin: "Pin") -> QWidget:
+    def _row(self, pin: Pin) -> QWidget:
         row = QWidget(self)
         shown = " ".join(pin.text[:_TOOLTIP_CHARS].split())
         text = ElidedLabel(parent=row)
@@ -132,7 +129,7 @@ class PinList(QWidget):
         self.removed.emit(str(self.sender().property("pin")))
 
 
-def _until(pin: "Pin", pattern: str) -> str:
+def _until(pin: Pin, pattern: str) -> str:
     if pin.expires_at is None:
         return ""
     moment = QDateTime.fromSecsSinceEpoch(round(pin.expires_at.timestamp()))

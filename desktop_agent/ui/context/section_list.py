@@ -1,7 +1,5 @@
 """The parts of a request as a list: a dot in the colour of the bar, what it is, and how many tokens it takes."""
 
-from typing import TYPE_CHECKING
-
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import (
@@ -13,13 +11,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from desktop_agent.core.protocol.model import ContextSection
 from desktop_agent.ui.context.context_words import COLOURS, section_name
 from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
 from desktop_agent.ui.widgets.context_meter import counted
 from desktop_agent.ui.widgets.rows import FocusRing, draw_ground
-
-if TYPE_CHECKING:
-    from desktop_agent.core.protocol.model import ContextSection
 
 _ROW = Height.LIST_ROW
 _DOT = 8
@@ -47,7 +43,7 @@ class SectionList(QListWidget):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.currentItemChanged.connect(self._on_current)
 
-    def show_sections(self, sections: "tuple[ContextSection, ...]") -> None:
+    def show_sections(self, sections: tuple[ContextSection, ...]) -> None:
         """List these; the one that was chosen stays so."""
         chosen = self.chosen()
         self.clear()
@@ -70,7 +66,7 @@ class SectionList(QListWidget):
                 self.setCurrentRow(row)
                 return
 
-    def chosen(self) -> "ContextSection | None":
+    def chosen(self) -> ContextSection | None:
         """Return the part that is selected."""
         return self.item(self.currentRow()).data(_DATA) if self.currentRow() >= 0 else None
 

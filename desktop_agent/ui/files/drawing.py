@@ -1,18 +1,14 @@
 """Draws the rows of the file tree, and what they share with the rows of matches."""
 
-from typing import TYPE_CHECKING
-
 from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QFont, QFontMetricsF, QPainter, QPolygonF
 from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem
 
 from desktop_agent.ui.files.file_words import COLOUR_OF_STATE, LETTERS, displayed
+from desktop_agent.ui.files.marks import FileMark
+from desktop_agent.ui.files.model import FileTreeModel
 from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
 from desktop_agent.ui.widgets.rows import FocusRing, draw_ground, draw_line
-
-if TYPE_CHECKING:
-    from desktop_agent.ui.files.marks import FileMark
-    from desktop_agent.ui.files.model import FileTreeModel
 
 AnyIndex = QModelIndex | QPersistentModelIndex
 
@@ -44,7 +40,7 @@ class RowDelegate(QStyledItemDelegate):
     def sizeHint(self, option: QStyleOptionViewItem, index: AnyIndex) -> QSize:
         return QSize(0, Height.LIST_ROW)
 
-    def draw_mark(self, painter: QPainter, rect: QRectF, mark: "FileMark", *, is_folder: bool) -> QRectF:
+    def draw_mark(self, painter: QPainter, rect: QRectF, mark: FileMark, *, is_folder: bool) -> QRectF:
         """Draw letter, dot and diamond at the right edge of `rect`, and return what is left of it."""
         right = rect.right()
         if not is_folder and mark.state is not None and mark.state in LETTERS:
@@ -71,7 +67,7 @@ class RowDelegate(QStyledItemDelegate):
 class TreeDelegate(RowDelegate):
     """Draws one row of the tree: triangle, name, marks."""
 
-    def __init__(self, model: "FileTreeModel", theme: Theme, ring: FocusRing, parent: QObject | None = None) -> None:
+    def __init__(self, model: FileTreeModel, theme: Theme, ring: FocusRing, parent: QObject | None = None) -> None:
         super().__init__(theme, ring, parent)
         self._model = model
 

@@ -1,19 +1,16 @@
 """What the file tree says in words and letters: for tooltips, screen readers and the right edge of a row."""
 
-from typing import TYPE_CHECKING, Final
+from collections.abc import Mapping
+from typing import Final
 
 from PySide6.QtCore import QCoreApplication
 
 from desktop_agent.core.base.hidden_text import named
+from desktop_agent.core.system.gitrepo import FileState, NoStatus
+from desktop_agent.core.system.workspace import FolderMark
+from desktop_agent.ui.files.marks import FileMark
 
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from desktop_agent.core.system.gitrepo import FileState, NoStatus
-    from desktop_agent.core.system.workspace import FolderMark
-    from desktop_agent.ui.files.marks import FileMark
-
-LETTERS: Final["Mapping[FileState, str]"] = {
+LETTERS: Final[Mapping[FileState, str]] = {
     "modified": "M",
     "added": "A",
     "deleted": "D",
@@ -23,7 +20,7 @@ LETTERS: Final["Mapping[FileState, str]"] = {
 }
 """What a changed file carries. No letter for ignored ones: they are dimmed."""
 
-COLOUR_OF_STATE: Final["Mapping[FileState | FolderMark, str]"] = {
+COLOUR_OF_STATE: Final[Mapping[FileState | FolderMark, str]] = {
     "modified": "syntax_number",  # the brown of the drawn target; amber would say that something waits for the user
     "added": "added_text",
     "deleted": "removed_text",
@@ -34,7 +31,7 @@ COLOUR_OF_STATE: Final["Mapping[FileState | FolderMark, str]"] = {
 """The palette's role for a letter or a folder's dot."""
 
 
-def describe_mark(mark: "FileMark") -> list[str]:
+def describe_mark(mark: FileMark) -> list[str]:
     """Return what a mark means, one short phrase each; nothing for a file that is as committed."""
     phrases: list[str] = []
     match mark.state:
@@ -59,7 +56,7 @@ def describe_mark(mark: "FileMark") -> list[str]:
     return phrases
 
 
-def why_no_marks(answer: "NoStatus") -> str:
+def why_no_marks(answer: NoStatus) -> str:
     """Return why no file has a mark; empty in a folder that is no repository."""
     match answer.reason:
         case "not_a_repository":
@@ -79,7 +76,7 @@ def displayed(name: str) -> str:
     return named(name)
 
 
-def _below(mark: "FileMark") -> list[str]:
+def _below(mark: FileMark) -> list[str]:
     match mark.below:
         case "modified":
             return [_tr("contains changes")]

@@ -1,19 +1,18 @@
 """What git and the agent say about a path, looked up when its row is drawn."""
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from desktop_agent.core.system.gitrepo import FileState, FileStatus
-    from desktop_agent.core.system.workspace import FolderMark
+from desktop_agent.core.system.gitrepo import FileState, FileStatus
+from desktop_agent.core.system.workspace import FolderMark
 
 
 class FileMark(NamedTuple):
     """What is known about one path."""
 
-    state: "FileState | None" = None
+    state: FileState | None = None
     """Of the path itself, or of the untracked or ignored folder it is in."""
-    below: "FolderMark | None" = None
+    below: FolderMark | None = None
     """Of a folder: the strongest change below it."""
     is_touched: bool = False
     """The agent changed it in this session, or something below it."""
@@ -30,8 +29,8 @@ class FileMarks:
 
     def __init__(
         self,
-        files: "Mapping[str, FileStatus] | None" = None,
-        folders: "Mapping[str, FolderMark] | None" = None,
+        files: Mapping[str, FileStatus] | None = None,
+        folders: Mapping[str, FolderMark] | None = None,
         touched: Iterable[str] = (),
     ) -> None:
         self._files: Mapping[str, FileStatus] = files if files is not None else {}
@@ -58,7 +57,7 @@ class FileMarks:
         status = self._files.get(path)
         return status is not None and status.state == "deleted"
 
-    def _inherited(self, path: str) -> "FileStatus | None":
+    def _inherited(self, path: str) -> FileStatus | None:
         if not self._has_whole_folders:
             return None
         for folder in _folders_of(path):

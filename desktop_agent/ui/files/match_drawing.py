@@ -1,6 +1,6 @@
 """Draws the rows of matches."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QRectF
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter
@@ -8,14 +8,10 @@ from PySide6.QtWidgets import QStyleOptionViewItem
 
 from desktop_agent.ui.files.drawing import RowDelegate
 from desktop_agent.ui.files.file_words import displayed
+from desktop_agent.ui.files.matches_model import MatchesModel
+from desktop_agent.ui.files.matching import Span
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.rows import FocusRing, draw_ground, draw_line
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from desktop_agent.ui.files.matches_model import MatchesModel
-    from desktop_agent.ui.files.matching import Span
 
 AnyIndex = QModelIndex | QPersistentModelIndex
 
@@ -23,7 +19,7 @@ AnyIndex = QModelIndex | QPersistentModelIndex
 class MatchDelegate(RowDelegate):
     """Draws one match: the file's name, its folder after it, and what was typed emphasised in both."""
 
-    def __init__(self, model: "MatchesModel", theme: Theme, ring: FocusRing, parent: QObject | None = None) -> None:
+    def __init__(self, model: MatchesModel, theme: Theme, ring: FocusRing, parent: QObject | None = None) -> None:
         super().__init__(theme, ring, parent)
         self._model = model
 
@@ -47,7 +43,7 @@ class MatchDelegate(RowDelegate):
         painter.restore()
 
     def _draw_parts(
-        self, painter: QPainter, rect: QRectF, text: str, spans: "Sequence[Span]", colour: QColor, font: QFont
+        self, painter: QPainter, rect: QRectF, text: str, spans: Sequence[Span], colour: QColor, font: QFont
     ) -> float:
         """Draw `text` with `spans` emphasised, clipped to `rect`; return how wide it is."""
         strong = QFont(font)
@@ -65,7 +61,7 @@ class MatchDelegate(RowDelegate):
         return min(left, rect.right()) - rect.left()
 
 
-def _parts(length: int, spans: "Sequence[Span]") -> "Sequence[tuple[int, int, bool]]":
+def _parts(length: int, spans: Sequence[Span]) -> Sequence[tuple[int, int, bool]]:
     """Cut `length` characters at the spans: `(start, end, is_inside)`."""
     parts: list[tuple[int, int, bool]] = []
     at = 0

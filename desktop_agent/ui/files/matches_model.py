@@ -1,17 +1,13 @@
 """The files that fit what was typed into the filter, as a flat list."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
 from desktop_agent.ui.files.file_words import describe_mark, displayed
 from desktop_agent.ui.files.marks import FileMark, FileMarks
+from desktop_agent.ui.files.matching import FileMatch
 from desktop_agent.ui.wording.tooltips import plain_tooltip
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from desktop_agent.ui.files.matching import FileMatch
 
 AnyIndex = QModelIndex | QPersistentModelIndex
 _NOWHERE = QModelIndex()
@@ -25,13 +21,13 @@ class MatchesModel(QAbstractListModel):
         self._matches: Sequence[FileMatch] = ()
         self._marks = FileMarks()
 
-    def show(self, matches: "Sequence[FileMatch]", marks: FileMarks) -> None:
+    def show(self, matches: Sequence[FileMatch], marks: FileMarks) -> None:
         """Show these matches instead of the present ones."""
         self.beginResetModel()
         self._matches, self._marks = matches, marks
         self.endResetModel()
 
-    def match_at(self, row: int) -> "FileMatch":
+    def match_at(self, row: int) -> FileMatch:
         """Return what is in this row."""
         return self._matches[row]
 

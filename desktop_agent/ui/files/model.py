@@ -4,21 +4,17 @@ Not a model of nested indexes, because a `QTreeView` asks Python about every row
 files in a folder each change costs it 265 ms, against 2 ms for a table of rows whose height is known.
 """
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
+from desktop_agent.core.system.workspace import FolderListing
 from desktop_agent.ui.files.file_words import describe_mark, displayed
 from desktop_agent.ui.files.marks import FileMark, FileMarks
-from desktop_agent.ui.files.outline import FileOutline, Folder
+from desktop_agent.ui.files.outline import FileOutline, Folder, OutlineEdit
 from desktop_agent.ui.wording.tooltips import plain_tooltip
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from desktop_agent.core.system.workspace import FolderListing
-    from desktop_agent.ui.files.outline import OutlineEdit
 
 AnyIndex = QModelIndex | QPersistentModelIndex
 _NOWHERE = QModelIndex()
@@ -86,7 +82,7 @@ class FileTreeModel(QAbstractListModel):
         """Return the open folder with this path. To be read only, by `edits_between`."""
         return self._outline.find(path)
 
-    def put(self, folder: Folder, listing: "FolderListing", edits: "Iterable[OutlineEdit]") -> None:
+    def put(self, folder: Folder, listing: FolderListing, edits: Iterable[OutlineEdit]) -> None:
         """Show what was read of an open folder; `edits` are `edits_between(folder, listing)`."""
         for edit in edits:
             self._apply(folder, edit)
@@ -189,7 +185,7 @@ class FileTreeModel(QAbstractListModel):
 
     # --- changing rows --------------------------------------------------------------------------------------------
 
-    def _apply(self, folder: Folder, edit: "OutlineEdit") -> None:
+    def _apply(self, folder: Folder, edit: OutlineEdit) -> None:
         for child in list(folder.open_folders):
             if edit.start <= child.position < edit.end:
                 self._close(child)

@@ -6,10 +6,9 @@ follows from the few folders that are open, so nothing here takes longer because
 
 from bisect import insort
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
-if TYPE_CHECKING:
-    from desktop_agent.core.system.workspace import FolderListing
+from desktop_agent.core.system.workspace import FolderListing
 
 
 class Folder:
@@ -139,7 +138,7 @@ class FileOutline:
             waiting.extend(folder.open_folders)
 
 
-def edits_between(folder: Folder, listing: "FolderListing") -> list[OutlineEdit]:
+def edits_between(folder: Folder, listing: FolderListing) -> list[OutlineEdit]:
     """Return what makes `folder` show `listing`, last edit first, so that applying one does not move the next.
 
     Entries in both stay where they are. Only reads the folder: made for a thread.

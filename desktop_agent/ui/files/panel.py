@@ -1,14 +1,16 @@
 """The files of the workspace: the tree, the filter above it, and what one can do with a file."""
 
+from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QHideEvent, QKeyEvent, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QStackedLayout, QVBoxLayout, QWidget
 
+from desktop_agent.core.system.gitrepo import NoStatus, RepoStatus
 from desktop_agent.ui.files.field import FilterField
 from desktop_agent.ui.files.file_words import why_no_marks
+from desktop_agent.ui.files.matching import FileMatches
 from desktop_agent.ui.files.model import FileTreeModel
 from desktop_agent.ui.files.path_actions import PathActions
 from desktop_agent.ui.files.reader import Spawn, TreeReader
@@ -16,12 +18,6 @@ from desktop_agent.ui.files.shown_rows import ShownRows
 from desktop_agent.ui.files.view import FileRows
 from desktop_agent.ui.files.watch import FolderWatch
 from desktop_agent.ui.theme import Space, Theme, TypeSize
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from desktop_agent.core.system.gitrepo import NoStatus, RepoStatus
-    from desktop_agent.ui.files.matching import FileMatches
 
 
 class FileTree(QWidget):
@@ -62,7 +58,7 @@ class FileTree(QWidget):
         self._watch.watch_repository(None)
         self._update_message()
 
-    def set_touched(self, paths: "Iterable[str]") -> None:
+    def set_touched(self, paths: Iterable[str]) -> None:
         """Mark the files (relative to the workspace) that the agent changed in this session."""
         self._reader.set_touched(paths)
         self._watch.nudge()
@@ -164,7 +160,7 @@ class FileTree(QWidget):
             self._reader.forget_files()
         self._reader.find(text)
 
-    def _on_matches_found(self, matches: "FileMatches") -> None:
+    def _on_matches_found(self, matches: FileMatches) -> None:
         if not self._filter.text().strip():
             return
         self._shown.show_matches(matches)
@@ -195,7 +191,7 @@ class FileTree(QWidget):
             relative = Path(folder).relative_to(self._reader.workspace).as_posix()
             self._reader.read_folder("" if relative == "." else relative)
 
-    def _on_repository_read(self, answer: "RepoStatus | NoStatus") -> None:
+    def _on_repository_read(self, answer: RepoStatus | NoStatus) -> None:
         from desktop_agent.core.system.gitrepo import NoStatus
 
         repository = self._reader.repository

@@ -1,21 +1,16 @@
 """Reads folders, git and the list of files in the background, and gives the model what came of it."""
 
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QElapsedTimer, QObject, Signal
 
+from desktop_agent.core.system.gitrepo import NoStatus, Repository, RepoStatus
+from desktop_agent.core.system.workspace import FolderListing
 from desktop_agent.ui.files.marks import FileMarks
+from desktop_agent.ui.files.matching import FileMatches
 from desktop_agent.ui.files.model import FileTreeModel
 from desktop_agent.ui.files.outline import Folder, OutlineEdit, edits_between
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
-
-    from desktop_agent.core.system.gitrepo import NoStatus, Repository, RepoStatus
-    from desktop_agent.core.system.workspace import FolderListing
-    from desktop_agent.ui.files.matching import FileMatches
 
 Spawn = Callable[[Coroutine[object, object, None]], None]
 """Runs a coroutine to its end in the background, and reports what it raises."""
@@ -57,7 +52,7 @@ class TreeReader(QObject):
         return self._workspace
 
     @property
-    def repository(self) -> "Repository | None":
+    def repository(self) -> Repository | None:
         """The repository it is in, once known."""
         return self._repository
 
@@ -75,7 +70,7 @@ class TreeReader(QObject):
             self._model.reset(workspace)
             self.read_repository()
 
-    def set_touched(self, paths: "Iterable[str]") -> None:
+    def set_touched(self, paths: Iterable[str]) -> None:
         """Mark these files (relative paths) as changed by the agent."""
         touched = frozenset(paths)
         if touched != self._touched:
@@ -192,14 +187,14 @@ MAX_MATCHES = 200
 """More are not listed; the count says how many there are."""
 
 
-def _scan(path: Path, folder: Folder) -> "tuple[FolderListing, list[OutlineEdit]]":
+def _scan(path: Path, folder: Folder) -> tuple[FolderListing, list[OutlineEdit]]:
     from desktop_agent.core.system.workspace import scan_directory
 
     listing = scan_directory(path)
     return listing, edits_between(folder, listing)
 
 
-def _marks(answer: "RepoStatus | NoStatus") -> FileMarks:
+def _marks(answer: RepoStatus | NoStatus) -> FileMarks:
     from desktop_agent.core.system.gitrepo import RepoStatus
     from desktop_agent.core.system.workspace import roll_up
 
@@ -208,7 +203,7 @@ def _marks(answer: "RepoStatus | NoStatus") -> FileMarks:
     return FileMarks(answer.files, roll_up(answer.files))
 
 
-async def _all_files(workspace: Path) -> "Sequence[str]":
+async def _all_files(workspace: Path) -> Sequence[str]:
     import asyncio
 
     from desktop_agent.core.system.gitrepo import list_files
@@ -218,7 +213,7 @@ async def _all_files(workspace: Path) -> "Sequence[str]":
     return listed[0]
 
 
-def _match(files: "Sequence[str]", query: str, marks: FileMarks) -> "FileMatches":
+def _match(files: Sequence[str], query: str, marks: FileMarks) -> FileMatches:
     from desktop_agent.ui.files.matching import find_matches
 
     existing = [path for path in files if not marks.is_deleted(path)]

@@ -1,18 +1,14 @@
 """What the list shows: the tree, or the matches of the filter; and what is known of each row."""
 
-from typing import TYPE_CHECKING
-
 from PySide6.QtCore import QObject
 
 from desktop_agent.ui.files.drawing import TreeDelegate
+from desktop_agent.ui.files.match_drawing import MatchDelegate
+from desktop_agent.ui.files.matches_model import MatchesModel
+from desktop_agent.ui.files.matching import FileMatches
 from desktop_agent.ui.files.model import FileTreeModel
 from desktop_agent.ui.files.view import FileRows
 from desktop_agent.ui.theme import Theme
-
-if TYPE_CHECKING:
-    from desktop_agent.ui.files.match_drawing import MatchDelegate
-    from desktop_agent.ui.files.matches_model import MatchesModel
-    from desktop_agent.ui.files.matching import FileMatches
 
 
 class ShownRows(QObject):
@@ -72,7 +68,7 @@ class ShownRows(QObject):
             elif (parent := self._tree.parent_row(row)) >= 0:
                 self._rows.select_row(parent)
 
-    def show_matches(self, matches: "FileMatches") -> None:
+    def show_matches(self, matches: FileMatches) -> None:
         """Show these files instead of the tree."""
         if self._matches is None:
             self._matches = self._make_matches()
@@ -90,7 +86,7 @@ class ShownRows(QObject):
             self._rows.setModel(self._tree)
             self._rows.setItemDelegate(self._tree_delegate)
 
-    def _make_matches(self) -> "tuple[MatchesModel, MatchDelegate]":
+    def _make_matches(self) -> tuple[MatchesModel, MatchDelegate]:
         # Made when the user filters for the first time: the window's first paint does not wait for it.
         from desktop_agent.ui.files.match_drawing import MatchDelegate
         from desktop_agent.ui.files.matches_model import MatchesModel

@@ -1,12 +1,10 @@
 """What is said about a background command. No widgets."""
 
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QCoreApplication, QLocale
 
-if TYPE_CHECKING:
-    from desktop_agent.core.protocol.model import Job
+from desktop_agent.core.protocol.model import Job
 
 _MINUTE, _HOUR, _DAY = 60, 3600, 86_400
 
@@ -27,7 +25,7 @@ def age(seconds: float) -> str:
     return _tr("{0} d {1} h").format(whole // _DAY, whole % _DAY // _HOUR)
 
 
-def state(job: "Job") -> str:
+def state(job: Job) -> str:
     """Say what became of it."""
     match job.state:
         case "running":
@@ -42,7 +40,7 @@ def state(job: "Job") -> str:
             return _tr("stopped at its time limit")
 
 
-def figures(job: "Job", now: datetime) -> str:
+def figures(job: Job, now: datetime) -> str:
     """Say how long it has run and what it holds, or how it ended."""
     ran = age(((job.ended_at or now) - job.started_at).total_seconds())
     if job.state != "running":

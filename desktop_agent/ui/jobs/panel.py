@@ -2,18 +2,15 @@
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QKeyEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
+from desktop_agent.core.protocol.model import Job
 from desktop_agent.ui.jobs.row import ROW_HEIGHT, JobRow
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.hairline import hairline
-
-if TYPE_CHECKING:
-    from desktop_agent.core.protocol.model import Job
 
 TICK_MS = 1_000
 _MAX_ROWS = 4
@@ -68,7 +65,7 @@ class JobsPanel(QWidget):
         """Whether ages are being counted."""
         return self._tick.isActive()
 
-    def show_jobs(self, jobs: "Sequence[Job]") -> None:
+    def show_jobs(self, jobs: Sequence[Job]) -> None:
         """Show the jobs as they are now."""
         self._jobs = tuple(jobs)
         now = self._now()
@@ -171,6 +168,6 @@ class JobsPanel(QWidget):
         column.addLayout(inside)
 
 
-def _in_order(jobs: "Sequence[Job]") -> "list[Job]":
+def _in_order(jobs: Sequence[Job]) -> list[Job]:
     newest_first = list(reversed(jobs))
     return sorted(newest_first, key=lambda job: job.state != "running")

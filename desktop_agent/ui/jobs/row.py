@@ -1,20 +1,17 @@
 """One background command: how it is doing, what it said last, and the way to end it."""
 
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPointF, QSize, Qt, Signal
 from PySide6.QtGui import QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
+from desktop_agent.core.protocol.model import Job
 from desktop_agent.ui.jobs import job_words
 from desktop_agent.ui.theme import Space, Theme, TypeSize
 from desktop_agent.ui.widgets.elided_label import ElidedLabel
 from desktop_agent.ui.wording.model_words import one_line, visible
 from desktop_agent.ui.wording.tooltips import plain_tooltip
-
-if TYPE_CHECKING:
-    from desktop_agent.core.protocol.model import Job
 
 ROW_HEIGHT = 46
 
@@ -32,7 +29,7 @@ class JobRow(QWidget):
     stop_requested = Signal(str)
     output_requested = Signal(object)
 
-    def __init__(self, theme: Theme, job: "Job", now: datetime, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, job: Job, now: datetime, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("jobRow")
         self.setFixedHeight(ROW_HEIGHT)
@@ -60,11 +57,11 @@ class JobRow(QWidget):
         self.show_job(job, now)
 
     @property
-    def job(self) -> "Job":
+    def job(self) -> Job:
         """The job as it was shown last."""
         return self._job
 
-    def show_job(self, job: "Job", now: datetime) -> None:
+    def show_job(self, job: Job, now: datetime) -> None:
         """Show how the job is now."""
         self._job = job
         command = one_line(job.command)
@@ -132,7 +129,7 @@ class _Mark(QWidget):
         self.setFixedSize(QSize(_MARK_SIZE, _MARK_SIZE))
         theme.changed.connect(self.update)
 
-    def show_job(self, job: "Job") -> None:
+    def show_job(self, job: Job) -> None:
         is_running, is_failed = job.state == "running", job.state == "exited" and job.exit_code != 0
         self._role = "accent" if is_running else "removed_text" if is_failed else "muted"
         self._is_full = is_running or is_failed

@@ -1,11 +1,10 @@
 """Recorded changes as the review lists them: one entry for every file, within a baseline."""
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
-if TYPE_CHECKING:
-    from desktop_agent.core.protocol.model import ChangeKind, ChangeSelection
-    from desktop_agent.core.transcript import ChangeRecord, Transcript
+from desktop_agent.core.protocol.model import ChangeKind, ChangeSelection
+from desktop_agent.core.transcript import ChangeRecord, Transcript
 
 BaselineKind = Literal["last_turn", "session", "turn", "since", "uncommitted", "branch"]
 
@@ -38,9 +37,9 @@ class ChangedFile(NamedTuple):
     """A file and its changes within the baseline, oldest first, as they stood when it was made."""
 
     path: str
-    records: "tuple[ChangeRecord, ...]"
+    records: tuple[ChangeRecord, ...]
     """Also the user's own, but no undos and redos. Of a renamed file, those at its old path first."""
-    standing: "tuple[ChangeRecord, ...]"
+    standing: tuple[ChangeRecord, ...]
     """The changes that are compared and shown: the agent's, or the user's when there are no others."""
     state: State
     net_counts: tuple[int, int] | None = None
@@ -54,7 +53,7 @@ class ChangedFile(NamedTuple):
     """Whether git found it, and not the session."""
 
     @classmethod
-    def of(cls, path: str, records: "Sequence[ChangeRecord]", moved_from: str = "") -> "ChangedFile":
+    def of(cls, path: str, records: Sequence[ChangeRecord], moved_from: str = "") -> "ChangedFile":
         """Return the file as it stands now."""
         shown = tuple(record for record in records if record.change.author != "person") or tuple(records)
         undone = [record for record in shown if record.is_undone]
@@ -69,7 +68,7 @@ class ChangedFile(NamedTuple):
         return (self.path, *map(_name, self.standing))
 
     @property
-    def kind(self) -> "ChangeKind":
+    def kind(self) -> ChangeKind:
         """What became of the file, from before the first change to after the last."""
         first, last = self.standing[0].change, self.standing[-1].change
         if last.after is None:
@@ -124,7 +123,7 @@ class ChangedFile(NamedTuple):
         return (before.mode, after.mode) if before and after else None
 
 
-def _name(record: "ChangeRecord") -> str:
+def _name(record: ChangeRecord) -> str:
     after = record.change.after
     version = after.digest if record.change.id.startswith(GIT_ID) and after else ""
     undone = "undone" if record.is_undone else ",".join(sorted(record.undone_hunks))
@@ -135,7 +134,7 @@ GIT_ID = "git:"
 """How the id of a change begins that git found: it is in no ledger."""
 
 
-def group_by_file(records: "Iterable[ChangeRecord]") -> list[ChangedFile]:
+def group_by_file(records: Iterable[ChangeRecord]) -> list[ChangedFile]:
     """Return the changed files in the order in which they were first changed. A renamed file is one of them."""
     chains: dict[str, list[ChangeRecord]] = {}
     for record in records:
@@ -156,7 +155,7 @@ def group_by_file(records: "Iterable[ChangeRecord]") -> list[ChangedFile]:
     return files
 
 
-def _origins(chains: "dict[str, list[ChangeRecord]]") -> dict[str, str]:
+def _origins(chains: dict[str, list[ChangeRecord]]) -> dict[str, str]:
     """Return, for every path where a file came into being by a rename, where from.
 
     Where something else was before, the two are better read as what they are: one gone, one changed.
@@ -173,19 +172,19 @@ def _origins(chains: "dict[str, list[ChangeRecord]]") -> dict[str, str]:
     return origins
 
 
-def git_files(records: "Iterable[ChangeRecord]") -> list[ChangedFile]:
+def git_files(records: Iterable[ChangeRecord]) -> list[ChangedFile]:
     """Return what git found different, one file for each."""
     files = (ChangedFile.of(record.change.path, (record,), record.change.moved_from) for record in records)
     return [file._replace(is_git=True) for file in files]
 
 
-def turns_with_changes(transcript: "Transcript") -> list[int]:
+def turns_with_changes(transcript: Transcript) -> list[int]:
     """Return the turns that changed something, newest first. The user's changes and undos make no turn."""
     records = transcript.changes.values()
     return sorted({record.turn for record in records if record.change.is_by_agent}, reverse=True)
 
 
-def selection_of(baseline: ReviewBaseline, turns: Sequence[int]) -> "ChangeSelection":
+def selection_of(baseline: ReviewBaseline, turns: Sequence[int]) -> ChangeSelection:
     """Return what `baseline` means in the ledger, given the turns with changes, newest first."""
     from desktop_agent.core.protocol.model import ChangeSelection
 
@@ -200,7 +199,7 @@ def selection_of(baseline: ReviewBaseline, turns: Sequence[int]) -> "ChangeSelec
             return ChangeSelection()
 
 
-def records_of(baseline: ReviewBaseline, transcript: "Transcript", turns: Sequence[int]) -> "list[ChangeRecord]":
+def records_of(baseline: ReviewBaseline, transcript: Transcript, turns: Sequence[int]) -> list[ChangeRecord]:
     """Return the records of a transcript within `baseline`, the user's own among them."""
     selection = selection_of(baseline, turns)
     return [

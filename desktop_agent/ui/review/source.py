@@ -1,13 +1,12 @@
 """Where diffs come from: the window's side of comparisons that run somewhere else."""
 
 from collections.abc import Callable, Coroutine, Sequence
-from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
+from typing import Literal, NamedTuple, Protocol
 
-if TYPE_CHECKING:
-    from desktop_agent.core.base.ids import HunkKey
-    from desktop_agent.core.protocol.model import ApprovalRequest, FileChange, FileDiff, FileImage
-    from desktop_agent.core.protocol.ops import WriteFile
-    from desktop_agent.core.transcript import ChangeRecord, Transcript
+from desktop_agent.core.base.ids import HunkKey
+from desktop_agent.core.protocol.model import ApprovalRequest, FileChange, FileDiff, FileImage
+from desktop_agent.core.protocol.ops import WriteFile
+from desktop_agent.core.transcript import ChangeRecord, Transcript
 
 Spawn = Callable[[Coroutine[object, object, None]], None]
 """Starts a task, keeps it alive until it is done, and takes care of what it raises."""
@@ -16,7 +15,7 @@ Spawn = Callable[[Coroutine[object, object, None]], None]
 class DiffSource(Protocol):
     """Compares files off the window's thread. Raises `AgentError` when a content cannot be read."""
 
-    async def diff(self, records: "Sequence[ChangeRecord]", recorded: "Sequence[FileChange]" = ()) -> "FileDiff":
+    async def diff(self, records: Sequence[ChangeRecord], recorded: Sequence[FileChange] = ()) -> FileDiff:
         """Return what these changes of one file, in the order they were made, come to.
 
         Also undone ones are among them: the diff says in `undone` what of it is not in force after everything that was
@@ -24,19 +23,19 @@ class DiffSource(Protocol):
         """
         ...
 
-    async def versions(self, records: "Sequence[ChangeRecord]") -> "tuple[bytes | None, bytes | None]":
+    async def versions(self, records: Sequence[ChangeRecord]) -> tuple[bytes | None, bytes | None]:
         """Return the file before these changes of it and after them; `None` where there is none."""
         ...
 
-    async def preview(self, request: "ApprovalRequest") -> "list[FileDiff]":
+    async def preview(self, request: ApprovalRequest) -> list[FileDiff]:
         """Return what the call would change, file by file, if it were allowed."""
         ...
 
-    async def change_diff(self, change: "FileChange") -> "FileDiff":
+    async def change_diff(self, change: FileChange) -> FileDiff:
         """Return how the file's two versions in `change` differ."""
         ...
 
-    async def contents(self, images: "Sequence[FileImage | None]") -> "tuple[bytes | None, ...]":
+    async def contents(self, images: Sequence[FileImage | None]) -> tuple[bytes | None, ...]:
         """Return the bytes of these versions of a file; `None` for one that is absent."""
         ...
 
@@ -57,8 +56,8 @@ class GitState(NamedTuple):
 class GitRevert(NamedTuple):
     """What takes a change back that git found, and what would bring it again."""
 
-    undo: "tuple[WriteFile, ...]"
-    redo: "tuple[WriteFile, ...]"
+    undo: tuple[WriteFile, ...]
+    redo: tuple[WriteFile, ...]
 
 
 class GitSource(Protocol):
@@ -68,22 +67,22 @@ class GitSource(Protocol):
         """Return what there is to compare with."""
         ...
 
-    async def changes(self, folder: str, branch: str) -> "tuple[FileChange, ...]":
+    async def changes(self, folder: str, branch: str) -> tuple[FileChange, ...]:
         """Return the files that differ from the last commit, or from where `branch` parted from what is checked out.
 
         Their ids begin with `git:`. New files that git does not ignore are among them.
         """
         ...
 
-    async def diff(self, folder: str, change: "FileChange") -> "FileDiff":
+    async def diff(self, folder: str, change: FileChange) -> FileDiff:
         """Return how the file differs."""
         ...
 
-    async def versions(self, folder: str, change: "FileChange") -> "tuple[bytes | None, bytes | None]":
+    async def versions(self, folder: str, change: FileChange) -> tuple[bytes | None, bytes | None]:
         """Return the file as git has it and as it is on disk; `None` where there is none."""
         ...
 
-    async def revert(self, folder: str, change: "FileChange", keys: "Sequence[HunkKey]") -> GitRevert:
+    async def revert(self, folder: str, change: FileChange, keys: Sequence[HunkKey]) -> GitRevert:
         """Return what would take these hunks of the file back, or all of it when there are none."""
         ...
 
@@ -91,16 +90,16 @@ class GitSource(Protocol):
 class BothSources:
     """A `DiffSource` that asks the ledger or git, whichever the changes are from."""
 
-    def __init__(self, ledger: DiffSource, git: "GitSource | None") -> None:
+    def __init__(self, ledger: DiffSource, git: GitSource | None) -> None:
         self._ledger = ledger
         self._git = git
         self._transcript: Transcript | None = None
 
-    def set_transcript(self, transcript: "Transcript") -> None:
+    def set_transcript(self, transcript: Transcript) -> None:
         """Answer for this session, and ask git about its folder."""
         self._transcript = transcript
 
-    async def diff(self, records: "Sequence[ChangeRecord]", recorded: "Sequence[FileChange]" = ()) -> "FileDiff":
+    async def diff(self, records: Sequence[ChangeRecord], recorded: Sequence[FileChange] = ()) -> FileDiff:
         """See `DiffSource.diff`."""
         change = records[-1].change
         if self._is_of_git(change):
@@ -108,7 +107,7 @@ class BothSources:
             return await self._git.diff(self._folder, change)
         return await self._ledger.diff(records, recorded or self._recorded(change))
 
-    async def versions(self, records: "Sequence[ChangeRecord]") -> "tuple[bytes | None, bytes | None]":
+    async def versions(self, records: Sequence[ChangeRecord]) -> tuple[bytes | None, bytes | None]:
         """See `DiffSource.versions`."""
         change = records[-1].change
         if self._is_of_git(change):
@@ -116,15 +115,15 @@ class BothSources:
             return await self._git.versions(self._folder, change)
         return await self._ledger.versions(records)
 
-    async def change_diff(self, change: "FileChange") -> "FileDiff":
+    async def change_diff(self, change: FileChange) -> FileDiff:
         """See `DiffSource.change_diff`."""
         return await self._ledger.change_diff(change)
 
-    async def contents(self, images: "Sequence[FileImage | None]") -> "tuple[bytes | None, ...]":
+    async def contents(self, images: Sequence[FileImage | None]) -> tuple[bytes | None, ...]:
         """See `DiffSource.contents`."""
         return await self._ledger.contents(images)
 
-    async def preview(self, request: "ApprovalRequest") -> "list[FileDiff]":
+    async def preview(self, request: ApprovalRequest) -> list[FileDiff]:
         """See `DiffSource.preview`."""
         return await self._ledger.preview(request)
 
@@ -132,12 +131,12 @@ class BothSources:
     def _folder(self) -> str:
         return self._transcript.workspace if self._transcript else ""
 
-    def _recorded(self, change: "FileChange") -> "tuple[FileChange, ...]":
+    def _recorded(self, change: FileChange) -> tuple[FileChange, ...]:
         from desktop_agent.core.undo.whereabouts import recorded_of
 
         return tuple(recorded_of(change, self._transcript.changes.values())) if self._transcript else ()
 
-    def _is_of_git(self, change: "FileChange") -> bool:
+    def _is_of_git(self, change: FileChange) -> bool:
         from desktop_agent.ui.review.changed_files import GIT_ID
 
         return change.id.startswith(GIT_ID)

@@ -1,17 +1,13 @@
 """Draws a session: a round mark, the title, and at the right what it is doing or when it was used."""
 
-from typing import TYPE_CHECKING
-
 from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QPointF, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QLineEdit, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
+from desktop_agent.core.protocol.model import SessionSummary
 from desktop_agent.ui.sessions.model import SessionModel
 from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
 from desktop_agent.ui.widgets.rows import RIGHT, FocusRing, draw_ground, draw_line
-
-if TYPE_CHECKING:
-    from desktop_agent.core.protocol.model import SessionSummary
 
 AnyIndex = QModelIndex | QPersistentModelIndex
 
@@ -71,7 +67,7 @@ class SessionDelegate(QStyledItemDelegate):
             draw_line(painter, below, row.folder, self._small, self._theme.colour("muted"))
         painter.restore()
 
-    def _draw_mark(self, painter: QPainter, centre: QPointF, session: "SessionSummary") -> None:
+    def _draw_mark(self, painter: QPainter, centre: QPointF, session: SessionSummary) -> None:
         match session.state:
             case "waiting":
                 painter.setPen(Qt.PenStyle.NoPen)
@@ -85,7 +81,7 @@ class SessionDelegate(QStyledItemDelegate):
         radius = _MARK / 2 - (0.75 if session.state == "idle" else 0)
         painter.drawEllipse(centre, radius, radius)
 
-    def _status_colour(self, session: "SessionSummary") -> QColor:
+    def _status_colour(self, session: SessionSummary) -> QColor:
         return self._theme.colour("warning_text" if session.state == "waiting" else "muted")
 
     # --- renaming -------------------------------------------------------------------------------------------------

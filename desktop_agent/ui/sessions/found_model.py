@@ -3,16 +3,14 @@
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from pathlib import PurePath
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from PySide6.QtCore import QAbstractListModel, QLocale, QModelIndex, QObject, QPersistentModelIndex, Qt
 
 from desktop_agent.core.base.hidden_text import named
+from desktop_agent.core.protocol.model import HitKind, SearchHit, SessionSummary
 from desktop_agent.ui.wording.moments import long_moment, short_moment
 from desktop_agent.ui.wording.tooltips import plain_tooltip
-
-if TYPE_CHECKING:
-    from desktop_agent.core.protocol.model import HitKind, SearchHit, SessionSummary
 
 AnyIndex = QModelIndex | QPersistentModelIndex
 _NOWHERE = QModelIndex()
@@ -21,7 +19,7 @@ _NOWHERE = QModelIndex()
 class FoundRow(NamedTuple):
     """A place, or the session above some."""
 
-    hit: "SearchHit | None"
+    hit: SearchHit | None
     title: str
     detail: str
     """Of a session its folder, of a place when it was."""
@@ -36,7 +34,7 @@ class FoundModel(QAbstractListModel):
         self._now = now
         self._rows: list[FoundRow] = []
 
-    def show(self, hits: "Sequence[SearchHit]", sessions: "Mapping[str, SessionSummary]") -> None:
+    def show(self, hits: Sequence[SearchHit], sessions: Mapping[str, SessionSummary]) -> None:
         """Show these places in these sessions."""
         by_session: dict[str, list[SearchHit]] = {}
         for hit in hits:
@@ -67,7 +65,7 @@ class FoundModel(QAbstractListModel):
             at += by
         return row
 
-    def words_for(self, kind: "HitKind") -> str:
+    def words_for(self, kind: HitKind) -> str:
         """Return what a kind of place is called."""
         match kind:
             case "title":

@@ -1,13 +1,12 @@
 """The context menu of a session: what can be done with it, in words."""
 
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import Literal, get_args
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QWidget
 
-if TYPE_CHECKING:
-    from desktop_agent.core.protocol.model import SessionSummary
+from desktop_agent.core.protocol.model import SessionSummary
 
 SessionAction = Literal["pin", "unpin", "archive", "unarchive", "copy", "export", "folder", "delete"]
 """What a user may do with a session besides opening and renaming it."""
@@ -28,7 +27,7 @@ class SessionMenu(QMenu):
     renaming = Signal(str)
     action_requested = Signal(str, str)
 
-    def __init__(self, session: "SessionSummary", parent: QWidget) -> None:
+    def __init__(self, session: SessionSummary, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("sessionMenu")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)

@@ -3,16 +3,14 @@
 from collections.abc import Callable, Iterable
 from datetime import datetime
 from pathlib import PurePath
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from PySide6.QtCore import QAbstractListModel, QLocale, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
 
 from desktop_agent.core.base.hidden_text import named
+from desktop_agent.core.protocol.model import SessionSummary
 from desktop_agent.ui.wording.moments import long_moment, short_moment
 from desktop_agent.ui.wording.tooltips import plain_tooltip
-
-if TYPE_CHECKING:
-    from desktop_agent.core.protocol.model import SessionSummary
 
 AnyIndex = QModelIndex | QPersistentModelIndex
 _NOWHERE = QModelIndex()
@@ -21,7 +19,7 @@ _NOWHERE = QModelIndex()
 class SessionRow(NamedTuple):
     """A session, or the heading above some."""
 
-    session: "SessionSummary | None"
+    session: SessionSummary | None
     folder: str = ""
     """The name of the session's folder when it is another one than the open one."""
     heading: str = ""
@@ -50,7 +48,7 @@ class SessionModel(QAbstractListModel):
 
     # --- content --------------------------------------------------------------------------------------------------
 
-    def show(self, sessions: "Iterable[SessionSummary]", workspace: str | None, *, with_archived: bool = False) -> None:
+    def show(self, sessions: Iterable[SessionSummary], workspace: str | None, *, with_archived: bool = False) -> None:
         """Show these sessions; rows that stay keep their selection and an editor that is open in them."""
         wanted = self._grouped(sessions, workspace, with_archived)
         if self._shown_as != (workspace, with_archived):  # nearly all rows are new or elsewhere
@@ -69,7 +67,7 @@ class SessionModel(QAbstractListModel):
             if at == len(self._rows) or self._rows[at] != row:
                 self._bring(row, at)
 
-    def show_in_place(self, sessions: "Iterable[SessionSummary]") -> None:
+    def show_in_place(self, sessions: Iterable[SessionSummary]) -> None:
         """Show what is new of the sessions that are listed, and move no row: the user points at one."""
         known = {session.id: session for session in sessions}
         for at, row in enumerate(self._rows):
@@ -79,7 +77,7 @@ class SessionModel(QAbstractListModel):
                 self.dataChanged.emit(self.index(at), self.index(at))
 
     def _grouped(
-        self, sessions: "Iterable[SessionSummary]", workspace: str | None, with_archived: bool
+        self, sessions: Iterable[SessionSummary], workspace: str | None, with_archived: bool
     ) -> list[SessionRow]:
         pinned: list[SessionRow] = []
         here: list[SessionRow] = []
@@ -111,7 +109,7 @@ class SessionModel(QAbstractListModel):
         """Return the row of a session, -1 if it is not in the list."""
         return next((at for at, row in enumerate(self._rows) if row.session and row.session.id == session_id), -1)
 
-    def status_of(self, session: "SessionSummary") -> str:
+    def status_of(self, session: SessionSummary) -> str:
         """Return what is said at the right edge: what the session is doing, else when it was last used."""
         match session.state:
             case "waiting":
@@ -121,7 +119,7 @@ class SessionModel(QAbstractListModel):
             case "idle":
                 return short_moment(session.active_at, self._now(), QLocale())
 
-    def title_of(self, session: "SessionSummary") -> str:
+    def title_of(self, session: SessionSummary) -> str:
         """Return the title, or a stand-in while there is none."""
         return named(session.title) or self.tr("New session")
 
@@ -178,12 +176,12 @@ class SessionModel(QAbstractListModel):
         self.renamed.emit(session.id, title)
         return True
 
-    def _spoken(self, session: "SessionSummary", folder: str) -> str:
+    def _spoken(self, session: SessionSummary, folder: str) -> str:
         pinned = self.tr("pinned") if session.is_pinned else ""
         archived = self.tr("archived") if session.is_archived else ""
         return ", ".join(filter(None, [self.title_of(session), self._spoken_state(session), folder, pinned, archived]))
 
-    def _spoken_state(self, session: "SessionSummary") -> str:
+    def _spoken_state(self, session: SessionSummary) -> str:
         match session.state:
             case "waiting":
                 return self.tr("waits for you")
@@ -192,7 +190,7 @@ class SessionModel(QAbstractListModel):
             case "idle":
                 return long_moment(session.active_at, self._now(), QLocale())
 
-    def _details(self, session: "SessionSummary") -> str:
+    def _details(self, session: SessionSummary) -> str:
         facts = [
             self.tr("1 turn") if session.turns == 1 else self.tr("{0} turns").format(session.turns),
             QLocale().formattedDataSize(session.size_bytes),
@@ -205,5 +203,5 @@ def _heading(text: str) -> SessionRow:
     return SessionRow(None, heading=text)
 
 
-def _active_at(session: "SessionSummary") -> datetime:
+def _active_at(session: SessionSummary) -> datetime:
     return session.active_at

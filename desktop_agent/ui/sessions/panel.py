@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Iterable
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QItemSelectionModel, QModelIndex, QPersistentModelIndex, QPoint, Qt, Signal
 from PySide6.QtGui import QKeyEvent
@@ -19,14 +18,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from desktop_agent.core.protocol.model import SessionSummary
 from desktop_agent.ui.sessions.delegate import SessionDelegate
 from desktop_agent.ui.sessions.menu import SessionMenu
 from desktop_agent.ui.sessions.model import SessionModel
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.rows import FocusRing
-
-if TYPE_CHECKING:
-    from desktop_agent.core.protocol.model import SessionSummary
 
 
 def _now() -> datetime:
@@ -65,7 +62,7 @@ class SessionList(QWidget):
 
     # --- what the window asks -------------------------------------------------------------------------------------
 
-    def set_sessions(self, sessions: "Iterable[SessionSummary]") -> None:
+    def set_sessions(self, sessions: Iterable[SessionSummary]) -> None:
         """Show these sessions, in the order of their last use."""
         self._sessions = tuple(sessions)
         self._update()
@@ -186,7 +183,7 @@ class SessionList(QWidget):
         if (session := self._session()) is not None:
             self.session_chosen.emit(session.id)
 
-    def _session(self) -> "SessionSummary | None":
+    def _session(self) -> SessionSummary | None:
         """The session of the current row."""
         index = self._list.currentIndex()
         return self._model.row_at(index.row()).session if index.isValid() else None

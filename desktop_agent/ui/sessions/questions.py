@@ -1,14 +1,10 @@
 """Questions about a session before something is done with it. They are opened, never waited for."""
 
-from typing import TYPE_CHECKING
-
 from PySide6.QtCore import QLocale, Qt, Signal
 from PySide6.QtWidgets import QAbstractButton, QMessageBox, QWidget
 
 from desktop_agent.core.base.hidden_text import named
-
-if TYPE_CHECKING:
-    from desktop_agent.core.protocol.model import SessionSummary
+from desktop_agent.core.protocol.model import SessionSummary
 
 _MAX_TITLE = 80
 
@@ -22,7 +18,7 @@ class DeleteQuestion(QMessageBox):
 
     confirmed = Signal()
 
-    def __init__(self, session: "SessionSummary", size_bytes: int, parent: QWidget) -> None:
+    def __init__(self, session: SessionSummary, size_bytes: int, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("deleteSessionDialog")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)

@@ -2,18 +2,15 @@
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QWidget
 
+from desktop_agent.core.protocol.model import HitKind, SearchQuery
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.picker import Picker
 
-if TYPE_CHECKING:
-    from desktop_agent.core.protocol.model import HitKind, SearchQuery
-
-_KINDS: tuple["HitKind", ...] = ("prompt", "reply", "command", "output", "change", "title")
+_KINDS: tuple[HitKind, ...] = ("prompt", "reply", "command", "output", "change", "title")
 _DAYS = (1, 7, 30, 365)
 
 
@@ -63,7 +60,7 @@ class SearchFilters(QWidget):
         for name in names:
             self._tool.addItem(name, name)
 
-    def query(self, text: str, now: datetime) -> "SearchQuery":
+    def query(self, text: str, now: datetime) -> SearchQuery:
         """Return the search for `text`, as narrow as it is now."""
         from desktop_agent.core.protocol.model import SearchQuery
 
@@ -88,7 +85,7 @@ class SearchFilters(QWidget):
     def _on_picked(self) -> None:
         self.changed.emit()
 
-    def _words_for(self, kind: "HitKind") -> str:
+    def _words_for(self, kind: HitKind) -> str:
         match kind:
             case "title":
                 return self.tr("Titles")

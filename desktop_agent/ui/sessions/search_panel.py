@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from PySide6.QtCore import QEvent, QModelIndex, QObject, QPoint, QRect, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent
@@ -19,14 +19,12 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from desktop_agent.core.protocol.model import SearchHit, SearchQuery, SessionSummary
 from desktop_agent.ui.sessions.found_delegate import FoundDelegate
 from desktop_agent.ui.sessions.found_model import FoundModel
 from desktop_agent.ui.sessions.search_filters import SearchFilters
 from desktop_agent.ui.theme import Height, Space, Theme
 from desktop_agent.ui.widgets.rows import FocusRing
-
-if TYPE_CHECKING:
-    from desktop_agent.core.protocol.model import SearchHit, SearchQuery, SessionSummary
 
 _PAUSE_MS = 120
 """How long the user rests before what was typed so far is searched for."""
@@ -94,13 +92,11 @@ class SearchPanel(QFrame):
             self.hide()
 
     @property
-    def query(self) -> "SearchQuery | None":
+    def query(self) -> SearchQuery | None:
         """What is searched for; None while there is nothing to search for."""
         return self._query
 
-    def show_hits(
-        self, query: "SearchQuery", hits: "Sequence[SearchHit]", sessions: "Mapping[str, SessionSummary]"
-    ) -> None:
+    def show_hits(self, query: SearchQuery, hits: Sequence[SearchHit], sessions: Mapping[str, SessionSummary]) -> None:
         """Show what was found, unless something else is searched for by now."""
         if query is not self._query:
             return
@@ -206,7 +202,7 @@ class SearchPanel(QFrame):
 
     # --- rows -----------------------------------------------------------------------------------------------------
 
-    def _chosen_hit(self) -> "SearchHit | None":
+    def _chosen_hit(self) -> SearchHit | None:
         index = self._list.currentIndex()
         return self._model.row_at(index.row()).hit if index.isValid() else None
 

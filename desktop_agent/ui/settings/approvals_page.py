@@ -1,23 +1,18 @@
 """The section about approvals: what the agent may do without a question, and what confines its commands."""
 
-from typing import TYPE_CHECKING
-
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from desktop_agent.core.settings import declared_settings
+from desktop_agent.core.settings import Setting, declared_settings
 from desktop_agent.ui.settings.actions import SettingsActions
 from desktop_agent.ui.settings.controls import words
 from desktop_agent.ui.settings.generated_page import SettingRows
 from desktop_agent.ui.settings.parts import Page, form, name_of, note, pick, picker, say
 from desktop_agent.ui.settings.setting_row import shown
+from desktop_agent.ui.settings.state import SettingsView
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.choice_card import ChoiceCard
 from desktop_agent.ui.widgets.hairline import hairline
 from desktop_agent.ui.wording.mode_words import MODES, POLICIES, approval_words, sandbox_words
-
-if TYPE_CHECKING:
-    from desktop_agent.core.settings import Setting
-    from desktop_agent.ui.settings.state import SettingsView
 
 _HAND_MADE = ("execution.approval", "execution.sandbox")
 
@@ -69,7 +64,7 @@ class ApprovalsPage(Page):
         if self._view is not None:
             self._rows.show_view(self._view)
 
-    def show_view(self, view: "SettingsView") -> None:
+    def show_view(self, view: SettingsView) -> None:
         """Show what is in force."""
         settings = view.settings.execution
         self._view = view
@@ -82,7 +77,7 @@ class ApprovalsPage(Page):
         pick(self._sandbox, settings.sandbox)
         self._show_consequence()
 
-    def _show_project(self, view: "SettingsView") -> None:
+    def _show_project(self, view: SettingsView) -> None:
         """Say what of the two the project makes stricter."""
         settings = declared_settings()
         told = [
@@ -109,7 +104,7 @@ class ApprovalsPage(Page):
         self._actions.change("execution.sandbox", self._sandbox.currentData())
 
 
-def _others() -> "list[Setting]":
+def _others() -> list[Setting]:
     """Return the settings of the section that have no control of their own here."""
     settings = declared_settings().values()
     return [setting for setting in settings if setting.section == "execution" and setting.key not in _HAND_MADE]

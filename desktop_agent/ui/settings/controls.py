@@ -2,7 +2,7 @@
 
 import math
 import re
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QKeyEvent
@@ -13,13 +13,11 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from desktop_agent.core.settings import Setting
 from desktop_agent.ui.settings.parts import pick, picker
 from desktop_agent.ui.settings.texts_control import TextsControl
 from desktop_agent.ui.theme import Height, Space, Theme
 from desktop_agent.ui.widgets.switch import Switch
-
-if TYPE_CHECKING:
-    from desktop_agent.core.settings import Setting
 
 _CODE = re.compile(r"`([^`]*)`")
 """What documents show as code."""
@@ -42,7 +40,7 @@ class ChoiceControl(QWidget):
 
     changed = Signal(object)
 
-    def __init__(self, setting: "Setting") -> None:
+    def __init__(self, setting: Setting) -> None:
         super().__init__()
         choices = [(words(setting.about.words.get(choice, choice)), choice) for choice in setting.choices]
         self._box = picker(words(setting.about.title), choices)
@@ -69,7 +67,7 @@ class SwitchControl(QWidget):
 
     changed = Signal(object)
 
-    def __init__(self, setting: "Setting", theme: Theme) -> None:
+    def __init__(self, setting: Setting, theme: Theme) -> None:
         super().__init__()
         self._switch = Switch(theme)
         self._switch.setAccessibleName(words(setting.about.title))
@@ -94,7 +92,7 @@ class NumberControl(QWidget):
 
     changed = Signal(object)
 
-    def __init__(self, setting: "Setting") -> None:
+    def __init__(self, setting: Setting) -> None:
         super().__init__()
         self._setting = setting
         self._shown = ""
@@ -163,7 +161,7 @@ class TextControl(QWidget):
 
     changed = Signal(object)
 
-    def __init__(self, setting: "Setting") -> None:
+    def __init__(self, setting: Setting) -> None:
         super().__init__()
         self._shown = ""
         self._line = QLineEdit()
@@ -190,7 +188,7 @@ class TextControl(QWidget):
 Control = ChoiceControl | SwitchControl | NumberControl | TextControl | TextsControl
 
 
-def control_for(setting: "Setting", theme: Theme) -> Control:
+def control_for(setting: Setting, theme: Theme) -> Control:
     """Return the control for a setting of this kind."""
     match setting.kind:
         case "choice":

@@ -1,6 +1,8 @@
 """The settings dialog: a view of the settings, which emits what the user wants and changes nothing itself."""
 
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
+from typing import Literal
 
 from PySide6.QtCore import QSize
 from PySide6.QtGui import QKeySequence, QShortcut
@@ -14,29 +16,24 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from desktop_agent.core.base.errors import AgentError
+from desktop_agent.core.protocol.model import Rule
+from desktop_agent.core.settings.live_settings import SettingChange
+from desktop_agent.core.settings.project import ProjectProposal
 from desktop_agent.ui.settings.actions import SettingsActions
 from desktop_agent.ui.settings.approvals_page import ApprovalsPage
 from desktop_agent.ui.settings.foot import Foot
 from desktop_agent.ui.settings.generated_page import GeneratedPage, SearchPage
+from desktop_agent.ui.settings.key_status import KeyCheck, KeyStatus
 from desktop_agent.ui.settings.model_page import ModelPage
 from desktop_agent.ui.settings.navigation import Navigation
 from desktop_agent.ui.settings.parts import Page, note
 from desktop_agent.ui.settings.project_page import ProjectPage
 from desktop_agent.ui.settings.rules_page import RulesPage
+from desktop_agent.ui.settings.state import SettingsView
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.hairline import hairline
 from desktop_agent.ui.widgets.screen_room import resize_within_screen
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
-    from datetime import datetime
-
-    from desktop_agent.core.base.errors import AgentError
-    from desktop_agent.core.protocol.model import Rule
-    from desktop_agent.core.settings.live_settings import SettingChange
-    from desktop_agent.core.settings.project import ProjectProposal
-    from desktop_agent.ui.settings.key_status import KeyCheck, KeyStatus
-    from desktop_agent.ui.settings.state import SettingsView
 
 Section = Literal[
     "model", "appearance", "approvals", "rules", "conversations", "tools", "changes", "command line", "project"
@@ -64,8 +61,8 @@ class SettingsDialog(QDialog):
     def __init__(
         self,
         theme: Theme,
-        models: "Iterable[str]",
-        now: "Callable[[], datetime]",
+        models: Iterable[str],
+        now: Callable[[], datetime],
         actions: SettingsActions,
         parent: QWidget | None = None,
     ) -> None:
@@ -101,7 +98,7 @@ class SettingsDialog(QDialog):
 
     # --- what the window asks -------------------------------------------------------------------------------------
 
-    def show_view(self, view: "SettingsView") -> None:
+    def show_view(self, view: SettingsView) -> None:
         """Show what is in force. Emits nothing."""
         self._model.show_view(view)
         self._approvals.show_view(view)
@@ -111,11 +108,11 @@ class SettingsDialog(QDialog):
         self._problems.setText("\n".join(view.other_problems))
         self._problems.setVisible(bool(view.other_problems))
 
-    def show_change(self, change: "SettingChange") -> None:
+    def show_change(self, change: SettingChange) -> None:
         """Say what was saved, with a way back unless it was one."""
         self._foot.show_change(change)
 
-    def show_failure(self, error: "AgentError") -> None:
+    def show_failure(self, error: AgentError) -> None:
         """Say that the last change was not saved, and why."""
         self._foot.show_failure(error)
 
@@ -133,17 +130,17 @@ class SettingsDialog(QDialog):
         else:
             self._model.key.take_focus()
 
-    def show_project(self, proposal: "ProjectProposal | None", answer: str | None) -> None:
+    def show_project(self, proposal: ProjectProposal | None, answer: str | None) -> None:
         """Show what the project's file comes to; without one there is no such section."""
         self._sections.item(_SECTIONS.index("project")).setHidden(proposal is None)
         if proposal is not None:
             self._project.show_proposal(proposal, answer)
 
-    def show_rules(self, rules: "Sequence[Rule]") -> None:
+    def show_rules(self, rules: Sequence[Rule]) -> None:
         """Show the rules in force."""
         self._rules.show_rules(rules)
 
-    def show_key_status(self, status: "KeyStatus") -> None:
+    def show_key_status(self, status: KeyStatus) -> None:
         """Show where the key in use comes from."""
         self._model.key.show_status(status)
 
@@ -151,7 +148,7 @@ class SettingsDialog(QDialog):
         """Show that the key is being checked, saved or removed."""
         self._model.key.show_busy(message)
 
-    def show_key_result(self, check: "KeyCheck") -> None:
+    def show_key_result(self, check: KeyCheck) -> None:
         """Show what came of checking, saving or removing the key."""
         self._model.key.show_result(check)
 

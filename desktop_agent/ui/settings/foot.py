@@ -1,21 +1,18 @@
 """The foot of the settings dialog: what was just saved, the way back, the file, and the way out."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 
+from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.settings import declared_settings
+from desktop_agent.core.settings.live_settings import SettingChange
 from desktop_agent.ui.settings.actions import SettingsActions
 from desktop_agent.ui.settings.controls import words
 from desktop_agent.ui.settings.parts import note, say
 from desktop_agent.ui.settings.setting_row import shown
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.wording.tooltips import plain_tooltip
-
-if TYPE_CHECKING:
-    from desktop_agent.core.base.errors import AgentError
-    from desktop_agent.core.settings.live_settings import SettingChange
 
 
 class Foot(QWidget):
@@ -43,7 +40,7 @@ class Foot(QWidget):
         self._file.clicked.connect(actions.open_file)
         self._close.clicked.connect(close)
 
-    def show_change(self, change: "SettingChange") -> None:
+    def show_change(self, change: SettingChange) -> None:
         """Say what was saved, with a way back unless it was one."""
         is_undo, self._undoing = self._undoing == change.key, ""
         setting = declared_settings()[change.key]
@@ -58,7 +55,7 @@ class Foot(QWidget):
         self._change = None if is_undo else change
         self._undo.setVisible(not is_undo)
 
-    def show_failure(self, error: "AgentError") -> None:
+    def show_failure(self, error: AgentError) -> None:
         """Say that nothing was saved, and why."""
         say(self._note, f"{error.title} {error.hint}".strip(), "error")
         self._note.setToolTip(plain_tooltip(error.detail))

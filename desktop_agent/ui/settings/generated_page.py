@@ -1,28 +1,23 @@
 """Pages that are made of the declarations: a row for each setting of some sections, and the results of a search."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from PySide6.QtWidgets import QLabel, QVBoxLayout
 
-from desktop_agent.core.settings import declared_section, declared_settings
+from desktop_agent.core.settings import Setting, declared_section, declared_settings
 from desktop_agent.ui.settings.actions import SettingsActions
 from desktop_agent.ui.settings.controls import words
 from desktop_agent.ui.settings.parts import Page, note
 from desktop_agent.ui.settings.setting_row import SettingRow
+from desktop_agent.ui.settings.state import SettingsView
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.hairline import hairline
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from desktop_agent.core.settings import Setting
-    from desktop_agent.ui.settings.state import SettingsView
 
 
 class SettingRows(QVBoxLayout):
     """Rows of settings, one below the other; the special ones last, under a heading."""
 
-    def __init__(self, settings: "Iterable[Setting]", theme: Theme, actions: SettingsActions) -> None:
+    def __init__(self, settings: Iterable[Setting], theme: Theme, actions: SettingsActions) -> None:
         super().__init__()
         self._actions = actions
         self.setSpacing(Space.M)
@@ -36,12 +31,12 @@ class SettingRows(QVBoxLayout):
             self.addWidget(heading)
             self._add(special, theme)
 
-    def show_view(self, view: "SettingsView") -> None:
+    def show_view(self, view: SettingsView) -> None:
         """Show what is in force."""
         for row in self.rows:
             row.show_view(view)
 
-    def _add(self, settings: "list[Setting]", theme: Theme) -> None:
+    def _add(self, settings: list[Setting], theme: Theme) -> None:
         for setting in settings:
             row = SettingRow(setting, theme, self._actions)
             self.rows.append(row)
@@ -51,7 +46,7 @@ class SettingRows(QVBoxLayout):
 class GeneratedPage(Page):
     """All settings of one or more sections."""
 
-    def __init__(self, title: str, sections: "Iterable[str]", theme: Theme, actions: SettingsActions) -> None:
+    def __init__(self, title: str, sections: Iterable[str], theme: Theme, actions: SettingsActions) -> None:
         """Builds nothing yet: a page that is not looked at costs nothing."""
         super().__init__(title)
         self._sections = tuple(sections)
@@ -60,7 +55,7 @@ class GeneratedPage(Page):
         self._view: SettingsView | None = None
         self._groups: list[SettingRows] = []
 
-    def show_view(self, view: "SettingsView") -> None:
+    def show_view(self, view: SettingsView) -> None:
         """Show what is in force."""
         self._view = view
         for rows in self._groups:
@@ -103,7 +98,7 @@ class SearchPage(Page):
         self.column.addWidget(self._note)
         self.column.addStretch()
 
-    def show_view(self, view: "SettingsView") -> None:
+    def show_view(self, view: SettingsView) -> None:
         """Show what is in force."""
         self._view = view
         for row in self._rows.values():
@@ -128,7 +123,7 @@ class SearchPage(Page):
             self._note.setText(self.tr("No setting matches “{0}”.").format(text.strip()))
         self._note.setVisible(bool(more) or not found)
 
-    def _make_row(self, setting: "Setting") -> SettingRow:
+    def _make_row(self, setting: Setting) -> SettingRow:
         section = words(declared_section(setting.section).title)
         row = SettingRow(setting, self._theme, self._actions, section=section)
         row.setObjectName(f"found_{setting.key}")
@@ -142,7 +137,7 @@ _MOST_FOUND = 8
 """More rows at once could be seen to be made."""
 
 
-def _found(text: str) -> "list[Setting]":
+def _found(text: str) -> list[Setting]:
     """Return the settings that have all these words, those first that have them in their names."""
     wanted = text.casefold().split()
 
@@ -167,7 +162,7 @@ def _found(text: str) -> "list[Setting]":
     return named + described
 
 
-def _parted(settings: "Iterable[Setting]") -> "tuple[list[Setting], list[Setting]]":
+def _parted(settings: Iterable[Setting]) -> tuple[list[Setting], list[Setting]]:
     usual: list[Setting] = []
     special: list[Setting] = []
     for setting in settings:

@@ -1,15 +1,12 @@
 """A banner above the conversation: nothing runs, because settings that safety depends on cannot be read."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.ui.widgets.banner_frame import BannerFrame
 from desktop_agent.ui.wording.tooltips import plain_tooltip
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _SHOWN_LINES = 4
 _SHOWN_CHARS = 300
@@ -34,7 +31,7 @@ class HoldBanner(BannerFrame):
         go_on.setToolTip(self.tr("Valid settings apply. Defaults replace the others until you fix the file."))
         go_on.clicked.connect(self.go_on_requested)
 
-    def show_faults(self, faults: "Sequence[object]") -> None:
+    def show_faults(self, faults: Sequence[object]) -> None:
         """Say what cannot be read."""
         lines = [str(fault) for fault in faults]
         shown = [text if len(text) <= _SHOWN_CHARS else f"{text[: _SHOWN_CHARS - 1]}…" for text in lines[:_SHOWN_LINES]]

@@ -4,18 +4,14 @@ The key is in the field only while it is typed. It goes out by signal, into no t
 field forgets it, its undo history included, as soon as it was saved or the dialog is closed.
 """
 
-from typing import TYPE_CHECKING
-
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
 from desktop_agent.ui.settings.actions import SettingsActions
+from desktop_agent.ui.settings.key_status import KeyCheck, KeyStatus
 from desktop_agent.ui.settings.parts import note, say
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.pasted_keys import TAKES_KEYS
-
-if TYPE_CHECKING:
-    from desktop_agent.ui.settings.key_status import KeyCheck, KeyStatus
 
 
 class KeyEditor(QWidget):
@@ -44,7 +40,7 @@ class KeyEditor(QWidget):
 
     # --- what the dialog asks -------------------------------------------------------------------------------------
 
-    def show_status(self, status: "KeyStatus") -> None:
+    def show_status(self, status: KeyStatus) -> None:
         """Show where the key in use comes from."""
         self._status = status
         say(self._where, self._words_for(status), "error" if status.problem and status.source is None else "secondary")
@@ -62,7 +58,7 @@ class KeyEditor(QWidget):
         say(self._result, message)
         self._update()
 
-    def show_result(self, check: "KeyCheck") -> None:
+    def show_result(self, check: KeyCheck) -> None:
         """Show what came of it."""
         self._is_busy = False
         say(self._result, check.message, "good" if check.is_good else "error")
@@ -141,7 +137,7 @@ class KeyEditor(QWidget):
         self._keep.clicked.connect(self._on_keep)
         self._ask_to_remove(is_asking=False)
 
-    def _words_for(self, status: "KeyStatus") -> str:
+    def _words_for(self, status: KeyStatus) -> str:
         match status.source:
             case "environment":
                 return self.tr(

@@ -1,6 +1,6 @@
 """The section about the model: who answers, at which address, with which key."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterable
 
 from PySide6.QtWidgets import QComboBox, QLineEdit, QVBoxLayout, QWidget
 
@@ -10,14 +10,10 @@ from desktop_agent.ui.settings.actions import SettingsActions
 from desktop_agent.ui.settings.generated_page import SettingRows
 from desktop_agent.ui.settings.key_editor import KeyEditor
 from desktop_agent.ui.settings.parts import Page, form, name_of, note, pick, picker
+from desktop_agent.ui.settings.state import SettingsView
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.hairline import hairline
 from desktop_agent.ui.widgets.picker import Picker
-
-if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from desktop_agent.ui.settings.state import SettingsView
 
 _HAND_MADE = ("model.provider", "model.name", "model.base_url")
 
@@ -25,7 +21,7 @@ _HAND_MADE = ("model.provider", "model.name", "model.base_url")
 class ModelPage(Page):
     """Provider, model, address, key, and how much the model may read and write."""
 
-    def __init__(self, models: "Iterable[str]", theme: Theme, actions: SettingsActions) -> None:
+    def __init__(self, models: Iterable[str], theme: Theme, actions: SettingsActions) -> None:
         super().__init__(self.tr("Model"))
         self._actions = actions
         self.key = KeyEditor("anthropic", actions)
@@ -51,7 +47,7 @@ class ModelPage(Page):
         line.editingFinished.connect(self._on_name)
         self._address.editingFinished.connect(self._on_address)
 
-    def show_view(self, view: "SettingsView") -> None:
+    def show_view(self, view: SettingsView) -> None:
         """Show what is in force."""
         settings = view.settings.model
         self._rows.show_view(view)
@@ -74,7 +70,7 @@ class ModelPage(Page):
 
     # --- building -------------------------------------------------------------------------------------------------
 
-    def _build_name(self, models: "Iterable[str]") -> Picker:
+    def _build_name(self, models: Iterable[str]) -> Picker:
         name = picker(self.tr("Model"), [(model, model) for model in models])
         name.setObjectName("modelNameEdit")
         name.setEditable(True)

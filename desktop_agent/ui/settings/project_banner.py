@@ -1,15 +1,11 @@
 """A banner above the conversation: the project has settings of its own that the user has not decided on yet."""
 
-from typing import TYPE_CHECKING
-
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
+from desktop_agent.core.settings.project import ProjectProposal
 from desktop_agent.ui.settings.project_page import change_lines, problem_lines
 from desktop_agent.ui.widgets.banner_frame import BannerFrame
-
-if TYPE_CHECKING:
-    from desktop_agent.core.settings.project import ProjectProposal
 
 _SHOWN_LINES = 4
 _SHOWN_CHARS = 160
@@ -35,7 +31,7 @@ class ProjectBanner(BannerFrame):
         details = self.add_button(self.tr("Details…"), "projectBannerDetails", is_flat=True)
         details.clicked.connect(self.details_requested)
 
-    def show_proposal(self, proposal: "ProjectProposal") -> None:
+    def show_proposal(self, proposal: ProjectProposal) -> None:
         """Ask about a project's file."""
         lines = change_lines(proposal.changes)
         lines += problem_lines(proposal.problems)

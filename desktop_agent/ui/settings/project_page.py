@@ -1,24 +1,18 @@
 """The section about the project: what its own file would change here, and the user's answer to that."""
 
 import re
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
-from desktop_agent.core.settings import declared_settings
+from desktop_agent.core.settings import SettingsProblem, declared_settings
+from desktop_agent.core.settings.project import ProjectProposal, Tightened
 from desktop_agent.ui.settings.actions import SettingsActions
 from desktop_agent.ui.settings.controls import words
 from desktop_agent.ui.settings.parts import Page, note
 from desktop_agent.ui.settings.setting_row import shown
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.wording.visible_text import visible_line
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from desktop_agent.core.settings import SettingsProblem
-    from desktop_agent.core.settings.project import ProjectProposal, Tightened
-
 
 _LONGEST_LINE = 600
 """Of what a project's file says; what a user would not read to its end must not fill the window."""
@@ -59,7 +53,7 @@ class ProjectPage(Page):
         self.trust.clicked.connect(self._on_trust)
         self.ignore.clicked.connect(self._on_ignore)
 
-    def show_proposal(self, proposal: "ProjectProposal", answer: str | None) -> None:
+    def show_proposal(self, proposal: ProjectProposal, answer: str | None) -> None:
         """Show what the project's file comes to, and what was said to it."""
         self._path.setText(str(proposal.path))
         heads = {
@@ -86,7 +80,7 @@ class ProjectPage(Page):
         self._actions.answer_project("ignored")
 
 
-def change_lines(changes: "Sequence[Tightened]") -> list[str]:
+def change_lines(changes: Sequence[Tightened]) -> list[str]:
     """Return, a line each, what would be different. Nothing in a line begins another, hides or is endless."""
     lines: list[str] = []
     for change in changes:
@@ -96,7 +90,7 @@ def change_lines(changes: "Sequence[Tightened]") -> list[str]:
     return lines
 
 
-def problem_lines(problems: "Sequence[SettingsProblem]") -> list[str]:
+def problem_lines(problems: Sequence[SettingsProblem]) -> list[str]:
     """Return, a line each, what of the file is refused, and where it stands."""
     return [
         _drawn(

@@ -1,19 +1,16 @@
 """One rule: what it covers, how far it reaches, when it was made and when it ends."""
 
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QLocale, Qt, Signal
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
+from desktop_agent.core.protocol.model import Rule
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.elided_label import ElidedLabel
 from desktop_agent.ui.wording.model_words import one_line, visible
 from desktop_agent.ui.wording.moments import long_moment, short_moment
 from desktop_agent.ui.wording.tooltips import plain_tooltip
-
-if TYPE_CHECKING:
-    from desktop_agent.core.protocol.model import Rule
 
 
 class RuleRow(QFrame):
@@ -25,9 +22,7 @@ class RuleRow(QFrame):
 
     revoked = Signal(str)
 
-    def __init__(
-        self, theme: Theme, rule: "Rule", now: datetime, locale: QLocale, parent: QWidget | None = None
-    ) -> None:
+    def __init__(self, theme: Theme, rule: Rule, now: datetime, locale: QLocale, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("ruleRow")
         self._rule = rule

@@ -2,17 +2,14 @@
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QLocale, Qt
 from PySide6.QtWidgets import QLineEdit, QVBoxLayout, QWidget
 
+from desktop_agent.core.protocol.model import Rule
 from desktop_agent.ui.settings.parts import Page, note
 from desktop_agent.ui.settings.rule_row import RuleRow
 from desktop_agent.ui.theme import Theme
-
-if TYPE_CHECKING:
-    from desktop_agent.core.protocol.model import Rule
 
 
 class RulesPage(Page):
@@ -50,7 +47,7 @@ class RulesPage(Page):
         """The rows that are not filtered out."""
         return [row for row in self._rows if not row.isHidden()]
 
-    def show_rules(self, rules: "Sequence[Rule]") -> None:
+    def show_rules(self, rules: Sequence[Rule]) -> None:
         """Show these rules. The focus stays where it was, as far as there is such a place."""
         focused = next((index for index, row in enumerate(self._rows) if row.button.hasFocus()), None)
         self._rules = tuple(rules)

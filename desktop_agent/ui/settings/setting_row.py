@@ -1,24 +1,22 @@
 """One setting in the dialog: its name, what it does, its control, where its value comes from, and the way back."""
 
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
+from desktop_agent.core.settings import Setting
 from desktop_agent.ui.settings.actions import SettingsActions
 from desktop_agent.ui.settings.controls import TextsControl, control_for, words
 from desktop_agent.ui.settings.parts import note
 from desktop_agent.ui.settings.state import SettingsView
 from desktop_agent.ui.theme import Space, Theme
 
-if TYPE_CHECKING:
-    from desktop_agent.core.settings import Setting
-
 
 class SettingRow(QWidget):
     """Shows one setting."""
 
-    def __init__(self, setting: "Setting", theme: Theme, actions: SettingsActions, *, section: str = "") -> None:
+    def __init__(self, setting: Setting, theme: Theme, actions: SettingsActions, *, section: str = "") -> None:
         """`section` is named before the title, where rows of several sections stand together."""
         super().__init__()
         self.setting = setting
@@ -106,7 +104,7 @@ class SettingRow(QWidget):
         self._actions.reset(self.setting.key)
 
 
-def shown(setting: "Setting", value: object) -> str:
+def shown(setting: Setting, value: object) -> str:
     """Return a value as people read it."""
     about = setting.about
     if value is None or value in ("", ()):

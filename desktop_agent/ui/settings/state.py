@@ -2,26 +2,24 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from desktop_agent.core.settings import LoadedSettings, Settings, SettingSource, SettingsProblem
+from desktop_agent.core.settings import LoadedSettings, Settings, SettingSource, SettingsProblem
 
 
 @dataclass(frozen=True, slots=True)
 class SettingsView:
     """The user's settings, what is wrong with their file, and what the project tightens where they work."""
 
-    settings: "Settings"
+    settings: Settings
     values: Mapping[str, object]
     """Every setting by its dotted name."""
-    problems: "tuple[SettingsProblem, ...]" = ()
-    sources: "Mapping[str, SettingSource]" = field(default_factory=dict[str, "SettingSource"])
+    problems: tuple[SettingsProblem, ...] = ()
+    sources: Mapping[str, SettingSource] = field(default_factory=dict[str, "SettingSource"])
     project: Mapping[str, object] = field(default_factory=dict[str, object])
     """What a trusted project sets here, by dotted name."""
 
     @classmethod
-    def of(cls, loaded: "LoadedSettings", project: Mapping[str, object] | None = None) -> "SettingsView":
+    def of(cls, loaded: LoadedSettings, project: Mapping[str, object] | None = None) -> "SettingsView":
         """Return the view of these settings."""
         from desktop_agent.core.settings import setting_values
 

@@ -2,15 +2,13 @@
 
 import re
 from bisect import bisect_right
+from collections.abc import Sequence
 from itertools import accumulate
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from desktop_agent.ui.terminal.line import PrintedLine, Run, goes_back, read_line
 from desktop_agent.ui.terminal.look import PLAIN, PrintedStyle, look_after
 from desktop_agent.ui.wording.visible_text import utf16_length
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 ROW_CHARS = 1_000
 """A longer line goes on in the next row: Qt lays a row out as a whole, and 2 MB of it would stop the window."""
@@ -25,13 +23,13 @@ class PrintedDocument(NamedTuple):
     """The text as it is shown, row by row, and the lines as they were printed."""
 
     text: str
-    raw_lines: "Sequence[str]"
+    raw_lines: Sequence[str]
     has_colours: bool
-    folded: "dict[int, tuple[Run, ...]]"
+    folded: dict[int, tuple[Run, ...]]
     """The rows that are parts of long lines, with their colours."""
     continued: frozenset[int]
     """Those of them that go on with the row before."""
-    starts: "Sequence[int]"
+    starts: Sequence[int]
     """Where each row begins in the text with its lines as they were printed; empty when no line is folded."""
     searched: str
     """That text in small letters, for the search; empty when no line is folded."""
@@ -93,7 +91,7 @@ def _in_small(text: str) -> str:
     return small if len(small) == len(text) else "".join(c.lower() if len(c.lower()) == 1 else c for c in text)
 
 
-def _runs_of_parts(parts: "Sequence[str]", runs: "Sequence[Run]") -> "list[tuple[Run, ...]]":
+def _runs_of_parts(parts: Sequence[str], runs: Sequence[Run]) -> list[tuple[Run, ...]]:
     """Return the runs of a line as those of its parts."""
     found: list[tuple[Run, ...]] = []
     first = start = 0
@@ -112,7 +110,7 @@ def _runs_of_parts(parts: "Sequence[str]", runs: "Sequence[Run]") -> "list[tuple
     return found
 
 
-def _line_with_colours(raw_lines: "Sequence[str]", number: int) -> PrintedLine:
+def _line_with_colours(raw_lines: Sequence[str], number: int) -> PrintedLine:
     before = "\n".join(raw_lines[max(0, number - _LOOK_BACK_LINES) : number])
     return _shown(raw_lines[number], look_after(before, PLAIN))
 

@@ -1,15 +1,11 @@
 """How looks are drawn: a program's colours as character formats, legible on their ground in the theme in use."""
 
-from typing import TYPE_CHECKING
-
 from PySide6.QtGui import QColor, QFont, QTextCharFormat
 
+from desktop_agent.ui.terminal.look import PrintedStyle
 from desktop_agent.ui.theme.ansi import ansi_colours
 from desktop_agent.ui.theme.contrast import legible, mixed
-
-if TYPE_CHECKING:
-    from desktop_agent.ui.terminal.look import PrintedStyle
-    from desktop_agent.ui.theme.tokens import Palette
+from desktop_agent.ui.theme.tokens import Palette
 
 _DIM = 0.35
 """How much of the ground is in dim text."""
@@ -18,20 +14,20 @@ _DIM = 0.35
 class LookFormats:
     """Formats for looks in one state of the theme, on one ground. Made once each."""
 
-    def __init__(self, palette: "Palette", ground: str) -> None:
+    def __init__(self, palette: Palette, ground: str) -> None:
         self._palette = palette
         self._ground = ground
         self._ansi = ansi_colours(palette)
         self._made: dict[PrintedStyle, QTextCharFormat] = {}
 
-    def format(self, look: "PrintedStyle") -> QTextCharFormat:
+    def format(self, look: PrintedStyle) -> QTextCharFormat:
         """Return the format of a look."""
         made = self._made.get(look)
         if made is None:
             made = self._made[look] = self._make(look)
         return made
 
-    def colours(self, look: "PrintedStyle") -> tuple[str, str]:
+    def colours(self, look: PrintedStyle) -> tuple[str, str]:
         """Return the colours of text and ground, as `#RRGGBB`; the ground is empty when it is the usual one."""
         text = self._colour(look.foreground) or self._palette.text
         ground = self._colour(look.background)
@@ -45,7 +41,7 @@ class LookFormats:
     def _colour(self, name: str) -> str:
         return self._ansi[int(name[4:])] if name.startswith("ansi") else name
 
-    def _make(self, look: "PrintedStyle") -> QTextCharFormat:
+    def _make(self, look: PrintedStyle) -> QTextCharFormat:
         made = QTextCharFormat()
         text, ground = self.colours(look)
         made.setForeground(QColor(text))

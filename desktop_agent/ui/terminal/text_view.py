@@ -1,17 +1,13 @@
 """A text view for outputs of any length: colours are put on what is in sight, when it is painted."""
 
-from typing import TYPE_CHECKING
-
 from PySide6.QtCore import QMimeData, QRectF, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QTextCursor, QTextDocument, QTextLayout
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
+from desktop_agent.ui.terminal.document import PrintedDocument
 from desktop_agent.ui.terminal.formats import LookFormats
+from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.wording.visible_text import utf16_length
-
-if TYPE_CHECKING:
-    from desktop_agent.ui.terminal.document import PrintedDocument
-    from desktop_agent.ui.theme import Theme
 
 _SIGN = "↪"
 _SIGN_WIDTH = 18
@@ -20,7 +16,7 @@ _SIGN_WIDTH = 18
 class PrintedView(QPlainTextEdit):
     """Read-only text with the colours its program gave it. A sign stands before what goes on with the row above."""
 
-    def __init__(self, theme: "Theme", document: "PrintedDocument", parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, document: PrintedDocument, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setReadOnly(True)
         self.setUndoRedoEnabled(False)

@@ -1,16 +1,11 @@
 """A banner above the conversation: what went wrong outside of it, and what to do. Never a dialog in the way."""
 
-from typing import TYPE_CHECKING
-
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
-from desktop_agent.core.base.errors import WorkspaceError
+from desktop_agent.core.base.errors import AgentError, WorkspaceError
 from desktop_agent.ui.widgets.banner_frame import BannerFrame
 from desktop_agent.ui.wording.tooltips import plain_tooltip
-
-if TYPE_CHECKING:
-    from desktop_agent.core.base.errors import AgentError
 
 
 class Banner(BannerFrame):
@@ -28,7 +23,7 @@ class Banner(BannerFrame):
         self._folder.clicked.connect(self.folder_requested)
         self.add_button(self.tr("Dismiss"), "bannerDismissButton", is_flat=True).clicked.connect(self.hide)
 
-    def show_error(self, error: "AgentError") -> None:
+    def show_error(self, error: AgentError) -> None:
         """Show what happened and what to do; the details are the tool tip."""
         self.say(error.title, error.hint)
         self._folder.setVisible(isinstance(error, WorkspaceError))

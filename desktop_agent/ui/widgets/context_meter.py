@@ -1,15 +1,11 @@
 """The context meter: how full the model's window is, as a ring and a percentage. A click shows what fills it."""
 
-from typing import TYPE_CHECKING
-
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QWidget
 
+from desktop_agent.core.protocol.model import ContextUse
 from desktop_agent.ui.theme import Height, Radius, Space, Theme, TypeSize
-
-if TYPE_CHECKING:
-    from desktop_agent.core.protocol.model import ContextUse
 
 _RING = 12
 _RING_WIDTH = 2.5
@@ -37,7 +33,7 @@ class ContextMeter(QAbstractButton):
         theme.changed.connect(self._on_theme_changed)
         self._on_theme_changed()
 
-    def show_use(self, use: "ContextUse | None") -> None:
+    def show_use(self, use: ContextUse | None) -> None:
         """Show how full the context is; nothing while that is not known."""
         if use is None or use.window <= 0:
             self.setText("")

@@ -5,14 +5,12 @@ closed drawer that is some button, often the first of the window, and the next S
 """
 
 from collections import deque
-from typing import TYPE_CHECKING, NamedTuple, cast
+from collections.abc import Iterator
+from typing import NamedTuple, cast
 
 from PySide6.QtCore import QObject, Qt
 from PySide6.QtWidgets import QApplication, QWidget
 from shiboken6 import isValid
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _MAX_REMEMBERED = 32
 
@@ -65,7 +63,7 @@ class FocusKeeper(QObject):
         is_in_conversation = isValid(self._conversation) and self._conversation.isAncestorOf(widget)
         self._places.append(_Place(widget, window, is_in_conversation))
 
-    def _newest_in(self, window: QWidget) -> "Iterator[_Place]":
+    def _newest_in(self, window: QWidget) -> Iterator[_Place]:
         return (place for place in reversed(self._places) if place.window is window)
 
     def _best_in(self, window: QWidget, lost: _Place | None) -> QWidget | None:

@@ -1,23 +1,19 @@
 """Connects the approval dialog with the session that is shown."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from datetime import datetime
 
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QWidget
 
+from desktop_agent.core.protocol.events import CommandJudged
+from desktop_agent.core.protocol.model import ApprovalRequest, Decision
+from desktop_agent.core.transcript import Transcript
+from desktop_agent.ui.approvals.dialog import ApprovalDialog
+from desktop_agent.ui.approvals.rule_maths import RuleContext, RuleMaths
+from desktop_agent.ui.review.source import DiffSource, Spawn
 from desktop_agent.ui.theme import Theme
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from datetime import datetime
-
-    from desktop_agent.core.protocol.events import CommandJudged
-    from desktop_agent.core.protocol.model import ApprovalRequest, Decision
-    from desktop_agent.core.transcript import Transcript
-    from desktop_agent.ui.approvals.dialog import ApprovalDialog
-    from desktop_agent.ui.approvals.rule_maths import RuleContext, RuleMaths
-    from desktop_agent.ui.review.source import DiffSource, Spawn
-    from desktop_agent.ui.window.bridge import SessionBridge
+from desktop_agent.ui.window.bridge import SessionBridge
 
 
 class ApprovalWiring(QObject):
@@ -27,10 +23,10 @@ class ApprovalWiring(QObject):
         self,
         window: QWidget,
         theme: Theme,
-        diff_source: "DiffSource",
-        spawn: "Spawn",
-        now: "Callable[[], datetime]",
-        rule_maths: "Callable[[Transcript], RuleMaths] | None",
+        diff_source: DiffSource,
+        spawn: Spawn,
+        now: Callable[[], datetime],
+        rule_maths: Callable[[Transcript], RuleMaths] | None,
     ) -> None:
         """`rule_maths` judges rules for a session, asked for when a question is shown; without it, none can be made."""
         super().__init__(window)
@@ -43,7 +39,7 @@ class ApprovalWiring(QObject):
         self._bridge: SessionBridge | None = None
         self._dialog: ApprovalDialog | None = None
 
-    def show(self, bridge: "SessionBridge") -> None:
+    def show(self, bridge: SessionBridge) -> None:
         """Be about this session from now on."""
         self.close()
         self._bridge = bridge
@@ -81,7 +77,7 @@ class ApprovalWiring(QObject):
         self._dialog.finished.connect(self._forget)
         self._dialog.open()
 
-    def answer(self, call_id: str, decision: "Decision") -> None:
+    def answer(self, call_id: str, decision: Decision) -> None:
         """Tell the session what the user decided."""
         from desktop_agent.core.protocol.ops import AnswerApproval
 
@@ -95,12 +91,12 @@ class ApprovalWiring(QObject):
         if self._bridge is not None:
             self._bridge.submit(JudgeCommand(call_id=call_id, command=command))
 
-    def show_judgement(self, judged: "CommandJudged") -> None:
+    def show_judgement(self, judged: CommandJudged) -> None:
         """Show the answer in the dialog, if it is open about that call."""
         if self._dialog is not None and self._dialog.call_id == judged.call_id:
             self._dialog.show_judgement(judged)
 
-    def _rule_context(self, request: "ApprovalRequest") -> "RuleContext | None":
+    def _rule_context(self, request: ApprovalRequest) -> RuleContext | None:
         if self._rule_maths is None or self._bridge is None:
             return None
         from desktop_agent.ui.approvals.past_calls import past_calls
@@ -110,7 +106,7 @@ class ApprovalWiring(QObject):
         past = past_calls(transcript, request)
         return RuleContext(self._rule_maths(transcript), transcript.workspace, past, self._now)
 
-    def _pending(self, call_id: str) -> "ApprovalRequest | None":
+    def _pending(self, call_id: str) -> ApprovalRequest | None:
         pending = self._bridge.transcript.pending_approvals if self._bridge is not None else []
         return next((request for request in pending if request.call_id == call_id), None)
 

@@ -1,14 +1,12 @@
 """The bridge between one session and the window: ops go in, events come out and are folded for the panels."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, Signal
 
-if TYPE_CHECKING:
-    from desktop_agent.core.protocol.events import Event
-    from desktop_agent.core.protocol.ops import Op
-    from desktop_agent.core.transcript import Transcript
+from desktop_agent.core.protocol.events import Event
+from desktop_agent.core.protocol.ops import Op
+from desktop_agent.core.transcript import Transcript
 
 
 class SessionBridge(QObject):
@@ -34,8 +32,8 @@ class SessionBridge(QObject):
 
     def __init__(
         self,
-        transcript: "Transcript",
-        submit: "Callable[[Op], None]",
+        transcript: Transcript,
+        submit: Callable[[Op], None],
         parent: QObject | None = None,
         *,
         read_only: str = "",
@@ -48,17 +46,17 @@ class SessionBridge(QObject):
         """The queued prompts that an earlier process left."""
         self._submit = submit
 
-    def submit(self, op: "Op") -> None:
+    def submit(self, op: Op) -> None:
         """Ask the session for something; what comes of it arrives as events."""
         self._submit(op)
 
-    def replace(self, transcript: "Transcript", submit: "Callable[[Op], None]") -> None:
+    def replace(self, transcript: Transcript, submit: Callable[[Op], None]) -> None:
         """Show more of the same session: until now only its end was known."""
         self.transcript = transcript
         self._submit = submit
         self.replaced.emit()
 
-    def want_pages(self, numbers: "Sequence[int]") -> None:
+    def want_pages(self, numbers: Sequence[int]) -> None:
         """Say which pages the user is looking at; those that are not loaded arrive as patches."""
         self.pages_wanted.emit(numbers)
 
@@ -66,11 +64,11 @@ class SessionBridge(QObject):
         """Ask which pages may show this text."""
         self.pages_sought.emit(text)
 
-    def tell_pages(self, text: str, numbers: "Sequence[int]") -> None:
+    def tell_pages(self, text: str, numbers: Sequence[int]) -> None:
         """Where the answer enters the window."""
         self.pages_found.emit(text, numbers)
 
-    def deliver_page(self, number: int, page: "Transcript") -> None:
+    def deliver_page(self, number: int, page: Transcript) -> None:
         """Where the pages of the session enter the window. Call it on the window's thread."""
         if patches := self.transcript.expand(number, page):
             self.patched.emit(patches)
@@ -80,7 +78,7 @@ class SessionBridge(QObject):
         if patches := self.transcript.collapse(number):
             self.patched.emit(patches)
 
-    def deliver(self, event: "Event") -> None:
+    def deliver(self, event: Event) -> None:
         """Where the session's events enter the window. Call it on the window's thread."""
         patches = self.transcript.apply(event)
         if patches:

@@ -1,17 +1,13 @@
 """Connects the inspector of what the model sees with the session that is shown."""
 
-from typing import TYPE_CHECKING
-
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QWidget
 
+from desktop_agent.core.protocol.events import Event
+from desktop_agent.core.protocol.ops import Op
+from desktop_agent.ui.context.inspector import ContextInspector
 from desktop_agent.ui.theme import Theme
-
-if TYPE_CHECKING:
-    from desktop_agent.core.protocol.events import Event
-    from desktop_agent.core.protocol.ops import Op
-    from desktop_agent.ui.context.inspector import ContextInspector
-    from desktop_agent.ui.window.bridge import SessionBridge
+from desktop_agent.ui.window.bridge import SessionBridge
 
 
 class ContextWiring(QObject):
@@ -24,7 +20,7 @@ class ContextWiring(QObject):
         self._bridge: SessionBridge | None = None
         self._inspector: ContextInspector | None = None
 
-    def show(self, bridge: "SessionBridge") -> None:
+    def show(self, bridge: SessionBridge) -> None:
         """Be about this session from now on."""
         if self._bridge is not None:
             self._bridge.happened.disconnect(self._on_happened)
@@ -72,11 +68,11 @@ class ContextWiring(QObject):
 
         self._submit(InspectContext())
 
-    def _submit(self, op: "Op") -> None:
+    def _submit(self, op: Op) -> None:
         if self._bridge is not None:
             self._bridge.submit(op)
 
-    def _on_happened(self, event: "Event") -> None:
+    def _on_happened(self, event: Event) -> None:
         if self._inspector is None or self._bridge is None:
             return
         from desktop_agent.core.protocol import events as ev

@@ -1,20 +1,17 @@
 """The main window: where the panels stand, in a wide window and in a narrow one. Nothing in here knows a session."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QByteArray, QSettings, QSize, Qt, Signal
 from PySide6.QtGui import QCloseEvent, QResizeEvent
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QSplitter, QVBoxLayout, QWidget
 
+from desktop_agent.core.diff.rows import RowMode
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.screen_room import screen_room
 from desktop_agent.ui.window.actions import Actions
 from desktop_agent.ui.window.drawer import Drawer
 from desktop_agent.ui.window.top_bar import TopBar
-
-if TYPE_CHECKING:
-    from desktop_agent.core.diff.rows import RowMode
 
 NARROW_BELOW = 1180
 """Below this width the panels at the sides become drawers: beside them the transcript would be too narrow to read."""
@@ -119,7 +116,7 @@ class MainWindow(QMainWindow):
             self._composer.setFocus()
 
     @property
-    def diff_mode(self) -> "RowMode | None":
+    def diff_mode(self) -> RowMode | None:
         """How the user chose to see diffs; `None` when they did not choose: what fits the width."""
         match self._store.value("diff_mode"):
             case "unified" | "side_by_side" as mode:

@@ -1,17 +1,13 @@
 """The pickers below the composer: which model answers, what asks for approval, and what confines commands."""
 
-from typing import TYPE_CHECKING
-
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 
+from desktop_agent.core.protocol.model import ApprovalPolicy, ModelRef, SandboxMode
 from desktop_agent.ui.widgets.picker_button import PickerButton
 from desktop_agent.ui.wording.mode_words import MODES, POLICIES, approval_words, sandbox_words, short_words
 from desktop_agent.ui.wording.tooltips import plain_tooltip
-
-if TYPE_CHECKING:
-    from desktop_agent.core.protocol.model import ApprovalPolicy, ModelRef, SandboxMode
 
 ANTHROPIC_MODELS = ("claude-sonnet-5-5", "claude-opus-5-5", "claude-haiku-5-5")
 """Offered without asking; any other name can be typed in the settings."""
@@ -48,7 +44,7 @@ class ModePickers(QObject):
         self._approval_group.triggered.connect(self._on_approval)
         self._sandbox_group.triggered.connect(self._on_sandbox)
 
-    def show_mode(self, model: "ModelRef | None", approval: "ApprovalPolicy", sandbox: "SandboxMode") -> None:
+    def show_mode(self, model: ModelRef | None, approval: ApprovalPolicy, sandbox: SandboxMode) -> None:
         """Show what is in force."""
         if model is not None:
             self._fill_models(model)
@@ -101,7 +97,7 @@ class ModePickers(QObject):
         button.hide()  # until there is a mode to show
         return button
 
-    def _fill_models(self, current: "ModelRef") -> None:
+    def _fill_models(self, current: ModelRef) -> None:
         known = [("anthropic", name) for name in ANTHROPIC_MODELS]
         chosen = (current.provider, current.model)
         choices = known if chosen in known or current.provider == "demo" else [chosen, *known]

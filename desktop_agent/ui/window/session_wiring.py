@@ -1,29 +1,25 @@
 """Connects the panels with the session that is shown: events become drawings, what the user does becomes ops."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Sequence
+from datetime import datetime
 
 from PySide6.QtCore import QObject, QTimer, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QApplication, QWidget
 
+from desktop_agent.core.protocol.events import Event
+from desktop_agent.core.protocol.ops import Op
 from desktop_agent.core.slash.parse import typed_prompt
+from desktop_agent.core.transcript import Patch, Transcript
+from desktop_agent.ui.approvals.rule_maths import RuleMaths
+from desktop_agent.ui.review.source import DiffSource, Spawn
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.window.actions import Actions
 from desktop_agent.ui.window.approval_wiring import ApprovalWiring
+from desktop_agent.ui.window.bridge import SessionBridge
 from desktop_agent.ui.window.context_wiring import ContextWiring
 from desktop_agent.ui.window.session_panels import SessionPanels
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-    from datetime import datetime
-
-    from desktop_agent.core.protocol.events import Event
-    from desktop_agent.core.protocol.ops import Op
-    from desktop_agent.core.transcript import Patch, Transcript
-    from desktop_agent.ui.approvals.rule_maths import RuleMaths
-    from desktop_agent.ui.review.source import DiffSource, Spawn
-    from desktop_agent.ui.window.bridge import SessionBridge
-    from desktop_agent.ui.window.session_parts import SessionParts
+from desktop_agent.ui.window.session_parts import SessionParts
 
 
 class SessionWiring(QObject):
@@ -51,10 +47,10 @@ class SessionWiring(QObject):
         theme: Theme,
         actions: Actions,
         panels: SessionPanels,
-        diff_source: "DiffSource",
-        spawn: "Spawn",
-        now: "Callable[[], datetime]",
-        rule_maths: "Callable[[Transcript], RuleMaths] | None" = None,
+        diff_source: DiffSource,
+        spawn: Spawn,
+        now: Callable[[], datetime],
+        rule_maths: Callable[[Transcript], RuleMaths] | None = None,
     ) -> None:
         """`rule_maths` judges rules for a session, asked for when a question is shown; without it, none can be made."""
         super().__init__(window)
@@ -76,11 +72,11 @@ class SessionWiring(QObject):
         self._connect()
 
     @property
-    def bridge(self) -> "SessionBridge | None":
+    def bridge(self) -> SessionBridge | None:
         """The session that is shown."""
         return self._bridge
 
-    def show(self, bridge: "SessionBridge") -> None:
+    def show(self, bridge: SessionBridge) -> None:
         """Show this session instead of the one before, which goes on running unseen."""
         view = self._panels.transcript
         if (before := self._bridge) is not None:
@@ -135,12 +131,12 @@ class SessionWiring(QObject):
         if self.opens_questions:
             self._approvals.open_next()
 
-    def submit(self, op: "Op") -> None:
+    def submit(self, op: Op) -> None:
         """Ask the shown session for something; nothing happens when none is shown."""
         if self._bridge is not None:
             self._bridge.submit(op)
 
-    def give_back(self, texts: "Sequence[str]") -> None:
+    def give_back(self, texts: Sequence[str]) -> None:
         """Put prompts that were not taken back into the composer, before what the user has written since."""
         draft = self._panels.composer.text().strip()
         self._panels.composer.set_text("\n\n".join([*texts, draft] if draft else texts))
@@ -168,7 +164,7 @@ class SessionWiring(QObject):
         self._actions.connect(self._actions.inspect_context, self._context.inspect)
         self._actions.connect(self._actions.compact, self._context.compact)
 
-    def _build_parts(self, bridge: "SessionBridge") -> "SessionParts":
+    def _build_parts(self, bridge: SessionBridge) -> SessionParts:
         # Only now: the window is painted before the ops and the model are imported.
         from desktop_agent.ui.window.session_parts import SessionParts
 
@@ -208,7 +204,7 @@ class SessionWiring(QObject):
 
     # -- what happens in the session --
 
-    def _on_patched(self, patches: "Sequence[Patch]") -> None:
+    def _on_patched(self, patches: Sequence[Patch]) -> None:
         self._panels.transcript.apply(patches)
         kinds = {patch.kind for patch in patches}
         if self._parts is not None and "status" in kinds:
@@ -216,7 +212,7 @@ class SessionWiring(QObject):
         if self._parts is not None and ("changes" in kinds or "status" in kinds):
             self._parts.status.refresh_changes()
 
-    def _on_happened(self, event: "Event") -> None:
+    def _on_happened(self, event: Event) -> None:
         from desktop_agent.core.protocol import events as ev
 
         match event:
@@ -244,7 +240,7 @@ class SessionWiring(QObject):
         return bool(composer.text().strip()) and composer.isAncestorOf(QApplication.focusWidget() or self._window)
 
 
-def _written(transcript: "Transcript") -> list[str]:
+def _written(transcript: Transcript) -> list[str]:
     """What the user wrote so far, as it has to be written again."""
     from desktop_agent.core.transcript import CommandEntry, PromptEntry
 

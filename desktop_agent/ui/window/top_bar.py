@@ -1,7 +1,6 @@
 """The bar at the top: folder and branch, the session's title, what waits for the user, and the menu."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeySequence
@@ -10,12 +9,10 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QPushButton, QSizePoli
 from desktop_agent.ui.jobs import job_words
 from desktop_agent.ui.theme import Height, Space, Theme
 from desktop_agent.ui.widgets.elided_label import ElidedLabel
+from desktop_agent.ui.widgets.icons import Icons
 from desktop_agent.ui.widgets.shortcut_button import ShortcutButton
 from desktop_agent.ui.window.actions import Actions
 from desktop_agent.ui.wording.tooltips import plain_tooltip
-
-if TYPE_CHECKING:
-    from desktop_agent.ui.widgets.icons import Icons
 
 _TITLE_CHARS = 120
 
@@ -56,7 +53,7 @@ class TopBar(QWidget):
             layout.addWidget(widget)
         self.set_workspace(None)
 
-    def attach_icons(self, icons: "Icons") -> None:
+    def attach_icons(self, icons: Icons) -> None:
         """Use icons from now on, where signs stood in for them."""
         icons.attach(self.menu_button, "gear", "muted")
         icons.attach(self.side_button, "side", "muted")

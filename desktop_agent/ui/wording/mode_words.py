@@ -1,14 +1,11 @@
 """What the agent may do, in words: under each approval policy, in each sandbox, and outside of them all."""
 
-from typing import TYPE_CHECKING
-
 from PySide6.QtCore import QCoreApplication
 
-if TYPE_CHECKING:
-    from desktop_agent.core.protocol.model import ApprovalPolicy, SandboxMode
+from desktop_agent.core.protocol.model import ApprovalPolicy, SandboxMode
 
-POLICIES: tuple["ApprovalPolicy", ...] = ("always", "on_write", "on_request", "never")
-MODES: tuple["SandboxMode", ...] = ("restricted", "strict", "none")
+POLICIES: tuple[ApprovalPolicy, ...] = ("always", "on_write", "on_request", "never")
+MODES: tuple[SandboxMode, ...] = ("restricted", "strict", "none")
 """Named here once more: the window is painted before the core is imported."""
 
 
@@ -21,7 +18,7 @@ def escalation_words() -> str:
     return _tr("Runs outside the sandbox: it may do whatever your account may")
 
 
-def approval_words(policy: "ApprovalPolicy") -> tuple[str, str]:
+def approval_words(policy: ApprovalPolicy) -> tuple[str, str]:
     """Return what a policy is called, and what it comes to."""
     match policy:
         case "always":
@@ -36,7 +33,7 @@ def approval_words(policy: "ApprovalPolicy") -> tuple[str, str]:
             return _tr("Never asks"), _tr("Nothing is asked: what would need a yes is refused.")
 
 
-def sandbox_words(mode: "SandboxMode") -> tuple[str, str]:
+def sandbox_words(mode: SandboxMode) -> tuple[str, str]:
     """Return what a sandbox is called, and what it comes to."""
     match mode:
         case "restricted":

@@ -3,14 +3,7 @@
 import subprocess
 import sys
 
-HEAVY = (
-    "markdown_it",
-    "pygments",
-    "pydantic",
-    "asyncio",
-    "desktop_agent.core.transcript",
-    "desktop_agent.core.protocol.model",
-)
+HEAVY = ("markdown_it", "pygments", "pydantic", "asyncio", "desktop_agent.composition", "desktop_agent.core.session")
 
 
 def run(script: str) -> str:

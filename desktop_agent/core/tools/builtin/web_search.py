@@ -17,6 +17,7 @@ from pydantic import Field
 
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.protocol.model import ToolResult
+from desktop_agent.core.system.network.proxies import Proxy
 from desktop_agent.core.tools.spec import ReadTool, ToolArguments, ToolContext
 from desktop_agent.core.tools.web.addresses import AddressBook
 from desktop_agent.core.tools.web.charset import decoded
@@ -25,8 +26,6 @@ from desktop_agent.core.tools.web.engines import Engine, SearchResult, standard_
 
 if TYPE_CHECKING:
     from httpx2 import AsyncClient
-
-    from desktop_agent.core.system.network.proxies import Proxy
 
 TIMEOUT_S = 15.0
 ENGINE_TIMEOUT_S = 6.0
@@ -41,14 +40,14 @@ _HEADERS = {
 }
 
 
-def search_client(proxy: "Proxy | None") -> "AsyncClient":
+def search_client(proxy: Proxy | None) -> "AsyncClient":
     """Return a client for search engines. Call it from a thread."""
     from desktop_agent.core.system.network.client import page_client
 
     return page_client(_HEADERS, timeout_s=ENGINE_TIMEOUT_S, proxy=proxy)
 
 
-def environments_proxy(url: str) -> "Proxy | None":
+def environments_proxy(url: str) -> Proxy | None:
     """Return the proxy that the environment names for `url`. Raises `ProviderError` for one of no use."""
     from desktop_agent.core.system.network.proxies import proxy_for
 

@@ -16,12 +16,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from desktop_agent.core.base.errors import ProviderError, ToolError
+from desktop_agent.core.system.network.proxies import Proxy
 from desktop_agent.core.tools.web.addresses import AddressBook
 
 if TYPE_CHECKING:
     from httpx2 import URL, AsyncClient, Response
-
-    from desktop_agent.core.system.network.proxies import Proxy
 
 ClientFactory = Callable[["Proxy | None"], "AsyncClient"]
 """Builds a client for a proxy, or for direct connections: one that follows no redirects by itself."""
@@ -57,7 +56,7 @@ class Download:
     is_cut: bool
 
 
-def fetch_client(proxy: "Proxy | None") -> "AsyncClient":
+def fetch_client(proxy: Proxy | None) -> "AsyncClient":
     """Return a client for pages. Call it from a thread."""
     from desktop_agent.core.system.network.client import page_client
 
@@ -76,7 +75,7 @@ class _Clients:
         self._stack = stack
         self._built: dict[Proxy | None, AsyncClient] = {}
 
-    async def client(self, proxy: "Proxy | None") -> "AsyncClient":
+    async def client(self, proxy: Proxy | None) -> "AsyncClient":
         """Return it; building it, in a thread, takes some 20 ms."""
         if proxy not in self._built:
             built = await asyncio.to_thread(self._factory, proxy)

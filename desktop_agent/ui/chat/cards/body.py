@@ -1,6 +1,6 @@
 """What every body can do: say its text, how it begins, and what stands around it."""
 
-from typing import TYPE_CHECKING, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 from PySide6.QtCore import QObject, QRect, Signal
 from PySide6.QtGui import QPainter
@@ -8,15 +8,13 @@ from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.ui.chat.cards.content import Content
+from desktop_agent.ui.chat.cards.source import CardLoader
+from desktop_agent.ui.chat.entry_actions import EntryActions
+from desktop_agent.ui.chat.lexers import Lexers
+from desktop_agent.ui.chat.text.column import Column
+from desktop_agent.ui.chat.text.styles import TextStyles
+from desktop_agent.ui.chat.transcript.row_state import RowState
 from desktop_agent.ui.theme import Space
-
-if TYPE_CHECKING:
-    from desktop_agent.ui.chat.cards.source import CardLoader
-    from desktop_agent.ui.chat.entry_actions import EntryActions
-    from desktop_agent.ui.chat.lexers import Lexers
-    from desktop_agent.ui.chat.text.column import Column
-    from desktop_agent.ui.chat.text.styles import TextStyles
-    from desktop_agent.ui.chat.transcript.row_state import RowState
 
 
 class Bar(NamedTuple):
@@ -43,11 +41,11 @@ class ToolBody(QObject):
 
     def __init__(
         self,
-        row: "RowState",
-        styles: "TextStyles",
-        actions: "EntryActions",
+        row: RowState,
+        styles: TextStyles,
+        actions: EntryActions,
         parent: QWidget,
-        loader: "CardLoader | None",
+        loader: CardLoader | None,
     ) -> None:
         super().__init__(parent)
         self.row = row
@@ -63,17 +61,17 @@ class ToolBody(QObject):
         raise NotImplementedError
 
     @classmethod
-    def read(cls, row: "RowState") -> Content:
+    def read(cls, row: RowState) -> Content:
         """Return its text."""
         raise NotImplementedError
 
     @classmethod
-    def copied(cls, row: "RowState") -> str:
+    def copied(cls, row: RowState) -> str:
         """Return what copying the whole card gives."""
         return cls.read(row).text
 
     @classmethod
-    def is_open_at_first(cls, row: "RowState") -> bool:
+    def is_open_at_first(cls, row: RowState) -> bool:
         """Whether it is unfolded until the user says otherwise."""
         return entry_of(row).state != "completed"
 
@@ -106,18 +104,18 @@ class ToolBody(QObject):
         """Whether there is something to see besides the text."""
         return False
 
-    def paint(self, painter: QPainter, column: "Column", width: int) -> None:
+    def paint(self, painter: QPainter, column: Column, width: int) -> None:
         """Paint what lies under and beside the text; the painter stands at the left edge of the card, at its top."""
 
     def follow(self, href: str) -> None:
         """Open a place that a part of the text leads to."""
 
-    def colour(self, lexers: "Lexers") -> bool:
+    def colour(self, lexers: Lexers) -> bool:
         """Find out the colours of code that is shown, if its lexer is there by now. Whether there are new ones."""
         return False
 
 
-def entry_of(row: "RowState") -> ToolEntry:
+def entry_of(row: RowState) -> ToolEntry:
     """Return the call that a row shows."""
     entry = row.entry
     assert isinstance(entry, ToolEntry)

@@ -1,7 +1,8 @@
 """The body of an edit: how the file changed, in a few lines; of several files the first, and the others on demand."""
 
+from collections.abc import Iterator, Sequence
 from itertools import zip_longest
-from typing import TYPE_CHECKING, ClassVar, NamedTuple, cast
+from typing import ClassVar, NamedTuple, cast
 
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QFont, QFontMetricsF, QPainter
@@ -15,20 +16,16 @@ from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.chat.cards.body import ToolBody, entry_of
 from desktop_agent.ui.chat.cards.content import Content, ContentWriter
 from desktop_agent.ui.chat.cards.excerpt import DiffExcerpt, DiffLine, Tone, excerpt_of
+from desktop_agent.ui.chat.cards.source import CardLoader, CardSource
 from desktop_agent.ui.chat.cards.syntax import language_of, line_colours
+from desktop_agent.ui.chat.entry_actions import EntryActions
+from desktop_agent.ui.chat.lexers import Lexers
 from desktop_agent.ui.chat.markdown.inline import utf16_length
+from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.chat.text.marks import LINK, MUTED, TextMark, Tint
+from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.chat.transcript.row_state import RowState
 from desktop_agent.ui.theme import Space
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from desktop_agent.ui.chat.cards.source import CardLoader, CardSource
-    from desktop_agent.ui.chat.entry_actions import EntryActions
-    from desktop_agent.ui.chat.lexers import Lexers
-    from desktop_agent.ui.chat.text.column import Column
-    from desktop_agent.ui.chat.text.styles import TextStyles
 
 _MOST_FILES = 50
 _SIGNS: dict[Tone, str] = {"": " ", "added": "+", "removed": "-", "gap": " "}
@@ -49,7 +46,7 @@ class ChangeBody(ToolBody):
     ground: ClassVar[str] = "surface"
 
     def __init__(
-        self, row: RowState, styles: "TextStyles", actions: "EntryActions", parent: QWidget, loader: "CardLoader | None"
+        self, row: RowState, styles: TextStyles, actions: EntryActions, parent: QWidget, loader: CardLoader | None
     ) -> None:
         super().__init__(row, styles, actions, parent, loader)
         self._loading: set[str] = set()
@@ -90,7 +87,7 @@ class ChangeBody(ToolBody):
     def _number_font(self) -> QFont:
         return self.styles.theme.code_font(self.styles.theme.sizes.code * _NUMBER_SIZE)
 
-    def _shown(self) -> "Iterator[_Shown]":
+    def _shown(self) -> Iterator[_Shown]:
         """Yield what each line of the text shows."""
         changes = _changes(self.row)
         for change in changes:
@@ -110,7 +107,7 @@ class ChangeBody(ToolBody):
                 self._loading.add(key)
                 self.loader.spawn(self._load(self.loader.source, change))
 
-    async def _load(self, source: "CardSource", change: FileChange) -> None:
+    async def _load(self, source: CardSource, change: FileChange) -> None:
         import asyncio
 
         key = _key(change)
@@ -135,7 +132,7 @@ class ChangeBody(ToolBody):
 
     # -- painting --
 
-    def paint(self, painter: QPainter, column: "Column", width: int) -> None:
+    def paint(self, painter: QPainter, column: Column, width: int) -> None:
         shown = self._shown()
         painter.setFont(self._number_font)
         for index in range(len(column.blocks)):
@@ -150,7 +147,7 @@ class ChangeBody(ToolBody):
                         area, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, str(line.number)
                     )
 
-    def colour(self, lexers: "Lexers") -> bool:
+    def colour(self, lexers: Lexers) -> bool:
         is_new = False
         for change in _changes(self.row):
             language, key = language_of(change.path), _colours_key(change)
@@ -203,7 +200,7 @@ def _write_name(writer: ContentWriter, change: FileChange, *, is_open: bool) -> 
     writer.end_line()
 
 
-def _write_line(writer: ContentWriter, line: DiffLine, colours: "Sequence[TextMark]") -> None:
+def _write_line(writer: ContentWriter, line: DiffLine, colours: Sequence[TextMark]) -> None:
     role = f"{line.tone}_text" if line.tone in ("added", "removed") else ""
     writer.add(_SIGNS[line.tone], Tint(role, is_spaced=True))
     start = writer.at

@@ -1,17 +1,13 @@
 """The text of a card: what is shown, found and copied, whether or not there is a widget for it."""
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
 
 from desktop_agent.core.base.hidden_text import named
 from desktop_agent.ui.chat.markdown.blocks import Block, code_parts
 from desktop_agent.ui.chat.markdown.inline import utf16_length
 from desktop_agent.ui.chat.text.marks import TextMark, Tint
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from desktop_agent.ui.terminal.look import PrintedStyle
-
+from desktop_agent.ui.terminal.look import PrintedStyle
 
 PARAGRAPH = "\n\n"
 
@@ -25,7 +21,7 @@ class Content(NamedTuple):
     has_paragraphs: bool = False
     """Whether `PARAGRAPH` separates parts with some room between them."""
 
-    def blocks(self) -> "tuple[list[Block], Sequence[Sequence[TextMark]]]":
+    def blocks(self) -> tuple[list[Block], Sequence[Sequence[TextMark]]]:
         """Return the text in blocks small enough to lay out, and the marks of each."""
         if not self.text:
             return [], ()
@@ -60,7 +56,7 @@ class ContentWriter:
         """Where the next piece begins, in UTF-16 units."""
         return self._at
 
-    def add(self, text: str, look: "PrintedStyle | Tint | None" = None, href: str = "") -> None:
+    def add(self, text: str, look: PrintedStyle | Tint | None = None, href: str = "") -> None:
         """Append `text`."""
         length = utf16_length(text)
         if length and (look is not None or href):

@@ -1,7 +1,7 @@
 """Which family of results a call belongs to: the first whose data it has."""
 
-from typing import TYPE_CHECKING
-
+from desktop_agent.core.transcript import ToolEntry
+from desktop_agent.ui.chat.cards.body import ToolBody
 from desktop_agent.ui.chat.cards.change import ChangeBody
 from desktop_agent.ui.chat.cards.matches import MatchesBody
 from desktop_agent.ui.chat.cards.pictures import PicturesBody
@@ -10,11 +10,7 @@ from desktop_agent.ui.chat.cards.printed import PrintedBody
 from desktop_agent.ui.chat.cards.terminal import TerminalBody
 from desktop_agent.ui.chat.cards.web import WebResultsBody
 
-if TYPE_CHECKING:
-    from desktop_agent.core.transcript import ToolEntry
-    from desktop_agent.ui.chat.cards.body import ToolBody
-
-_FAMILIES: "tuple[type[ToolBody], ...]" = (
+_FAMILIES: tuple[type[ToolBody], ...] = (
     PlanBody,
     PicturesBody,
     WebResultsBody,
@@ -25,6 +21,6 @@ _FAMILIES: "tuple[type[ToolBody], ...]" = (
 )
 
 
-def family_of(entry: "ToolEntry") -> "type[ToolBody]":
+def family_of(entry: ToolEntry) -> type[ToolBody]:
     """Return the kind of body that shows a call."""
     return next(family for family in _FAMILIES if family.fits(entry))

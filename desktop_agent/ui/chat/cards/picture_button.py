@@ -1,18 +1,14 @@
 """A small picture on a card: a real button, with what it is below it."""
 
-from typing import TYPE_CHECKING
-
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QPainter, QPainterPath, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QWidget
 
+from desktop_agent.core.protocol.model import BlobRef
 from desktop_agent.ui.chat import entry_words
+from desktop_agent.ui.chat.cards.picture_reader import CardPicture
+from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.theme import Radius, Space
-
-if TYPE_CHECKING:
-    from desktop_agent.core.protocol.model import BlobRef
-    from desktop_agent.ui.chat.cards.picture_reader import CardPicture
-    from desktop_agent.ui.chat.text.styles import TextStyles
 
 MAX_WIDTH = 480
 MAX_HEIGHT = 240
@@ -23,7 +19,7 @@ _EMPTY_HEIGHT = 64
 class PictureButton(QAbstractButton):
     """Shows a picture once it is there. Pressed when it shall be seen large."""
 
-    def __init__(self, ref: "BlobRef", title: str, styles: "TextStyles", parent: QWidget) -> None:
+    def __init__(self, ref: BlobRef, title: str, styles: TextStyles, parent: QWidget) -> None:
         super().__init__(parent)
         self.ref = ref
         self._title = title
@@ -35,7 +31,7 @@ class PictureButton(QAbstractButton):
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self._name()
 
-    def show_picture(self, picture: "CardPicture") -> None:
+    def show_picture(self, picture: CardPicture) -> None:
         """Show `picture`, or say what is wrong with it."""
         if picture.problem:
             self.show_problem(entry_words.picture_problem(picture.problem))

@@ -1,6 +1,6 @@
 """The body of a call that shows pictures: small ones, each a button that opens it large."""
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from PySide6.QtCore import QRect, QSize
 from PySide6.QtWidgets import QWidget
@@ -13,13 +13,11 @@ from desktop_agent.ui.chat.cards.body import ToolBody, entry_of
 from desktop_agent.ui.chat.cards.content import Content
 from desktop_agent.ui.chat.cards.picture_button import MAX_HEIGHT, MAX_WIDTH, PictureButton
 from desktop_agent.ui.chat.cards.picture_reader import CardPicture, read_picture
+from desktop_agent.ui.chat.cards.source import CardLoader, CardSource
+from desktop_agent.ui.chat.entry_actions import EntryActions
 from desktop_agent.ui.chat.flow import flow
+from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.chat.transcript.row_state import RowState
-
-if TYPE_CHECKING:
-    from desktop_agent.ui.chat.cards.source import CardLoader, CardSource
-    from desktop_agent.ui.chat.entry_actions import EntryActions
-    from desktop_agent.ui.chat.text.styles import TextStyles
 
 _MOST = 12
 _SCALE = 2
@@ -32,7 +30,7 @@ class PicturesBody(ToolBody):
     ground: ClassVar[str] = "surface"
 
     def __init__(
-        self, row: RowState, styles: "TextStyles", actions: "EntryActions", parent: QWidget, loader: "CardLoader | None"
+        self, row: RowState, styles: TextStyles, actions: EntryActions, parent: QWidget, loader: CardLoader | None
     ) -> None:
         super().__init__(row, styles, actions, parent, loader)
         self._loading: set[str] = set()
@@ -81,7 +79,7 @@ class PicturesBody(ToolBody):
                 self._loading.add(digest)
                 self.loader.spawn(self._load(self.loader.source, button.ref))
 
-    async def _load(self, source: "CardSource", ref: BlobRef) -> None:
+    async def _load(self, source: CardSource, ref: BlobRef) -> None:
         import asyncio
 
         try:

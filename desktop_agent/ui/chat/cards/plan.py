@@ -1,6 +1,6 @@
 """The body of a plan: a checklist. A mark's shape says how a step stands; its colour only repeats it."""
 
-from typing import TYPE_CHECKING, ClassVar
+from typing import ClassVar
 
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QPainter, QPen
@@ -10,12 +10,10 @@ from desktop_agent.core.transcript import ToolEntry, todos_of
 from desktop_agent.ui.chat.cards.body import ToolBody, entry_of
 from desktop_agent.ui.chat.cards.content import Content, ContentWriter, one_line
 from desktop_agent.ui.chat.markdown.inline import LINE_BREAK, utf16_length
+from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.chat.text.marks import MUTED, Tint
 from desktop_agent.ui.chat.transcript.row_state import RowState
 from desktop_agent.ui.theme import Space
-
-if TYPE_CHECKING:
-    from desktop_agent.ui.chat.text.column import Column
 
 _MAX_TEXT = 600
 _MARK_WIDTH = 22
@@ -59,7 +57,7 @@ class PlanBody(ToolBody):
     def left(self) -> int:
         return Space.M + _MARK_WIDTH
 
-    def paint(self, painter: QPainter, column: "Column", width: int) -> None:
+    def paint(self, painter: QPainter, column: Column, width: int) -> None:
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         steps = iter(_steps(self.row))
         for index in range(len(column.blocks)):

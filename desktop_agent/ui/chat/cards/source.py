@@ -1,20 +1,19 @@
 """Where cards get what the transcript only names: differences and pictures."""
 
 from collections.abc import Callable, Coroutine
-from typing import TYPE_CHECKING, NamedTuple, Protocol
+from typing import NamedTuple, Protocol
 
-if TYPE_CHECKING:
-    from desktop_agent.core.protocol.model import BlobRef, FileChange, FileDiff
+from desktop_agent.core.protocol.model import BlobRef, FileChange, FileDiff
 
 
 class CardSource(Protocol):
     """Reads and compares off the window's thread. Raises `AgentError` when a content cannot be read."""
 
-    async def change_diff(self, change: "FileChange") -> "FileDiff":
+    async def change_diff(self, change: FileChange) -> FileDiff:
         """Return what one change did to its file."""
         ...
 
-    async def blob(self, ref: "BlobRef") -> bytes:
+    async def blob(self, ref: BlobRef) -> bytes:
         """Return a payload."""
         ...
 

@@ -1,18 +1,16 @@
 """Colours of code in the lines of a diff: the old lines and the new ones are read as two pieces of source."""
 
+from collections.abc import Sequence
 from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
+from desktop_agent.ui.chat.cards.excerpt import DiffLine
 from desktop_agent.ui.chat.markdown.highlight import colour_code
 from desktop_agent.ui.chat.markdown.inline import utf16_length
 from desktop_agent.ui.chat.text.marks import TextMark, Tint
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from pygments.lexer import Lexer
-
-    from desktop_agent.ui.chat.cards.excerpt import DiffLine
 
 _LANGUAGES = {
     "c": "c",
@@ -53,7 +51,7 @@ def language_of(path: str) -> str:
     return _LANGUAGES.get(PurePosixPath(path).suffix[1:].lower(), "")
 
 
-def line_colours(lexer: "Lexer", lines: "Sequence[DiffLine]") -> tuple[tuple[TextMark, ...], ...]:
+def line_colours(lexer: "Lexer", lines: Sequence[DiffLine]) -> tuple[tuple[TextMark, ...], ...]:
     """Return the colours of each line."""
     found: list[list[TextMark]] = [[] for _ in lines]
     for tones in (("", "removed"), ("", "added")):

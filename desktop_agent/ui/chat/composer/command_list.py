@@ -2,26 +2,23 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from desktop_agent.core.slash.declarations import Declaration
 from desktop_agent.core.slash.parse import is_command
-
-if TYPE_CHECKING:
-    from desktop_agent.core.slash.declarations import Declaration
 
 
 @dataclass(frozen=True, slots=True)
 class Offer:
     """What to show above a message that begins with a slash."""
 
-    commands: "tuple[Declaration, ...]"
+    commands: tuple[Declaration, ...]
     is_choice: bool
     """Whether one is still to be chosen; otherwise it is, and its arguments are being written."""
     is_whole: bool
     """Whether what stands there is a command already, so that Enter sends it."""
 
 
-def offer(text: str, commands: "Sequence[Declaration]") -> Offer | None:
+def offer(text: str, commands: Sequence[Declaration]) -> Offer | None:
     """Return what to show for `text`; None when it is no command, or when there is nothing to say about it."""
     if not is_command(text):
         return None
@@ -43,7 +40,7 @@ def offer(text: str, commands: "Sequence[Declaration]") -> Offer | None:
 _NO_MATCH = 100
 
 
-def _rank(command: "Declaration", typed: str) -> int:
+def _rank(command: Declaration, typed: str) -> int:
     """How well a command fits: 0 best. What cannot be used comes last."""
     name = command.name
     if name == typed:

@@ -4,17 +4,14 @@ It never takes the focus: the field hands it the keys that it understands. Impor
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelIndex, QRect, QSize, Qt, Signal
 from PySide6.QtGui import QFontMetrics, QKeyEvent, QPainter
 from PySide6.QtWidgets import QFrame, QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
+from desktop_agent.core.slash.declarations import Declaration
 from desktop_agent.ui.chat.composer.command_list import Offer
 from desktop_agent.ui.theme import Height, Radius, Space, Theme, TypeSize
-
-if TYPE_CHECKING:
-    from desktop_agent.core.slash.declarations import Declaration
 
 _MAX_ROWS = 8
 _FRAME = 5
@@ -28,7 +25,7 @@ class _Commands(QAbstractListModel):
         super().__init__(parent)
         self.shown: tuple[Declaration, ...] = ()
 
-    def show(self, commands: "Sequence[Declaration]") -> None:
+    def show(self, commands: Sequence[Declaration]) -> None:
         self.beginResetModel()
         self.shown = tuple(commands)
         self.endResetModel()
@@ -54,12 +51,12 @@ class _Commands(QAbstractListModel):
             case _:
                 return None
 
-    def origin(self, command: "Declaration") -> str:
+    def origin(self, command: Declaration) -> str:
         """Say whose command it is, unless it comes with the application."""
         words = {"person": self.tr("yours"), "project": self.tr("project")}
         return words.get(command.origin, "")
 
-    def told(self, command: "Declaration") -> str:
+    def told(self, command: Declaration) -> str:
         """Say what it does, or why it cannot be used."""
         if command.problem:
             return self.tr("Cannot be used: {problem}").format(problem=command.problem)

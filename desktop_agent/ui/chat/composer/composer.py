@@ -1,13 +1,15 @@
 """Where a prompt is written: a field that grows, what it will be sent with, and what waits to be sent."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QEvent, QMimeData, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QMouseEvent, QMoveEvent, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QLabel, QPushButton, QSizePolicy, QWidget
 
+from desktop_agent.core.protocol.model import ContextUse
+from desktop_agent.core.slash.declarations import Declaration
 from desktop_agent.core.slash.parse import is_command, prompt_of, typed_prompt
+from desktop_agent.ui.chat.composer.command_popup import CommandPopup
 from desktop_agent.ui.chat.composer.message_edit import MessageEdit
 from desktop_agent.ui.chat.composer.prompt_history import PromptHistory
 from desktop_agent.ui.chat.composer.queue_card import QueueCard
@@ -15,11 +17,6 @@ from desktop_agent.ui.chat.flow import flow
 from desktop_agent.ui.theme import Radius, Space, Theme
 from desktop_agent.ui.widgets.context_meter import ContextMeter
 from desktop_agent.ui.widgets.picker_button import PickerButton
-
-if TYPE_CHECKING:
-    from desktop_agent.core.protocol.model import ContextUse
-    from desktop_agent.core.slash.declarations import Declaration
-    from desktop_agent.ui.chat.composer.command_popup import CommandPopup
 
 _MARGIN_X = 20
 _MARGIN_Y = 12
@@ -109,7 +106,7 @@ class Composer(QWidget):
         """Say what was asked before, oldest first, for Up and Down."""
         self._edit.history = PromptHistory(prompts)
 
-    def set_commands(self, commands: "Sequence[Declaration]") -> None:
+    def set_commands(self, commands: Sequence[Declaration]) -> None:
         """Say which slash commands there are; the list above the field follows."""
         self._slash_commands = commands
         self._offer_commands()
@@ -163,7 +160,7 @@ class Composer(QWidget):
         self._more_cards.setVisible(more > 0)
         self._arrange()
 
-    def set_context(self, use: "ContextUse | None") -> None:
+    def set_context(self, use: ContextUse | None) -> None:
         """Show how full the model's context is; nothing while that is not known."""
         self._meter.show_use(use)
         self._arrange()
@@ -283,7 +280,7 @@ class Composer(QWidget):
         popup.show_offer(offer(text, self._slash_commands) if can_show else None)
         self._place_popup()
 
-    def _make_popup(self) -> "CommandPopup":
+    def _make_popup(self) -> CommandPopup:
         from desktop_agent.ui.chat.composer.command_popup import CommandPopup  # not for an empty window
 
         popup = self._popup = CommandPopup(self._theme, self.window())

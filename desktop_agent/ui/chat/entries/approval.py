@@ -4,12 +4,11 @@ Nothing here answers by accident: for the first moments after it appears every a
 moved to it, and no button is a default.
 """
 
-from typing import TYPE_CHECKING
-
 from PySide6.QtCore import QRect, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import QFont, QHideEvent, QKeySequence, QPainter, QPaintEvent, QPen, QShortcut, QShowEvent
 from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QWidget
 
+from desktop_agent.core.protocol.events import CommandJudged
 from desktop_agent.core.protocol.model import Allowed, ApprovalRequest, ApprovalScope, Denied
 from desktop_agent.ui.chat.entries.card_command import CardCommand
 from desktop_agent.ui.chat.entries.card_notes import CardNotes, shown_lines
@@ -25,9 +24,6 @@ from desktop_agent.ui.widgets.fold_bar import obstacle_words
 from desktop_agent.ui.wording.model_words import visible
 from desktop_agent.ui.wording.short_path import short_path
 from desktop_agent.ui.wording.tooltips import plain_tooltip
-
-if TYPE_CHECKING:
-    from desktop_agent.core.protocol.events import CommandJudged
 
 COMMAND, DENIAL = "command", "denial"
 """The fields whose text is kept when the card goes out of sight."""
@@ -246,7 +242,7 @@ class ApprovalCard(QWidget):
         text = self._text()
         return text if self._command is not None and text != self.request.command else None
 
-    def show_judgement(self, judged: "CommandJudged | None") -> None:
+    def show_judgement(self, judged: CommandJudged | None) -> None:
         """Show what is known of the edited command; what is about another text is stale, and dropped."""
         edited = self.edited_command()
         if edited is None or judged is None or judged.command != edited or judged is self._judged:

@@ -1,22 +1,18 @@
 """What every entry on screen can do: take a width, know its height, draw its text, and be read aloud."""
 
-from typing import TYPE_CHECKING, cast
+from collections.abc import Sequence
+from typing import cast
 
 from PySide6.QtCore import QPoint, QRect, Signal
 from PySide6.QtGui import QColor, QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
-from desktop_agent.ui.chat.text.column import Column
+from desktop_agent.ui.chat.entry_actions import EntryActions
+from desktop_agent.ui.chat.lexers import Lexers
+from desktop_agent.ui.chat.slices import Slice
+from desktop_agent.ui.chat.text.column import Column, TextMatch
 from desktop_agent.ui.chat.text.styles import TextStyles
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from desktop_agent.ui.chat.entry_actions import EntryActions
-    from desktop_agent.ui.chat.lexers import Lexers
-    from desktop_agent.ui.chat.slices import Slice
-    from desktop_agent.ui.chat.text.column import TextMatch
-    from desktop_agent.ui.chat.transcript.row_state import RowState
+from desktop_agent.ui.chat.transcript.row_state import RowState
 
 
 class EntryWidget(QWidget):
@@ -35,9 +31,9 @@ class EntryWidget(QWidget):
 
     def __init__(
         self,
-        row: "RowState",
+        row: RowState,
         styles: TextStyles,
-        actions: "EntryActions",
+        actions: EntryActions,
         parent: QWidget,
         column: Column | None = None,
     ) -> None:
@@ -75,7 +71,7 @@ class EntryWidget(QWidget):
         focused = cast("QWidget | None", self.focusWidget())  # None when nothing in it was ever focused
         return focused is not None and focused.hasFocus()
 
-    def lay_out(self, top: int, bottom: int, time: "Slice | None" = None) -> None:
+    def lay_out(self, top: int, bottom: int, time: Slice | None = None) -> None:
         """Lay out what lies between these edges of the widget, or as much of it as there is time for."""
         if self.is_column_shown:
             self.column.lay_out(top - self.column_origin.y(), bottom - self.column_origin.y(), time)
@@ -85,7 +81,7 @@ class EntryWidget(QWidget):
         if self.column.blocks:
             self.column.release(top - self.column_origin.y(), bottom - self.column_origin.y())
 
-    def colour_next(self, top: int, bottom: int, lexers: "Lexers") -> bool:
+    def colour_next(self, top: int, bottom: int, lexers: Lexers) -> bool:
         """Colour one piece of code between these edges, if any is still plain. Whether it did."""
         shift = self.column_origin.y()
         if not self.is_column_shown or not self.column.colour_next(top - shift, bottom - shift, lexers):
@@ -93,7 +89,7 @@ class EntryWidget(QWidget):
         self.update()
         return True
 
-    def show_matches(self, matches: "Sequence[TextMatch]", current: "TextMatch | None") -> None:
+    def show_matches(self, matches: Sequence[TextMatch], current: TextMatch | None) -> None:
         """Show what a search found here."""
         self.column.set_matches(matches, current)
         self.update()

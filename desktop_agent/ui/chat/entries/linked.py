@@ -1,27 +1,22 @@
 """An entry whose text leads somewhere: links by mouse, through the view, and by keyboard."""
 
-from typing import TYPE_CHECKING
-
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.ui.chat.entries.base import EntryWidget
-from desktop_agent.ui.chat.markdown.inline import is_web_address
-
-if TYPE_CHECKING:
-    from desktop_agent.ui.chat.entry_actions import EntryActions
-    from desktop_agent.ui.chat.markdown.inline import InlineSpan
-    from desktop_agent.ui.chat.text.column import Column
-    from desktop_agent.ui.chat.text.styles import TextStyles
-    from desktop_agent.ui.chat.transcript.row_state import RowState
+from desktop_agent.ui.chat.entry_actions import EntryActions
+from desktop_agent.ui.chat.markdown.inline import InlineSpan, is_web_address
+from desktop_agent.ui.chat.text.column import Column
+from desktop_agent.ui.chat.text.styles import TextStyles
+from desktop_agent.ui.chat.transcript.row_state import RowState
 
 
 class LinkedEntry(EntryWidget):
     """Tab goes from link to link, Enter opens the one with the ring."""
 
     def __init__(
-        self, row: "RowState", styles: "TextStyles", actions: "EntryActions", parent: QWidget, column: "Column"
+        self, row: RowState, styles: TextStyles, actions: EntryActions, parent: QWidget, column: Column
     ) -> None:
         super().__init__(row, styles, actions, parent, column)
         self._focused: int | None = None
@@ -36,10 +31,10 @@ class LinkedEntry(EntryWidget):
         has_links = bool(self._links())
         self.setFocusPolicy(Qt.FocusPolicy.TabFocus if has_links else Qt.FocusPolicy.NoFocus)
 
-    def _links(self) -> "list[tuple[int, InlineSpan]]":
+    def _links(self) -> list[tuple[int, InlineSpan]]:
         return self.column.links() if self.is_column_shown else []
 
-    def _focused_link(self) -> "tuple[int, InlineSpan] | None":
+    def _focused_link(self) -> tuple[int, InlineSpan] | None:
         links = self._links()
         return links[self._focused] if self._focused is not None and self._focused < len(links) else None
 

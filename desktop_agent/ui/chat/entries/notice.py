@@ -1,13 +1,14 @@
 """Something the user should know: what happened, what to do about it, and details on demand."""
 
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, get_args
+from typing import get_args
 
 from PySide6.QtCore import QPoint, QRect, QRectF, Qt, QTimer
 from PySide6.QtGui import QFont, QHideEvent, QPainter, QPen, QShowEvent
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.core.base.errors import ProviderFault
+from desktop_agent.core.protocol.events import Notice
 from desktop_agent.core.transcript import RETRYING, NoticeEntry
 from desktop_agent.ui.chat.entries.base import EntryWidget
 from desktop_agent.ui.chat.entries.paragraph import Paragraph
@@ -18,9 +19,6 @@ from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.chat.transcript.row_state import RowState
 from desktop_agent.ui.theme import Radius, Space
-
-if TYPE_CHECKING:
-    from desktop_agent.core.protocol.events import Notice
 
 _PADDING = 12
 _SIGN_WIDTH = 22
@@ -169,6 +167,6 @@ class NoticeWidget(EntryWidget):
         self.resized.emit()
 
 
-def _gave_back(notice: "Notice") -> bool:
+def _gave_back(notice: Notice) -> bool:
     """Whether what was asked is in the field again: then sending it is trying again."""
     return notice.code == "storage" and notice.turn is None

@@ -2,7 +2,6 @@
 
 from collections.abc import Callable, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QPoint, QRect, QRectF, Qt
 from PySide6.QtGui import QPainter, QPainterPath, QPen
@@ -14,10 +13,12 @@ from desktop_agent.ui.chat.activity import moves
 from desktop_agent.ui.chat.cards.body import Bar, ToolBody, entry_of
 from desktop_agent.ui.chat.cards.content import Content
 from desktop_agent.ui.chat.cards.families import family_of
+from desktop_agent.ui.chat.cards.source import CardLoader
 from desktop_agent.ui.chat.entries.approval import ApprovalCard
 from desktop_agent.ui.chat.entries.linked import LinkedEntry
 from desktop_agent.ui.chat.entries.tool_line import ToolLine
 from desktop_agent.ui.chat.entry_actions import EntryActions
+from desktop_agent.ui.chat.lexers import Lexers
 from desktop_agent.ui.chat.markdown.inline import RichText, is_web_address
 from desktop_agent.ui.chat.text.column import Column, TextMatch
 from desktop_agent.ui.chat.text.passage import TextPassage
@@ -25,10 +26,6 @@ from desktop_agent.ui.chat.text.styles import CODE_LINE, TextStyles
 from desktop_agent.ui.chat.transcript.row_state import RowState
 from desktop_agent.ui.theme import Radius, Space
 from desktop_agent.ui.wording.tooltips import plain_tooltip
-
-if TYPE_CHECKING:
-    from desktop_agent.ui.chat.cards.source import CardLoader
-    from desktop_agent.ui.chat.lexers import Lexers
 
 _HEADER = 32
 _BAR = 26
@@ -45,7 +42,7 @@ class ToolWidget(LinkedEntry):
         actions: EntryActions,
         parent: QWidget,
         now: Callable[[], datetime],
-        loader: "CardLoader | None" = None,
+        loader: CardLoader | None = None,
     ) -> None:
         super().__init__(row, styles, actions, parent, Column(styles, ground="", is_framed=False))
         self._now = now
@@ -205,7 +202,7 @@ class ToolWidget(LinkedEntry):
     def source(self) -> str:
         return self._content.text
 
-    def colour_next(self, top: int, bottom: int, lexers: "Lexers") -> bool:
+    def colour_next(self, top: int, bottom: int, lexers: Lexers) -> bool:
         if not self.is_column_shown:
             return False
         if not self._body.colour(lexers):

@@ -1,21 +1,19 @@
 """The header of a tool call: what it does in one line, its state as a mark and in entry_words."""
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QFont, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.protocol.model import Aborted, Denied
+from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.chat.entries.fold import FOLDED, UNFOLDED, FoldLine
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.theme import Radius, Space
 from desktop_agent.ui.wording.model_words import visible
 from desktop_agent.ui.wording.tooltips import plain_tooltip
-
-if TYPE_CHECKING:
-    from desktop_agent.core.transcript import ToolEntry
 
 Mark = Literal["running", "done", "failed", "refused"]
 _LEFT = 34
@@ -24,7 +22,7 @@ _LONG_TITLE = 40
 _BADGE_HEIGHT = 18
 
 
-def mark_of(entry: "ToolEntry") -> Mark:
+def mark_of(entry: ToolEntry) -> Mark:
     """Return the mark of a call that does not wait for the user."""
     if isinstance(entry.decision, Denied | Aborted):
         return "refused"
@@ -52,7 +50,7 @@ class ToolLine(FoldLine):
         self._reserved = 0
         self._found = ""
 
-    def show_call(self, entry: "ToolEntry", summary: str, *, is_superseded: bool = False) -> None:
+    def show_call(self, entry: ToolEntry, summary: str, *, is_superseded: bool = False) -> None:
         """Show a call; `summary` stands on the right."""
         self._mark = mark_of(entry)
         self._verb, title = entry_words.headline(entry, is_superseded=is_superseded)

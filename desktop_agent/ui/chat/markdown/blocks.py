@@ -5,10 +5,8 @@ Text and code longer than a few kilobytes is cut into parts that continue each o
 with what was written before.
 """
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
+from collections.abc import Sequence
+from typing import Literal, NamedTuple
 
 SOFT_LIMIT = 2000
 PROSE_LINES = 40
@@ -65,7 +63,7 @@ class TextPart(NamedTuple):
     joint: str | None
 
 
-def table_parts(rows: "Sequence[Sequence[str]]") -> list[int]:
+def table_parts(rows: Sequence[Sequence[str]]) -> list[int]:
     """Return where the parts end into which a table with these body rows is cut.
 
     Whether a part ends behind a row depends on nothing behind it, so more rows at the end never move a cut.

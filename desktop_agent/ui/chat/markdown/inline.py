@@ -4,6 +4,7 @@ Positions count UTF-16 units, as Qt's text classes do, so an emoji is two.
 """
 
 import re
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from desktop_agent.core.base.hidden_text import named
@@ -11,8 +12,6 @@ from desktop_agent.ui.chat.markdown.marks import BOLD, CODE, ITALIC, LINK, MUTED
 from desktop_agent.ui.chat.markdown.parse import References, parser
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from markdown_it.token import Token
 
 LINE_BREAK = "\u2028"

@@ -1,18 +1,16 @@
 """Runs a search over the rows of a transcript a few milliseconds at a time, and shows what it finds."""
 
+from collections.abc import Iterator, Sequence
 from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from PySide6.QtCore import QElapsedTimer, QObject, QTimer, Signal
 from PySide6.QtWidgets import QWidget
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
-
-    from desktop_agent.ui.chat.search.search import Search
-    from desktop_agent.ui.chat.transcript.row import EntryRow
-    from desktop_agent.ui.chat.transcript.row_layout import RowLayout
-    from desktop_agent.ui.chat.transcript.rows import EntryRows
+from desktop_agent.ui.chat.search.search import Search
+from desktop_agent.ui.chat.transcript.row import EntryRow
+from desktop_agent.ui.chat.transcript.row_layout import RowLayout
+from desktop_agent.ui.chat.transcript.rows import EntryRows
 
 _SLICE_MS = 6
 
@@ -36,7 +34,7 @@ class Finder(QObject):
     pages_sought = Signal(str)
     page_sought = Signal()
 
-    def __init__(self, layout: "RowLayout", viewport: QWidget) -> None:
+    def __init__(self, layout: RowLayout, viewport: QWidget) -> None:
         super().__init__(layout)
         self._layout = layout
         self._viewport = viewport
@@ -123,7 +121,7 @@ class Finder(QObject):
         """The page that the search wants to go to."""
         return () if self._sought is None else (self._sought.page,)
 
-    def add_pages(self, text: str, numbers: "Sequence[int]") -> None:
+    def add_pages(self, text: str, numbers: Sequence[int]) -> None:
         """Take in which pages may have `text`."""
         if self._search is None or self._search.text != text:
             return
@@ -149,12 +147,12 @@ class Finder(QObject):
         if number in self._candidates:
             self._unread |= {number}
 
-    def forget(self, row: "EntryRow") -> None:
+    def forget(self, row: EntryRow) -> None:
         """Drop what was found in a row that is no more."""
         if self._search is not None:
             self._search.forget(row)
 
-    def row_changed(self, row: "EntryRow") -> None:
+    def row_changed(self, row: EntryRow) -> None:
         """Search a row anew whose entry changed."""
         if self._search is not None:
             steps = self._search.read_row(row)
@@ -164,7 +162,7 @@ class Finder(QObject):
             self.decorate(row)
             self._report()
 
-    def decorate(self, row: "EntryRow") -> None:
+    def decorate(self, row: EntryRow) -> None:
         """Show the matches of a row on its widget."""
         if row.widget is None:
             return
@@ -189,7 +187,7 @@ class Finder(QObject):
         self._report()
         self.resume()
 
-    def _show(self, row: "EntryRow", match: object) -> None:
+    def _show(self, row: EntryRow, match: object) -> None:
         from desktop_agent.ui.chat.search.search import TITLE
         from desktop_agent.ui.chat.text.column import TextMatch
 
@@ -219,7 +217,7 @@ class Finder(QObject):
 
 
 def _page_before(
-    rows: "EntryRows", unread: frozenset[int | None], target: "EntryRow | None", direction: int, origin: int
+    rows: EntryRows, unread: frozenset[int | None], target: EntryRow | None, direction: int, origin: int
 ) -> int | None:
     """Return the page of `unread` that comes first on the way from row `origin` to `target`, round the end."""
     if direction > 0:
@@ -235,7 +233,7 @@ def _page_before(
     return None
 
 
-def _run(steps: "Iterator[None]") -> bool:
+def _run(steps: Iterator[None]) -> bool:
     """Take steps until the time for one turn is over. Whether that were all."""
     clock = QElapsedTimer()
     clock.start()

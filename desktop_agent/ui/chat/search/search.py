@@ -7,7 +7,6 @@ between entries and the caller decides how long a turn takes.
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
 
 from desktop_agent.core.transcript import CommandEntry, TextEntry
 from desktop_agent.ui.chat.cards.families import family_of
@@ -17,9 +16,7 @@ from desktop_agent.ui.chat.markdown.inline import LINE_BREAK, utf16_length
 from desktop_agent.ui.chat.slices import Slice
 from desktop_agent.ui.chat.text.column import TextMatch
 from desktop_agent.ui.chat.text.copied import shown_text
-
-if TYPE_CHECKING:
-    from desktop_agent.ui.chat.transcript.row import EntryRow
+from desktop_agent.ui.chat.transcript.row import EntryRow
 
 TITLE = -1
 """The block of a match that is in an entry but not in its text: in the title of a tool call, say."""
@@ -41,12 +38,12 @@ class Search:
         """The rows that are being read, each with the reading that counts."""
         self.current: tuple[EntryRow, TextMatch] | None = None
 
-    def read(self, rows: "Sequence[EntryRow]") -> Iterator[None]:
+    def read(self, rows: Sequence[EntryRow]) -> Iterator[None]:
         """Search `rows` from the end, where the user usually is, yielding after each block that was read."""
         for row in reversed(rows):
             yield from self.read_row(row)
 
-    def read_row(self, row: "EntryRow") -> Iterator[None]:
+    def read_row(self, row: EntryRow) -> Iterator[None]:
         """Search one row anew, yielding after each block. What was found is known at the end."""
         self.found.pop(row, None)
         reading = self._readings[row] = object()
@@ -68,7 +65,7 @@ class Search:
         if not is_kept:
             row.loaded.clear()
 
-    def forget(self, row: "EntryRow") -> None:
+    def forget(self, row: EntryRow) -> None:
         """Drop what was found in a row that is no more."""
         self.found.pop(row, None)
         self._readings.pop(row, None)
@@ -88,7 +85,7 @@ class Search:
         at = _place_of(match, self.found[row])
         return before + at + 1 if at >= 0 else 0
 
-    def step(self, direction: int, origin: int) -> "tuple[EntryRow, TextMatch] | None":
+    def step(self, direction: int, origin: int) -> tuple[EntryRow, TextMatch] | None:
         """Go to the next match (1) or the one before (-1), round the end. Begins near row `origin`."""
         rows = sorted(self.found, key=lambda row: row.index)
         if not rows:
@@ -108,7 +105,7 @@ class Search:
         self.current = row, self.found[row][at + direction]
         return self.current
 
-    def _matches(self, row: "EntryRow") -> Iterator[list[TextMatch]]:
+    def _matches(self, row: EntryRow) -> Iterator[list[TextMatch]]:
         """Yield what is in the title, and then block by block."""
         entry = row.entry
         title = entry.title if entry.kind == "tool" else entry.text if entry.kind == "command" else ""
@@ -141,13 +138,13 @@ class Search:
         return at
 
 
-def _place_of(match: TextMatch, matches: "Sequence[TextMatch]") -> int:
+def _place_of(match: TextMatch, matches: Sequence[TextMatch]) -> int:
     """Return where a match is among others in the order of reading, or -1."""
     at = bisect_left(matches, match)
     return at if at < len(matches) and matches[at] == match else -1
 
 
-def _source(row: "EntryRow") -> str:
+def _source(row: EntryRow) -> str:
     entry = row.entry
     match entry.kind:
         case "prompt" | "text" | "thinking":
@@ -160,7 +157,7 @@ def _source(row: "EntryRow") -> str:
             return ""
 
 
-def _read_markdown(row: "EntryRow") -> Iterator[None]:
+def _read_markdown(row: EntryRow) -> Iterator[None]:
     """Read the markdown of a row that is not on screen: one there reads for itself, and shows what it has read."""
     entry = row.entry
     if not isinstance(entry, TextEntry | CommandEntry) or (row.widget is not None and row.stream is not None):
@@ -171,7 +168,7 @@ def _read_markdown(row: "EntryRow") -> Iterator[None]:
         read_on(row, entry, Slice(READ_S))
 
 
-def _texts(row: "EntryRow") -> "Iterator[tuple[str | None, str]]":
+def _texts(row: EntryRow) -> Iterator[tuple[str | None, str]]:
     """Yield the joint and the shown text of a row's blocks."""
     entry = row.entry
     match entry.kind:

@@ -1,11 +1,11 @@
 """One block as it stands in a column: its passage with markers, bars and grounds, painted once and then reused."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPainterPath, QPen, QPixmap, QRegion
 
+from desktop_agent.ui.chat.markdown.blocks import Block
 from desktop_agent.ui.chat.text.passage import Highlight, Passage, TextPassage
 from desktop_agent.ui.chat.text.styles import (
     CODE_HEADER,
@@ -18,9 +18,6 @@ from desktop_agent.ui.chat.text.styles import (
 )
 from desktop_agent.ui.theme import Radius
 
-if TYPE_CHECKING:
-    from desktop_agent.ui.chat.markdown.blocks import Block
-
 RULE_HEIGHT = 17
 _TASK_SIGNS = "☐☑"
 
@@ -30,7 +27,7 @@ class Box:
 
     def __init__(
         self,
-        block: "Block",
+        block: Block,
         passage: Passage | None,
         styles: TextStyles,
         *,
@@ -38,7 +35,7 @@ class Box:
         gap: int,
         is_framed: bool,
         is_continued: bool,
-        before: "Block | None",
+        before: Block | None,
     ) -> None:
         """`is_framed` gives code its ground; `is_continued` says that the next block goes on with this one."""
         self.block = block
@@ -189,6 +186,6 @@ class Box:
         return QColor(getattr(self._styles.colours, role))
 
 
-def code_padding(block: "Block", *, is_continued: bool) -> tuple[int, int]:
+def code_padding(block: Block, *, is_continued: bool) -> tuple[int, int]:
     """Return the space above and below the text of a part of a fence, within its ground."""
     return (CODE_HEADER if block.joint is None else 0), (0 if is_continued else CODE_PADDING_Y)

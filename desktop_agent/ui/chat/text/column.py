@@ -3,27 +3,24 @@
 from bisect import bisect_left
 from collections.abc import Sequence
 from math import ceil
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from PySide6.QtCore import QPointF, QRect, QRectF
 from PySide6.QtGui import QColor, QPainter, QTextCharFormat
 
 from desktop_agent.ui.chat.heights import Heights
+from desktop_agent.ui.chat.lexers import Lexers
+from desktop_agent.ui.chat.markdown.blocks import Block
 from desktop_agent.ui.chat.markdown.highlight import Colouring, colour_code
 from desktop_agent.ui.chat.markdown.inline import LINE_BREAK, InlineSpan, RichText, rich_text, utf16_length
+from desktop_agent.ui.chat.markdown.parse import References
 from desktop_agent.ui.chat.slices import Slice
 from desktop_agent.ui.chat.text.box import RULE_HEIGHT, Box, code_padding
 from desktop_agent.ui.chat.text.copied import TextPosition, copied_text, shown_text
+from desktop_agent.ui.chat.text.marks import TextMark
 from desktop_agent.ui.chat.text.passage import Highlight, Passage, TextPassage, format_ranges
 from desktop_agent.ui.chat.text.styles import CODE_PADDING_X, TextStyles
 from desktop_agent.ui.chat.text.table import TablePassage
-
-if TYPE_CHECKING:
-    from desktop_agent.ui.chat.lexers import Lexers
-    from desktop_agent.ui.chat.markdown.blocks import Block
-    from desktop_agent.ui.chat.markdown.parse import References
-    from desktop_agent.ui.chat.text.marks import TextMark
-
 
 _MOST_MARKED = 60
 """So many matches of a block are marked, those around the current one."""
@@ -81,7 +78,7 @@ class Column:
         return self._revision
 
     @property
-    def blocks(self) -> Sequence["Block"]:
+    def blocks(self) -> Sequence[Block]:
         """What it shows."""
         return self._blocks
 
@@ -94,10 +91,10 @@ class Column:
 
     def set_blocks(
         self,
-        blocks: Sequence["Block"],
-        references: "References",
+        blocks: Sequence[Block],
+        references: References,
         changed: int,
-        marks: "Sequence[Sequence[TextMark]]" = (),
+        marks: Sequence[Sequence[TextMark]] = (),
     ) -> None:
         """Show `blocks`, of which those from index `changed` on are new or different.
 
@@ -145,7 +142,7 @@ class Column:
     def _gap(self, index: int) -> int:
         return self._styles.gap(self._blocks[index - 1] if index else None, self._blocks[index])
 
-    def _text_width(self, block: "Block") -> int:
+    def _text_width(self, block: Block) -> int:
         width = self._width - self._styles.indent(block.containers)
         if block.kind == "code" and self._is_framed:
             width -= 2 * CODE_PADDING_X
@@ -263,7 +260,7 @@ class Column:
         self._tables[index] = (block, table.natural_widths)
         return table
 
-    def _column_widths(self, index: int) -> "Sequence[float] | None":
+    def _column_widths(self, index: int) -> Sequence[float] | None:
         """Return how wide the columns of a table like to be, of which the block at `index` is a part."""
         first = next(at for at in range(index, -1, -1) if self._blocks[at].joint is None)
         if first not in self._tables or self._tables[first][0] != self._blocks[first]:
@@ -272,7 +269,7 @@ class Column:
 
     # -- colours of code --
 
-    def colour_next(self, top: int, bottom: int, lexers: "Lexers") -> bool:
+    def colour_next(self, top: int, bottom: int, lexers: Lexers) -> bool:
         """Colour one piece of code between these edges that is plain and whose lexer is there. Whether it did."""
         for index in sorted(self._boxes):
             if self._heights.top(index) > bottom:
@@ -451,7 +448,7 @@ class Column:
         return copied_text(self._blocks, self._references, start, end, source) if start < end else ""
 
 
-def _at(marks: "Sequence[Sequence[TextMark]]", index: int) -> "Sequence[TextMark]":
+def _at(marks: Sequence[Sequence[TextMark]], index: int) -> Sequence[TextMark]:
     return marks[index] if index < len(marks) else ()
 
 

@@ -1,13 +1,11 @@
 """The text of blocks as it is shown, and what copying a part of it gives."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from desktop_agent.ui.chat.markdown.blocks import Block
 from desktop_agent.ui.chat.markdown.inline import LINE_BREAK, rich_text, utf16_length, utf16_slice
-
-if TYPE_CHECKING:
-    from desktop_agent.ui.chat.markdown.blocks import Block
-    from desktop_agent.ui.chat.markdown.parse import References
+from desktop_agent.ui.chat.markdown.parse import References
 
 
 class TextPosition(NamedTuple):
@@ -21,7 +19,7 @@ END = TextPosition(1 << 60, 0)
 """Behind everything, in any column."""
 
 
-def shown_text(block: "Block", references: "References") -> str:
+def shown_text(block: Block, references: References) -> str:
     """Return the text of a block as it is shown, with `LINE_BREAK` between lines."""
     match block.kind:
         case "rule":
@@ -35,7 +33,7 @@ def shown_text(block: "Block", references: "References") -> str:
 
 
 def copied_text(
-    blocks: "Sequence[Block]", references: "References", start: TextPosition, end: TextPosition, source: str
+    blocks: Sequence[Block], references: References, start: TextPosition, end: TextPosition, source: str
 ) -> str:
     """Return what copying from `start` to `end` gives.
 
@@ -58,7 +56,7 @@ def copied_text(
     return "".join(parts)
 
 
-def _joined(blocks: "Sequence[Block]", references: "References", start: TextPosition, end: TextPosition) -> str:
+def _joined(blocks: Sequence[Block], references: References, start: TextPosition, end: TextPosition) -> str:
     parts: list[str] = []
     for index in range(start.block, end.block + 1):
         text = shown_text(blocks[index], references)

@@ -1,22 +1,17 @@
 """How the transcript's text looks: fonts, colours, line heights and spaces, made from the theme once."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QTextCharFormat
 
+from desktop_agent.ui.chat.markdown.blocks import Block
+from desktop_agent.ui.chat.markdown.inline import InlineSpan
 from desktop_agent.ui.chat.markdown.marks import BOLD, CODE, ITALIC, LINK, MUTED, STRIKE
-from desktop_agent.ui.theme import Space, TypeSize
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from desktop_agent.ui.chat.markdown.blocks import Block
-    from desktop_agent.ui.chat.markdown.inline import InlineSpan
-    from desktop_agent.ui.chat.text.marks import Tint
-    from desktop_agent.ui.terminal.formats import LookFormats
-    from desktop_agent.ui.terminal.look import PrintedStyle
-    from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.chat.text.marks import Tint
+from desktop_agent.ui.terminal.formats import LookFormats
+from desktop_agent.ui.terminal.look import PrintedStyle
+from desktop_agent.ui.theme import Space, Theme, TypeSize
 
 LIST_INDENT = 22
 QUOTE_INDENT = 16
@@ -40,7 +35,7 @@ _TITLE_LEVEL = 2
 class TextStyles:
     """Fonts, formats and measures for one state of the theme. Made anew when the theme changes."""
 
-    def __init__(self, theme: "Theme") -> None:
+    def __init__(self, theme: Theme) -> None:
         self.theme = theme
         self.colours = theme.colours
         self.body = theme.text_font(theme.sizes.chat)
@@ -61,7 +56,7 @@ class TextStyles:
         self._spaced.setFontLetterSpacingType(QFont.SpacingType.AbsoluteSpacing)
         self._spaced.setFontLetterSpacing(PILL_PADDING)
 
-    def font(self, block: "Block") -> QFont:
+    def font(self, block: Block) -> QFont:
         """Return the font a block's text is set in."""
         match block.kind:
             case "heading":
@@ -80,7 +75,7 @@ class TextStyles:
             self._headings[level] = font
         return self._headings[level]
 
-    def line_height(self, block: "Block") -> int:
+    def line_height(self, block: Block) -> int:
         """Return the least distance between two lines of a block."""
         match block.kind:
             case "heading":
@@ -97,7 +92,7 @@ class TextStyles:
             self._formats[key] = self._make_format(style, level)
         return self._formats[key]
 
-    def formats(self, spans: "Sequence[InlineSpan]", level: int = 0) -> list[tuple[int, int, QTextCharFormat]]:
+    def formats(self, spans: Sequence[InlineSpan], level: int = 0) -> list[tuple[int, int, QTextCharFormat]]:
         """Return the formats of inline spans, with room on both sides of code for the ground it stands on."""
         found: list[tuple[int, int, QTextCharFormat]] = []
         for span in spans:
@@ -119,7 +114,7 @@ class TextStyles:
         text_format.setForeground(QColor(getattr(self.colours, role)))
         return text_format
 
-    def mark(self, look: "PrintedStyle | Tint") -> QTextCharFormat:
+    def mark(self, look: PrintedStyle | Tint) -> QTextCharFormat:
         """Return the format of a part of a card's text."""
         from desktop_agent.ui.chat.text.marks import Tint
 
@@ -157,7 +152,7 @@ class TextStyles:
             text_format.setForeground(QColor(self.colours.muted))
         return text_format
 
-    def _make_tint(self, tint: "Tint") -> QTextCharFormat:
+    def _make_tint(self, tint: Tint) -> QTextCharFormat:
         made = QTextCharFormat()
         if tint.is_secondary:
             made.setFont(self.secondary)
@@ -176,7 +171,7 @@ class TextStyles:
 
     # -- space --
 
-    def gap(self, before: "Block | None", block: "Block") -> int:
+    def gap(self, before: Block | None, block: Block) -> int:
         """Return the space between two blocks that follow each other in a message."""
         if before is None or block.joint is not None:
             return 0

@@ -2,19 +2,16 @@
 
 from bisect import bisect_right
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QLineF, QPointF, QRectF
 from PySide6.QtGui import QColor, QPainter, QPen
 
+from desktop_agent.ui.chat.markdown.blocks import Block
 from desktop_agent.ui.chat.markdown.inline import InlineSpan, RichText, rich_text, utf16_length
 from desktop_agent.ui.chat.markdown.marks import BOLD
+from desktop_agent.ui.chat.markdown.parse import References
 from desktop_agent.ui.chat.text.passage import Highlight, TextPassage, format_ranges
 from desktop_agent.ui.chat.text.styles import TextStyles, alignment_flag
-
-if TYPE_CHECKING:
-    from desktop_agent.ui.chat.markdown.blocks import Block
-    from desktop_agent.ui.chat.markdown.parse import References
 
 _PADDING_X = 10
 _PADDING_Y = 5
@@ -25,7 +22,7 @@ _UNBOUNDED = 100_000.0
 class _Cell:
     """One cell: laid out once on a single line, and again only when its column is too narrow for that."""
 
-    def __init__(self, content: str, *, is_header: bool, styles: TextStyles, references: "References") -> None:
+    def __init__(self, content: str, *, is_header: bool, styles: TextStyles, references: References) -> None:
         self.content = content
         self.is_header = is_header
         rich = rich_text(content, references)
@@ -70,8 +67,8 @@ class TablePassage:
 
     def __init__(
         self,
-        block: "Block",
-        references: "References",
+        block: Block,
+        references: References,
         styles: TextStyles,
         width: float,
         *,
@@ -96,7 +93,7 @@ class TablePassage:
     def height(self) -> int:
         return self._row_tops[-1]
 
-    def _make_cells(self, block: "Block", references: "References", before: "TablePassage | None") -> list[list[_Cell]]:
+    def _make_cells(self, block: Block, references: References, before: "TablePassage | None") -> list[list[_Cell]]:
         old = before._rows if before is not None and before._styles is self._styles else []
         rows: list[list[_Cell]] = []
         for number, contents in enumerate(block.rows):

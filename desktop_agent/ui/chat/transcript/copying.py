@@ -1,22 +1,17 @@
 """What copying gives: of a whole row, whether or not it is on screen, and of what is selected."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
 
 from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.chat.cards.families import family_of
+from desktop_agent.ui.chat.entries.base import EntryWidget
 from desktop_agent.ui.chat.text.copied import END
-from desktop_agent.ui.chat.transcript.selection import START
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from desktop_agent.ui.chat.entries.base import EntryWidget
-    from desktop_agent.ui.chat.transcript.row import EntryRow
-    from desktop_agent.ui.chat.transcript.rows import EntryRows
-    from desktop_agent.ui.chat.transcript.selection import TranscriptSelection
+from desktop_agent.ui.chat.transcript.row import EntryRow
+from desktop_agent.ui.chat.transcript.rows import EntryRows
+from desktop_agent.ui.chat.transcript.selection import START, TranscriptSelection
 
 
-def copied_row(row: "EntryRow") -> str:
+def copied_row(row: EntryRow) -> str:
     """Return an entry as text: what was said as it was written, what was done in entry_words."""
     entry = row.entry
     match entry.kind:
@@ -48,7 +43,7 @@ def copied_row(row: "EntryRow") -> str:
 
 
 def copied_selection(
-    selection: "TranscriptSelection", rows: "EntryRows", widget_of: "Callable[[EntryRow], EntryWidget]"
+    selection: TranscriptSelection, rows: EntryRows, widget_of: Callable[[EntryRow], EntryWidget]
 ) -> str:
     """Return what copying a selection gives: text as shown within a paragraph, markdown source beyond."""
     ends = selection.ends()

@@ -1,7 +1,12 @@
 """Which widget shows which entry. Imported when the first entry is shown: an empty window does not pay for it."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Callable
+from datetime import datetime
 
+from PySide6.QtWidgets import QWidget
+
+from desktop_agent.ui.chat.cards.source import CardLoader
+from desktop_agent.ui.chat.entries.base import EntryWidget
 from desktop_agent.ui.chat.entries.command import CommandWidget
 from desktop_agent.ui.chat.entries.compaction import CompactionWidget
 from desktop_agent.ui.chat.entries.line import LineWidget
@@ -11,28 +16,19 @@ from desktop_agent.ui.chat.entries.prompt import PromptWidget
 from desktop_agent.ui.chat.entries.text import TextWidget
 from desktop_agent.ui.chat.entries.thinking import ThinkingWidget
 from desktop_agent.ui.chat.entries.tool import ToolWidget
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-    from datetime import datetime
-
-    from PySide6.QtWidgets import QWidget
-
-    from desktop_agent.ui.chat.cards.source import CardLoader
-    from desktop_agent.ui.chat.entries.base import EntryWidget
-    from desktop_agent.ui.chat.entry_actions import EntryActions
-    from desktop_agent.ui.chat.text.styles import TextStyles
-    from desktop_agent.ui.chat.transcript.row import EntryRow
+from desktop_agent.ui.chat.entry_actions import EntryActions
+from desktop_agent.ui.chat.text.styles import TextStyles
+from desktop_agent.ui.chat.transcript.row import EntryRow
 
 
 def make_widget(
-    row: "EntryRow",
-    styles: "TextStyles",
-    actions: "EntryActions",
-    parent: "QWidget",
-    now: "Callable[[], datetime]",
-    loader: "CardLoader | None",
-) -> "EntryWidget":
+    row: EntryRow,
+    styles: TextStyles,
+    actions: EntryActions,
+    parent: QWidget,
+    now: Callable[[], datetime],
+    loader: CardLoader | None,
+) -> EntryWidget:
     """Return a new widget for the row's entry."""
     match row.entry.kind:
         case "prompt":

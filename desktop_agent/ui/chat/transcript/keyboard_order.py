@@ -1,14 +1,12 @@
 """Where the keyboard goes in a transcript: through the rows from top to bottom, and first to the oldest question."""
 
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from PySide6.QtCore import QObject, QPoint, Qt
 from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QWidget
 
+from desktop_agent.ui.chat.transcript.row import EntryRow
 from desktop_agent.ui.chat.transcript.row_layout import RowLayout
-
-if TYPE_CHECKING:
-    from desktop_agent.ui.chat.transcript.row import EntryRow
 
 
 class KeyboardOrder(QObject):
@@ -32,7 +30,7 @@ class KeyboardOrder(QObject):
             self._order = order
             self._order_tabs(rows)
 
-    def _order_tabs(self, rows: "list[EntryRow]") -> None:
+    def _order_tabs(self, rows: list[EntryRow]) -> None:
         before: QWidget = self._start
         for row in rows:
             for child in row.widget.tab_stops() if row.widget is not None else ():
@@ -49,7 +47,7 @@ class KeyboardOrder(QObject):
             self._layout.reveal(self._layout.top_edge + area.top())
 
 
-def _offer_shortcut(rows: "list[EntryRow]") -> None:
+def _offer_shortcut(rows: list[EntryRow]) -> None:
     """Let only the oldest question listen to the keyboard shortcut."""
     is_taken = False
     for row in rows:

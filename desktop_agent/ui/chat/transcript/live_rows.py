@@ -1,12 +1,10 @@
 """The rows that have widgets, and those off screen whose parsed text is kept."""
 
 from collections import OrderedDict
-from typing import TYPE_CHECKING, Final
+from collections.abc import Iterator
+from typing import Final
 
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from desktop_agent.ui.chat.transcript.row import EntryRow
+from desktop_agent.ui.chat.transcript.row import EntryRow
 
 _SHELF: Final = 64
 """How many rows off screen keep their parsed text."""
@@ -19,18 +17,18 @@ class LiveRows:
         self._live: list[EntryRow] = []
         self._shelf: OrderedDict[EntryRow, None] = OrderedDict()
 
-    def __iter__(self) -> "Iterator[EntryRow]":
+    def __iter__(self) -> Iterator[EntryRow]:
         return iter(self._live)
 
     def __len__(self) -> int:
         return len(self._live)
 
-    def add(self, row: "EntryRow") -> None:
+    def add(self, row: EntryRow) -> None:
         """Take in a row that got a widget."""
         self._live.append(row)
         self._shelf.pop(row, None)
 
-    def retire(self, row: "EntryRow") -> None:
+    def retire(self, row: EntryRow) -> None:
         """Let the widget of a row go that is out of sight."""
         self._live.remove(row)
         _discard(row)
@@ -38,7 +36,7 @@ class LiveRows:
         if len(self._shelf) > _SHELF:
             self._shelf.popitem(last=False)[0].forget()
 
-    def drop(self, row: "EntryRow") -> None:
+    def drop(self, row: EntryRow) -> None:
         """Forget a row that is no more, whether it has a widget or not."""
         self._shelf.pop(row, None)
         if row.widget is not None:
@@ -57,7 +55,7 @@ class LiveRows:
         self._shelf.clear()
 
 
-def _discard(row: "EntryRow") -> None:
+def _discard(row: EntryRow) -> None:
     """Let go of a row's widget. Not at once: it may be the one whose click led here."""
     widget, row.widget = row.widget, None
     if widget is not None:

@@ -1,11 +1,7 @@
 """Goes to a call or a turn in a conversation."""
 
-from typing import TYPE_CHECKING
-
+from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.chat.transcript.row_layout import RowLayout
-
-if TYPE_CHECKING:
-    from desktop_agent.core.transcript import Transcript
 
 
 class Navigation:
@@ -16,7 +12,7 @@ class Navigation:
         self._transcript: Transcript | None = None
         self._sought_call = ""
 
-    def show_transcript(self, transcript: "Transcript") -> None:
+    def show_transcript(self, transcript: Transcript) -> None:
         """Go to places in this one from now on."""
         self._transcript = transcript
 

@@ -1,11 +1,10 @@
 """The mouse in the transcript: selecting by letters, words and lines, following links, scrolling while drawing."""
 
-from typing import TYPE_CHECKING
-
 from PySide6.QtCore import QElapsedTimer, QObject, QPoint, Qt, QTimer
 from PySide6.QtGui import QAction, QGuiApplication, QKeySequence, QMouseEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QMenu
 
+from desktop_agent.ui.chat.entries.base import EntryWidget
 from desktop_agent.ui.chat.entries.prompt import edit_prompt
 from desktop_agent.ui.chat.entry_actions import EntryActions
 from desktop_agent.ui.chat.markdown.inline import is_web_address
@@ -15,9 +14,6 @@ from desktop_agent.ui.chat.transcript.navigation import Navigation
 from desktop_agent.ui.chat.transcript.row_layout import RowLayout
 from desktop_agent.ui.chat.transcript.selected_text import SelectedText
 from desktop_agent.ui.chat.transcript.selection import START, TranscriptPosition
-
-if TYPE_CHECKING:
-    from desktop_agent.ui.chat.entries.base import EntryWidget
 
 _SCROLL_MS = 30
 _SCROLL_SHARE = 4
@@ -139,7 +135,7 @@ class Pointer(QObject):
         found = widget.column.span_at(point.x(), point.y())
         return found[1].href if found is not None else ""
 
-    def _widget_at(self, at: QPoint) -> "EntryWidget | None":
+    def _widget_at(self, at: QPoint) -> EntryWidget | None:
         row = self._layout.reading.row_at(at.y() + self._layout.top_edge)
         return row.widget if row is not None else None
 

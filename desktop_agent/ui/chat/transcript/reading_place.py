@@ -1,18 +1,16 @@
 """What is being read, and where it goes when heights change: it stays where it is, or the end is followed."""
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from desktop_agent.ui.chat.transcript.row import EntryRow
+from desktop_agent.ui.chat.transcript.rows import EntryRows
 from desktop_agent.ui.theme import Space
-
-if TYPE_CHECKING:
-    from desktop_agent.ui.chat.transcript.row import EntryRow
-    from desktop_agent.ui.chat.transcript.rows import EntryRows
 
 
 class Anchor(NamedTuple):
     """A row, a block in it, and how far the view's top edge is below that block's."""
 
-    row: "EntryRow"
+    row: EntryRow
     block: int
     """-1 for the row itself."""
     distance: int
@@ -32,17 +30,17 @@ class PagePlace(NamedTuple):
 class ReadingPlace:
     """Knows by an anchor what is read; without one and not following, the view stays at its scroll value."""
 
-    def __init__(self, rows: "EntryRows") -> None:
+    def __init__(self, rows: EntryRows) -> None:
         self._rows = rows
         self._anchor: Anchor | None = None
         self.is_following = True
         """Whether the end is followed."""
 
-    def row_top(self, row: "EntryRow") -> int:
+    def row_top(self, row: EntryRow) -> int:
         """Return where a row begins in the whole column."""
         return Space.XL + self._rows.heights.top(row.index)
 
-    def row_at(self, y: int) -> "EntryRow | None":
+    def row_at(self, y: int) -> EntryRow | None:
         """Return the row at `y` of the whole column, or the nearest; None without any."""
         index = self._rows.heights.at(y - Space.XL)
         return self._rows[index] if index >= 0 else None
@@ -61,7 +59,7 @@ class ReadingPlace:
         """Take what is at `y` of the whole column for what is read."""
         self._anchor = self._anchor_at(y)
 
-    def forget(self, row: "EntryRow") -> None:
+    def forget(self, row: EntryRow) -> None:
         """Take in that a row is no more."""
         if self._anchor is not None and self._anchor.row is row:
             self._anchor = None
@@ -86,7 +84,7 @@ class ReadingPlace:
             return None
         return len(self._rows) - self._anchor.row.index, self._anchor.block, self._anchor.distance
 
-    def put_on(self, row: "EntryRow", block: int, distance: int) -> None:
+    def put_on(self, row: EntryRow, block: int, distance: int) -> None:
         """Read this."""
         self.is_following = False
         self._anchor = Anchor(row, block, distance)

@@ -1,12 +1,8 @@
 """A row: one entry of the transcript as the view keeps it, on screen or not."""
 
-from typing import TYPE_CHECKING
-
+from desktop_agent.core.transcript import Entry
+from desktop_agent.ui.chat.entries.base import EntryWidget
 from desktop_agent.ui.chat.transcript.row_state import RowState
-
-if TYPE_CHECKING:
-    from desktop_agent.core.transcript import Entry
-    from desktop_agent.ui.chat.entries.base import EntryWidget
 
 
 class EntryRow(RowState):
@@ -14,6 +10,6 @@ class EntryRow(RowState):
 
     __slots__ = ("widget",)
 
-    def __init__(self, entry: "Entry", index: int, page: int | None = None) -> None:
+    def __init__(self, entry: Entry, index: int, page: int | None = None) -> None:
         super().__init__(entry, index, page)
         self.widget: EntryWidget | None = None

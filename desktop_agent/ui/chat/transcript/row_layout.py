@@ -5,22 +5,19 @@ above it become exact; and the view follows the end only while it is at the end.
 """
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtWidgets import QAbstractScrollArea, QWidget
 
 from desktop_agent.ui.chat.code_colours import CodeColours
+from desktop_agent.ui.chat.entries.base import EntryWidget
 from desktop_agent.ui.chat.slices import Slice
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.chat.transcript.reading_place import ReadingPlace
+from desktop_agent.ui.chat.transcript.row import EntryRow
 from desktop_agent.ui.chat.transcript.row_widgets import RowWidgets
 from desktop_agent.ui.chat.transcript.rows import EntryRows
 from desktop_agent.ui.theme import Space, Theme
-
-if TYPE_CHECKING:
-    from desktop_agent.ui.chat.entries.base import EntryWidget
-    from desktop_agent.ui.chat.transcript.row import EntryRow
 
 _MARGIN = 160
 """How far beyond its edges the view lays out, so that a little scrolling finds everything ready."""
@@ -40,7 +37,7 @@ class RowLayout(QObject):
 
     laid_out = Signal()
 
-    def __init__(self, area: QAbstractScrollArea, theme: Theme, make: "Callable[[EntryRow], EntryWidget]") -> None:
+    def __init__(self, area: QAbstractScrollArea, theme: Theme, make: Callable[[EntryRow], EntryWidget]) -> None:
         super().__init__(area)
         self.rows = EntryRows()
         self.reading = ReadingPlace(self.rows)
@@ -111,7 +108,7 @@ class RowLayout(QObject):
         else:
             self._lay_out_anew()
 
-    def row_resized(self, row: "EntryRow", *, keeps_end: bool = False) -> None:
+    def row_resized(self, row: EntryRow, *, keeps_end: bool = False) -> None:
         """Take in that a row's widget has another height.
 
         What was clicked stays where it is, also when the end moves away by it, unless the end shall stay in view.
@@ -127,7 +124,7 @@ class RowLayout(QObject):
         self.reading.is_following = self.top_edge >= self._area.verticalScrollBar().maximum()
         self.laid_out.emit()
 
-    def _on_row_resized(self, row: "EntryRow", keeps_end: bool) -> None:
+    def _on_row_resized(self, row: EntryRow, keeps_end: bool) -> None:
         self.row_resized(row, keeps_end=keeps_end)
 
     def _on_theme_changed(self) -> None:

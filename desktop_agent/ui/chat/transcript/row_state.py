@@ -1,10 +1,7 @@
 """What a row keeps about its entry while no widget shows it."""
 
-from typing import TYPE_CHECKING
-
-if TYPE_CHECKING:
-    from desktop_agent.core.transcript import Entry
-    from desktop_agent.ui.chat.markdown.stream import MarkdownStream
+from desktop_agent.core.transcript import Entry
+from desktop_agent.ui.chat.markdown.stream import MarkdownStream
 
 
 class RowState:
@@ -24,7 +21,7 @@ class RowState:
         "stream",
     )
 
-    def __init__(self, entry: "Entry", index: int, page: int | None = None) -> None:
+    def __init__(self, entry: Entry, index: int, page: int | None = None) -> None:
         self.entry = entry
         self.index = index
         self.page = page

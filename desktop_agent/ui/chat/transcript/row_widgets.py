@@ -1,20 +1,17 @@
 """The widgets of the rows near the eye: made when a row comes near, let go when it is far away."""
 
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QRect, Signal
 
+from desktop_agent.ui.chat.entries.base import EntryWidget
 from desktop_agent.ui.chat.slices import Slice
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.chat.transcript.live_rows import LiveRows
 from desktop_agent.ui.chat.transcript.reading_place import ReadingPlace
+from desktop_agent.ui.chat.transcript.row import EntryRow
 from desktop_agent.ui.chat.transcript.rows import EntryRows
 from desktop_agent.ui.theme import Space
-
-if TYPE_CHECKING:
-    from desktop_agent.ui.chat.entries.base import EntryWidget
-    from desktop_agent.ui.chat.transcript.row import EntryRow
 
 MAX_WIDTH = 840
 """Of a row. Wider lines are hard to read."""
@@ -40,7 +37,7 @@ class RowWidgets(QObject):
         rows: EntryRows,
         reading: ReadingPlace,
         styles: TextStyles,
-        make: "Callable[[EntryRow], EntryWidget]",
+        make: Callable[[EntryRow], EntryWidget],
         parent: QObject,
     ) -> None:
         super().__init__(parent)
@@ -75,7 +72,7 @@ class RowWidgets(QObject):
             row.widget.set_width(width)
             self.measure(row)
 
-    def measure(self, row: "EntryRow") -> bool:
+    def measure(self, row: EntryRow) -> bool:
         """Take in how high a row is now, by its widget or else as an estimate. Whether that is another height."""
         is_exact = row.widget is not None
         height = row.widget.entry_height() + Space.ENTRY if row.widget is not None else self._rows.estimate(row)
@@ -84,7 +81,7 @@ class RowWidgets(QObject):
         self._rows.heights.set(row.index, height)
         return True
 
-    def create(self, row: "EntryRow") -> "EntryWidget":
+    def create(self, row: EntryRow) -> EntryWidget:
         """Give a row its widget, wherever it is."""
         row.is_dirty = False
         widget = self._make(row)
@@ -149,7 +146,7 @@ class RowWidgets(QObject):
         for row in gone:
             self.live.retire(row)
 
-    def in_sight(self) -> "Iterator[tuple[EntryWidget, int, int]]":
+    def in_sight(self) -> Iterator[tuple[EntryWidget, int, int]]:
         """Yield the widgets there are, with the edges of the view in their coordinates."""
         for row in self.live:
             if row.widget is not None:

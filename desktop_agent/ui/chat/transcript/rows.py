@@ -1,16 +1,13 @@
 """The entries of a transcript as rows with heights: exact for those that were on screen, estimated for the others."""
 
-from typing import TYPE_CHECKING, cast
+from collections.abc import Sequence
+from typing import cast
 
+from desktop_agent.core.transcript import Entry, PageEntry, Patch, ToolEntry, Transcript
 from desktop_agent.ui.chat.heights import Heights
+from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.chat.transcript.row import EntryRow
 from desktop_agent.ui.theme import Space
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from desktop_agent.core.transcript import Entry, PageEntry, Patch, ToolEntry, Transcript
-    from desktop_agent.ui.chat.text.styles import TextStyles
 
 _FOLDED = 28
 _CARD = 34
@@ -47,7 +44,7 @@ class EntryRows:
     def __getitem__(self, index: int) -> EntryRow:
         return self._rows[index]
 
-    def reset(self, entries: "Sequence[Entry]") -> None:
+    def reset(self, entries: Sequence[Entry]) -> None:
         """Start anew with these entries."""
         self._rows = [EntryRow(entry, index) for index, entry in enumerate(entries)]
         self._plan = None
@@ -59,7 +56,7 @@ class EntryRows:
         self._superseded = None
         self.measure(self._width, None)
 
-    def exchange(self, entries: "Sequence[Entry]") -> list[EntryRow]:
+    def exchange(self, entries: Sequence[Entry]) -> list[EntryRow]:
         """Start anew with these entries, which end as those before do. Return the rows that are no more.
 
         The rows of the same end stay, with their widgets and heights.
@@ -84,13 +81,13 @@ class EntryRows:
         self.heights.replace(0, [*map(self.estimate, self._rows[:first]), *heights])
         return gone
 
-    def number_pages(self, transcript: "Transcript") -> None:
+    def number_pages(self, transcript: Transcript) -> None:
         """Take in to which pages the rows of those that are loaded belong."""
         for number in transcript.loaded_pages:
             for index in transcript.span_of_page(number):
                 self._rows[index].page = number
 
-    def measure(self, width: int, styles: "TextStyles | None") -> None:
+    def measure(self, width: int, styles: TextStyles | None) -> None:
         """Estimate all heights for a new width or font."""
         self._width = width
         if styles is not None:
@@ -101,7 +98,7 @@ class EntryRows:
         self.heights.replace(0, map(self.estimate, self._rows))
 
     def apply(  # noqa: C901 - one closed vocabulary
-        self, entries: "Sequence[Entry]", patches: "Sequence[Patch]"
+        self, entries: Sequence[Entry], patches: Sequence[Patch]
     ) -> list[EntryRow]:
         """Follow these patches, after which the entries are `entries`. Return the rows that are no more."""
         if not entries:
@@ -138,7 +135,7 @@ class EntryRows:
                 self.heights.set(row.index, self.estimate(row))
         return removed
 
-    def _expand(self, patch: "Patch", entries: "Sequence[Entry]") -> list[EntryRow]:
+    def _expand(self, patch: Patch, entries: Sequence[Entry]) -> list[EntryRow]:
         """Put the rows of a page in the place of the one that stood for it."""
         start, gone = patch.index, self._rows[patch.index]
         rows = [
@@ -153,7 +150,7 @@ class EntryRows:
         self.heights.splice(start, 1, map(self.estimate, rows))
         return [gone]
 
-    def _collapse(self, patch: "Patch", entries: "Sequence[Entry]") -> list[EntryRow]:
+    def _collapse(self, patch: Patch, entries: Sequence[Entry]) -> list[EntryRow]:
         """Let one row stand for a page again, as high as the page was."""
         start, end = patch.index, patch.index + patch.count
         gone = self._rows[start:end]
@@ -206,7 +203,7 @@ class EntryRows:
                 height = _LINE
         return height + Space.ENTRY
 
-    def _estimate_page(self, entry: "PageEntry") -> int:
+    def _estimate_page(self, entry: PageEntry) -> int:
         lines = int(entry.characters / self._letters_per_line * _LINE)
         return lines + max(_LEAST_ENTRIES, entry.entries) * (_LINE + Space.ENTRY)
 
@@ -220,7 +217,7 @@ def _letters_per_line(width: int, letter_width: float) -> float:
     return max(20.0, width / letter_width)
 
 
-def _same_at_end(first: "Sequence[Entry]", second: "Sequence[Entry]") -> int:
+def _same_at_end(first: Sequence[Entry], second: Sequence[Entry]) -> int:
     """Return how many entries at the end of both are the same."""
     pairs = zip(reversed(first), reversed(second), strict=False)
     return next((at for at, (one, other) in enumerate(pairs) if one != other), min(len(first), len(second)))
@@ -231,7 +228,7 @@ def _is_plan(row: EntryRow) -> bool:
     return entry.kind == "tool" and entry.result is not None and "todos" in entry.result.metadata
 
 
-def _estimate_card(row: EntryRow, entry: "ToolEntry") -> int:
+def _estimate_card(row: EntryRow, entry: ToolEntry) -> int:
     if entry.is_waiting:
         return _APPROVAL
     if row.is_unfolded is False:

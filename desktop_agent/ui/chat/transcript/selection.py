@@ -1,13 +1,11 @@
 """What is selected in the transcript: a range of text across entries, grown by letters, words or lines."""
 
 import re
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from desktop_agent.ui.chat.markdown.inline import LINE_BREAK, utf16_length, utf16_slice
 from desktop_agent.ui.chat.text.copied import END, TextPosition
-
-if TYPE_CHECKING:
-    from desktop_agent.ui.chat.transcript.row import EntryRow
+from desktop_agent.ui.chat.transcript.row import EntryRow
 
 Unit = Literal["letter", "word", "line"]
 START = TextPosition(0, 0)
@@ -17,7 +15,7 @@ _WORDS = re.compile(r"\w+|\s+|[^\w\s]")
 class TranscriptPosition(NamedTuple):
     """A place in the transcript."""
 
-    row: "EntryRow"
+    row: EntryRow
     place: TextPosition
 
     def is_before(self, other: "TranscriptPosition") -> bool:
@@ -61,7 +59,7 @@ class TranscriptSelection:
         self.unit = "letter"
         self._first, self._last = (start, start), (end, end)
 
-    def forget(self, row: "EntryRow") -> None:
+    def forget(self, row: EntryRow) -> None:
         """Drop a selection that touches a row which is no more."""
         ends = (*(self._first or ()), *(self._last or ()))
         if any(spot.row is row for spot in ends):
@@ -75,7 +73,7 @@ class TranscriptSelection:
             return self._last[0], self._first[1]
         return self._first[0], self._last[1]
 
-    def range_in(self, row: "EntryRow") -> tuple[TextPosition, TextPosition] | None:
+    def range_in(self, row: EntryRow) -> tuple[TextPosition, TextPosition] | None:
         """Return what is selected of `row`. An end of `END` means: to its end, and on in the next."""
         ends = self.ends()
         if ends is None or not ends[0].row.index <= row.index <= ends[1].row.index:

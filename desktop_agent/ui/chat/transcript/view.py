@@ -1,8 +1,8 @@
 """The transcript: a whole conversation in one column, to read, select, search and act on, fast at any length."""
 
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import (
@@ -17,7 +17,10 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 
+from desktop_agent.core.transcript import Patch, Transcript
 from desktop_agent.ui.chat.activity import ActivityLine
+from desktop_agent.ui.chat.cards.source import CardLoader
+from desktop_agent.ui.chat.entries.base import EntryWidget
 from desktop_agent.ui.chat.entry_actions import EntryActions
 from desktop_agent.ui.chat.search.finder import Finder
 from desktop_agent.ui.chat.ticker import Ticker
@@ -26,20 +29,13 @@ from desktop_agent.ui.chat.transcript.jump_button import JumpButton
 from desktop_agent.ui.chat.transcript.keyboard_order import KeyboardOrder
 from desktop_agent.ui.chat.transcript.navigation import Navigation
 from desktop_agent.ui.chat.transcript.page_requests import PageRequests
+from desktop_agent.ui.chat.transcript.pointer import Pointer
+from desktop_agent.ui.chat.transcript.row import EntryRow
 from desktop_agent.ui.chat.transcript.row_layout import RowLayout
 from desktop_agent.ui.chat.transcript.row_updates import RowUpdates
+from desktop_agent.ui.chat.transcript.selected_text import SelectedText
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.quiet_scroll_bar import QuietScrollBar
-
-if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
-
-    from desktop_agent.core.transcript import Patch, Transcript
-    from desktop_agent.ui.chat.cards.source import CardLoader
-    from desktop_agent.ui.chat.entries.base import EntryWidget
-    from desktop_agent.ui.chat.transcript.pointer import Pointer
-    from desktop_agent.ui.chat.transcript.row import EntryRow
-    from desktop_agent.ui.chat.transcript.selected_text import SelectedText
 
 
 def _utc_now() -> datetime:
@@ -59,8 +55,8 @@ class TranscriptView(QAbstractScrollArea):
         theme: Theme,
         parent: QWidget | None = None,
         *,
-        now: "Callable[[], datetime]" = _utc_now,
-        loader: "CardLoader | None" = None,
+        now: Callable[[], datetime] = _utc_now,
+        loader: CardLoader | None = None,
     ) -> None:
         """`now` returns the time, to show how long a call runs. Without a loader, cards show no diffs and pictures."""
         super().__init__(parent)
@@ -97,14 +93,14 @@ class TranscriptView(QAbstractScrollArea):
         self.viewport().setMouseTracking(True)
 
     @cached_property
-    def selected(self) -> "SelectedText":
+    def selected(self) -> SelectedText:
         """The selected text."""
         from desktop_agent.ui.chat.transcript.selected_text import SelectedText
 
         return SelectedText(self.row_layout)
 
     @cached_property
-    def pointer(self) -> "Pointer":
+    def pointer(self) -> Pointer:
         """The mouse over the conversation."""
         from desktop_agent.ui.chat.transcript.pointer import Pointer
 
@@ -112,7 +108,7 @@ class TranscriptView(QAbstractScrollArea):
 
     # -- what is shown --
 
-    def show_transcript(self, transcript: "Transcript", *, is_gentle: bool = False) -> None:
+    def show_transcript(self, transcript: Transcript, *, is_gentle: bool = False) -> None:
         """Show another conversation, or this one from scratch, at its end.
 
         Gently, its last message is there at once, and what stands above it in the next turns of the loop.
@@ -124,7 +120,7 @@ class TranscriptView(QAbstractScrollArea):
         self.row_layout.replace_rows(is_gentle=is_gentle)
         self._show_status()  # by now a layout is on its way, or done: this asks for no other
 
-    def exchange_transcript(self, transcript: "Transcript") -> None:
+    def exchange_transcript(self, transcript: Transcript) -> None:
         """Show this one, which has the same end but more before it, and stay at the same place."""
         self._begin(transcript)
         place = self.row_layout.reading.from_end()
@@ -137,7 +133,7 @@ class TranscriptView(QAbstractScrollArea):
         else:
             self.row_layout.lay_out_gently()
 
-    def _begin(self, transcript: "Transcript") -> None:
+    def _begin(self, transcript: Transcript) -> None:
         self._transcript = transcript
         if len(self.rows):
             self.selected.selection.clear()
@@ -145,7 +141,7 @@ class TranscriptView(QAbstractScrollArea):
         self.navigation.show_transcript(transcript)
         self.pages.clear()
 
-    def apply(self, patches: "Sequence[Patch]") -> None:
+    def apply(self, patches: Sequence[Patch]) -> None:
         """Follow what `Transcript.apply` changed. Cheap: it is shown with the next frame, at most 30 times a second."""
         transcript = self._transcript
         if transcript is None:
@@ -193,7 +189,7 @@ class TranscriptView(QAbstractScrollArea):
 
     # -- rows --
 
-    def _make_widget(self, row: "EntryRow") -> "EntryWidget":
+    def _make_widget(self, row: EntryRow) -> EntryWidget:
         from desktop_agent.ui.chat.transcript.factory import make_widget
 
         styles = self.row_layout.widgets.styles

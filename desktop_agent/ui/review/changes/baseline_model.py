@@ -1,14 +1,12 @@
 """The baselines of a session as a model: thousands of turns cost nothing until the user opens the list."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
 
 from desktop_agent.ui.review.changed_files import LAST_TURN, SESSION, UNCOMMITTED, BaselineKind, ReviewBaseline
-
-if TYPE_CHECKING:
-    from desktop_agent.ui.review.source import GitState
+from desktop_agent.ui.review.source import GitState
 
 _MAX_TITLE_CHARS: Final = 40
 _MAX_BRANCHES: Final = 20
@@ -45,7 +43,7 @@ class BaselineModel(QAbstractListModel):
         }
         """Looked up once: typing a letter into the list may read all labels."""
 
-    def set_choices(self, turns: Sequence[int], prompts: Mapping[int, str], git: "GitState | None") -> None:
+    def set_choices(self, turns: Sequence[int], prompts: Mapping[int, str], git: GitState | None) -> None:
         """List these turns, newest first, and what git can compare with. Does nothing when that is what is listed."""
         few, turns = (*self._of_session(turns), *self._of_git(git)), tuple(turns)
         if (few, turns, prompts) == (self._few, self._turns, self._prompts):
@@ -105,7 +103,7 @@ class BaselineModel(QAbstractListModel):
         last = self.tr("Last turn ({0})").format(turns[0]) if turns else self.tr("Last turn")
         return [_Choice(last, LAST_TURN), _Choice(self.tr("This session"), SESSION)]
 
-    def _of_git(self, git: "GitState | None") -> list[_Choice]:
+    def _of_git(self, git: GitState | None) -> list[_Choice]:
         uncommitted, branch = self.tr("Uncommitted"), self.tr("Against a branch")
         if git is None or git.obstacle:
             why = self._obstacle_words(git)
@@ -125,7 +123,7 @@ class BaselineModel(QAbstractListModel):
             found.append(_Choice(branch, ReviewBaseline("branch"), self.tr("There is no other branch")))
         return found
 
-    def _obstacle_words(self, git: "GitState | None") -> str:
+    def _obstacle_words(self, git: GitState | None) -> str:
         if git is None:
             return ""
         return {

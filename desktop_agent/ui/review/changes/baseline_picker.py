@@ -1,17 +1,15 @@
 """Which changes to review: of a turn, since a message, of the session, or what git finds different."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QListView, QWidget
 
 from desktop_agent.ui.review.changed_files import ReviewBaseline
 from desktop_agent.ui.review.changes.baseline_model import BaselineModel
+from desktop_agent.ui.review.source import GitState
 from desktop_agent.ui.widgets.picker import Picker
-
-if TYPE_CHECKING:
-    from desktop_agent.ui.review.source import GitState
 
 _MIN_CHARS = 12
 _POPUP_WIDTH = 300
@@ -45,7 +43,7 @@ class BaselinePicker(Picker):
         self.activated.connect(self._on_activated)
 
     def set_choices(
-        self, turns: Sequence[int], prompts: Mapping[int, str], git: "GitState | None", current: ReviewBaseline
+        self, turns: Sequence[int], prompts: Mapping[int, str], git: GitState | None, current: ReviewBaseline
     ) -> None:
         """Offer these turns, newest first, and what git can compare with, and show `current` as chosen.
 

@@ -1,19 +1,15 @@
 """What git finds different, found in the background and kept until the next request."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from PySide6.QtCore import QObject, Signal
 from shiboken6 import isValid
 
 from desktop_agent.core.base.errors import AgentError
+from desktop_agent.core.protocol.model import FileChange
+from desktop_agent.core.transcript import ChangeRecord
 from desktop_agent.ui.review.changed_files import ChangedFile, ReviewBaseline, git_files
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from desktop_agent.core.protocol.model import FileChange
-    from desktop_agent.core.transcript import ChangeRecord
-    from desktop_agent.ui.review.source import GitSource, GitState, Spawn
+from desktop_agent.ui.review.source import GitSource, GitState, Spawn
 
 
 class GitListing(QObject):
@@ -25,7 +21,7 @@ class GitListing(QObject):
 
     changed = Signal()
 
-    def __init__(self, git: "GitSource | None", spawn: "Spawn", parent: QObject | None = None) -> None:
+    def __init__(self, git: GitSource | None, spawn: Spawn, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._git = git
         self._spawn = spawn
@@ -71,13 +67,13 @@ class GitListing(QObject):
         self.is_loading = True
         self._spawn(self._load(self._git, baseline.branch, self._questions))
 
-    async def _look(self, git: "GitSource", number: int) -> None:
+    async def _look(self, git: GitSource, number: int) -> None:
         state = await git.look(self._folder)
         if isValid(self) and number == self._looks and state != self.state:
             self.state = state
             self.changed.emit()
 
-    async def _load(self, git: "GitSource", branch: str, number: int) -> None:
+    async def _load(self, git: GitSource, branch: str, number: int) -> None:
         problem, found = "", ()
         try:
             found = await git.changes(self._folder, branch)
@@ -91,7 +87,7 @@ class GitListing(QObject):
         self.changed.emit()
 
 
-def _records(changes: "Sequence[FileChange]") -> "list[ChangeRecord]":
+def _records(changes: Sequence[FileChange]) -> list[ChangeRecord]:
     from desktop_agent.core.protocol.events import UNSTAMPED
     from desktop_agent.core.transcript import ChangeRecord
 

@@ -1,20 +1,16 @@
 """What only a comparison shows of a listed file, found in the background: net counts, and the names of its hunks."""
 
 import asyncio
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from PySide6.QtCore import QObject, Signal
 from shiboken6 import isValid
 
 from desktop_agent.core.base.errors import AgentError
+from desktop_agent.core.protocol.model import FileDiff
+from desktop_agent.ui.review.changed_files import ChangedFile
 from desktop_agent.ui.review.changes.verdicts import Compared
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from desktop_agent.core.protocol.model import FileDiff
-    from desktop_agent.ui.review.changed_files import ChangedFile
-    from desktop_agent.ui.review.source import DiffSource, Spawn
+from desktop_agent.ui.review.source import DiffSource, Spawn
 
 _KEYED_AT_ONCE = 200
 """So many edits are named in less than a millisecond; more, in a thread."""
@@ -31,7 +27,7 @@ class NetCounts(QObject):
 
     changed = Signal()
 
-    def __init__(self, source: "DiffSource", spawn: "Spawn", parent: QObject | None = None) -> None:
+    def __init__(self, source: DiffSource, spawn: Spawn, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._source = source
         self._spawn = spawn
@@ -39,7 +35,7 @@ class NetCounts(QObject):
         self._wanted: list[ChangedFile] = []
         self._is_counting = False
 
-    def known(self, file: "ChangedFile") -> Compared | None:
+    def known(self, file: ChangedFile) -> Compared | None:
         """Return the result of a comparison of this file, if there was one."""
         # To make the key takes longer than the answer, and the review asks for thousands of files.
         return self._known.get(file.key) if self._known else None
@@ -49,14 +45,14 @@ class NetCounts(QObject):
         self._known = {}
         self._wanted = []
 
-    def request(self, files: "Sequence[ChangedFile]") -> None:
+    def request(self, files: Sequence[ChangedFile]) -> None:
         """Compare these files; what was wanted before and is not among them is dropped."""
         self._wanted = [file for file in files if file.key not in self._known]
         if self._wanted and not self._is_counting:
             self._is_counting = True
             self._spawn(self._count())
 
-    async def compared(self, file: "ChangedFile") -> Compared:
+    async def compared(self, file: ChangedFile) -> Compared:
         """Return the result of a comparison of this file. Raises `AgentError` when it cannot be read."""
         if (found := self.known(file)) is not None:
             return found
@@ -82,11 +78,11 @@ class NetCounts(QObject):
             self._is_counting = False
 
 
-async def _compared(diff: "FileDiff") -> Compared:
+async def _compared(diff: FileDiff) -> Compared:
     return _compare(diff) if len(diff.edits) < _KEYED_AT_ONCE else await asyncio.to_thread(_compare, diff)
 
 
-def _compare(diff: "FileDiff") -> Compared:
+def _compare(diff: FileDiff) -> Compared:
     """Name the hunks, and count the lines of those that are in force; of all, when none is."""
     from desktop_agent.core.diff.hunk_keys import all_keys, review_hunks
 

@@ -1,9 +1,12 @@
 """What is under review: the files of a baseline as the transcript, or git, has them. Draws nothing and asks nothing."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from msgspec.structs import replace
 
+from desktop_agent.core.base.ids import HunkKey
+from desktop_agent.core.protocol.model import ChangeSelection, LineComment, Uncaptured
+from desktop_agent.core.transcript import ChangeRecord, Transcript, UndoEntry
 from desktop_agent.ui.review.changed_files import (
     LAST_TURN,
     ChangedFile,
@@ -13,22 +16,15 @@ from desktop_agent.ui.review.changed_files import (
     selection_of,
     turns_with_changes,
 )
+from desktop_agent.ui.review.changes.git_listing import GitListing
+from desktop_agent.ui.review.changes.net_counts import NetCounts
 from desktop_agent.ui.review.changes.verdicts import judged, needs_comparison, paths_in_conflict
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from desktop_agent.core.base.ids import HunkKey
-    from desktop_agent.core.protocol.model import ChangeSelection, LineComment, Uncaptured
-    from desktop_agent.core.transcript import ChangeRecord, Transcript, UndoEntry
-    from desktop_agent.ui.review.changes.git_listing import GitListing
-    from desktop_agent.ui.review.changes.net_counts import NetCounts
 
 
 class Reviewed:
     """The transcript seen through a baseline."""
 
-    def __init__(self, git: "GitListing", counts: "NetCounts") -> None:
+    def __init__(self, git: GitListing, counts: NetCounts) -> None:
         self._git = git
         self._counts = counts
         self._transcript: Transcript | None = None
@@ -40,11 +36,11 @@ class Reviewed:
         self._grouped: tuple[object, list[ChangedFile]] = None, []
 
     @property
-    def transcript(self) -> "Transcript | None":
+    def transcript(self) -> Transcript | None:
         """The session that is reviewed."""
         return self._transcript
 
-    def set_transcript(self, transcript: "Transcript") -> None:
+    def set_transcript(self, transcript: Transcript) -> None:
         """Review another session, from its last turn."""
         self._transcript = transcript
         self.baseline = LAST_TURN
@@ -57,7 +53,7 @@ class Reviewed:
         if self.baseline.kind in ("turn", "since") and self.baseline.turn not in self.turns:
             self.baseline = LAST_TURN
 
-    def update_files(self) -> "list[ChangedFile]":
+    def update_files(self) -> list[ChangedFile]:
         """Look at the files again; return those of which only a comparison shows what is decided."""
         clashed = paths_in_conflict(self._transcript) if self._transcript else set[str]()
         found = self._git.files if self.baseline.is_git else self._files_of_session()
@@ -99,22 +95,22 @@ class Reviewed:
         """Whether background commands run, which may have changed more than is on record."""
         return bool(self._transcript and any(job.state == "running" for job in self._transcript.jobs))
 
-    def kept(self, file: ChangedFile) -> "set[HunkKey]":
+    def kept(self, file: ChangedFile) -> set[HunkKey]:
         """The hunks of this file that the user decided to keep."""
         return self._transcript.kept.get(file.path, set()) if self._transcript else set()
 
-    def undone(self, file: ChangedFile) -> "frozenset[HunkKey]":
+    def undone(self, file: ChangedFile) -> frozenset[HunkKey]:
         """The hunks of this file that are known to be undone."""
         compared = self._counts.known(file)
         if compared is None:
             return frozenset()
         return frozenset(compared.keys) if file.state == "undone" else compared.undone
 
-    def comments(self) -> "list[LineComment]":
+    def comments(self) -> list[LineComment]:
         """The remarks that are not sent yet, oldest first."""
         return list(self._transcript.comments.values()) if self._transcript else []
 
-    def uncaptured(self) -> "list[Uncaptured]":
+    def uncaptured(self) -> list[Uncaptured]:
         """What was changed within the baseline and not recorded."""
         known = self._transcript.uncaptured if self._transcript and not self.baseline.is_git else ()
         wanted = selection_of(self.baseline, self.turns)
@@ -124,23 +120,23 @@ class Reviewed:
         """What the user asked, by turn."""
         return dict(self._transcript.prompts) if self._transcript else {}
 
-    def record_behind(self, file: ChangedFile) -> "ChangeRecord | None":
+    def record_behind(self, file: ChangedFile) -> ChangeRecord | None:
         """The newest change of a call to this file: of the baseline, or of the session for what git found."""
         records = self._transcript.changes.values() if self._transcript and file.is_git else file.standing
         found = [record for record in records if record.call_id and record.change.path == file.path]
         return found[-1] if found else None
 
-    def tool_behind(self, file: ChangedFile) -> "tuple[int, str] | None":
+    def tool_behind(self, file: ChangedFile) -> tuple[int, str] | None:
         """Which turn and tool changed the file last."""
         record = self.record_behind(file)
         return (record.turn, record.tool) if record is not None and record.tool else None
 
-    def record_of_call(self, call_id: str) -> "ChangeRecord | None":
+    def record_of_call(self, call_id: str) -> ChangeRecord | None:
         """The first thing that this call changed."""
         records = self._transcript.changes.values() if self._transcript else ()
         return next((record for record in records if record.call_id == call_id), None)
 
-    def covers(self, record: "ChangeRecord") -> bool:
+    def covers(self, record: ChangeRecord) -> bool:
         """Whether the baseline lists the file of this change, with the change among what is shown of it."""
         path = record.change.moved_to or record.change.path
         files = (file for file in self.files if file.path == path)
@@ -148,23 +144,23 @@ class Reviewed:
 
     # -- what an undo or redo means --
 
-    def selection(self) -> "ChangeSelection":
+    def selection(self) -> ChangeSelection:
         """Everything within the baseline."""
         return selection_of(self.baseline, self.turns)
 
-    def selection_of_files(self, files: "Sequence[ChangedFile]") -> "ChangeSelection":
+    def selection_of_files(self, files: Sequence[ChangedFile]) -> ChangeSelection:
         """What was changed in these files within the baseline."""
         ids = (record.change.id for file in files if not file.is_by_person for record in file.standing)
         return replace(self.selection(), change_ids=tuple(ids))
 
-    def selection_of_file(self, file: ChangedFile, keys: "Sequence[HunkKey]" = ()) -> "ChangeSelection":
+    def selection_of_file(self, file: ChangedFile, keys: Sequence[HunkKey] = ()) -> ChangeSelection:
         """What was changed in this file, or only these hunks of it."""
         if file.moved_from and not keys:
             # It has two paths, and is put back at the one only when it is taken away at the other.
             return self.selection_of_files([file])
         return replace(self.selection(), path=file.path, hunks=tuple(keys))
 
-    def _files_of_session(self) -> "list[ChangedFile]":
+    def _files_of_session(self) -> list[ChangedFile]:
         """Group the changes, unless they are what they were: of 1,000 files, decisions come one by one."""
         state = self._changes_state()
         if self._grouped[0] != state:
@@ -174,11 +170,11 @@ class Reviewed:
     def _changes_state(self) -> object:
         return [(r.change.id, r.is_undone, r.undone_hunks) for r in self._records()]
 
-    def _records(self) -> "list[ChangeRecord]":
+    def _records(self) -> list[ChangeRecord]:
         return records_of(self.baseline, self._transcript, self.turns) if self._transcript else []
 
 
-def undos_since(transcript: "Transcript | None", known: "UndoEntry | None") -> "list[UndoEntry]":
+def undos_since(transcript: Transcript | None, known: UndoEntry | None) -> list[UndoEntry]:
     """Return the undos and redos after the one that is known, oldest first."""
     found: list[UndoEntry] = []
     for entry in reversed(transcript.undos if transcript else ()):

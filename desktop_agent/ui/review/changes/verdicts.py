@@ -1,15 +1,12 @@
 """What the user decided about the files of a review, computed from the transcript. Pure."""
 
 from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING, NamedTuple
+from datetime import datetime
+from typing import NamedTuple
 
+from desktop_agent.core.base.ids import HunkKey
+from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.review.changed_files import ChangedFile, Mark
-
-if TYPE_CHECKING:
-    from datetime import datetime
-
-    from desktop_agent.core.base.ids import HunkKey
-    from desktop_agent.core.transcript import Transcript
 
 
 class Compared(NamedTuple):
@@ -17,13 +14,13 @@ class Compared(NamedTuple):
 
     added: int
     removed: int
-    keys: "tuple[HunkKey, ...]"
+    keys: tuple[HunkKey, ...]
     """Everything there is to decide about."""
-    undone: "frozenset[HunkKey]"
+    undone: frozenset[HunkKey]
 
 
 def judged(
-    file: ChangedFile, kept: "Collection[HunkKey]", compared: Compared | None, *, is_in_conflict: bool
+    file: ChangedFile, kept: Collection[HunkKey], compared: Compared | None, *, is_in_conflict: bool
 ) -> ChangedFile:
     """Return `file` with its mark and counts, from the hunks that are `kept` and, if it was, the comparison."""
     if compared is None and not kept and not is_in_conflict:
@@ -39,7 +36,7 @@ def judged(
     return file._replace(mark=mark, decided=(decided, total), net_counts=counts)
 
 
-def _mark(file: ChangedFile, kept: "Collection[HunkKey]", compared: Compared | None, decided: int) -> Mark:
+def _mark(file: ChangedFile, kept: Collection[HunkKey], compared: Compared | None, decided: int) -> Mark:
     if file.state == "undone":
         return "undone"
     if file.is_by_person:
@@ -51,7 +48,7 @@ def _mark(file: ChangedFile, kept: "Collection[HunkKey]", compared: Compared | N
     return "kept" if any(key in kept and key not in compared.undone for key in compared.keys) else "undone"
 
 
-def needs_comparison(file: ChangedFile, kept: "Collection[HunkKey]") -> bool:
+def needs_comparison(file: ChangedFile, kept: Collection[HunkKey]) -> bool:
     """Whether mark or counts need a comparison: of 1,000 files, only those partly undone, kept or changed twice."""
     return len(file.standing) > 1 or file.state == "partly_undone" or (bool(kept) and file.state != "undone")
 
@@ -67,7 +64,7 @@ def progress(files: Iterable[ChangedFile]) -> tuple[int, int]:
     return sum(marks), len(marks)
 
 
-def paths_in_conflict(transcript: "Transcript") -> set[str]:
+def paths_in_conflict(transcript: Transcript) -> set[str]:
     """Return the files whose last undo or redo clashed, and that the user has not settled since."""
     seen: set[str] = set()
     clashed: dict[str, datetime] = {}

@@ -1,7 +1,6 @@
 """The remarks that were collected: read once more, taken back, and sent to the agent as one message."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeySequence, QShortcut
@@ -17,10 +16,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from desktop_agent.core.protocol.model import LineComment
 from desktop_agent.ui.theme import Space, Theme, TypeSize
-
-if TYPE_CHECKING:
-    from desktop_agent.core.protocol.model import LineComment
 
 _WIDTH = 520
 _LIST_HEIGHT = 320
@@ -79,7 +76,7 @@ class CommentsDialog(QDialog):
         self._lay_out(hint)
         self._field.setFocus()
 
-    def set_comments(self, comments: "Sequence[LineComment]") -> None:
+    def set_comments(self, comments: Sequence[LineComment]) -> None:
         """List these; without any there is nothing to send, and the dialog closes."""
         if not comments:
             self.reject()
@@ -98,7 +95,7 @@ class CommentsDialog(QDialog):
         content.setAutoFillBackground(False)  # Qt turns it on for whatever it scrolls
         self._area.setFixedHeight(min(_LIST_HEIGHT, content.sizeHint().height() + Space.S))
 
-    def _row(self, comment: "LineComment") -> QHBoxLayout:
+    def _row(self, comment: LineComment) -> QHBoxLayout:
         words = QVBoxLayout()
         words.setSpacing(2)
         place = QLabel(self._place_words(comment))
@@ -126,7 +123,7 @@ class CommentsDialog(QDialog):
         row.addWidget(remove, 0, Qt.AlignmentFlag.AlignTop)
         return row
 
-    def _place_words(self, comment: "LineComment") -> str:
+    def _place_words(self, comment: LineComment) -> str:
         first, last = comment.start + 1, max(comment.end, comment.start + 1)
         lines = self.tr("line {0}").format(first) if first == last else self.tr("lines {0}–{1}").format(first, last)
         side = self.tr(", before") if comment.side == "old" else ""

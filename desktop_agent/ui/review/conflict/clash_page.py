@@ -1,20 +1,15 @@
 """One text file whose undo or redo clashes: three columns, a choice for each clash, and the result."""
 
-from typing import TYPE_CHECKING
-
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLabel, QPushButton, QSplitter, QVBoxLayout, QWidget
 
+from desktop_agent.core.merge.three_way import Choice, ThreeWay
 from desktop_agent.ui.review.conflict.columns import ThreeColumns
+from desktop_agent.ui.review.conflict.resolution import Purpose
 from desktop_agent.ui.review.conflict.result_editor import ResultEditor
-from desktop_agent.ui.theme import Space
+from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.hairline import hairline
-
-if TYPE_CHECKING:
-    from desktop_agent.core.merge.three_way import Choice, ThreeWay
-    from desktop_agent.ui.review.conflict.resolution import Purpose
-    from desktop_agent.ui.theme import Theme
 
 
 class ClashPage(QWidget):
@@ -29,7 +24,7 @@ class ClashPage(QWidget):
     decided = Signal()
 
     def __init__(
-        self, theme: "Theme", path: str, three: "ThreeWay", purpose: "Purpose", parent: QWidget | None = None
+        self, theme: Theme, path: str, three: ThreeWay, purpose: Purpose, parent: QWidget | None = None
     ) -> None:
         """`path` is the file's: its name gives the language."""
         super().__init__(parent)
@@ -79,7 +74,7 @@ class ClashPage(QWidget):
         """How many places change without a question."""
         return self._three.merged_count
 
-    def choose(self, choice: "Choice") -> None:
+    def choose(self, choice: Choice) -> None:
         """Decide about the current clash."""
         self._editor.choose(self._current, choice)
 

@@ -1,8 +1,9 @@
 """Three versions of a text in three columns that scroll together, with the places that clash marked."""
 
 from bisect import bisect_right
+from collections.abc import Sequence
 from itertools import accumulate, pairwise
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from PySide6.QtCore import QPoint, QRect, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetricsF, QHideEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent
@@ -16,9 +17,6 @@ from desktop_agent.ui.review.diff.highlighter import Highlighter
 from desktop_agent.ui.review.diff.line_layouts import Columns, LineLayouts
 from desktop_agent.ui.theme import Theme, TypeSize
 from desktop_agent.ui.wording.visible_text import MAX_DRAWN_CHARS
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
 
 _SOURCES: tuple[Source, ...] = ("base", "wanted", "yours")
 _HEAD_HEIGHT = 24
@@ -46,7 +44,7 @@ class ThreeColumns(QAbstractScrollArea):
 
     clash_clicked = Signal(int)
 
-    def __init__(self, theme: Theme, titles: "Sequence[str]", parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, titles: Sequence[str], parent: QWidget | None = None) -> None:
         """`titles` are those of base, wanted and yours."""
         super().__init__(parent)
         self._theme = theme
@@ -89,7 +87,7 @@ class ThreeColumns(QAbstractScrollArea):
         self._update_scroll_bars()
         self.viewport().update()
 
-    def show_decisions(self, choices: "Sequence[Choice]", edited: frozenset[int], current: int) -> None:
+    def show_decisions(self, choices: Sequence[Choice], edited: frozenset[int], current: int) -> None:
         """Mark what was chosen for each clash, which were edited by hand, and which one it is about now."""
         self._choices, self._edited, self._current = tuple(choices), edited, current
         self.viewport().update()
@@ -301,7 +299,7 @@ class ThreeColumns(QAbstractScrollArea):
 class _Head(QWidget):
     """Names the columns."""
 
-    def __init__(self, theme: Theme, titles: "Sequence[str]", parent: QWidget) -> None:
+    def __init__(self, theme: Theme, titles: Sequence[str], parent: QWidget) -> None:
         super().__init__(parent)
         self._theme = theme
         self._titles = titles

@@ -1,6 +1,6 @@
 """The dialog for files that an undo or redo left alone because the same place was edited since."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QKeySequence, QShortcut
@@ -19,20 +19,15 @@ from PySide6.QtWidgets import (
 from shiboken6 import isValid
 
 from desktop_agent.core.base.errors import AgentError
+from desktop_agent.core.protocol.model import FileOutcome
 from desktop_agent.ui.review.conflict import clash_words
 from desktop_agent.ui.review.conflict.clash_page import ClashPage
 from desktop_agent.ui.review.conflict.resolution import Purpose, Resolution
-from desktop_agent.ui.theme import Space
+from desktop_agent.ui.review.conflict.versions import Versions
+from desktop_agent.ui.review.source import DiffSource, Spawn
+from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.hairline import hairline
 from desktop_agent.ui.wording.tooltips import plain_tooltip
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from desktop_agent.core.protocol.model import FileOutcome
-    from desktop_agent.ui.review.conflict.versions import Versions
-    from desktop_agent.ui.review.source import DiffSource, Spawn
-    from desktop_agent.ui.theme import Theme
 
 _SIZE = QSize(1_080, 760)
 _SHARE_OF_WINDOW = 0.94
@@ -53,11 +48,11 @@ class ClashDialog(QDialog):
 
     def __init__(
         self,
-        theme: "Theme",
+        theme: Theme,
         purpose: Purpose,
-        outcomes: "Sequence[FileOutcome]",
-        source: "DiffSource",
-        spawn: "Spawn",
+        outcomes: Sequence[FileOutcome],
+        source: DiffSource,
+        spawn: Spawn,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)
@@ -103,7 +98,7 @@ class ClashDialog(QDialog):
         return self._list.currentRow()
 
     @property
-    def _outcome(self) -> "FileOutcome":
+    def _outcome(self) -> FileOutcome:
         return self._outcomes[self._row]
 
     def _fill_list(self) -> None:
@@ -141,7 +136,7 @@ class ClashDialog(QDialog):
             self._versions[row] = versions
             self._add_page(row, self._page_for(self._outcomes[row].path, versions))
 
-    def _page_for(self, path: str, versions: "Versions") -> QWidget:
+    def _page_for(self, path: str, versions: Versions) -> QWidget:
         if versions.three is None:
             from desktop_agent.ui.review.conflict.whole_page import WholePage
 

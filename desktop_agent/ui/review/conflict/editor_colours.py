@@ -1,19 +1,13 @@
 """The colours of the lines of an editor that are in view, found anew when the text has come to rest."""
 
-from typing import TYPE_CHECKING
-
 from PySide6.QtCore import QObject, QTimer
-from PySide6.QtGui import QTextCharFormat, QTextLayout
+from PySide6.QtGui import QTextBlock, QTextCharFormat, QTextLayout
+from PySide6.QtWidgets import QPlainTextEdit
 
 from desktop_agent.ui.review.diff.highlighter import Highlighter
+from desktop_agent.ui.review.diff.syntax import LineSpans
+from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.wording.visible_text import utf16_length
-
-if TYPE_CHECKING:
-    from PySide6.QtGui import QTextBlock
-    from PySide6.QtWidgets import QPlainTextEdit
-
-    from desktop_agent.ui.review.diff.syntax import LineSpans
-    from desktop_agent.ui.theme import Theme
 
 _REST_MS = 80
 """After the last letter that was typed: until then the colours of before stay."""
@@ -22,7 +16,7 @@ _REST_MS = 80
 class EditorColours(QObject):
     """Colours an editor without a highlighter over its whole document, which would freeze on a long one."""
 
-    def __init__(self, theme: "Theme", editor: "QPlainTextEdit") -> None:
+    def __init__(self, theme: Theme, editor: QPlainTextEdit) -> None:
         super().__init__(editor)
         self._theme = theme
         self._editor = editor
@@ -62,7 +56,7 @@ class EditorColours(QObject):
         self._highlighter.forget_requests()
         self._highlighter.request("new", [block.blockNumber() for block in self._in_view()])
 
-    def _in_view(self) -> "list[QTextBlock]":
+    def _in_view(self) -> list[QTextBlock]:
         editor, found = self._editor, list["QTextBlock"]()
         block = editor.cursorForPosition(editor.viewport().rect().topLeft()).block()
         room = editor.viewport().height() // max(1, editor.fontMetrics().height()) + 2
@@ -79,7 +73,7 @@ class EditorColours(QObject):
                 block.layout().setFormats(ranges)
                 self._editor.document().markContentsDirty(block.position(), block.length())
 
-    def _ranges(self, text: str, spans: "LineSpans") -> list[QTextLayout.FormatRange]:
+    def _ranges(self, text: str, spans: LineSpans) -> list[QTextLayout.FormatRange]:
         ranges: list[QTextLayout.FormatRange] = []
         for start, end, role in spans:
             found = QTextLayout.FormatRange()

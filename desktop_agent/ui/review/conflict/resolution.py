@@ -1,10 +1,9 @@
 """What the user decided about a file that an undo or redo left alone."""
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
-if TYPE_CHECKING:
-    from desktop_agent.core.base.ids import Digest
-    from desktop_agent.core.protocol.model import FileImage, FileOutcome
+from desktop_agent.core.base.ids import Digest
+from desktop_agent.core.protocol.model import FileImage, FileOutcome
 
 Purpose = Literal["undo", "redo"]
 
@@ -14,10 +13,10 @@ class Resolution(NamedTuple):
 
     path: str
     content: bytes | None
-    expected: "Digest | None"
+    expected: Digest | None
     """Of the version that the user saw; `None`: there was no file."""
     purpose: Purpose
-    outcome: "FileOutcome"
+    outcome: FileOutcome
     """What it settles: the changes and hunks that the undo or redo was about."""
-    like: "FileImage | None" = None
+    like: FileImage | None = None
     """What the file becomes when a version is taken as a whole; without it, it stays of the kind that it is."""

@@ -2,15 +2,11 @@
 
 import asyncio
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from desktop_agent.core.merge.three_way import Source, ThreeWay, compare_three
-from desktop_agent.core.protocol.model import FileChange
+from desktop_agent.core.protocol.model import Clash, FileChange, FileDiff, FileImage
 from desktop_agent.ui.review.media.binary_facts import VersionFacts, version_facts
-
-if TYPE_CHECKING:
-    from desktop_agent.core.protocol.model import Clash, FileDiff, FileImage
-    from desktop_agent.ui.review.source import DiffSource
+from desktop_agent.ui.review.source import DiffSource
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,10 +33,10 @@ class Pair:
 
     old: Source
     new: Source
-    diff: "FileDiff"
+    diff: FileDiff
 
 
-async def read_versions(path: str, clash: "Clash", source: "DiffSource") -> Versions:
+async def read_versions(path: str, clash: Clash, source: DiffSource) -> Versions:
     """Return what clashes in the file. Raises `AgentError` when a content cannot be read."""
     images = (clash.base, clash.wanted, clash.yours)
     contents = await source.contents(images)
@@ -49,7 +45,7 @@ async def read_versions(path: str, clash: "Clash", source: "DiffSource") -> Vers
     return versions if versions.three else replace(versions, pair=await _pair(path, clash, source))
 
 
-async def _pair(path: str, clash: "Clash", source: "DiffSource") -> Pair | None:
+async def _pair(path: str, clash: Clash, source: DiffSource) -> Pair | None:
     """Compare what the user has with what it clashes with; without a file of theirs, what there was with the rest."""
     images: dict[Source, FileImage | None] = {"base": clash.base, "wanted": clash.wanted, "yours": clash.yours}
     files: list[Source] = [each for each, image in images.items() if image is not None and image.kind == "file"]

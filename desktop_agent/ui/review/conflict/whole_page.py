@@ -1,20 +1,15 @@
 """A file whose clash can only be settled as a whole: what its three versions are."""
 
-from typing import TYPE_CHECKING
-
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QGridLayout, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 
+from desktop_agent.core.merge.three_way import Source
+from desktop_agent.ui.review.conflict.resolution import Purpose
+from desktop_agent.ui.review.conflict.versions import Versions
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.media.binary_facts import version_words
-from desktop_agent.ui.theme import Space, TypeSize
+from desktop_agent.ui.theme import Space, Theme, TypeSize
 from desktop_agent.ui.widgets.hairline import hairline
-
-if TYPE_CHECKING:
-    from desktop_agent.core.merge.three_way import Source
-    from desktop_agent.ui.review.conflict.resolution import Purpose
-    from desktop_agent.ui.review.conflict.versions import Versions
-    from desktop_agent.ui.theme import Theme
 
 
 class WholePage(QWidget):
@@ -22,9 +17,9 @@ class WholePage(QWidget):
 
     def __init__(
         self,
-        theme: "Theme",
-        versions: "Versions",
-        purpose: "Purpose",
+        theme: Theme,
+        versions: Versions,
+        purpose: Purpose,
         parent: QWidget | None = None,
     ) -> None:
         super().__init__(parent)

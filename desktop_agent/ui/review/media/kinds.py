@@ -1,12 +1,10 @@
 """Which changed files are better shown as something else than lines of text."""
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from desktop_agent.core.diff.file_types import FileType, file_type
 from desktop_agent.core.diff.text import is_binary
-
-if TYPE_CHECKING:
-    from desktop_agent.core.protocol.model import FileDiff
+from desktop_agent.core.protocol.model import FileDiff
 
 MediaKind = Literal["image", "notebook", "binary"]
 
@@ -28,7 +26,7 @@ def media_kind(path: str, before_head: bytes | None, after_head: bytes | None) -
     return "notebook" if path.lower().endswith(".ipynb") else None
 
 
-def may_be_media(diff: "FileDiff") -> bool:
+def may_be_media(diff: FileDiff) -> bool:
     """Whether the contents are worth fetching to find out: they are not needed for a change of plain text."""
     return (diff.is_binary or diff.path.lower().endswith(_TEXT_SUFFIXES)) and "symbolic link" not in " ".join(
         diff.notes

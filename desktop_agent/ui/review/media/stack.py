@@ -1,19 +1,14 @@
 """The text of a change and, where there is more to it than text, the picture or notebook that it is."""
 
-from typing import TYPE_CHECKING
-
 from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QPushButton, QStackedLayout, QVBoxLayout, QWidget
 from shiboken6 import isValid
 
-from desktop_agent.ui.theme import Space
+from desktop_agent.core.protocol.model import FileDiff
+from desktop_agent.ui.review.media.kinds import MediaKind
+from desktop_agent.ui.review.media.view import MediaView
+from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.hairline import hairline
-
-if TYPE_CHECKING:
-    from desktop_agent.core.protocol.model import FileDiff
-    from desktop_agent.ui.review.media.kinds import MediaKind
-    from desktop_agent.ui.review.media.view import MediaView
-    from desktop_agent.ui.theme import Theme
 
 
 class MediaStack(QWidget):
@@ -27,7 +22,7 @@ class MediaStack(QWidget):
 
     switched = Signal()
 
-    def __init__(self, theme: "Theme", text_view: QWidget, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, text_view: QWidget, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
         self._text_view = text_view
@@ -70,12 +65,12 @@ class MediaStack(QWidget):
         return self._pages.currentWidget() is self._text_view
 
     @property
-    def kind(self) -> "MediaKind | None":
+    def kind(self) -> MediaKind | None:
         """What the change can be shown as, beside its text."""
         return self._kind
 
     @property
-    def media(self) -> "MediaView":
+    def media(self) -> MediaView:
         """What is shown in place of text. Made when first needed."""
         if self._media is None:
             from desktop_agent.ui.review.media.view import MediaView
@@ -91,7 +86,7 @@ class MediaStack(QWidget):
             self._media.forget()
         self._show(None, has_text=True)
 
-    async def show_change(self, diff: "FileDiff", before: bytes | None, after: bytes | None) -> None:
+    async def show_change(self, diff: FileDiff, before: bytes | None, after: bytes | None) -> None:
         """Show this change (`None`: absent) as what it is. Does nothing when another one is asked for meanwhile."""
         self._request += 1
         request = self._request
@@ -99,7 +94,7 @@ class MediaStack(QWidget):
         if isValid(self) and request == self._request:
             self._show(kind, has_text=not diff.is_binary)
 
-    def _show(self, kind: "MediaKind | None", *, has_text: bool) -> None:
+    def _show(self, kind: MediaKind | None, *, has_text: bool) -> None:
         was_text = self.is_text_shown
         self._kind = kind
         self._bar.setVisible(kind is not None and has_text)

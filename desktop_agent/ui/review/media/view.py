@@ -1,26 +1,23 @@
 """A change that is not lines of text, shown as what it is: pictures, the cells of a notebook, facts about bytes."""
 
 import asyncio
-from typing import TYPE_CHECKING
 
 from PySide6.QtWidgets import QStackedLayout, QWidget
 from shiboken6 import isValid
 
 from desktop_agent.core.diff.file_types import HEAD_BYTES
+from desktop_agent.core.protocol.model import FileDiff
+from desktop_agent.ui.review.diff.diff_view import DiffView
+from desktop_agent.ui.review.media.binary_view import BinaryView
+from desktop_agent.ui.review.media.image_view import ImageView
 from desktop_agent.ui.review.media.kinds import MediaKind, media_kind
-
-if TYPE_CHECKING:
-    from desktop_agent.core.protocol.model import FileDiff
-    from desktop_agent.ui.review.diff.diff_view import DiffView
-    from desktop_agent.ui.review.media.binary_view import BinaryView
-    from desktop_agent.ui.review.media.image_view import ImageView
-    from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.theme import Theme
 
 
 class MediaView(QWidget):
     """Shows one change at a time. What takes time happens in a thread; what comes too late is dropped."""
 
-    def __init__(self, theme: "Theme", parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("mediaView")
         self._theme = theme
@@ -34,7 +31,7 @@ class MediaView(QWidget):
         """Drop what is on its way."""
         self._request += 1
 
-    async def show_change(self, diff: "FileDiff", before: bytes | None, after: bytes | None) -> "MediaKind | None":
+    async def show_change(self, diff: FileDiff, before: bytes | None, after: bytes | None) -> MediaKind | None:
         """Show what became of a file (`None`: absent) and return as what.
 
         Returns `None`, and shows nothing new, when it is best shown as text, or when another change was asked for
@@ -65,7 +62,7 @@ class MediaView(QWidget):
             self._layout.setCurrentWidget(self.image_view)
         return True
 
-    async def _show_notebook(self, request: int, diff: "FileDiff", before: bytes | None, after: bytes | None) -> bool:
+    async def _show_notebook(self, request: int, diff: FileDiff, before: bytes | None, after: bytes | None) -> bool:
         from desktop_agent.core.diff.notebook import notebook_diff
 
         cells = await asyncio.to_thread(notebook_diff, diff, before, after)
@@ -90,7 +87,7 @@ class MediaView(QWidget):
     # -- its parts, made when they are first needed --
 
     @property
-    def image_view(self) -> "ImageView":
+    def image_view(self) -> ImageView:
         """Where pictures are shown."""
         if self._image is None:
             from desktop_agent.ui.review.media.image_view import ImageView
@@ -100,7 +97,7 @@ class MediaView(QWidget):
         return self._image
 
     @property
-    def notebook_view(self) -> "DiffView":
+    def notebook_view(self) -> DiffView:
         """Where the cells of notebooks are shown."""
         if self._notebook is None:
             from desktop_agent.ui.review.diff.diff_view import DiffView
@@ -111,7 +108,7 @@ class MediaView(QWidget):
         return self._notebook
 
     @property
-    def binary_view(self) -> "BinaryView":
+    def binary_view(self) -> BinaryView:
         """Where facts about bytes are shown."""
         if self._binary is None:
             from desktop_agent.ui.review.media.binary_view import BinaryView

@@ -1,33 +1,29 @@
 """What the review panel holds once there is something to review: the files, the diff of one of them, the decisions."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
 
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QHideEvent, QKeySequence, QResizeEvent, QShortcut, QShowEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
 
+from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.review.changed_files import ChangedFile, ReviewBaseline
 from desktop_agent.ui.review.changes.filters import FileFilter
 from desktop_agent.ui.review.changes.git_listing import GitListing
 from desktop_agent.ui.review.changes.net_counts import NetCounts
 from desktop_agent.ui.review.changes.reviewed import Reviewed
 from desktop_agent.ui.review.changes.verdicts import is_decided, progress
+from desktop_agent.ui.review.comments.comments_dialog import CommentsDialog
 from desktop_agent.ui.review.panel.decisions import ReviewDecisions, ReviewOutlets, last_step
 from desktop_agent.ui.review.panel.file_decisions import FileDecisions
 from desktop_agent.ui.review.panel.header import header_row
 from desktop_agent.ui.review.panel.parts import ReviewParts
 from desktop_agent.ui.review.panel.undo_bar import BarState, Scope
 from desktop_agent.ui.review.panel.undo_news import UndoNews
+from desktop_agent.ui.review.source import GitSource, Spawn
 from desktop_agent.ui.runtime.throttle import Throttle
 from desktop_agent.ui.theme import Height, Space, TypeSize
 from desktop_agent.ui.widgets.hairline import hairline
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from desktop_agent.core.transcript import Transcript
-    from desktop_agent.ui.review.comments.comments_dialog import CommentsDialog
-    from desktop_agent.ui.review.source import GitSource, Spawn
 
 _MIN_LIST_ROWS = 3
 _LIST_SHARE = 0.35
@@ -43,8 +39,8 @@ class ReviewContent(QWidget):
     def __init__(
         self,
         parts: ReviewParts,
-        git: "GitSource | None",
-        spawn: "Spawn",
+        git: GitSource | None,
+        spawn: Spawn,
         outlets: ReviewOutlets,
         parent: QWidget | None = None,
     ) -> None:
@@ -78,7 +74,7 @@ class ReviewContent(QWidget):
 
     # -- what it shows --
 
-    def set_transcript(self, transcript: "Transcript") -> None:
+    def set_transcript(self, transcript: Transcript) -> None:
         """Show the changes of this transcript. What was undone in it before is no news."""
         self._reviewed.set_transcript(transcript)
         self._shown_state = self._disk_state = None
@@ -191,7 +187,7 @@ class ReviewContent(QWidget):
             return self.tr("Looking…")
         return self._git.problem or self.tr("No differences: the files on disk are as committed.")
 
-    def _bar_state(self, files: "Sequence[ChangedFile]") -> BarState:
+    def _bar_state(self, files: Sequence[ChangedFile]) -> BarState:
         is_git = self._reviewed.baseline.is_git
         decided, total = progress(files)
         transcript = self._reviewed.transcript

@@ -1,29 +1,27 @@
 """What the user decides in the review, made into ops for the session. Holds nothing that the session should know."""
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtWidgets import QWidget
 from shiboken6 import isValid
 
 from desktop_agent.core.base.errors import AgentError
-
-if TYPE_CHECKING:
-    from desktop_agent.core.base.ids import HunkKey
-    from desktop_agent.core.protocol.model import ChangeSelection, FileOutcome, LineComment, Reverted, ReviewState
-    from desktop_agent.core.protocol.ops import Op, WriteFile
-    from desktop_agent.core.transcript import Transcript, UndoStep
-    from desktop_agent.ui.review.changed_files import ChangedFile
-    from desktop_agent.ui.review.changes.net_counts import NetCounts
-    from desktop_agent.ui.review.conflict.resolution import Purpose, Resolution
-    from desktop_agent.ui.review.source import GitSource, Spawn
+from desktop_agent.core.base.ids import HunkKey
+from desktop_agent.core.protocol.model import ChangeSelection, FileOutcome, LineComment, Reverted, ReviewState
+from desktop_agent.core.protocol.ops import Op, WriteFile
+from desktop_agent.core.transcript import Transcript, UndoStep
+from desktop_agent.ui.review.changed_files import ChangedFile
+from desktop_agent.ui.review.changes.net_counts import NetCounts
+from desktop_agent.ui.review.conflict.resolution import Purpose, Resolution
+from desktop_agent.ui.review.source import GitSource, Spawn
 
 
 class ReviewOutlets(NamedTuple):
     """What the parts of the review call, so that none of them has to forward for another."""
 
-    submit: "Callable[[Op], object]"
+    submit: Callable[[Op], object]
     """Has the session carry this out."""
     open_file: Callable[[str], object]
     """Opens the file of this path."""
@@ -44,10 +42,10 @@ class ReviewDecisions(QObject):
 
     def __init__(
         self,
-        submit: "Callable[[Op], object]",
-        counts: "NetCounts",
-        git: "GitSource | None",
-        spawn: "Spawn",
+        submit: Callable[[Op], object],
+        counts: NetCounts,
+        git: GitSource | None,
+        spawn: Spawn,
         parent: QObject | None = None,
     ) -> None:
         super().__init__(parent)
@@ -64,18 +62,18 @@ class ReviewDecisions(QObject):
 
     # -- keep --
 
-    def mark(self, file: "ChangedFile", keys: "Sequence[HunkKey]", state: "ReviewState") -> None:
+    def mark(self, file: ChangedFile, keys: Sequence[HunkKey], state: ReviewState) -> None:
         """Keep these hunks of the file, or make them undecided again."""
         from desktop_agent.core.protocol.ops import MarkReviewed
 
         if keys:
             self._submit(MarkReviewed(path=file.path, hunks=tuple(keys), state=state))
 
-    def mark_files(self, files: "Sequence[ChangedFile]", state: "ReviewState") -> None:
+    def mark_files(self, files: Sequence[ChangedFile], state: ReviewState) -> None:
         """Keep what is not undone of these files, or make it undecided again. Compares those that were not yet."""
         self._spawn(self._mark_files(tuple(files), state))
 
-    async def _mark_files(self, files: "Sequence[ChangedFile]", state: "ReviewState") -> None:
+    async def _mark_files(self, files: Sequence[ChangedFile], state: ReviewState) -> None:
         for file in files:
             try:
                 compared = await self._counts.compared(file)
@@ -89,14 +87,14 @@ class ReviewDecisions(QObject):
 
     # -- undo and redo, in the ledger --
 
-    def undo(self, selection: "ChangeSelection", reason: str = "") -> None:
+    def undo(self, selection: ChangeSelection, reason: str = "") -> None:
         """Take the selected changes back."""
         from desktop_agent.core.protocol.ops import UndoChanges
 
         self._submit(UndoChanges(selection=selection, reason=reason))
 
     def undo_with_care(
-        self, transcript: "Transcript | None", selection: "ChangeSelection", reason: str, parent: QWidget
+        self, transcript: Transcript | None, selection: ChangeSelection, reason: str, parent: QWidget
     ) -> None:
         """Take the selected changes back; if the user keeps some of them, ask first."""
         if transcript is None:
@@ -105,13 +103,13 @@ class ReviewDecisions(QObject):
 
         undo_with_care(transcript, selection, lambda chosen: self.undo(chosen, reason), parent)
 
-    def redo(self, selection: "ChangeSelection") -> None:
+    def redo(self, selection: ChangeSelection) -> None:
         """Apply the selected undone changes again."""
         from desktop_agent.core.protocol.ops import RedoChanges
 
         self._submit(RedoChanges(selection=selection))
 
-    def redo_step(self, step: "UndoStep") -> None:
+    def redo_step(self, step: UndoStep) -> None:
         """Take this undo back."""
         from desktop_agent.core.protocol.ops import RedoSteps
 
@@ -119,7 +117,7 @@ class ReviewDecisions(QObject):
 
     # -- undo and redo, against git --
 
-    def undo_git(self, folder: str, files: "Sequence[ChangedFile]", keys: "Sequence[HunkKey]" = ()) -> None:
+    def undo_git(self, folder: str, files: Sequence[ChangedFile], keys: Sequence[HunkKey] = ()) -> None:
         """Make these files as git has them, or only these hunks of one."""
         if self._git is not None:
             self._spawn(self._undo_git(self._git, folder, tuple(files), tuple(keys)))
@@ -135,7 +133,7 @@ class ReviewDecisions(QObject):
         return len({write.path for write in self._put_back[-1]}) if self._put_back else 0
 
     async def _undo_git(
-        self, git: "GitSource", folder: str, files: "Sequence[ChangedFile]", keys: "Sequence[HunkKey]"
+        self, git: GitSource, folder: str, files: Sequence[ChangedFile], keys: Sequence[HunkKey]
     ) -> None:
         back: list[WriteFile] = []
         for file in files:
@@ -152,13 +150,13 @@ class ReviewDecisions(QObject):
         if back:
             self._put_back.append(tuple(back))
 
-    def _write(self, writes: "Sequence[WriteFile]") -> None:
+    def _write(self, writes: Sequence[WriteFile]) -> None:
         for write in writes:
             self._submit(write)
 
     # -- clashes, edits and comments --
 
-    def settle(self, transcript: "Transcript", resolution: "Resolution") -> None:
+    def settle(self, transcript: Transcript, resolution: Resolution) -> None:
         """Write what the user made of a clash. With that the undo or redo it comes from is done."""
         from desktop_agent.core.protocol.ops import WriteFile
 
@@ -173,13 +171,13 @@ class ReviewDecisions(QObject):
             )
         )
 
-    def save_edit(self, transcript: "Transcript", file: "ChangedFile", content: bytes) -> None:
+    def save_edit(self, transcript: Transcript, file: ChangedFile, content: bytes) -> None:
         """Write the file as the user edited it in the diff, if it was not changed since."""
         from desktop_agent.core.protocol.ops import WriteFile
 
         self._submit(WriteFile(path=file.path, expected=newest_digest(transcript, file), content=content))
 
-    def add_comment(self, comment: "LineComment") -> None:
+    def add_comment(self, comment: LineComment) -> None:
         """Collect a remark."""
         from desktop_agent.core.protocol.ops import AddComment
 
@@ -198,7 +196,7 @@ class ReviewDecisions(QObject):
         self._submit(SendComments(text=text))
 
 
-def _settled(transcript: "Transcript", outcome: "FileOutcome", purpose: "Purpose") -> "tuple[Reverted, ...]":
+def _settled(transcript: Transcript, outcome: FileOutcome, purpose: Purpose) -> tuple[Reverted, ...]:
     """Return what is undone of the changes that `outcome` is about, once it has come about after all."""
     from desktop_agent.core.protocol.model import Reverted
 
@@ -214,7 +212,7 @@ def _settled(transcript: "Transcript", outcome: "FileOutcome", purpose: "Purpose
     return tuple(reverts)
 
 
-def newest_digest(transcript: "Transcript", file: "ChangedFile") -> str | None:
+def newest_digest(transcript: Transcript, file: ChangedFile) -> str | None:
     """Return the digest that the file on disk has unless it was changed without a record."""
     if file.is_git:
         after = file.standing[-1].change.after
@@ -226,6 +224,6 @@ def newest_digest(transcript: "Transcript", file: "ChangedFile") -> str | None:
     return after.digest if after is not None else None
 
 
-def last_step(transcript: "Transcript | None") -> "UndoStep | None":
+def last_step(transcript: Transcript | None) -> UndoStep | None:
     """Return the undo that a redo takes back: the last one of which anything still is undone."""
     return transcript.steps[-1] if transcript is not None and transcript.steps else None

@@ -1,29 +1,26 @@
 """One changed file's diff, fetched from where it is computed and shown when it is there: as text, or as a picture."""
 
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Iterator
+from typing import Literal
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 from shiboken6 import isValid
 
 from desktop_agent.core.base.errors import AgentError
+from desktop_agent.core.base.ids import HunkKey
+from desktop_agent.core.diff.rows import RowMode
+from desktop_agent.core.protocol.model import FileDiff, LineComment
+from desktop_agent.ui.review.changed_files import ChangedFile
+from desktop_agent.ui.review.diff.diff_view import DiffView
+from desktop_agent.ui.review.diff.hunk_states import HunkChoice
+from desktop_agent.ui.review.media.stack import MediaStack
+from desktop_agent.ui.review.overlays.diff_review import DiffReview
+from desktop_agent.ui.review.panel.diff_find_bar import DiffFindBar
 from desktop_agent.ui.review.panel.file_bar import FileBar
 from desktop_agent.ui.review.panel.file_editing import FileEditing
+from desktop_agent.ui.review.source import DiffSource, Spawn
 from desktop_agent.ui.theme import Theme
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from desktop_agent.core.base.ids import HunkKey
-    from desktop_agent.core.diff.rows import RowMode
-    from desktop_agent.core.protocol.model import FileDiff, LineComment
-    from desktop_agent.ui.review.changed_files import ChangedFile
-    from desktop_agent.ui.review.diff.diff_view import DiffView
-    from desktop_agent.ui.review.diff.hunk_states import HunkChoice
-    from desktop_agent.ui.review.media.stack import MediaStack
-    from desktop_agent.ui.review.overlays.diff_review import DiffReview
-    from desktop_agent.ui.review.panel.diff_find_bar import DiffFindBar
-    from desktop_agent.ui.review.source import DiffSource, Spawn
 
 LOADING_DELAY_MS = 150
 """A diff that takes no longer than this comes without a word about it."""
@@ -51,7 +48,7 @@ class DiffPane(QWidget):
     comment_removed = Signal(str)
     edit_saved = Signal(object)
 
-    def __init__(self, theme: Theme, source: "DiffSource", spawn: "Spawn", parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, source: DiffSource, spawn: Spawn, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
         self._source = source
@@ -85,7 +82,7 @@ class DiffPane(QWidget):
         self._column.addStretch(0)
 
     @property
-    def review(self) -> "DiffReview":
+    def review(self) -> DiffReview:
         """The diff, with what it can be decided by. Made when first needed: the empty window does without it."""
         for _ in self.made_in_pieces():
             pass
@@ -93,11 +90,11 @@ class DiffPane(QWidget):
         return self._review
 
     @property
-    def view(self) -> "DiffView":
+    def view(self) -> DiffView:
         """The diff itself."""
         return self.review.view
 
-    def made_in_pieces(self) -> "Iterator[None]":
+    def made_in_pieces(self) -> Iterator[None]:
         """Make the diff, unless it is there, in steps that each take a part of a frame."""
         if self._review is None:
             from desktop_agent.ui.review.overlays.diff_review import DiffReview
@@ -113,7 +110,7 @@ class DiffPane(QWidget):
             self._column.addWidget(self._stack, 1)
             yield
 
-    def _furnish(self, review: "DiffReview") -> None:
+    def _furnish(self, review: DiffReview) -> None:
         view = review.view
         view.setObjectName("diffView")
         if self._wanted_mode is not None:
@@ -125,7 +122,7 @@ class DiffPane(QWidget):
         review.editing.find_requested.connect(self._open_find)
         self._editing.set_review(review)
 
-    def set_mode(self, mode: "RowMode") -> None:
+    def set_mode(self, mode: RowMode) -> None:
         """Show diffs in this mode from now on."""
         self._wanted_mode = mode
         self.view.set_mode(mode)
@@ -133,8 +130,8 @@ class DiffPane(QWidget):
 
     def set_states(
         self,
-        kept: "frozenset[HunkKey]",
-        undone: "frozenset[HunkKey]",
+        kept: frozenset[HunkKey],
+        undone: frozenset[HunkKey],
         can_revert: bool,
         reason: str = "",
     ) -> None:
@@ -143,7 +140,7 @@ class DiffPane(QWidget):
         self._bar.set_can_revert(reason, can_revert=can_revert)
         self._show_counts()
 
-    def set_comments(self, comments: "tuple[LineComment, ...]") -> None:
+    def set_comments(self, comments: tuple[LineComment, ...]) -> None:
         """Show these comments, as far as they are about the file."""
         self.review.comments.set_comments(comments)
 
@@ -181,7 +178,7 @@ class DiffPane(QWidget):
             self._start_at("last" if backwards else "first")
         self._take_keyboard()
 
-    def _start_at(self, wanted: "_Undecided") -> None:
+    def _start_at(self, wanted: _Undecided) -> None:
         if wanted == "first":
             self.review.hunks.next_undecided(from_start=True)
         elif wanted == "last":
@@ -196,7 +193,7 @@ class DiffPane(QWidget):
         else:
             self._bar.take_keyboard()
 
-    def show_file(self, file: "ChangedFile", call: str) -> None:
+    def show_file(self, file: ChangedFile, call: str) -> None:
         """Show this file's diff. `call` is what to say of the call behind it. Does nothing when it is shown already."""
         self._bar.set_file(file.path, call)
         self._editing.set_path(file.path)
@@ -223,7 +220,7 @@ class DiffPane(QWidget):
         if self._file and self._has_failed:
             self._load(self._file)
 
-    def _load(self, file: "ChangedFile") -> None:
+    def _load(self, file: ChangedFile) -> None:
         self._has_failed = False
         self._is_loading = True
         self._request += 1
@@ -231,7 +228,7 @@ class DiffPane(QWidget):
         self._patience.start()
         self._spawn(self._fetch(file, self._request))
 
-    async def _fetch(self, file: "ChangedFile", request: int) -> None:
+    async def _fetch(self, file: ChangedFile, request: int) -> None:
         try:
             diff = await self._source.diff(file.standing)
         except AgentError as error:
@@ -254,7 +251,7 @@ class DiffPane(QWidget):
             if wanted and self._is_current(request):
                 self._take_keyboard()  # a picture took the place of the lines
 
-    async def _show_better(self, file: "ChangedFile", diff: "FileDiff", request: int, *, is_same_file: bool) -> None:
+    async def _show_better(self, file: ChangedFile, diff: FileDiff, request: int, *, is_same_file: bool) -> None:
         """Show a picture or a notebook in place of its text. The one that is there stays until the next one comes."""
         from desktop_agent.ui.review.media.kinds import may_be_media
 
@@ -315,7 +312,7 @@ class DiffPane(QWidget):
     def _on_redo_file(self) -> None:
         self._on_requested("redo", self.review.hunks.keys)
 
-    def _on_requested(self, choice: "HunkChoice", keys: "tuple[HunkKey, ...]") -> None:
+    def _on_requested(self, choice: HunkChoice, keys: tuple[HunkKey, ...]) -> None:
         """Pass on what the user wants, unless it is about the file before: that is still there for a moment."""
         diff = self.view.document.diff
         if diff is not None and self._file is not None and diff.path == self._file.path:

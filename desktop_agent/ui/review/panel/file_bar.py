@@ -1,17 +1,15 @@
 """The bar above the diff: which file, how many changes, from which call, and how it is shown."""
 
-from typing import TYPE_CHECKING, Literal
+from typing import Literal
 
 from PySide6.QtCore import Qt, Signal, SignalInstance
 from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QWidget
 
+from desktop_agent.core.diff.rows import RowMode
 from desktop_agent.ui.theme import Space, Theme, TypeSize
 from desktop_agent.ui.widgets.elided_label import ElidedLabel
 from desktop_agent.ui.wording.tooltips import plain_tooltip
-
-if TYPE_CHECKING:
-    from desktop_agent.core.diff.rows import RowMode
 
 _HEIGHT = 38
 
@@ -119,7 +117,7 @@ class FileBar(QWidget):
             button.setEnabled(can_revert)
             button.setToolTip(words if can_revert else reason or words)
 
-    def set_mode(self, mode: "RowMode", *, obstacle: str) -> None:
+    def set_mode(self, mode: RowMode, *, obstacle: str) -> None:
         """Say how the diff is shown, and why it cannot be shown otherwise, if so."""
         names = {"side_by_side": self.tr("Side by side"), "unified": self.tr("Unified")}
         other = names["unified" if mode == "side_by_side" else "side_by_side"]

@@ -1,22 +1,20 @@
 """The file that is shown: with what was decided about it, and what the user decides about it and its hunks."""
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from PySide6.QtCore import QCoreApplication, QObject, Signal
 from PySide6.QtWidgets import QWidget
 
+from desktop_agent.core.base.ids import HunkKey
+from desktop_agent.core.protocol.model import ReviewState
+from desktop_agent.core.transcript import NoticeEntry, Transcript
+from desktop_agent.ui.review.changed_files import ChangedFile
 from desktop_agent.ui.review.changes.change_list import ChangeList
 from desktop_agent.ui.review.changes.git_listing import GitListing
 from desktop_agent.ui.review.changes.reviewed import Reviewed
+from desktop_agent.ui.review.diff.hunk_states import HunkChoice
 from desktop_agent.ui.review.panel.decisions import ReviewDecisions, ReviewOutlets, newest_digest
 from desktop_agent.ui.review.panel.diff_pane import DiffPane
-
-if TYPE_CHECKING:
-    from desktop_agent.core.base.ids import HunkKey
-    from desktop_agent.core.protocol.model import ReviewState
-    from desktop_agent.core.transcript import NoticeEntry, Transcript
-    from desktop_agent.ui.review.changed_files import ChangedFile
-    from desktop_agent.ui.review.diff.hunk_states import HunkChoice
 
 
 class _Saving(NamedTuple):
@@ -24,7 +22,7 @@ class _Saving(NamedTuple):
 
     path: str
     change_count: int
-    notice: "NoticeEntry | None"
+    notice: NoticeEntry | None
     seq: int
     """The number of the last record then: an earlier notice may be loaded meanwhile."""
 
@@ -95,7 +93,7 @@ class FileDecisions(QObject):
             self._saving = None
             self._pane.edit_done()
 
-    def _undo_obstacle(self, file: "ChangedFile") -> str:
+    def _undo_obstacle(self, file: ChangedFile) -> str:
         if self._reviewed.is_running:
             return self.tr("Wait until the turn has ended, or stop it")
         return self.tr("You changed this yourself") if file.is_by_person else ""
@@ -134,11 +132,11 @@ class FileDecisions(QObject):
     def _reopen(self) -> None:
         self._mark("pending")
 
-    def _mark(self, state: "ReviewState") -> None:
+    def _mark(self, state: ReviewState) -> None:
         if (file := self._list.current_file) and not file.is_by_person:
             self._decisions.mark_files([file], state)
 
-    def _decide(self, choice: "HunkChoice", keys: "tuple[HunkKey, ...]") -> None:
+    def _decide(self, choice: HunkChoice, keys: tuple[HunkKey, ...]) -> None:
         """Do what the user wants with these hunks."""
         file = self._list.current_file
         if file is None:
@@ -172,7 +170,7 @@ class FileDecisions(QObject):
             self._outlets.show_call(record.call_id)
 
 
-def edit_obstacle(reviewed: Reviewed, file: "ChangedFile") -> str:
+def edit_obstacle(reviewed: Reviewed, file: ChangedFile) -> str:
     """Return why this file cannot be edited where it is shown; empty when what is shown of it is what is on disk."""
     transcript = reviewed.transcript
     after = file.standing[-1].change.after
@@ -187,11 +185,11 @@ def edit_obstacle(reviewed: Reviewed, file: "ChangedFile") -> str:
     return ""
 
 
-def _last_notice(transcript: "Transcript") -> "NoticeEntry | None":
+def _last_notice(transcript: Transcript) -> NoticeEntry | None:
     return next((entry for entry in reversed(transcript.entries) if entry.kind == "notice"), None)
 
 
-def _failure_since(transcript: "Transcript", saving: _Saving) -> "NoticeEntry | None":
+def _failure_since(transcript: Transcript, saving: _Saving) -> NoticeEntry | None:
     """The newest notice that says why a file was not written, if it came after the request to write it."""
     for entry in reversed(transcript.entries):
         if entry is saving.notice:
@@ -203,7 +201,7 @@ def _failure_since(transcript: "Transcript", saving: _Saving) -> "NoticeEntry | 
     return None
 
 
-def _is_written(transcript: "Transcript", saving: _Saving) -> bool:
+def _is_written(transcript: Transcript, saving: _Saving) -> bool:
     since = list(transcript.changes.values())[saving.change_count :]
     return any(record.change.author == "person" and record.change.path == saving.path for record in since)
 

@@ -1,19 +1,16 @@
 """Editing the file whose diff is shown: when it can be done, what becomes of the text, and when it is over."""
 
 import stat
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple
 
 from PySide6.QtCore import QObject, Signal
 
+from desktop_agent.core.protocol.model import FileDiff
+from desktop_agent.ui.review.overlays.diff_review import DiffReview
 from desktop_agent.ui.review.panel.file_bar import FileBar
+from desktop_agent.ui.review.panel.file_editor import FileEditor
 from desktop_agent.ui.theme import Theme
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from desktop_agent.core.protocol.model import FileDiff
-    from desktop_agent.ui.review.overlays.diff_review import DiffReview
-    from desktop_agent.ui.review.panel.file_editor import FileEditor
 
 MAX_EDITED_BYTES = 2_000_000
 
@@ -21,7 +18,7 @@ MAX_EDITED_BYTES = 2_000_000
 class _Draft(NamedTuple):
     """What a user wrote in a file and has not saved, and the lines it was made of."""
 
-    lines: "Sequence[str]"
+    lines: Sequence[str]
     content: str
 
 
@@ -62,7 +59,7 @@ class FileEditing(QObject):
         """Whether the user edits the file now."""
         return self._editor is not None
 
-    def set_review(self, review: "DiffReview") -> None:
+    def set_review(self, review: DiffReview) -> None:
         """Edit over this diff."""
         self._review = review
         review.editing.edit_requested.connect(self.start)
@@ -214,7 +211,7 @@ class FileEditing(QObject):
         return ""
 
 
-def _text_bytes(diff: "FileDiff") -> bytes:
+def _text_bytes(diff: FileDiff) -> bytes:
     from desktop_agent.core.diff.text import encode_lines
 
     return encode_lines(diff.new_lines, diff.new_encoding)

@@ -1,6 +1,6 @@
 """Editing a file's new side in place of looking at it."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
 from PySide6.QtCore import QEvent, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence, QTextCursor, QTextOption
@@ -9,9 +9,6 @@ from PySide6.QtWidgets import QPlainTextEdit, QWidget
 from desktop_agent.core.diff.text import Text
 from desktop_agent.core.merge.edited_file import EditedText
 from desktop_agent.ui.theme import Theme
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
 
 _CHUNK_CHARS = 60_000
 """As much text as a field takes in within a frame."""

@@ -1,22 +1,19 @@
 """Asks before an undo of much takes back what the user decided to keep."""
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtWidgets import QMessageBox, QWidget
 
+from desktop_agent.core.protocol.model import ChangeSelection
+from desktop_agent.core.transcript import ChangeRecord, Transcript
 from desktop_agent.ui.wording.model_words import visible
-
-if TYPE_CHECKING:
-    from desktop_agent.core.protocol.model import ChangeSelection
-    from desktop_agent.core.transcript import ChangeRecord, Transcript
 
 _NAMED_FILES = 3
 
 
 def undo_with_care(
-    transcript: "Transcript", selection: "ChangeSelection", undo: "Callable[[ChangeSelection], None]", parent: QWidget
+    transcript: Transcript, selection: ChangeSelection, undo: Callable[[ChangeSelection], None], parent: QWidget
 ) -> None:
     """Undo `selection`; if some of it is kept, ask first whether that is meant, too."""
     meant = _meant(transcript, selection)
@@ -51,13 +48,13 @@ def undo_with_care(
     box.open()
 
 
-def _meant(transcript: "Transcript", selection: "ChangeSelection") -> "list[ChangeRecord]":
+def _meant(transcript: Transcript, selection: ChangeSelection) -> list[ChangeRecord]:
     """What still stands of the selected changes."""
     records = transcript.active_changes()
     return [r for r in records if selection.includes(r.change, turn=r.turn, call_id=r.call_id)]
 
 
-def _kept_paths(transcript: "Transcript", records: "list[ChangeRecord]") -> set[str]:
+def _kept_paths(transcript: Transcript, records: list[ChangeRecord]) -> set[str]:
     """The files in which the user keeps something that an undo of these changes would take back."""
     paths = {record.change.moved_to or record.change.path for record in records}
     undone = {
@@ -67,7 +64,7 @@ def _kept_paths(transcript: "Transcript", records: "list[ChangeRecord]") -> set[
     return {path for path in paths if transcript.kept.get(path, set[str]()) - undone[path]}
 
 
-def _of(change_ids: list[str]) -> "ChangeSelection":
+def _of(change_ids: list[str]) -> ChangeSelection:
     from desktop_agent.core.protocol.model import ChangeSelection
 
     return ChangeSelection(change_ids=tuple(change_ids))

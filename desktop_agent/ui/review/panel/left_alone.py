@@ -1,16 +1,13 @@
 """What an undo or redo left alone, and why."""
 
-from typing import TYPE_CHECKING, Literal
+from collections.abc import Sequence
+from typing import Literal
 
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QDialog, QFrame, QLabel, QPushButton, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
 
+from desktop_agent.core.protocol.model import FileOutcome
 from desktop_agent.ui.theme import Space
-
-if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    from desktop_agent.core.protocol.model import FileOutcome
 
 _WIDTH = 520
 _LIST_HEIGHT = 240
@@ -20,7 +17,7 @@ class UndoConflictDialog(QDialog):
     """Lists the files that an undo or redo did not touch. Open it with `open()`; there is nothing to answer."""
 
     def __init__(
-        self, purpose: Literal["undo", "redo"], outcomes: "Sequence[FileOutcome]", parent: QWidget | None = None
+        self, purpose: Literal["undo", "redo"], outcomes: Sequence[FileOutcome], parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
         self.setObjectName("undoConflictDialog")
@@ -68,7 +65,7 @@ class UndoConflictDialog(QDialog):
         return f"{nothing} {rest.format(done)}"
 
 
-def _outcome_list(outcomes: "Sequence[FileOutcome]", name: str) -> QScrollArea:
+def _outcome_list(outcomes: Sequence[FileOutcome], name: str) -> QScrollArea:
     content = QWidget()
     layout = QVBoxLayout(content)
     layout.setContentsMargins(0, Space.S, Space.S, Space.S)

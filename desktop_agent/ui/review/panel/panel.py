@@ -4,24 +4,20 @@ Until something changed it says only that, and costs the start of the window not
 the window is idle, or else with the first change.
 """
 
+from collections.abc import Iterator
 from functools import cached_property
-from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtWidgets import QLabel, QPushButton, QStackedLayout, QVBoxLayout, QWidget
 from shiboken6 import isValid
 
+from desktop_agent.core.diff.rows import RowMode
+from desktop_agent.core.transcript import Transcript
+from desktop_agent.ui.review.panel.content import ReviewContent
 from desktop_agent.ui.review.panel.header import header_row
+from desktop_agent.ui.review.panel.parts import ReviewParts
+from desktop_agent.ui.review.source import DiffSource, GitSource, Spawn
 from desktop_agent.ui.theme import Space, Theme
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from desktop_agent.core.diff.rows import RowMode
-    from desktop_agent.core.transcript import Transcript
-    from desktop_agent.ui.review.panel.content import ReviewContent
-    from desktop_agent.ui.review.panel.parts import ReviewParts
-    from desktop_agent.ui.review.source import DiffSource, GitSource, Spawn
 
 _PIECE_PAUSE_MS = 20
 """Between two pieces of the content: for frames of whatever else moves in the window."""
@@ -45,11 +41,11 @@ class ReviewPanel(QWidget):
     def __init__(
         self,
         theme: Theme,
-        diff_source: "DiffSource",
-        spawn: "Spawn",
+        diff_source: DiffSource,
+        spawn: Spawn,
         parent: QWidget | None = None,
         *,
-        git: "GitSource | None" = None,
+        git: GitSource | None = None,
     ) -> None:
         """Without `git`, only what the session changed can be reviewed."""
         super().__init__(parent)
@@ -83,7 +79,7 @@ class ReviewPanel(QWidget):
         """Whether showing a first change has nothing left to make."""
         return self._is_prepared
 
-    def set_transcript(self, transcript: "Transcript") -> None:
+    def set_transcript(self, transcript: Transcript) -> None:
         """Show the changes of this transcript. What was undone in it before is no news."""
         self._transcript = transcript
         self._is_git_wanted = False
@@ -109,7 +105,7 @@ class ReviewPanel(QWidget):
         """Show what this call changed; whether it changed anything."""
         return self._content is not None and self._content.show_call(call_id)
 
-    def set_diff_mode(self, mode: "RowMode") -> None:
+    def set_diff_mode(self, mode: RowMode) -> None:
         """Show diffs in this mode from now on, where there is room."""
         self._mode = mode
         if self._content:
@@ -158,7 +154,7 @@ class ReviewPanel(QWidget):
         if self._git is not None and folder:
             self._spawn(self._look(self._git, folder))
 
-    async def _look(self, git: "GitSource", folder: str) -> None:
+    async def _look(self, git: GitSource, folder: str) -> None:
         state = await git.look(folder)
         if isValid(self) and self._transcript is not None and self._transcript.workspace == folder:
             self._git_button.setVisible(not state.obstacle)
@@ -179,7 +175,7 @@ class ReviewPanel(QWidget):
             self._heading.setText(self.tr("Reading the changes…") if is_changed else self.tr("No changes yet"))
         self._pages.setCurrentIndex(1 if has_changes or self._is_git_wanted else 0)
 
-    def _shown_content(self) -> "ReviewContent":
+    def _shown_content(self) -> ReviewContent:
         self._is_waiting = False
         if self._content is None:
             self._content, self._prepared = self._prepared or self._new_content(), None
@@ -188,12 +184,12 @@ class ReviewPanel(QWidget):
         return self._content
 
     @cached_property
-    def _parts(self) -> "ReviewParts":
+    def _parts(self) -> ReviewParts:
         from desktop_agent.ui.review.panel.parts import ReviewParts
 
         return ReviewParts(self._theme, self._source, self._git, self._spawn)
 
-    def _new_content(self) -> "ReviewContent":
+    def _new_content(self) -> ReviewContent:
         from desktop_agent.ui.review.panel.content import ReviewContent
         from desktop_agent.ui.review.panel.decisions import ReviewOutlets
 
@@ -215,7 +211,7 @@ class ReviewPanel(QWidget):
             self._is_waiting = False
             self.refresh()
 
-    def _made_in_pieces(self) -> "Iterator[object]":
+    def _made_in_pieces(self) -> Iterator[object]:
         yield from self._parts.made_in_pieces()
         content = self._prepared = self._new_content()
         yield

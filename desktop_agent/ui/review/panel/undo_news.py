@@ -1,25 +1,21 @@
 """Shows what an undo or redo left alone, and lets the user settle what clashed."""
 
-from typing import TYPE_CHECKING
-
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QWidget
 
+from desktop_agent.core.transcript import Transcript, UndoEntry
 from desktop_agent.ui.review.changes.reviewed import undos_since
+from desktop_agent.ui.review.conflict.resolution import Resolution
 from desktop_agent.ui.review.panel.decisions import ReviewDecisions
+from desktop_agent.ui.review.source import DiffSource, Spawn
 from desktop_agent.ui.theme import Theme
-
-if TYPE_CHECKING:
-    from desktop_agent.core.transcript import Transcript, UndoEntry
-    from desktop_agent.ui.review.conflict.resolution import Resolution
-    from desktop_agent.ui.review.source import DiffSource, Spawn
 
 
 class UndoNews(QObject):
     """Opens a dialog for every undo or redo that did not do all it was asked for."""
 
     def __init__(
-        self, theme: Theme, source: "DiffSource", spawn: "Spawn", decisions: ReviewDecisions, parent: QWidget
+        self, theme: Theme, source: DiffSource, spawn: Spawn, decisions: ReviewDecisions, parent: QWidget
     ) -> None:
         super().__init__(parent)
         self._theme = theme
@@ -31,7 +27,7 @@ class UndoNews(QObject):
         self.last: UndoEntry | None = None
         """The newest undo or redo that is known."""
 
-    def set_transcript(self, transcript: "Transcript") -> None:
+    def set_transcript(self, transcript: Transcript) -> None:
         """Hear of this session from now on; what it did before is no news."""
         self._transcript = transcript
         known = undos_since(transcript, None)
@@ -48,13 +44,13 @@ class UndoNews(QObject):
 
                 UndoConflictDialog(entry.purpose, entry.outcomes, self._window).open()
 
-    def _open_clashes(self, entry: "UndoEntry") -> None:
+    def _open_clashes(self, entry: UndoEntry) -> None:
         from desktop_agent.ui.review.conflict.dialog import ClashDialog
 
         dialog = ClashDialog(self._theme, entry.purpose, entry.outcomes, self._source, self._spawn, self._window)
         dialog.resolved.connect(self._settle)
         dialog.open()
 
-    def _settle(self, resolution: "Resolution") -> None:
+    def _settle(self, resolution: Resolution) -> None:
         if self._transcript is not None:
             self._decisions.settle(self._transcript, resolution)
