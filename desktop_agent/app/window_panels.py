@@ -1,8 +1,8 @@
 """Every widget of the window, built and arranged. Nothing in here starts a session or reads a file."""
 
-from dataclasses import dataclass
 from datetime import UTC, datetime
 
+from msgspec import Struct
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from desktop_agent.app.startup.lazy_sources import LazyDiffs, LazyGit, LazyJudge
@@ -29,8 +29,7 @@ from desktop_agent.ui.window.session_wiring import SessionWiring
 from desktop_agent.ui.window.viewing_bar import ViewingBar
 
 
-@dataclass(frozen=True, slots=True)
-class WindowPanels:
+class WindowPanels(Struct, frozen=True):
     """The window and what its controller needs to reach in it."""
 
     window: MainWindow

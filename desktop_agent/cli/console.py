@@ -5,10 +5,11 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from io import TextIOWrapper
 from pathlib import Path
 from typing import TextIO, TypeVar, cast
+
+from msgspec import Struct, field
 
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.plain_text import escaped_in_json, on_one_line, without_controls
@@ -30,8 +31,7 @@ class OutputError(AgentError):
         self.is_closed = isinstance(error, BrokenPipeError)
 
 
-@dataclass(frozen=True, slots=True)
-class Console:
+class Console(Struct, frozen=True):
     """Where a command writes. With `is_json` standard output gets exactly one JSON document.
 
     What writes a result raises `OutputError`.

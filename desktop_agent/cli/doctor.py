@@ -9,10 +9,11 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
-from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
 from typing import Literal
+
+from msgspec import Struct
 
 from desktop_agent.cli.console import Console, table
 from desktop_agent.core.approvals.rulebook import LiveRules
@@ -46,8 +47,7 @@ print("qt", qVersion(), application.platformName())
 """
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Check:
+class Check(Struct, frozen=True, kw_only=True):
     """What was found about one thing. `problem`: the application cannot work; `warning`: a part of it cannot."""
 
     name: str

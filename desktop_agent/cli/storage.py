@@ -2,7 +2,9 @@
 
 import argparse
 from collections.abc import Mapping
-from dataclasses import asdict
+
+from msgspec import to_builtins
+from msgspec.structs import asdict
 
 from desktop_agent.cli.console import Console, size_text, table
 from desktop_agent.core.base.clock import SystemClock
@@ -50,7 +52,7 @@ def _show(report: StorageReport, titles: Mapping[str, str], console: Console) ->
     if rows:
         heading = ("session", "journal", "own contents", "shared", "title")
         lines += ["", table([heading, *rows], right=(1, 2, 3))]
-    console.result(asdict(report), "\n".join(lines))
+    console.result(to_builtins(report), "\n".join(lines))
 
 
 def _describe(done: Collected, *, is_dry_run: bool) -> str:

@@ -1,9 +1,10 @@
 """What knows the changes of a session: its ledger, the capture of what commands change, and their safety copies."""
 
 import os
-from dataclasses import dataclass
 from functools import partial
 from pathlib import PurePosixPath
+
+from msgspec import Struct
 
 from desktop_agent.composition.session_plan import SessionPlan
 from desktop_agent.composition.settings_in_force import allowed_folders, safety_limits
@@ -23,8 +24,7 @@ from desktop_agent.core.tools.execution.safeguard import Safeguard
 from desktop_agent.core.transcript import Transcript
 
 
-@dataclass(frozen=True, slots=True)
-class ChangeParts:
+class ChangeParts(Struct, frozen=True):
     """The parts, made for each other."""
 
     workspace: HeldWorkspace

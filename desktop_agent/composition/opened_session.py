@@ -1,13 +1,12 @@
 """What opening a session gives its front end."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from desktop_agent.core.session.session import Session
 from desktop_agent.core.transcript import Transcript
 
 
-@dataclass(frozen=True, slots=True)
-class OpenedSession:
+class OpenedSession(Struct, frozen=True):
     """A session opened again: its running end, and what happened in it so far, for a front to carry on.
 
     Of a long session, the entries of earlier pages are placeholders: `StoredSessions.read_page` reads one.

@@ -1,7 +1,8 @@
 """What makes one session different from the others: its files, its state, its workspace, who listens to it."""
 
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol import events as ev
@@ -16,8 +17,7 @@ from desktop_agent.core.store.lock import SessionLock
 from desktop_agent.core.tools.access import CallRules
 
 
-@dataclass(frozen=True, slots=True)
-class SessionStorage:
+class SessionStorage(Struct, frozen=True):
     """The files of one session, held for writing."""
 
     session_id: SessionId
@@ -52,8 +52,7 @@ class SessionStorage:
         self.lock.release()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionPlan:
+class SessionPlan(Struct, frozen=True, kw_only=True):
     """What makes one session different from the others."""
 
     storage: SessionStorage

@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from desktop_agent.core.approvals.rulebook import LiveRules
 from desktop_agent.core.base.clock import Clock
@@ -40,8 +41,7 @@ class SharedTools:
                     ends.push_async_callback(tool.aclose)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SharedParts:
+class SharedParts(Struct, frozen=True, kw_only=True):
     """What all sessions of one `Workbench` share, and where they keep their files."""
 
     paths: AppPaths

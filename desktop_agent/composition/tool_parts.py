@@ -3,9 +3,11 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import lru_cache, partial
 from pathlib import Path
+
+from msgspec import Struct
 
 from desktop_agent.composition.change_parts import ChangeParts
 from desktop_agent.composition.session_plan import SessionPlan
@@ -32,8 +34,7 @@ from desktop_agent.core.tools.registry import ToolRegistry
 from desktop_agent.core.tools.secret_names import finder_of_secrets
 
 
-@dataclass(frozen=True, slots=True)
-class ToolParts:
+class ToolParts(Struct, frozen=True):
     """What a session's calls work with."""
 
     registry: ToolRegistry

@@ -1,7 +1,8 @@
 """What a run came to: a fold of its transcript into the keys of `run --json`."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.ids import SessionId
@@ -31,8 +32,7 @@ _LONGEST_REASON = 300
 """Characters that are shown of why a call failed. All of it is in `tools`."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunResult:
+class RunResult(Struct, frozen=True, kw_only=True):
     """One finished run."""
 
     session_id: SessionId

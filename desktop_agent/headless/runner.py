@@ -7,9 +7,11 @@ approval request, and the run ends with that.
 import asyncio
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TypeVar
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import AgentError, UnsafeSettingsError, UsageError
@@ -43,8 +45,7 @@ NOBODY = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RunOptions:
+class RunOptions(Struct, frozen=True, kw_only=True):
     """What to run, and how."""
 
     prompt: str

@@ -6,8 +6,9 @@ policy, the approval, the sandbox and the ledger hold, and what it changed can b
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import ToolError
@@ -24,8 +25,7 @@ from desktop_agent.headless.result import EXIT_CODES
 from desktop_agent.headless.runner import HeadlessRun, RunOptions
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CallOptions:
+class CallOptions(Struct, frozen=True, kw_only=True):
     """Which call, where, and under which policy; what is None is as the settings say."""
 
     tool: str
@@ -35,8 +35,7 @@ class CallOptions:
     sandbox: SandboxMode | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CallReport:
+class CallReport(Struct, frozen=True, kw_only=True):
     """What the call came to."""
 
     tool: str
@@ -78,8 +77,7 @@ class CallReport:
         }
 
 
-@dataclass(slots=True)
-class _Heard:
+class _Heard(Struct):
     """The part of a session's events that the report is made of."""
 
     result: ToolResult = field(

@@ -1,7 +1,8 @@
 """What a turn came to: a fold of its events, and the errors that its notices tell of."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from desktop_agent.core.base.errors import (
     AgentError,
@@ -32,8 +33,7 @@ _KINDS: dict[str, type[AgentError]] = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Result:
+class Result(Struct, frozen=True, kw_only=True):
     """One finished turn."""
 
     session_id: SessionId
@@ -78,8 +78,7 @@ class RunFailedError(AgentError):
         self.result = result
 
 
-@dataclass(slots=True)
-class ResultFold:
+class ResultFold(Struct):
     """Collects what a result is made of."""
 
     session_id: SessionId

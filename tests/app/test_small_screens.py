@@ -12,7 +12,7 @@ from tests.screens import offscreen
 _LOOK = """
 import sys
 from datetime import UTC, datetime
-from dataclasses import fields
+from msgspec.structs import fields
 from pathlib import Path
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QApplication

@@ -13,12 +13,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Awaitable
-from dataclasses import replace
 from pathlib import Path
 from statistics import median
 
 import psutil
 import pytest
+from msgspec.structs import replace
 from PySide6.QtCore import QElapsedTimer, Qt, QTimer
 from PySide6.QtWidgets import QApplication
 

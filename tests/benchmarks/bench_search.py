@@ -6,6 +6,7 @@ of the pairs' ratios, and it is asserted where a limit is printed. `--profile ni
 """
 
 import asyncio
+import dataclasses
 import gc
 import os
 import resource
@@ -14,12 +15,12 @@ import sys
 import time
 from collections.abc import AsyncGenerator, Generator
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import replace
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from desktop_agent.core.policy.boundary import Boundary
 from desktop_agent.core.tools.builtin import codebase_search
@@ -61,7 +62,7 @@ def repeats(is_nightly: bool) -> int:
 async def workspace_in(tree: Path, folder: Path) -> AsyncGenerator[Workspace]:
     async with workspace(folder) as work:
         boundary = await asyncio.to_thread(Boundary, tree)
-        yield replace(work, root=tree, context=replace(work.context, boundary=boundary))
+        yield dataclasses.replace(work, root=tree, context=replace(work.context, boundary=boundary))
 
 
 async def measure(title: str, rows: list[Row], work: Workspace, repeats: int) -> list[str]:

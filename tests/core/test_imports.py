@@ -125,9 +125,4 @@ def test_the_window_is_painted_before_the_core_is_imported() -> None:
         "desktop_agent.composition.workbench",
     )
     program = "import desktop_agent.app.startup.window"
-    assert (
-        loaded_after(
-            program, *later, "desktop_agent.core.protocol.events", "desktop_agent.core.protocol.model", "asyncio"
-        )
-        == []
-    )
+    assert loaded_after(program, *later, "desktop_agent.core.protocol.events", "asyncio") == []

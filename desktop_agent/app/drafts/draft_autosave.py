@@ -6,8 +6,8 @@ What was sent is kept in the same way, until the journal has it: the session may
 import asyncio
 import logging
 from collections.abc import Sequence
-from dataclasses import replace
 
+from msgspec.structs import replace
 from PySide6.QtCore import QObject, QTimer
 
 from desktop_agent.core.base.errors import StorageError

@@ -1,9 +1,10 @@
 """Judges rules in the making by the policy itself, so that the editor's preview is what will happen."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import assert_never
+
+from msgspec import Struct
 
 from desktop_agent.core.policy.call import CallFacts, PolicyContext
 from desktop_agent.core.policy.engine import Allow, decide
@@ -14,8 +15,7 @@ from desktop_agent.core.settings import ExecutionSettings
 from desktop_agent.core.transcript import Transcript
 
 
-@dataclass(frozen=True, slots=True)
-class RuleJudge:
+class RuleJudge(Struct, frozen=True):
     """Judges under the mode and the rules of one session."""
 
     transcript: Transcript

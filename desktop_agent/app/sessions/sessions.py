@@ -4,9 +4,10 @@ import asyncio
 import gc
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
+
+from msgspec import Struct
 
 from desktop_agent.app.drafts.draft_autosave import DraftAutosave
 from desktop_agent.app.sessions.pages import PageLoader
@@ -26,8 +27,7 @@ FILING_WAIT_S = 10.0
 """How long quitting waits for a session that the user has renamed or pinned while it was being opened."""
 
 
-@dataclass(frozen=True, slots=True)
-class LiveSession:
+class LiveSession(Struct, frozen=True):
     """An open session: its running end, its task, and the window's side of it."""
 
     session: Session
@@ -36,8 +36,7 @@ class LiveSession:
     pages: PageLoader
 
 
-@dataclass(frozen=True, slots=True)
-class OpeningSession:
+class OpeningSession(Struct, frozen=True):
     """A long session of which only the end is there yet, and what the user asked for meanwhile."""
 
     bridge: SessionBridge

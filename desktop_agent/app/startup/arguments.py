@@ -1,8 +1,9 @@
 """The command line of the window."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from desktop_agent.core.base.web_address import address_argument
 
@@ -10,8 +11,7 @@ NEWEST = ""
 """`--resume` without an id: the last session of the folder, or of all."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WindowArguments:
+class WindowArguments(Struct, frozen=True, kw_only=True):
     """What the window was started with. `None` means: not said."""
 
     workspace: Path | None = None

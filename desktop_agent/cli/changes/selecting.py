@@ -2,9 +2,9 @@
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Literal, NamedTuple, Self
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import UsageError
@@ -43,8 +43,7 @@ class ChangedSession(NamedTuple):
         return None if image is None or image.kind == "folder" else self.blobs.get(image.digest, size=image.size)
 
 
-@dataclass(frozen=True, slots=True)
-class NumberedHunk:
+class NumberedHunk(Struct, frozen=True):
     """One thing in a file to decide about: some lines, or all that its key names."""
 
     number: int

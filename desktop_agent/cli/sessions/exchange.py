@@ -2,7 +2,8 @@
 
 import argparse
 import asyncio
-from dataclasses import asdict
+
+from msgspec.structs import asdict
 
 from desktop_agent.cli.console import Console, size_text
 from desktop_agent.composition.workbench import Workbench

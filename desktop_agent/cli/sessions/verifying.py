@@ -2,7 +2,8 @@
 
 import argparse
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
+
+from msgspec.structs import asdict
 
 from desktop_agent.cli.console import Console
 from desktop_agent.core.base.errors import SessionBusyError, SessionNotFoundError

@@ -2,14 +2,14 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.protocol.model import Aborted, ApprovalRequest, Decision
 
 
-@dataclass(slots=True)
-class HeldQuestion:
+class HeldQuestion(Struct):
     """A question that an earlier process asked, as it stands on record, and its answer once there is one."""
 
     request: ApprovalRequest

@@ -8,7 +8,8 @@ when it cannot be read at the start, nothing runs until it is mended or the user
 import asyncio
 import threading
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from desktop_agent.core.approvals.rules_file import LoadedRules, RulesFile
 from desktop_agent.core.base.errors import AgentError

@@ -17,13 +17,13 @@ because of it.
 
 import re
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, cast, get_args
 
 import tomlkit
 from filelock import FileLock, Timeout
+from msgspec import Struct
 from tomlkit import TOMLDocument
 from tomlkit.exceptions import ParseError, TOMLKitError
 from tomlkit.items import AoT, Table
@@ -48,8 +48,7 @@ _KEYS = frozenset(
 )  # fmt: skip
 
 
-@dataclass(frozen=True, slots=True)
-class RuleProblem:
+class RuleProblem(Struct, frozen=True):
     """One thing in the file that was not used, and why."""
 
     path: Path
@@ -71,8 +70,7 @@ class RuleProblem:
         return f"{place}: {self.key}: {self.message}" if self.key else f"{place}: {self.message}"
 
 
-@dataclass(frozen=True, slots=True)
-class LoadedRules:
+class LoadedRules(Struct, frozen=True):
     """The rules in force and what was wrong with the file."""
 
     rules: tuple[Rule, ...] = ()

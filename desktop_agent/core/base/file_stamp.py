@@ -6,9 +6,11 @@ Two writes within one step of the clock that dates files leave the same date. As
 
 import os
 import time
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Self
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 _RACY_NS = 50_000_000
 """More than a step of the clock that dates files, which is 1 to 16 ms."""
@@ -16,8 +18,7 @@ _WHOLE_SECONDS_RACY_NS = 2_050_000_000
 """The same where dates are kept in whole seconds, as HFS+ does, or in every other one, as FAT does."""
 
 
-@dataclass(frozen=True, slots=True)
-class FileStamp:
+class FileStamp(Struct, frozen=True):
     """What distinguishes one state of a file from another."""
 
     modified_ns: int

@@ -6,8 +6,9 @@ JPEG (ITU-T T.81), GIF89a (CompuServe), WebP (RFC 9649).
 
 import re
 import struct
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 PictureType = Literal["image/png", "image/jpeg", "image/gif", "image/webp"]
 
@@ -39,8 +40,7 @@ class PictureError(ValueError):
     """The bytes are not a picture of one of the four formats, or not a whole one; the message says which."""
 
 
-@dataclass(frozen=True, slots=True)
-class PictureInfo:
+class PictureInfo(Struct, frozen=True):
     """What the headers say."""
 
     media_type: PictureType

@@ -6,16 +6,16 @@ are used. Nothing here creates a folder: the first writer does.
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from desktop_agent.core.base.package import PACKAGE_FOLDER
 
 APP_NAME = "desktop-agent"
 
 
-@dataclass(frozen=True, slots=True)
-class AppPaths:
+class AppPaths(Struct, frozen=True):
     """The four roots, all absolute."""
 
     config: Path

@@ -16,10 +16,10 @@ import time
 import zlib
 from collections.abc import Generator, Iterable, Mapping
 from contextlib import closing, contextmanager, suppress
-from dataclasses import dataclass
 from pathlib import Path
 
 import psutil
+from msgspec import Struct
 
 from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.base.private_files import make_private_file, make_private_folder
@@ -59,8 +59,7 @@ _SIGNATURE = struct.Struct("<qqqQI")
 _COLUMNS = "path, signature, is_racy, digest, object, kept, extras, links"
 
 
-@dataclass(frozen=True, slots=True)
-class CommandSpan:
+class CommandSpan(Struct, frozen=True):
     """When a command ran: by the clock, and by generations. Open ends are those of now."""
 
     number: int

@@ -5,9 +5,10 @@ wrote, can take its place: only the composition root knows which it is.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from threading import Event
 from typing import Protocol
+
+from msgspec import Struct
 
 from desktop_agent.core.protocol.model import FileImage, Uncaptured
 from desktop_agent.core.system.files import FileTransition
@@ -15,15 +16,13 @@ from desktop_agent.core.system.files import FileTransition
 OnChange = Callable[[FileTransition], None]
 
 
-@dataclass(frozen=True, slots=True)
-class Snapshot:
+class Snapshot(Struct, frozen=True):
     """What the folder held at one moment. Its number is good in every process, also after this one has died."""
 
     number: int
 
 
-@dataclass(frozen=True, slots=True)
-class CaptureReport:
+class CaptureReport(Struct, frozen=True):
     """What could not be captured: files that changed without a copy, and what cannot be watched at all."""
 
     lost: tuple[Uncaptured, ...]

@@ -1,8 +1,9 @@
 """One row of the baseline: what a path was, and where its content can be had again."""
 
 import stat
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.capture.scan import Signature
@@ -25,8 +26,7 @@ Kept = Literal["copy", "git", ""]
 """Where a file's content can be had again: in the baseline, in git's objects, or nowhere."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Entry:
+class Entry(Struct, frozen=True, kw_only=True):
     """What one path was."""
 
     path: str

@@ -11,9 +11,11 @@ import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import BinaryIO
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import Digest
@@ -27,8 +29,7 @@ _COPIED = (stat.S_IFREG, stat.S_IFLNK, stat.S_IFIFO, stat.S_IFSOCK)
 """The types of files that are copied; devices are not."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SafetyLimits:
+class SafetyLimits(Struct, frozen=True, kw_only=True):
     """How much is copied at most, and what needs no copy because the capture has it."""
 
     max_files: int = 20_000
@@ -39,8 +40,7 @@ class SafetyLimits:
     """The largest file that the capture copies."""
 
 
-@dataclass(frozen=True, slots=True)
-class EndangeredPath:
+class EndangeredPath(Struct, frozen=True):
     """A path that a command may destroy, absolute; a folder with everything below it, unless `is_file`."""
 
     path: Path
@@ -49,8 +49,7 @@ class EndangeredPath:
     """Whether the command named something that is not known, which may be anything in this folder."""
 
 
-@dataclass(frozen=True, slots=True)
-class CopiedFile:
+class CopiedFile(Struct, frozen=True):
     """One file or folder in the copy: where it was, what it was, and where in the copy its content is."""
 
     path: str
@@ -65,8 +64,7 @@ class CopiedFile:
     """What it had beside its content."""
 
 
-@dataclass(frozen=True, slots=True)
-class SafetyCopy:
+class SafetyCopy(Struct, frozen=True):
     """What was copied before one command, and what was not."""
 
     files: tuple[CopiedFile, ...] = ()
@@ -75,8 +73,7 @@ class SafetyCopy:
     gaps: tuple[Uncaptured, ...] = ()
 
 
-@dataclass(slots=True)
-class SafetyReport:
+class SafetyReport(Struct):
     """What a command destroyed of a copy."""
 
     inside: list[FileTransition] = field(default_factory=list[FileTransition])
@@ -86,8 +83,7 @@ class SafetyReport:
     gaps: list[Uncaptured] = field(default_factory=list[Uncaptured])
 
 
-@dataclass(slots=True)
-class Unit:
+class Unit(Struct):
     """Something that is copied as a whole or not at all: an unwatched folder, or one file."""
 
     path: str

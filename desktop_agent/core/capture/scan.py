@@ -10,10 +10,11 @@ import stat
 import time
 from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
 from typing import NamedTuple
+
+from msgspec import Struct, field
 
 from desktop_agent.core.base.stand_ins import bears_stamp
 from desktop_agent.core.capture.capture import CaptureStoppedError
@@ -38,8 +39,7 @@ _HAS_DIR_FD = os.stat in os.supports_dir_fd and os.scandir in os.supports_fd
 _OPEN_FOLDER: int = getattr(os, "O_DIRECTORY", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_NOFOLLOW", 0)
 
 
-@dataclass(slots=True)
-class KnownFolder:
+class KnownFolder(Struct):
     """A folder as the last walk left it."""
 
     mode: int
@@ -83,8 +83,7 @@ USUAL = Unusual((os.geteuid(), os.getegid()) if hasattr(os, "geteuid") else (0, 
 """A file of the user's, with one name."""
 
 
-@dataclass(slots=True)
-class Scan:
+class Scan(Struct):
     """What one walk found."""
 
     started_ns: int

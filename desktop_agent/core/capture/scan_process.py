@@ -7,10 +7,11 @@ import gc
 import traceback
 from collections.abc import Generator, Iterable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
 from pathlib import Path
 from threading import Event
 from typing import IO, Final, NamedTuple, cast
+
+from msgspec import Struct, field
 
 from desktop_agent.core.capture.scan import FolderPart, Known, KnownFolder, Scan, learn, scan_folder
 from desktop_agent.core.capture.scan_parts import pieces_of_scan, pieces_of_table
@@ -129,8 +130,7 @@ def main() -> None:
     serve(_Walker().answer)
 
 
-@dataclass
-class _Walker:
+class _Walker(Struct):
     """The process, seen from inside."""
 
     root: Path = field(default_factory=Path)

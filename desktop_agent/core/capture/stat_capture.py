@@ -8,9 +8,10 @@ import os
 import time
 from collections.abc import Callable, Collection, Generator, Iterable, Mapping
 from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from threading import Event
+
+from msgspec.structs import replace
 
 from desktop_agent.core.capture.baseline import Baseline, BaselineSession, CommandSpan
 from desktop_agent.core.capture.capture import CaptureReport, CaptureStoppedError, OnChange, Snapshot

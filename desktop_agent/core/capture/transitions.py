@@ -2,7 +2,9 @@
 
 import stat
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from desktop_agent.core.capture.entries import Entry
 
@@ -13,8 +15,7 @@ _PIECE_BYTES = 64
 ContentOf = Callable[[Entry], bytes | None]
 
 
-@dataclass(frozen=True, slots=True)
-class Touched:
+class Touched(Struct, frozen=True):
     """One path with what it was and what it is."""
 
     path: str
@@ -97,8 +98,7 @@ def _pieces(content: bytes) -> set[bytes]:
     return {content[start : start + _PIECE_BYTES] for start in range(0, len(content), _PIECE_BYTES)}
 
 
-@dataclass(slots=True)
-class _Twins:
+class _Twins(Struct):
     """Files of one content: where they were, and where they are."""
 
     sources: list[str] = field(default_factory=list[str])

@@ -5,8 +5,9 @@ of the changes, and each line of the first version is still there or was removed
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from itertools import chain
+
+from msgspec import Struct
 
 from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.diff.diff import find_edits
@@ -18,8 +19,7 @@ Contents = Callable[[FileImage | None], bytes | None]
 """Reads what an image holds; `None` for an absent file."""
 
 
-@dataclass(frozen=True, slots=True)
-class Link:
+class Link(Struct, frozen=True):
     """One version following another, and by whom."""
 
     author: Author

@@ -10,8 +10,9 @@ import os
 import stat
 from collections.abc import Collection, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+
+from msgspec import Struct
 
 from desktop_agent.core.base.errors import StorageError, ToolError, WorkspaceError
 from desktop_agent.core.base.ids import ChangeId, Digest
@@ -38,8 +39,7 @@ from desktop_agent.core.system.workspace import HeldWorkspace
 _BROKEN_LINK = "Its other name (a hard link) is no ordinary file of this folder, and keeps the content that was there."
 
 
-@dataclass(frozen=True, slots=True)
-class LedgerWrite:
+class LedgerWrite(Struct, frozen=True):
     """A recorded change to write, and the folders that go with a removed file when they are empty."""
 
     change: FileChange

@@ -20,9 +20,9 @@ Everything here is pure, and fast enough for the window's thread.
 """
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from typing import Literal
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from desktop_agent.core.base.ids import ChangeId, Digest
@@ -33,8 +33,7 @@ from desktop_agent.core.transcript import ChangeRecord
 NetState = Literal["standing", "partly", "undone"]
 
 
-@dataclass(frozen=True, slots=True)
-class NetChange:
+class NetChange(Struct, frozen=True):
     """One file, before the first and after the last of its changes."""
 
     change: FileChange

@@ -7,8 +7,9 @@ them with `core.quotePath` off. What git would not show line by line is there as
 import io
 import stat
 from collections.abc import Iterable, Iterator, Sequence, Set
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from desktop_agent.core.changes.git_blobs import binary_section, blob_id
 from desktop_agent.core.diff.diff import MAX_COMPARED_BYTES, find_edits
@@ -22,8 +23,7 @@ _ESCAPES["\r"] = "\\r"
 _SPECIAL = {"fifo": "named pipe", "socket": "socket"}
 
 
-@dataclass(frozen=True, slots=True)
-class PatchFile:
+class PatchFile(Struct, frozen=True):
     """A file of a patch: a net change (see `changes.net`) and the contents of its images, `None` where it has none."""
 
     change: FileChange
@@ -49,8 +49,7 @@ def make_patch(files: Iterable[PatchFile]) -> bytes:
     return b"".join([*left_out, *(part for step in steps for part in _section(*step))])
 
 
-@dataclass(frozen=True, slots=True)
-class _Side:
+class _Side(Struct, frozen=True):
     """A file as git has it: `mode` is one of `100644`, `100755` and `120000`."""
 
     path: str

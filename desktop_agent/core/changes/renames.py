@@ -4,13 +4,13 @@ Two files never end at one path, and the records of all of them make the later f
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from desktop_agent.core.protocol.model import FileChange, FileImage
 
 
-@dataclass(slots=True)
-class Life:
+class Life(Struct):
     """One file from the first to the last of its changes: it was `before` at `origin`, and is `after` at `end`.
 
     `before` is None for a file that came into being, `after` for one that is gone.

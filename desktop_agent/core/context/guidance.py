@@ -9,8 +9,9 @@ import errno
 import os
 import stat
 from collections.abc import Iterable
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+
+from msgspec import Struct
 
 from desktop_agent.core.base.file_stamp import FileStamp, is_unchanged
 from desktop_agent.core.context.project_text import HoldsSecretsError, SecretAt, read_start
@@ -33,16 +34,14 @@ _MARKS = (
 _NOT_TEXT = "it is not text in UTF-8; what cannot be read is shown as \ufffd"
 
 
-@dataclass(frozen=True, slots=True)
-class GuidanceProblem:
+class GuidanceProblem(Struct, frozen=True):
     """A file that could not be used, or not as it is."""
 
     path: str
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class _Read:
+class _Read(Struct, frozen=True):
     stamp: FileStamp | None
     """None where nothing could be looked at."""
     file: GuidanceFile | None

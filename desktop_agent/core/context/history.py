@@ -9,9 +9,12 @@ going back to before a turn that it summarised, shows again what stood there.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.context.shortening import is_worth_it, shortened
@@ -48,8 +51,7 @@ GUIDANCE_NOTE = "[Guidance for"
 UserBlock = TextBlock | ToolResultBlock
 
 
-@dataclass(frozen=True, slots=True)
-class _GuidanceNote:
+class _GuidanceNote(Struct, frozen=True):
     """An AGENTS.md of a folder came into the conversation here, or went."""
 
     path: str
@@ -63,8 +65,7 @@ class Beginning(NamedTuple):
     events: tuple[ev.KnownEvent, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Compaction:
+class Compaction(Struct, frozen=True):
     """A compaction in force: everything before the item at `end` is shown as its summary."""
 
     id: str
@@ -87,8 +88,7 @@ class Conversation(NamedTuple):
     stable: int
 
 
-@dataclass(frozen=True, slots=True)
-class _Start:
+class _Start(Struct, frozen=True):
     """Where a turn begins, and what held then."""
 
     index: int

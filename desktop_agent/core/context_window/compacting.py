@@ -4,8 +4,9 @@ Nothing is ever removed: what happens is one event more, and taking it back is a
 """
 
 import logging
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.base.ids import new_compaction_id
@@ -28,8 +29,7 @@ Urgency = Literal["asked", "wanted", "needed"]
 """By the user; because it is over the target; or because it does not fit otherwise."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Room:
+class Room(Struct, frozen=True, kw_only=True):
     """What a compaction is made for, and measured with."""
 
     model: ModelRef

@@ -3,8 +3,9 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import assert_never
+
+from msgspec import Struct
 
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import AgentError, StorageError
@@ -34,8 +35,7 @@ _FULL = 0.9
 """How much of a window may be full before it is time to summarise, whatever the target is."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContextParts:
+class ContextParts(Struct, frozen=True, kw_only=True):
     """What it works with."""
 
     history: History

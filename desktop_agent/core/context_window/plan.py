@@ -1,13 +1,12 @@
 """What to compact: which turns are summarised, and which results of those that stay are shortened. Pure."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.context.history import History
 
 
-@dataclass(frozen=True, slots=True)
-class CompactionPlan:
+class CompactionPlan(Struct, frozen=True):
     """Summarise up to and with `through_turn`, if it is a new one, and show the `shortened` calls' results short."""
 
     through_turn: int

@@ -1,6 +1,6 @@
 """The next request of a turn: pins that are over are gone, guidance is fresh, and it fits, or there is no request."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.context_window.compacting import Urgency
@@ -17,8 +17,7 @@ class NoRoomError(AgentError):
     """The conversation does not fit the model's window and cannot be made to."""
 
 
-@dataclass(slots=True)
-class TurnRequests:
+class TurnRequests(Struct):
     """Makes the requests of one turn, each after the answer to the one before is on record."""
 
     context_manager: ContextManager

@@ -2,7 +2,8 @@
 
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.base.paths import resource_path
@@ -25,8 +26,7 @@ RetryWait = Callable[[int, int, ProviderError], Awaitable[None]]
 """Waits, for a turn, after this try (from 1) failed so. Raises the error when it makes no sense to try again."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SummaryJob:
+class SummaryJob(Struct, frozen=True, kw_only=True):
     """What is to be summarised."""
 
     messages: Sequence[Message]
@@ -37,8 +37,7 @@ class SummaryJob:
     """To which turn the usage is counted."""
 
 
-@dataclass(frozen=True, slots=True)
-class Summariser:
+class Summariser(Struct, frozen=True):
     """Turns conversations into summaries."""
 
     log: EventLog

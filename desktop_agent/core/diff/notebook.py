@@ -7,10 +7,10 @@ note. Format: nbformat 4, which has been stable since 2014; anything else is sho
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from hashlib import blake2b
 from typing import Literal, cast
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from desktop_agent.core.diff.diff import find_edits
@@ -33,8 +33,7 @@ _SLASH_SUFFIXES = frozenset(
 _TEXT_TYPES = ("text/plain", "text/markdown", "text/latex", "application/json")
 
 
-@dataclass(frozen=True, slots=True)
-class Cell:
+class Cell(Struct, frozen=True):
     """One cell: its source, and a summary of what running it gave."""
 
     type: CellType
@@ -47,8 +46,7 @@ class Cell:
     """A digest of what is left out of it: metadata, the execution count."""
 
 
-@dataclass(frozen=True, slots=True)
-class Notebook:
+class Notebook(Struct, frozen=True):
     """The cells in order; `suffix` is that of source files in its language, `noise` a digest of its metadata."""
 
     cells: tuple[Cell, ...] = ()

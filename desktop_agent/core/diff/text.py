@@ -5,8 +5,9 @@ Nothing is lost on the way: encoding `Text.content` again gives the very bytes t
 
 import io
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 Encoding = Literal["utf-8", "utf-16-le", "utf-16-be"]
 Endings = Literal["", "LF", "CRLF", "mixed"]
@@ -17,8 +18,7 @@ _UTF16_MARKS: tuple[tuple[bytes, Encoding], ...] = ((b"\xff\xfe", "utf-16-le"), 
 _UTF32_LE_MARK = b"\xff\xfe\x00\x00"
 
 
-@dataclass(frozen=True, slots=True)
-class Text:
+class Text(Struct, frozen=True):
     """A file's text. A byte order mark stays as its first character.
 
     Bytes that are not UTF-8 are lone surrogates (PEP 383), which is what `is_valid` checks.

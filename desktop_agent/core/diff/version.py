@@ -1,7 +1,8 @@
 """One side of a comparison: a file at some moment, or its absence."""
 
 import stat
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from desktop_agent.core.diff.text import Text, read_text
 from desktop_agent.core.protocol.model import FileImage, FileKind
@@ -14,8 +15,7 @@ _TYPES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Version:
+class Version(Struct, frozen=True):
     """A file's image with its content, and its text where it has one. An absent file has no image and no bytes."""
 
     image: FileImage | None

@@ -6,9 +6,10 @@ pictures that are in the file.
 
 from base64 import b64encode
 from collections.abc import Iterator
-from dataclasses import dataclass
 from hashlib import sha256
 from html import escape
+
+from msgspec import Struct
 
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.images import PictureError, inspect_picture
@@ -89,8 +90,7 @@ def _foot(facts: Facts) -> str:
     return f"{heading}{lines}<footer>Exported from Desktop Agent.</footer>\n</main>\n</body>\n</html>\n"
 
 
-@dataclass(slots=True)
-class _Page:
+class _Page(Struct):
     """One file while it is written."""
 
     source: ExportSource

@@ -14,8 +14,9 @@ cannot be read, and blobs over `MAX_BLOB_BYTES`. Everything that looks like a ke
 import json
 from base64 import b64encode
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from typing import cast
+
+from msgspec import Struct, field
 
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.secrets import mask
@@ -51,8 +52,7 @@ def export_jsonl(source: ExportSource) -> Iterator[bytes]:
     yield _encoded({"type": END_TYPE, "records": writing.records, "left_out": writing.left_out()})
 
 
-@dataclass(slots=True)
-class _Writing:
+class _Writing(Struct):
     """One export while it is written."""
 
     source: ExportSource

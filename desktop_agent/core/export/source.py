@@ -2,8 +2,9 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.protocol.codec import MalformedLineError
@@ -24,16 +25,14 @@ _HEAD_BYTES = 256
 """`type` stands among the first fields of a line."""
 
 
-@dataclass(frozen=True, slots=True)
-class ExportSource:
+class ExportSource(Struct, frozen=True):
     """A session on the disk. Nothing here writes or locks; the session may be running."""
 
     journal: Path
     blobs: Blobs
 
 
-@dataclass(slots=True)
-class Facts:
+class Facts(Struct):
     """What stands above the conversation."""
 
     head: Transcript

@@ -9,11 +9,11 @@ by its line. The journal is written in a temporary folder and gets its name when
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
 from hashlib import blake2b
 from pathlib import Path
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import StorageError, UsageError
@@ -39,8 +39,7 @@ _MAX_TITLE = 200
 _BLOCK_BYTES = 2**20
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImportPlan:
+class ImportPlan(Struct, frozen=True, kw_only=True):
     """What the new session is, apart from what the file says."""
 
     session_id: SessionId
@@ -57,8 +56,7 @@ class ImportPlan:
     """Whether a conversation that was imported already is imported once more."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Imported:
+class Imported(Struct, frozen=True, kw_only=True):
     """What came of an import."""
 
     session_id: SessionId
@@ -164,8 +162,7 @@ class _Writer:
         self.journal.append(event.stamped(self._seq, event.at), is_durable=False)
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(Struct, frozen=True):
     """Where the new session goes on, and why that is not the folder that the file names."""
 
     workspace: Path

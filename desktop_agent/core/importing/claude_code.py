@@ -11,8 +11,9 @@ the program wrote for itself (`isMeta`).
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from desktop_agent.core.importing.conversation import ConversationWriter, ImportedPicture
 from desktop_agent.core.importing.facts import FileFacts
@@ -36,8 +37,7 @@ def is_claude_code(fields: JsonObject) -> bool:
     return "sessionId" in fields and ("uuid" in fields or kind in ("queue-operation", "file-history-snapshot"))
 
 
-@dataclass(slots=True)
-class _Node:
+class _Node(Struct):
     """What is remembered of a line."""
 
     number: int
@@ -48,8 +48,7 @@ class _Node:
     results: tuple[str, ...] = ()
 
 
-@dataclass(slots=True)
-class _Tree:
+class _Tree(Struct):
     """All lines that have a place in the conversation, in the order of the file."""
 
     nodes: dict[str, _Node] = field(default_factory=dict[str, _Node])
@@ -126,8 +125,7 @@ def import_claude_code(path: Path, facts: FileFacts, conversation: ConversationW
     telling.flush()
 
 
-@dataclass(slots=True)
-class _Telling:
+class _Telling(Struct):
     """The conversation while it is read: the blocks of a message are collected until the next one begins."""
 
     conversation: ConversationWriter

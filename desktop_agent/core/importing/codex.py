@@ -10,10 +10,11 @@ Left out and counted: what the program put in front of prompts (its instructions
 reasoning.
 """
 
-from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import cast
+
+from msgspec import Struct, field
 
 from desktop_agent.core.importing.conversation import ConversationWriter, ImportedPicture
 from desktop_agent.core.importing.facts import FileFacts
@@ -72,8 +73,7 @@ def import_codex(path: Path, facts: FileFacts, conversation: ConversationWriter)
     telling.flush()
 
 
-@dataclass(slots=True)
-class _Telling:
+class _Telling(Struct):
     """The conversation while it is read: items of the model are collected until something else comes."""
 
     conversation: ConversationWriter

@@ -8,9 +8,9 @@ from base64 import b64decode
 from binascii import Error as Base64Error
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from desktop_agent.core.base.ids import CallId, new_prompt_id
@@ -58,15 +58,13 @@ _MAX_TITLE = 120
 _CHARS_PER_TOKEN = 4
 
 
-@dataclass(frozen=True, slots=True)
-class ImportedPicture:
+class ImportedPicture(Struct, frozen=True):
     """A picture as files of conversations hold it."""
 
     base64: str
 
 
-@dataclass(slots=True)
-class ConversationWriter:
+class ConversationWriter(Struct):
     """Takes the steps and records them. `finish` must be called at the end."""
 
     record: Callable[[ev.KnownEvent], None]

@@ -1,8 +1,9 @@
 """What a file of a conversation says of itself, found by a first look through it."""
 
 from collections import Counter
-from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct, field
 
 SourceKind = Literal["claude-code", "codex", "desktop-agent"]
 
@@ -13,8 +14,7 @@ SOURCE_NAMES: dict[SourceKind, str] = {
 }
 
 
-@dataclass(slots=True)
-class FileFacts:
+class FileFacts(Struct):
     """Filled by the reader of each format."""
 
     kind: SourceKind

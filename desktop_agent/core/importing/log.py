@@ -1,9 +1,11 @@
 """What was imported already, so that the same conversation does not come twice by mistake. Only a memory aid."""
 
 import json
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import cast
+
+from msgspec import Struct
+from msgspec.structs import asdict
 
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import SessionId, is_session_id
@@ -14,8 +16,7 @@ from desktop_agent.core.protocol.model import JsonObject
 LOG_NAME = "imports.jsonl"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ImportMark:
+class ImportMark(Struct, frozen=True, kw_only=True):
     """One import: which file, of which conversation, became which session."""
 
     digest: str

@@ -7,8 +7,9 @@ file.
 
 from base64 import b64decode
 from binascii import Error as Base64Error
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from desktop_agent.core.export.jsonl import BLOB_TYPE, END_TYPE, HEADER_TYPE, MAX_BLOB_BYTES
 from desktop_agent.core.importing.conversation import ConversationWriter
@@ -73,8 +74,7 @@ def import_own(path: Path, facts: FileFacts, conversation: ConversationWriter) -
             facts.problems.append(f"line {line.number}: {error}")
 
 
-@dataclass(slots=True)
-class _Telling:
+class _Telling(Struct):
     conversation: ConversationWriter
     _blobs: set[str] = field(default_factory=set[str])
     """Digests of the contents that the file brought."""

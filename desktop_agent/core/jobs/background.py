@@ -9,9 +9,9 @@ import asyncio
 import secrets
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from desktop_agent.core.base.clock import Clock
@@ -137,8 +137,7 @@ class Jobs:
             self.on_change()
 
 
-@dataclass(slots=True)
-class _Running:
+class _Running(Struct):
     """What a job needs while it runs."""
 
     child: ChildProcess

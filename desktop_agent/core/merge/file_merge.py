@@ -1,6 +1,6 @@
 """Three-way merge of whole files by `merge`: content, kind and permission bits, each from the side that changed it."""
 
-from dataclasses import replace
+from msgspec.structs import replace
 
 from desktop_agent.core.merge.merge import merge_bytes
 from desktop_agent.core.system.files import FileState

@@ -6,8 +6,9 @@ the same; everything else is taken from whichever side made it, byte for byte.
 
 import io
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from desktop_agent.core.diff.diff import find_edits
 from desktop_agent.core.diff.text import read_text
@@ -24,8 +25,7 @@ class Clashing(NamedTuple):
     theirs: Lines
 
 
-@dataclass(frozen=True, slots=True)
-class Merge:
+class Merge(Struct, frozen=True):
     """A merged text in pieces, in order: clean bytes, and places where the sides clash."""
 
     pieces: tuple[bytes | Clashing, ...]

@@ -4,8 +4,9 @@
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal, NamedTuple, TypeAlias
+
+from msgspec import Struct
 
 from desktop_agent.core.diff.diff import find_edits
 from desktop_agent.core.diff.text import Text, as_utf8, read_text
@@ -44,8 +45,7 @@ class Stretch(NamedTuple):
         return max(part.stop - part.start for part in (self.base, self.wanted, self.yours))
 
 
-@dataclass(frozen=True, slots=True)
-class ThreeWay:
+class ThreeWay(Struct, frozen=True):
     """The three texts and how they correspond, from beginning to end."""
 
     base: Text

@@ -7,8 +7,9 @@ is every change recorded.
 
 import os
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
+
+from msgspec import Struct
 
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.policy.paths import plain_name
@@ -20,8 +21,7 @@ _HANDLES = Path("/proc/self/fd")
 """Where Linux says what a descriptor has open."""
 
 
-@dataclass(frozen=True, slots=True)
-class ResolvedPath:
+class ResolvedPath(Struct, frozen=True):
     """A path inside the workspace, or inside a folder that may be read beside it."""
 
     absolute: Path

@@ -1,8 +1,9 @@
 """What a decision is about: the facts of one call, and what surrounds it."""
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
+
+from msgspec import Struct
 
 from desktop_agent.core.protocol.model import ApprovalPolicy, Capability, Rule, SandboxMode, ToolSource
 
@@ -10,8 +11,7 @@ Confinement = Literal["strict", "restricted", "none"]
 """How a command runs: it may write nothing; only the workspace; or whatever the user's account may."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CallFacts:
+class CallFacts(Struct, frozen=True, kw_only=True):
     """What the decision is about."""
 
     tool: str
@@ -35,8 +35,7 @@ class CallFacts:
     """Why, in the model's words."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PolicyContext:
+class PolicyContext(Struct, frozen=True, kw_only=True):
     """What the user chose, and what the system can do."""
 
     policy: ApprovalPolicy

@@ -8,8 +8,9 @@ exist, and a path is by its text alone.
 import posixpath
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 from desktop_agent.core.policy.git_losses import GitLoss, git_losses
 from desktop_agent.core.policy.shell import ParsedCommand, Segment
@@ -25,8 +26,7 @@ Certainty = Literal["exact", "pattern", "guess"]
 """Of a place: named as it is; a shell pattern for the names in it; or the folder of what is not known beforehand."""
 
 
-@dataclass(frozen=True, slots=True)
-class Loss:
+class Loss(Struct, frozen=True):
     """One thing that may be lost, and whether that is what the command is for."""
 
     kind: LossKind

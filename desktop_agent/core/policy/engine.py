@@ -12,7 +12,9 @@ Under `never` the user is not asked, so what would ask is forbidden. Nothing her
 """
 
 import posixpath
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from desktop_agent.core.policy.call import CallFacts, Confinement, PolicyContext
 from desktop_agent.core.policy.paths import inside, normalized, sensitivity
@@ -37,16 +39,14 @@ CONFINEMENT_WORDS: dict[Confinement, str] = {
 """How a command will run, as the user reads it. Old journals are read by these words: `none` stays as it is."""
 
 
-@dataclass(frozen=True, slots=True)
-class Allow:
+class Allow(Struct, frozen=True):
     """The call may run: a command under `confinement`, and by `rule` if it was a rule of the user's that said so."""
 
     confinement: Confinement | None = None
     rule: Rule | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Ask:
+class Ask(Struct, frozen=True):
     """The user decides. `reason` says, in a sentence, why they are asked, and `cause` which part made it so."""
 
     reason: str
@@ -68,8 +68,7 @@ class Ask:
         return CONFINEMENT_WORDS[self.confinement] if self.confinement else ""
 
 
-@dataclass(frozen=True, slots=True)
-class Forbid:
+class Forbid(Struct, frozen=True):
     """The call will not run, whatever the user answers. `reason` is for the model and the user."""
 
     reason: str
@@ -195,8 +194,7 @@ _ALWAYS = "Your approval policy asks before every call."
 # --- commands -----------------------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True, slots=True)
-class _Command:
+class _Command(Struct, frozen=True):
     """A command with everything its decision needs, found once."""
 
     call: CallFacts

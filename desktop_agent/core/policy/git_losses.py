@@ -5,8 +5,10 @@ are those of git's manual pages, git 2.39 to 2.51.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from desktop_agent.core.policy.shell_words import Word
 
@@ -25,8 +27,7 @@ _READING = frozenset(
 """Commands that move no local branch, tag or stash entry, and throw no file away."""
 
 
-@dataclass(frozen=True, slots=True)
-class GitLoss:
+class GitLoss(Struct, frozen=True):
     """One thing that may be lost, in the folder that `folders` lead to, one after the other (`-C a -C b`)."""
 
     kind: GitLossKind
@@ -36,8 +37,7 @@ class GitLoss:
     folders: tuple[Word, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class _Call:
+class _Call(Struct, frozen=True):
     """The words of one git command behind its general options."""
 
     name: str

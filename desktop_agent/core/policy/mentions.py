@@ -10,9 +10,10 @@ Read widely, because what is named only asks. Pure, and linear in the length of 
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from functools import lru_cache
+
+from msgspec import Struct
 
 from desktop_agent.core.policy.paths import normalized
 from desktop_agent.core.policy.shell import ParsedCommand, Segment, parse
@@ -34,8 +35,7 @@ _LONGEST = 64
 """Of a name behind the letter of a short option."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Spoken:
+class _Spoken(Struct, frozen=True):
     """One word, and everything that it may name."""
 
     word: str

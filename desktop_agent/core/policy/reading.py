@@ -6,7 +6,8 @@ in the sandbox that lets nothing be written, so the table saves questions; it co
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from desktop_agent.core.policy.shell import ParsedCommand, Segment
 from desktop_agent.core.policy.wrappers import SEEN_THROUGH
@@ -26,8 +27,7 @@ _LOCAL_NAME = re.compile(r"[a-z][a-z0-9]{0,15}")
 _TIED_NAMES = frozenset({"path", "fpath", "cdpath", "manpath", "mailpath", "prompt", "argv", "status", "histchars"})
 
 
-@dataclass(frozen=True, slots=True)
-class Reader:
+class Reader(Struct, frozen=True):
     """What makes a reading program do more than read."""
 
     letters: str = ""

@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from desktop_agent.core.policy.paths import inside, sensitivity
 from desktop_agent.core.policy.reading import GIT_READERS, is_reading
@@ -87,8 +88,7 @@ _POWER = frozenset({"shutdown", "reboot", "halt", "poweroff"})
 _GIT_VALUES = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env"})
 
 
-@dataclass(frozen=True, slots=True)
-class Risk:
+class Risk(Struct, frozen=True):
     """A sentence for the user, and the part of the command that it is about."""
 
     note: str

@@ -9,10 +9,12 @@ document that ends elsewhere, all become *problems*, and a line with a problem i
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import pairwise
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from desktop_agent.core.policy.grammar import (
     ARITHMETIC,
@@ -47,8 +49,7 @@ LONGEST_SCRIPT_BYTES = 8 * 1024
 """Of a script in a word, which is gone through once more."""
 
 
-@dataclass(frozen=True, slots=True)
-class Redirection:
+class Redirection(Struct, frozen=True):
     """`> target`: the operator, where it leads, and whether that is written."""
 
     operator: str
@@ -62,8 +63,7 @@ class Redirection:
         return not (self.operator.endswith("&") and re.fullmatch(r"\d+-?|-", self.target.text))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Segment:
+class Segment(Struct, frozen=True, kw_only=True):
     """One simple command as it would run: what wraps it stripped, what belongs to it kept."""
 
     parts: tuple[Word, ...]
@@ -97,8 +97,7 @@ class Segment:
         return all(part.is_known for part in self.parts)
 
 
-@dataclass(frozen=True, slots=True)
-class ParsedCommand:
+class ParsedCommand(Struct, frozen=True):
     """A command line taken apart. With `problems` it was not understood, and `segments` is only what was found."""
 
     text: str
@@ -156,8 +155,7 @@ class _TooMuchError(Exception):
     """The line has more commands than a real one ever has."""
 
 
-@dataclass(slots=True)
-class _Command:
+class _Command(Struct):
     """A simple command while it is put together."""
 
     words: list[tuple[int, Word]] = field(default_factory=list[tuple[int, Word]])

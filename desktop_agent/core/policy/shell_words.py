@@ -6,8 +6,9 @@ where it begins and ends. The parser says where expansions are ("holes"); everyt
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 WordKind = Literal["known", "simple", "complex"]
 """`known`: the text is what the program gets. `simple`: a variable, a glob or a command's output, whose value is
@@ -19,8 +20,7 @@ _VARIABLE = re.compile(r"\$(\w+|[-!?@*#$])", re.ASCII)
 _SIMPLE_HOLES = frozenset({"simple_expansion", "plain_expansion", "command_substitution"})
 
 
-@dataclass(frozen=True, slots=True)
-class Word:
+class Word(Struct, frozen=True):
     """One word: its text when `kind` is `known`, else the text as it was written."""
 
     text: str
@@ -32,8 +32,7 @@ class Word:
         return self.kind == "known"
 
 
-@dataclass(frozen=True, slots=True)
-class Hole:
+class Hole(Struct, frozen=True):
     """Where an expansion ends, and what kind of expansion the parser says it is."""
 
     end: int

@@ -6,8 +6,10 @@ an option that is not listed here makes the command one that was not fully under
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from desktop_agent.core.policy.shell_words import Word
 
@@ -68,8 +70,7 @@ SEEN_THROUGH = SHELLS | {
 network, which libraries it loads."""
 
 
-@dataclass(frozen=True, slots=True)
-class WrapperForm:
+class WrapperForm(Struct, frozen=True):
     """A wrapper's own words: options that take a value, options that take none, and how many words of its own."""
 
     values: str = ""
@@ -155,8 +156,7 @@ _SSH_VALUES = "BbcDEeFIiJLlmOopQRSWw"
 _ASSIGNMENT = re.compile(r"([A-Za-z_]\w*)\+?=(.*)", re.DOTALL | re.ASCII)
 
 
-@dataclass(frozen=True, slots=True)
-class Unwrapped:
+class Unwrapped(Struct, frozen=True):
     """What a wrapper runs: other `words`, or a `script` of a shell. `problem` says what was not understood."""
 
     words: tuple[Word, ...] = ()

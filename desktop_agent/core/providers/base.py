@@ -5,31 +5,29 @@ provider, so `stream` must be safe to call again with the same request after it 
 """
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
-from dataclasses import dataclass
 from typing import Literal, Protocol, runtime_checkable
+
+from msgspec import Struct
 
 from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.protocol.model import AssistantBlock, ModelRef, ModelRequest, StopReason, Usage
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TextChunk:
+class TextChunk(Struct, frozen=True, kw_only=True):
     """More text of the answer."""
 
     text: str
     type: Literal["text"] = "text"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ThinkingChunk:
+class ThinkingChunk(Struct, frozen=True, kw_only=True):
     """More visible thinking."""
 
     text: str
     type: Literal["thinking"] = "thinking"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolInputChunk:
+class ToolInputChunk(Struct, frozen=True, kw_only=True):
     """The model is still writing the arguments of a call: `size` characters so far."""
 
     call_id: CallId
@@ -38,8 +36,7 @@ class ToolInputChunk:
     type: Literal["tool_input"] = "tool_input"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Completion:
+class Completion(Struct, frozen=True, kw_only=True):
     """The whole message. Always the last piece of a stream; a stream without it failed.
 
     Tool calls whose JSON did not parse strictly to an object carry `rejected` and empty arguments.
@@ -55,8 +52,7 @@ class Completion:
 StreamPiece = TextChunk | ThinkingChunk | ToolInputChunk | Completion
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ModelInfo:
+class ModelInfo(Struct, frozen=True, kw_only=True):
     """A model that a provider offers. Sizes in tokens; `None` when the provider does not say."""
 
     id: str

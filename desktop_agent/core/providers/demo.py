@@ -7,7 +7,8 @@ denial, an error and a file that the user changed. It needs no key and no networ
 import json
 import re
 import sys
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from desktop_agent.core.context.history import GUIDANCE_NOTE
 from desktop_agent.core.protocol.model import (
@@ -60,8 +61,7 @@ def demo_provider(*, is_paced: bool) -> ScriptedProvider:
     return ScriptedProvider(demo_reply, label="Demo", pace_s=_PACE_S if is_paced else 0.0)
 
 
-@dataclass(frozen=True, slots=True)
-class _Done:
+class _Done(Struct, frozen=True):
     """A call of this turn and what it came to."""
 
     name: str

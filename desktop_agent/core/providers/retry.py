@@ -1,7 +1,8 @@
 """When to send a request again, and how long to wait first. Pure: the turn does the waiting."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from desktop_agent.core.base.errors import ProviderError
 
@@ -9,8 +10,7 @@ _SPREAD = 0.1
 """Added to what a server asked for, at most: sessions that were refused together should not come back together."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RetryPolicy:
+class RetryPolicy(Struct, frozen=True, kw_only=True):
     """Exponential backoff with jitter. Times in seconds; a try is one request, the first one included."""
 
     max_tries: int = 5

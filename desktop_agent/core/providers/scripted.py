@@ -6,7 +6,8 @@ The demo is one script (`demo.py`); tests write others, with steps that fail in 
 import asyncio
 import json
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from desktop_agent.core.base.clock import Clock, SystemClock
 from desktop_agent.core.base.errors import ProviderError
@@ -27,22 +28,19 @@ _CHARS_PER_TOKEN = 4
 _CHUNK_CHARS = 12
 
 
-@dataclass(frozen=True, slots=True)
-class Say:
+class Say(Struct, frozen=True):
     """Stream markdown."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Think:
+class Think(Struct, frozen=True):
     """Stream visible thinking."""
 
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(Struct, frozen=True):
     """Call a tool. `malformed` is JSON text as a broken model would send it, instead of the arguments."""
 
     name: str
@@ -50,27 +48,23 @@ class Call:
     malformed: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Fail:
+class Fail(Struct, frozen=True):
     """Fail at this point of the stream."""
 
     error: ProviderError
 
 
-@dataclass(frozen=True, slots=True)
-class Crash:
+class Crash(Struct, frozen=True):
     """Raise something that no provider should: a defect."""
 
     error: Exception
 
 
-@dataclass(frozen=True, slots=True)
-class Hang:
+class Hang(Struct, frozen=True):
     """Say nothing more until cancelled."""
 
 
-@dataclass(frozen=True, slots=True)
-class Stop:
+class Stop(Struct, frozen=True):
     """End with this stop reason instead of the one that follows from the steps."""
 
     reason: StopReason

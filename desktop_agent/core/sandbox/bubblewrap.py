@@ -17,8 +17,10 @@ import shlex
 import shutil
 import stat
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import SandboxError
 from desktop_agent.core.base.stand_ins import is_stand_in
@@ -33,8 +35,7 @@ _KEPT_IN_RUN = ("/run/current-system", "/run/opengl-driver", "/run/wrappers")
 """NixOS has its programs there."""
 
 
-@dataclass(frozen=True, slots=True)
-class Bubblewrap:
+class Bubblewrap(Struct, frozen=True):
     """Confines by `program`, an absolute path."""
 
     program: str
@@ -64,8 +65,7 @@ class Bubblewrap:
         return replace(command, argv=argv, environ=environ.outer, stand_ins=tuple(view.stand_ins))
 
 
-@dataclass(slots=True)
-class _View:
+class _View(Struct):
     """The files as the command sees them: what is mounted where. A deeper mount covers a higher one."""
 
     mounts: dict[Path, tuple[str, ...]] = field(default_factory=dict[Path, tuple[str, ...]])

@@ -3,8 +3,9 @@
 import os
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from desktop_agent.core.base.errors import SandboxError
 from desktop_agent.core.protocol.model import SandboxMode
@@ -15,8 +16,7 @@ def _no_secrets(_: Iterable[Path]) -> tuple[Path, ...]:
     return ()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ConfinementSpec:
+class ConfinementSpec(Struct, frozen=True, kw_only=True):
     """What one command may do. It reads the system's files, not home folders nor secrets; the rest is named here.
 
     Inside every writable folder `.git` and `.desktop-agent` stay read-only, and secrets stay hidden.
@@ -109,8 +109,7 @@ _UNSAFE = re.compile(
 """What steers the dynamic loader (its own list for set-uid programs), Python, or a shell before its first line."""
 
 
-@dataclass(frozen=True, slots=True)
-class SplitEnvironment:
+class SplitEnvironment(Struct, frozen=True):
     """An environment in two parts: what the sandbox's own program may see, and what only the command gets."""
 
     outer: dict[str, str]
@@ -131,8 +130,7 @@ def split_environment(environ: Mapping[str, str], temp: str) -> SplitEnvironment
     return SplitEnvironment(outer, inner)
 
 
-@dataclass(frozen=True, slots=True)
-class Folders:
+class Folders(Struct, frozen=True):
     """Some folders, asked what lies in them: as text, because a command is held up by thousands of these questions."""
 
     prefixes: tuple[str, ...]

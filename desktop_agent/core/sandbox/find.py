@@ -8,8 +8,9 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from desktop_agent.core.base.errors import SandboxError
 from desktop_agent.core.base.programs import find_program
@@ -27,8 +28,7 @@ _TRIAL = 'touch "$TMPDIR/mine" && ! touch ./ours 2>/dev/null && ! touch "$OUTSID
 """A shell command that succeeds only in a sandbox: it can write its own folder, and neither of two others."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SandboxReport:
+class SandboxReport(Struct, frozen=True, kw_only=True):
     """What is known of one sandbox on this machine. `reason` and `hint` are for people, empty when it just works."""
 
     name: str
@@ -38,8 +38,7 @@ class SandboxReport:
     hint: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SandboxSearch:
+class SandboxSearch(Struct, frozen=True, kw_only=True):
     """The sandbox to use, or None, and a report of each that was considered, the best first."""
 
     sandbox: Sandbox | None

@@ -6,8 +6,10 @@ import stat
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from pathlib import Path
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import SandboxError
 from desktop_agent.core.base.package import PACKAGE_FOLDER
@@ -46,8 +48,7 @@ _GIT_KEPT = ("config", "config.worktree", "hooks", "info", "modules", "worktrees
 """What of a repository even a commit must not write: from here git takes programs to run, or another place to look."""
 
 
-@dataclass(frozen=True, slots=True)
-class Guards:
+class Guards(Struct, frozen=True):
     """Where secrets and our own files are, for one user on one machine. The paths need not exist."""
 
     hidden: tuple[Path, ...]
@@ -75,8 +76,7 @@ def places_of_secrets(environ: Mapping[str, str]) -> tuple[Path, ...]:
     return _resolved(_secrets_in_homes(environ))
 
 
-@dataclass(frozen=True, slots=True)
-class Protection:
+class Protection(Struct, frozen=True):
     """What stays read-only inside the folders that one command may write."""
 
     existing: tuple[Path, ...]

@@ -15,8 +15,9 @@ import stat
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from desktop_agent.core.base.package import PACKAGE_FOLDER
 from desktop_agent.core.base.secrets import HIDDEN, mask
@@ -59,8 +60,7 @@ def home_folders(environ: Mapping[str, str]) -> tuple[Path, ...]:
     return tuple(home for home in named if home not in _NO_HOMES)
 
 
-@dataclass(frozen=True, slots=True)
-class Homes:
+class Homes(Struct, frozen=True):
     """The home folders of this machine, and what in them a command may need."""
 
     own: tuple[Path, ...] = ()
@@ -96,8 +96,7 @@ class Homes:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class HomeView:
+class HomeView(Struct, frozen=True):
     """The home folders as one command sees them. All paths but links are resolved."""
 
     emptied: tuple[Path, ...] = ()
@@ -172,8 +171,7 @@ def hidden_part(path: Path, homes: Homes, view: HomeView, opened: Iterable[Path]
     return ""
 
 
-@dataclass(slots=True)
-class _Looks:
+class _Looks(Struct):
     """Collects what is shown of closed folders, following links by hand. Paths are texts: there are hundreds."""
 
     closed: Folders

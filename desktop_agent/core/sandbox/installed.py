@@ -3,8 +3,9 @@
 import os
 from collections.abc import Container, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from desktop_agent.core.sandbox.confinement import Folders
 
@@ -47,8 +48,7 @@ def installed_with(
         yield _prefix_of(folder, shared)
 
 
-@dataclass(slots=True)
-class _Looks:
+class _Looks(Struct):
     """Collects folders and programs. Paths are texts: there are hundreds of links, to programs of a few tool chains."""
 
     writable: Folders

@@ -23,8 +23,10 @@ import ctypes
 import os
 import sys
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import SandboxError
 from desktop_agent.core.sandbox import landlock_launcher
@@ -51,8 +53,7 @@ _HIDDEN_FOR_ALL = (Path("/tmp"), Path("/run/user"), Path("/dev"))  # noqa: S108
 _LAUNCHER = Path(landlock_launcher.__file__)
 
 
-@dataclass(frozen=True, slots=True)
-class Landlock:
+class Landlock(Struct, frozen=True):
     """Confines by the kernel's Landlock, in its version `abi`."""
 
     abi: int

@@ -9,8 +9,9 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from desktop_agent.core.sandbox.home import Homes
 
@@ -56,8 +57,7 @@ _OF_THE_SYSTEM = (
 """Where programs are that are not on everybody's `PATH`. A window's `PATH` is shorter than that of a terminal."""
 
 
-@dataclass(frozen=True, slots=True)
-class MissingProgram:
+class MissingProgram(Struct, frozen=True):
     """A program that a command did not find."""
 
     path: Path

@@ -6,8 +6,10 @@ ended by its runner.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import SandboxError
 from desktop_agent.core.sandbox.confinement import ConfinementSpec, check, split_environment
@@ -48,8 +50,7 @@ _NETWORK = """\
 """
 
 
-@dataclass(frozen=True, slots=True)
-class Seatbelt:
+class Seatbelt(Struct, frozen=True):
     """Confines by `sandbox-exec`."""
 
     guards: Guards

@@ -19,7 +19,8 @@ import errno
 import platform
 import struct
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from desktop_agent.core.sandbox.metadata_supervisor import CALLS
 
@@ -124,8 +125,7 @@ _OF_A_PROCESS: Mapping[str, tuple[int, int, int]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class _Machine:
+class _Machine(Struct, frozen=True):
     column: int
     arch: int
     clone: int

@@ -1,10 +1,9 @@
 """How far the update of an index is."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 
-@dataclass(slots=True)
-class IndexProgress:
+class IndexProgress(Struct):
     """Counts in files (source code) or in bytes of journals (sessions). One thread writes it, any thread reads it."""
 
     total: int = 0

@@ -1,8 +1,9 @@
 """What a session works with. `desktop_agent.composition.assembly` puts it together."""
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from desktop_agent.core.approvals.pending import Approvals
 from desktop_agent.core.approvals.rulebook import RuleBook
@@ -25,8 +26,7 @@ from desktop_agent.core.tools.execution.effects import Effects
 from desktop_agent.core.tools.execution.runtime import ToolRuntime
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionStart:
+class SessionStart(Struct, frozen=True, kw_only=True):
     """How a session begins in this process."""
 
     session_id: SessionId
@@ -37,8 +37,7 @@ class SessionStart:
     """Whether a user can answer what an earlier process asked; otherwise it stays unanswered, and its turn is over."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionTools:
+class SessionTools(Struct, frozen=True, kw_only=True):
     """What runs the calls of a session, asks about them, and knows what they changed."""
 
     approvals: Approvals
@@ -50,8 +49,7 @@ class SessionTools:
     effects: Effects
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionParts:
+class SessionParts(Struct, frozen=True, kw_only=True):
     """All of it."""
 
     start: SessionStart

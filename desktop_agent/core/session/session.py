@@ -8,8 +8,9 @@ import asyncio
 import logging
 from collections.abc import Callable, Coroutine
 from contextlib import AsyncExitStack, suppress
-from dataclasses import dataclass
 from typing import assert_never
+
+from msgspec import Struct
 
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import SessionId
@@ -33,8 +34,7 @@ from desktop_agent.core.undo.execute import Undoing
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class _TurnDone:
+class _TurnDone(Struct, frozen=True):
     """Posted to the mailbox when the turn task has ended, or a summary was made."""
 
     goes_on: bool = False

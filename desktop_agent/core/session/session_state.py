@@ -1,6 +1,8 @@
 """Everything a session knows about itself: the folds of its journal, which begin where the last process left them."""
 
-from dataclasses import dataclass, field, fields
+from dataclasses import fields
+
+from msgspec import Struct, field
 
 from desktop_agent.core.context.history import History
 from desktop_agent.core.policy.offers import rules_of
@@ -11,8 +13,7 @@ from desktop_agent.core.tools.reads import ReadLog
 from desktop_agent.core.transcript import Transcript
 
 
-@dataclass(slots=True)
-class SessionState:
+class SessionState(Struct):
     """The folds of one journal."""
 
     transcript: Transcript = field(default_factory=Transcript)

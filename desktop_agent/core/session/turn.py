@@ -8,9 +8,10 @@ an answer gets one.
 import asyncio
 from collections.abc import Collection, Sequence
 from contextlib import aclosing
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
-from msgspec import structs
+from msgspec import Struct, structs
+from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import ProviderError, ProviderFault
 from desktop_agent.core.base.ids import CallId
@@ -35,8 +36,7 @@ _TOO_LONG: frozenset[ProviderFault] = frozenset({"too_large", "invalid_request"}
 """What an address says that refuses a conversation for its length, among other things."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TurnLimits:
+class TurnLimits(Struct, frozen=True, kw_only=True):
     """When a turn ends although the model would go on."""
 
     max_requests: int | None = None
@@ -46,8 +46,7 @@ class TurnLimits:
     exits_on_tool_error: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class TurnSetup:
+class TurnSetup(Struct, frozen=True, kw_only=True):
     """What a turn works with."""
 
     number: int
@@ -63,8 +62,7 @@ class TurnSetup:
     """Ids that the session has used, so that none is used twice."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OpenCalls:
+class OpenCalls(Struct, frozen=True, kw_only=True):
     """Where an earlier process left a turn: in the middle of the calls of a message."""
 
     calls: tuple[ToolUseBlock, ...]

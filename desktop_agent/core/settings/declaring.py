@@ -1,8 +1,9 @@
 """What is said about a setting beside its field, for every place that shows it: dialog, commands, documents, errors."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from typing import Literal
+
+from msgspec import Struct, field
 
 Kind = Literal["choice", "switch", "whole", "number", "text", "texts"]
 """What a setting holds, and so which control it has."""
@@ -16,8 +17,7 @@ Tightening = Literal["stricter", "more", "lower"]
 _KEY = "about"
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class About:
+class About(Struct, frozen=True, kw_only=True):
     """What a user needs to know to decide about one setting."""
 
     title: str
@@ -43,8 +43,7 @@ class About:
     """How a project may change it; None: not at all."""
 
 
-@dataclass(frozen=True, slots=True)
-class AboutSection:
+class AboutSection(Struct, frozen=True):
     """The name of a section, and what it is about."""
 
     title: str

@@ -7,8 +7,9 @@ would loosen or decide something else is refused by name. Nothing of it holds be
 import hashlib
 import os
 import stat
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from desktop_agent.core.settings.loading import FileText, SettingSource, SettingsProblem, parse_file, values_in
 from desktop_agent.core.settings.sections import Settings
@@ -24,8 +25,7 @@ _LARGEST_BYTES = 64 * 1024
 _ONLY = "a project may only make approvals, the sandbox, blocked commands and the limits of tools stricter"
 
 
-@dataclass(frozen=True, slots=True)
-class Tightened:
+class Tightened(Struct, frozen=True):
     """One setting that the project makes stricter."""
 
     key: str
@@ -34,8 +34,7 @@ class Tightened:
     line: int | None
 
 
-@dataclass(frozen=True, slots=True)
-class ProjectProposal:
+class ProjectProposal(Struct, frozen=True):
     """What a project's file comes to under the user's settings."""
 
     path: Path

@@ -5,9 +5,10 @@ itself, so that a file that is changed later does not loosen anything until the 
 """
 
 import json
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal, cast
+
+from msgspec import Struct
 
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.private_files import PRIVATE_FILE, make_private_folder
@@ -21,8 +22,7 @@ _LARGEST_BYTES = 2**20
 """A project's file has 64 KiB at most, and six signs stand for one at most."""
 
 
-@dataclass(frozen=True, slots=True)
-class Trust:
+class Trust(Struct, frozen=True):
     """What was answered last about one project."""
 
     digest: str = ""

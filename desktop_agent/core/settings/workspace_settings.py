@@ -1,8 +1,9 @@
 """The settings in force in one folder: the user's, tightened by what the project says and the user trusted."""
 
 import asyncio
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.file_stamp import FileStamp, is_unchanged, stamp_of
@@ -19,8 +20,7 @@ from desktop_agent.core.settings.project import (
 from desktop_agent.core.settings.project_trust import Answer, ProjectTrust, Trust
 
 
-@dataclass(frozen=True, slots=True)
-class _Project:
+class _Project(Struct, frozen=True):
     """What stands in a project's file, and what the user said to it."""
 
     file: FileText | None = None

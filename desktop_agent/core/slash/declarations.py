@@ -1,14 +1,14 @@
 """The commands, declared once: what `/help`, the popup of the composer, the user guide and the tests are made from."""
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 Origin = Literal["built-in", "person", "project"]
 """Who wrote a command: it comes with the application, or from the user's folder, or from the project's."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Declaration:
+class Declaration(Struct, frozen=True, kw_only=True):
     """One command as a user sees it."""
 
     name: str

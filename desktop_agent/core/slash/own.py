@@ -13,8 +13,10 @@ under another name.
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from desktop_agent.core.context.project_text import SecretAt, read_start
 from desktop_agent.core.slash.declarations import BUILT_IN_NAMES, Declaration, Origin
@@ -32,8 +34,7 @@ _FIELD = re.compile(r"([A-Za-z-]+)[ \t]*:[ \t]*(.*)")
 _PLACE = re.compile(r"\$(ARGUMENTS\b|[1-9](?!\d))")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OwnCommand:
+class OwnCommand(Struct, frozen=True, kw_only=True):
     """One such file, as it was read."""
 
     declaration: Declaration

@@ -5,15 +5,15 @@ at the beginning of a word that ends with one, so that `/pin add don't touch it`
 """
 
 import re
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 _WORD = re.compile(r'"((?:[^"\\]|\\.)*)"(?=\s|$)|\'([^\']*)\'(?=\s|$)|(\S+)', re.DOTALL)
 _ESCAPED = re.compile(r'\\(["\\])')
 _NAME = re.compile(r"/(\S*)\s*", re.DOTALL)
 
 
-@dataclass(frozen=True, slots=True)
-class Invocation:
+class Invocation(Struct, frozen=True):
     """A command as it was written."""
 
     name: str

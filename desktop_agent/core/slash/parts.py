@@ -3,9 +3,10 @@
 import asyncio
 from collections.abc import Awaitable, Callable, Generator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Protocol
+
+from msgspec import Struct
 
 from desktop_agent.core.base.errors import AgentError, StorageError, UsageError
 from desktop_agent.core.base.ids import SessionId
@@ -53,8 +54,7 @@ class Exporter(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Services:
+class Services(Struct, frozen=True, kw_only=True):
     """What the application does beyond one session. A command whose service is missing is not offered."""
 
     config: ConfigWriter | None = None
@@ -72,8 +72,7 @@ class Services:
         return tuple(command for command in BUILT_IN if command.name not in missing)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommandParts:
+class CommandParts(Struct, frozen=True, kw_only=True):
     """What commands of one session work with."""
 
     transcript: Transcript
@@ -90,8 +89,7 @@ class CommandParts:
     """Whose models can be chosen."""
 
 
-@dataclass(frozen=True, slots=True)
-class Performed:
+class Performed(Struct, frozen=True):
     """What became of an op that a command asked for."""
 
     events: list[ev.KnownEvent]
@@ -105,8 +103,7 @@ class Performed:
         return next((event for event in self.events if isinstance(event, ev.Notice)), None)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SessionHands:
+class SessionHands(Struct, frozen=True, kw_only=True):
     """The session, as far as its commands reach."""
 
     perform: Callable[[ops.Op], Awaitable[Performed]]
@@ -123,8 +120,7 @@ class SessionHands:
         return self.is_busy()
 
 
-@dataclass(frozen=True, slots=True)
-class Reply:
+class Reply(Struct, frozen=True):
     """What a command says."""
 
     output: str

@@ -16,10 +16,11 @@ import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
 from typing import BinaryIO
+
+from msgspec import Struct
 
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import Digest, is_digest
@@ -43,8 +44,7 @@ _SYNCED_AT_ONCE = 128
 """Each is an open file until then, of which a process may have 256 on some systems."""
 
 
-@dataclass(frozen=True, slots=True)
-class BlobFile:
+class BlobFile(Struct, frozen=True):
     """One file of the store: the blob it holds, and how it holds it."""
 
     path: Path

@@ -7,10 +7,10 @@ and goes on without one that cannot be written.
 import sqlite3
 from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 
 from filelock import FileLock, Timeout
+from msgspec import Struct
 
 from desktop_agent.core.base.private_files import PRIVATE_FILE, make_private_file, make_private_folder
 
@@ -46,8 +46,7 @@ def transaction(connection: sqlite3.Connection) -> Generator[None]:
     connection.execute("COMMIT")
 
 
-@dataclass(frozen=True, slots=True)
-class CacheFile:
+class CacheFile(Struct, frozen=True):
     """One file and what is in it. All methods block."""
 
     path: Path

@@ -15,10 +15,12 @@ import os
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import BinaryIO
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import Digest
@@ -46,8 +48,7 @@ def _no_pause() -> None:
     pass
 
 
-@dataclass(frozen=True, slots=True)
-class SessionUse:
+class SessionUse(Struct, frozen=True):
     """What one session takes of the disk. Names are those of the folders, whatever lies in them."""
 
     name: str
@@ -59,8 +60,7 @@ class SessionUse:
     """Blobs that others name, too."""
 
 
-@dataclass(frozen=True, slots=True)
-class StorageReport:
+class StorageReport(Struct, frozen=True):
     """What the blob folder holds. Bytes are lengths of files, so of what is kept, unless they say otherwise."""
 
     blobs: int
@@ -75,8 +75,7 @@ class StorageReport:
     sessions: tuple[SessionUse, ...]
 
 
-@dataclass(frozen=True, slots=True)
-class Collected:
+class Collected(Struct, frozen=True):
     """What was removed, or would be in a dry run."""
 
     removed: int
@@ -85,8 +84,7 @@ class Collected:
     """Blobs and temporary files that no session names, but that are not old enough."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Found:
+class _Found(Struct, frozen=True):
     """A file of the blob folder. `digest` is empty for a temporary one that is no blob, not even without its name."""
 
     path: Path
@@ -96,8 +94,7 @@ class _Found:
     changed_at: float
 
 
-@dataclass(frozen=True, slots=True)
-class _Holding:
+class _Holding(Struct, frozen=True):
     """An entry of the sessions' folder: the bytes in it, and the blobs it names."""
 
     name: str

@@ -9,12 +9,13 @@ import os
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from itertools import count
 from pathlib import Path
 from typing import cast
 
 from filelock import FileLock, Timeout
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import SessionId
@@ -46,8 +47,7 @@ def folder_draft(workspace: Path) -> DraftKey:
     return f"folder-{digest_of(os.fsencode(workspace))[:32]}"
 
 
-@dataclass(frozen=True, slots=True)
-class SavedDraft:
+class SavedDraft(Struct, frozen=True):
     """What a user has written in one conversation and its session does not have."""
 
     text: str = ""

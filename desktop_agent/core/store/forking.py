@@ -9,11 +9,11 @@ complete.
 import os
 from collections.abc import Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import BinaryIO
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import StorageError, UsageError
@@ -34,8 +34,7 @@ _NOT_COPIED = frozenset({"session_opened", "session_archived", "session_pinned",
 """What is about the source itself, or only waits there."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Fork:
+class Fork(Struct, frozen=True, kw_only=True):
     """What the new session is."""
 
     session_id: SessionId
@@ -45,8 +44,7 @@ class Fork:
     """The first turn that is left out; None copies all that are over."""
 
 
-@dataclass(slots=True)
-class _Extent:
+class _Extent(Struct):
     """How much of a journal is copied, found out record by record."""
 
     blobs: Blobs

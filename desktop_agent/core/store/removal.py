@@ -8,8 +8,9 @@ needs any more go with the next collection; files of the workspace are not touch
 import os
 import secrets
 import shutil
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import SessionId
@@ -21,8 +22,7 @@ from desktop_agent.core.system.files import TEMPORARY_MARK, sync_folders
 _TRASH = f"{TEMPORARY_MARK}trash-"
 
 
-@dataclass(frozen=True, slots=True)
-class SessionSize:
+class SessionSize(Struct, frozen=True):
     """What a session takes of the disk."""
 
     journal_bytes: int

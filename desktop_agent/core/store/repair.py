@@ -7,9 +7,10 @@ that says so. Records of kinds and versions that this program does not know stay
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+
+from msgspec import Struct
 
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import SessionId
@@ -35,8 +36,7 @@ _OF_THE_JOURNAL = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Repaired:
+class Repaired(Struct, frozen=True):
     """What a repair came to."""
 
     before: Report

@@ -1,14 +1,13 @@
 """What a session has begun and not concluded, read from its events: recovery ends it, and verify reports it."""
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import Allowed, ApprovalRequest, ModelRef, ToolUseBlock
 
 
-@dataclass(slots=True)
-class Unfinished:
+class Unfinished(Struct):
     """A fold that remembers what was begun and not concluded."""
 
     turn: int | None = None

@@ -5,9 +5,10 @@ about to write is not missing.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Protocol, cast
+
+from msgspec import Struct, field
 
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import CallId, ChangeId, Digest, SessionId, is_digest
@@ -22,8 +23,7 @@ from desktop_agent.core.store.lock import is_locked
 from desktop_agent.core.store.unfinished import Unfinished
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Finding:
+class Finding(Struct, frozen=True, kw_only=True):
     """One thing that is wrong. `code` is stable and for programs."""
 
     code: str
@@ -36,8 +36,7 @@ class Finding:
     detail: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Report:
+class Report(Struct, frozen=True, kw_only=True):
     """What was found in one session."""
 
     session_id: SessionId
@@ -64,8 +63,7 @@ class CacheCheck(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class ListEntryCheck:
+class ListEntryCheck(Struct, frozen=True):
     """Whether the session list says of a session what its journal says."""
 
     catalog: Catalog
@@ -80,8 +78,7 @@ class ListEntryCheck:
         self.catalog.look_again(session_id)
 
 
-@dataclass(slots=True)
-class Numbers:
+class Numbers(Struct):
     """A fold of the journal's order: numbers, repeated lines, and what is begun and not concluded."""
 
     last: int = 0

@@ -13,12 +13,14 @@ import stat
 import tempfile
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from enum import Enum
 from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import Final, ParamSpec, Self, TypeVar
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from desktop_agent.core.base.exchange import ExchangeUnsupportedError, exchange, rename_to_free
 from desktop_agent.core.base.ids import Digest
@@ -74,15 +76,24 @@ def digest_of(content: bytes) -> Digest:
     return hasher.hexdigest()
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileState:
+class FileState(Struct, frozen=True, kw_only=True):
     """A file in memory: its bytes (a symlink's target path, nothing for what has none), permission bits and kind."""
 
     content: bytes
     mode: int = DEFAULT_MODE
     kind: FileKind = "file"
-    extras: FileExtras | None = field(default=None, compare=False)
-    """None where they were not looked at, and where a write leaves those alone that are there."""
+    extras: FileExtras | None = None
+    """None where they were not looked at, and where a write leaves those alone that are there. They do not distinguish
+    two states."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, FileState) and self._compared() == other._compared()
+
+    def __hash__(self) -> int:
+        return hash(self._compared())
+
+    def _compared(self) -> tuple[bytes, int, FileKind]:
+        return self.content, self.mode, self.kind
 
     @property
     def digest(self) -> Digest:
@@ -98,8 +109,7 @@ class FileState:
         return FileImage(digest=self.digest, size=len(self.content), mode=self.mode, kind=self.kind, extras=self.extras)
 
 
-@dataclass(frozen=True, slots=True)
-class FileTransition:
+class FileTransition(Struct, frozen=True):
     """A file as it was and as it is or will be. `None` means absent; `path` is relative to the workspace, with `/`."""
 
     path: str

@@ -6,8 +6,9 @@ call of it is refused before anything runs.
 """
 
 from collections.abc import Callable, Collection
-from dataclasses import dataclass
 from typing import Literal, get_args
+
+from msgspec import Struct
 
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.protocol.model import Capability, SandboxMode, ToolDefinition
@@ -23,8 +24,7 @@ UNAVAILABLE = "[UNAVAILABLE:"
 CAPABILITIES: frozenset[Capability] = frozenset(get_args(Capability))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CallRules:
+class CallRules(Struct, frozen=True, kw_only=True):
     """What a front may restrict for all calls of a session."""
 
     allowed_tools: Collection[str] | None = None

@@ -19,14 +19,13 @@ cut between characters. A line that is not shown to its end counts as omitted. T
 gives the same text.
 """
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from desktop_agent.core.diff.text import line_count
 from desktop_agent.core.system.processes.output import continuation_bytes
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class OutputLimits:
+class OutputLimits(Struct, frozen=True, kw_only=True):
     """What a text may come to at most; bytes are those of UTF-8."""
 
     max_bytes: int
@@ -56,8 +55,7 @@ SMALLEST_LINES = 16
 """Below this there is no room for a beginning, a mark and an end; smaller settings count as these."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ContextLimits:
+class ContextLimits(Struct, frozen=True, kw_only=True):
     """`[tools.limits]`: what any text may come to that enters the model's context."""
 
     max_tool_tokens: int = 4_000
@@ -77,8 +75,7 @@ _FRAME_LINES = 4
 """Header, blank line, mark, blank line."""
 
 
-@dataclass(frozen=True, slots=True)
-class FittedText:
+class FittedText(Struct, frozen=True):
     """A text within its limits."""
 
     text: str

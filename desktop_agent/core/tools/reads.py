@@ -5,7 +5,7 @@ being written on top of work the model does not know of. It is a fold of the jou
 refuses what it would have refused before.
 """
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.base.ids import Digest
@@ -15,8 +15,7 @@ DIGEST_KEY = "digest"
 """In the metadata of a result with a `path`: what the file was that the model was shown."""
 
 
-@dataclass(slots=True)
-class ReadLog:
+class ReadLog(Struct):
     """The files of one session as the model knows them, by path relative to the workspace."""
 
     seen: dict[str, Digest | None] = field(default_factory=dict[str, "Digest | None"])

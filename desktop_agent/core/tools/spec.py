@@ -11,11 +11,11 @@ that the model should read.
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
 from functools import cache
 from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
 
+from msgspec import Struct, field
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
 from desktop_agent.core.base.clock import Clock, SystemClock
@@ -73,8 +73,7 @@ def unconfined(command: Command) -> Command:
     return command
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ToolContext:
+class ToolContext(Struct, frozen=True, kw_only=True):
     """What a call may use. One per call."""
 
     call_id: CallId
@@ -114,8 +113,7 @@ _NOTE_ROOM = 512
 _LEAST_ROOM = 256
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EditPlan:
+class EditPlan(Struct, frozen=True, kw_only=True):
     """What an edit tool would do. Applying it is all or nothing."""
 
     writes: tuple[FileTransition, ...]

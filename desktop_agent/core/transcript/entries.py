@@ -1,8 +1,9 @@
 """The entries of a transcript: what a user reads, one after the other."""
 
-from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
+
+from msgspec import Struct, field
 
 from desktop_agent.core.base.ids import CallId, ChangeId, HunkKey, PromptId, SessionId
 from desktop_agent.core.protocol import events as ev
@@ -23,8 +24,7 @@ from desktop_agent.core.protocol.model import (
 )
 
 
-@dataclass(slots=True, kw_only=True)
-class PromptEntry:
+class PromptEntry(Struct, kw_only=True):
     """What the user asked."""
 
     prompt_id: PromptId
@@ -34,8 +34,7 @@ class PromptEntry:
     kind: Literal["prompt"] = "prompt"
 
 
-@dataclass(slots=True, kw_only=True)
-class TextEntry:
+class TextEntry(Struct, kw_only=True):
     """Markdown the model wrote, or its thinking. Grows while `is_open`."""
 
     turn: int
@@ -51,8 +50,7 @@ class TextEntry:
         return self.chunks[0] if self.chunks else ""
 
 
-@dataclass(slots=True, kw_only=True)
-class ToolEntry:
+class ToolEntry(Struct, kw_only=True):
     """A tool call: what was asked, what it printed, what it changed, what it came to."""
 
     turn: int
@@ -116,8 +114,7 @@ class ToolEntry:
         self.waiting_since = None
 
 
-@dataclass(slots=True, kw_only=True)
-class NoticeEntry:
+class NoticeEntry(Struct, kw_only=True):
     """Something the user should know."""
 
     notice: ev.Notice
@@ -128,8 +125,7 @@ class NoticeEntry:
     kind: Literal["notice"] = "notice"
 
 
-@dataclass(slots=True, kw_only=True)
-class UndoEntry:
+class UndoEntry(Struct, kw_only=True):
     """An undo or redo, file by file."""
 
     purpose: Literal["undo", "redo"]
@@ -143,8 +139,7 @@ class UndoEntry:
     kind: Literal["undo"] = "undo"
 
 
-@dataclass(slots=True, kw_only=True)
-class RewindEntry:
+class RewindEntry(Struct, kw_only=True):
     """The user went back to before `turn`. What stands between is out of the model's sight."""
 
     turn: int
@@ -153,8 +148,7 @@ class RewindEntry:
     kind: Literal["rewind"] = "rewind"
 
 
-@dataclass(slots=True, kw_only=True)
-class TurnEndEntry:
+class TurnEndEntry(Struct, kw_only=True):
     """How a turn ended, when that is worth a line: anything but `completed`."""
 
     turn: int
@@ -164,8 +158,7 @@ class TurnEndEntry:
     kind: Literal["turn_end"] = "turn_end"
 
 
-@dataclass(slots=True, kw_only=True)
-class CompactionEntry:
+class CompactionEntry(Struct, kw_only=True):
     """What stands above is summarised for the model."""
 
     compaction_id: str
@@ -184,8 +177,7 @@ class CompactionEntry:
     kind: Literal["compaction"] = "compaction"
 
 
-@dataclass(slots=True, kw_only=True)
-class CommandEntry:
+class CommandEntry(Struct, kw_only=True):
     """A slash command and what it said."""
 
     text: str
@@ -195,8 +187,7 @@ class CommandEntry:
     kind: Literal["command"] = "command"
 
 
-@dataclass(slots=True, kw_only=True)
-class ForkEntry:
+class ForkEntry(Struct, kw_only=True):
     """The session began as a copy of another, which ends here."""
 
     source: SessionId
@@ -206,8 +197,7 @@ class ForkEntry:
     kind: Literal["fork"] = "fork"
 
 
-@dataclass(slots=True, kw_only=True)
-class PageEntry:
+class PageEntry(Struct, kw_only=True):
     """Stands for entries that are not loaded. `Transcript.pages` says where they are."""
 
     number: int
@@ -234,8 +224,7 @@ Entry = (
 )
 
 
-@dataclass(slots=True)
-class ChangeRecord:
+class ChangeRecord(Struct):
     """A recorded change and whether it is undone at the moment."""
 
     change: FileChange
@@ -250,8 +239,7 @@ class ChangeRecord:
     """The tool of the call."""
 
 
-@dataclass(slots=True)
-class Destroyed:
+class Destroyed(Struct):
     """What a call destroyed: changes, and what stands outside of them."""
 
     changes: tuple[ChangeId, ...] = ()
@@ -263,8 +251,7 @@ class Destroyed:
     """Whether all of it is back."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class JournalPage:
+class JournalPage(Struct, frozen=True, kw_only=True):
     """A stretch of the journal whose entries are read together: the lines from byte `start` to `end`."""
 
     start: int
@@ -281,8 +268,7 @@ class JournalPage:
     """Where lines begin that stand later in the journal and concern entries of this page."""
 
 
-@dataclass(frozen=True, slots=True)
-class QueuedPrompt:
+class QueuedPrompt(Struct, frozen=True):
     """A prompt that waits for the running turn to end."""
 
     prompt_id: PromptId

@@ -1,8 +1,11 @@
 """The fold itself: one event in, the entries it changes, and patches that say which."""
 
 from collections.abc import Iterable
+from copy import copy
 from dataclasses import dataclass, field, replace
 from typing import Literal, assert_never
+
+from msgspec import structs
 
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.transcript.entries import (
@@ -55,7 +58,7 @@ class Transcript(PagedEntries):
         return replace(
             self,
             pins=dict(self.pins),
-            changes={change_id: replace(record) for change_id, record in self.changes.items()},
+            changes={change_id: copy(record) for change_id, record in self.changes.items()},
             kept={path: set(hunks) for path, hunks in self.kept.items()},
             comments=dict(self.comments),
             rewound=set(self.rewound),
@@ -65,7 +68,7 @@ class Transcript(PagedEntries):
             undos=list(self.undos),
             steps=list(self.steps),
             uncaptured=list(self.uncaptured),
-            destroyed={call_id: replace(known) for call_id, known in self.destroyed.items()},
+            destroyed={call_id: copy(known) for call_id, known in self.destroyed.items()},
             put_back=set(self.put_back),
             waiting=dict(self.waiting),
             entries=[_copied(entry) for entry in self.entries],
@@ -508,8 +511,8 @@ def replay(events: Iterable[ev.Event]) -> Transcript:
 
 def _copied(entry: Entry) -> Entry:
     if isinstance(entry, TextEntry):
-        return replace(entry, chunks=list(entry.chunks))
-    return replace(entry)
+        return structs.replace(entry, chunks=list(entry.chunks))
+    return copy(entry)
 
 
 def _tells_retry(entry: Entry) -> bool:

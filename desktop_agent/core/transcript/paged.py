@@ -5,7 +5,10 @@ is one `PageEntry`. What happens to an entry on a page later (`late`) is kept he
 it is loaded.
 """
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.protocol import events as ev
@@ -33,8 +36,7 @@ LateEvent = (
 )
 
 
-@dataclass(frozen=True, slots=True)
-class _Loaded:
+class _Loaded(Struct, frozen=True):
     """A page whose entries are there."""
 
     count: int

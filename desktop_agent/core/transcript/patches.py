@@ -1,11 +1,11 @@
 """Patches: what one event, or a page that came or went, changed in the entries of a transcript."""
 
-from dataclasses import dataclass
 from typing import Literal
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True)
-class Patch:
+
+class Patch(Struct, frozen=True):
     """What changed.
 
     `append` and `remove` concern the entry at `index`; `update` says to draw it anew; `text` and `output` carry only

@@ -5,8 +5,9 @@ journal follow from its undos and redos alone, also in journals of versions that
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
+
+from msgspec import Struct
 
 from desktop_agent.core.base.ids import ChangeId, HunkKey
 from desktop_agent.core.protocol import events as ev
@@ -19,8 +20,7 @@ Undone = frozenset[HunkKey] | None
 NOTHING: frozenset[HunkKey] = frozenset()
 
 
-@dataclass(frozen=True, slots=True)
-class StepPart:
+class StepPart(Struct, frozen=True):
     """What of one change was undone before a step and after it."""
 
     change_id: ChangeId
@@ -42,8 +42,7 @@ class StepPart:
         return (every() if now is None else now) - (self.after - self.before)
 
 
-@dataclass(frozen=True, slots=True)
-class UndoStep:
+class UndoStep(Struct, frozen=True):
     """An undo that was not taken back yet, or not all of it."""
 
     seq: int

@@ -5,10 +5,10 @@ clashes, the three versions for a user to decide, and no write.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from msgspec import structs
+from msgspec import Struct, structs
+from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import ChangeId, HunkKey
@@ -32,8 +32,7 @@ _EMPTY = "It came with {} and is empty now. Remove it if you do not need it."
 _MISSING = "Its earlier content is missing from the data folder."
 
 
-@dataclass(frozen=True, slots=True)
-class DraftedWrite:
+class DraftedWrite(Struct, frozen=True):
     """One file to write, what it makes of the selected changes, and what to say of it."""
 
     transition: FileTransition
@@ -43,8 +42,7 @@ class DraftedWrite:
     """Folders that go with a removed file when they are empty."""
 
 
-@dataclass(frozen=True, slots=True)
-class UndoDraft:
+class UndoDraft(Struct, frozen=True):
     """What to write, in this order, and the outcome of every file that needs no write or cannot have one."""
 
     writes: tuple[DraftedWrite, ...]
@@ -55,8 +53,7 @@ class UndoDraft:
         return (*(write.outcome for write in self.writes), *self.settled)
 
 
-@dataclass(frozen=True, slots=True)
-class _Goal:
+class _Goal(Struct, frozen=True):
     """One step of a file with its contents at hand."""
 
     base: FileState | None

@@ -7,10 +7,10 @@ that no turn is running.
 import asyncio
 import os
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import PurePosixPath
 
 from msgspec import structs
+from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.ids import ChangeId

@@ -6,8 +6,10 @@ stands between them there are several, and each is merged into what the file is 
 """
 
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
 from typing import Literal
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from desktop_agent.core.base.ids import ChangeId, HunkKey
 from desktop_agent.core.protocol.model import FileChange, FileImage, Reverted
@@ -16,16 +18,14 @@ from desktop_agent.core.undo.whereabouts import as_edit, path_now
 Direction = Literal["undo", "redo"]
 
 
-@dataclass(frozen=True, slots=True)
-class Delta:
+class Delta(Struct, frozen=True):
     """From `base`, which the file is where no other change touched it, to `wanted`."""
 
     base: FileImage | None
     wanted: FileImage | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FilePlan:
+class FilePlan(Struct, frozen=True, kw_only=True):
     """What is to become of one path."""
 
     path: str

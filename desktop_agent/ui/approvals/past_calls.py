@@ -1,6 +1,6 @@
 """What the user was asked in this session before: what a rule would have answered shows what it will allow."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from desktop_agent.core.protocol.model import ApprovalRequest
 from desktop_agent.core.transcript import ToolEntry, Transcript
@@ -9,8 +9,7 @@ MAX_SUBJECTS = 200
 """More of them would not show more about a rule."""
 
 
-@dataclass(frozen=True, slots=True)
-class PastCalls:
+class PastCalls(Struct, frozen=True):
     """What earlier questions were about, in the terms of one kind of rule: command lines, paths or names of tools."""
 
     subjects: tuple[str, ...] = ()

@@ -1,10 +1,10 @@
 """Rules in the making: what the user chose, and the rules and words that come of it. No widgets."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime, time, timedelta
 from typing import Literal
 
+from msgspec import Struct
 from PySide6.QtCore import QCoreApplication
 
 from desktop_agent.core.base.ids import new_rule_id
@@ -22,8 +22,7 @@ def _tr(text: str) -> str:
     return QCoreApplication.translate("RuleDraft", text)
 
 
-@dataclass(frozen=True, slots=True)
-class RuleDraft:
+class RuleDraft(Struct, frozen=True):
     """What is typed and chosen. A part whose pattern is empty or faulty gets no rule."""
 
     request: ApprovalRequest

@@ -1,9 +1,10 @@
 """What the rule editor must know about rules, and whom it asks: it parses no command and matches no path itself."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
+
+from msgspec import Struct
 
 from desktop_agent.core.protocol.model import ApprovalRequest, Rule, RuleKind
 from desktop_agent.ui.approvals.past_calls import PastCalls
@@ -25,8 +26,7 @@ class RuleMaths(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class RuleContext:
+class RuleContext(Struct, frozen=True):
     """What rules are made from and judged by, besides the question itself."""
 
     maths: RuleMaths

@@ -1,11 +1,11 @@
 """What the settings dialog can do beyond itself."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SettingsActions:
+class SettingsActions(Struct, frozen=True, kw_only=True):
     """Given to the dialog, which hands them to its pages. All return at once; the dialog is shown what came of them."""
 
     change: Callable[[str, object], None]

@@ -1,11 +1,11 @@
 """What the settings dialog gets to know about a provider's key. Never the key itself."""
 
-from dataclasses import dataclass
 from typing import Literal
 
+from msgspec import Struct
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeyStatus:
+
+class KeyStatus(Struct, frozen=True, kw_only=True):
     """Where the key in use comes from.
 
     `place` is the name of the environment variable, or of the keyring. `problem` says in words why the keyring cannot
@@ -17,8 +17,7 @@ class KeyStatus:
     problem: str = ""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeyCheck:
+class KeyCheck(Struct, frozen=True, kw_only=True):
     """What came of checking, saving or removing a key, in words: `The key works.`"""
 
     is_good: bool

@@ -1,13 +1,13 @@
 """What the settings dialog shows: plain data, made by the code that opens it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from desktop_agent.core.settings import LoadedSettings, Settings, SettingSource, SettingsProblem
 
 
-@dataclass(frozen=True, slots=True)
-class SettingsView:
+class SettingsView(Struct, frozen=True):
     """The user's settings, what is wrong with their file, and what the project tightens where they work."""
 
     settings: Settings

@@ -1,8 +1,8 @@
 """What the window can do: every action once, with its name and shortcut, shared by menus, buttons and tests."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from msgspec import Struct
 from PySide6.QtCore import QCoreApplication
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import QWidget
@@ -12,8 +12,7 @@ def _tr(text: str) -> str:
     return QCoreApplication.translate("Actions", text)
 
 
-@dataclass(frozen=True, slots=True)
-class _Declaration:
+class _Declaration(Struct, frozen=True):
     """One action: its stable name, its words and its shortcut (portable text, may be empty)."""
 
     name: str

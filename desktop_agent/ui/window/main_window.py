@@ -1,7 +1,6 @@
 """The main window: where the panels stand, in a wide window and in a narrow one. Nothing in here knows a session."""
 
-from dataclasses import dataclass
-
+from msgspec import Struct
 from PySide6.QtCore import QByteArray, QSettings, QSize, Qt, Signal
 from PySide6.QtGui import QCloseEvent, QResizeEvent
 from PySide6.QtWidgets import QDockWidget, QMainWindow, QSplitter, QVBoxLayout, QWidget
@@ -23,8 +22,7 @@ _REVIEW_WIDTH = 540
 _LAYOUT_VERSION = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Panels:
+class Panels(Struct, frozen=True):
     """What the window arranges."""
 
     sessions: QWidget

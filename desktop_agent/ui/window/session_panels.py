@@ -1,6 +1,6 @@
 """The widgets that show a session."""
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from desktop_agent.ui.chat.composer.composer import Composer
 from desktop_agent.ui.chat.transcript.view import TranscriptView
@@ -11,8 +11,7 @@ from desktop_agent.ui.window.mode_pickers import ModePickers
 from desktop_agent.ui.window.top_bar import TopBar
 
 
-@dataclass(frozen=True, slots=True)
-class SessionPanels:
+class SessionPanels(Struct, frozen=True):
     """They know no session; `session_wiring` connects them with the one that is shown."""
 
     top_bar: TopBar

@@ -1,8 +1,8 @@
 """What connects the panels with the session that is shown, made when the first one is."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 
+from msgspec import Struct
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.protocol.model import Rule
@@ -17,8 +17,7 @@ from desktop_agent.ui.window.session_status import SessionStatus
 from desktop_agent.ui.window.undo_wiring import UndoWiring
 
 
-@dataclass(frozen=True, slots=True)
-class SessionParts:
+class SessionParts(Struct, frozen=True):
     """Each is about the session that was last given to `show`."""
 
     prompts: PromptWiring

@@ -3,11 +3,11 @@
 import os
 import shlex
 import sys
-from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from desktop_agent.core.sandbox.confinement import ConfinementSpec
 from desktop_agent.core.system.processes.runner import Command

@@ -7,11 +7,12 @@ import shlex
 import sys
 import time
 from collections.abc import Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
 import pytest
+from msgspec.structs import replace
 
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.sandbox.confinement import confinement_for

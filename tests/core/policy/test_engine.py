@@ -1,12 +1,12 @@
 """What may run unasked, what is asked, and what is out of the question, as tables."""
 
 import shlex
-from dataclasses import replace
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from msgspec import structs
+from msgspec.structs import replace
 
 from desktop_agent.core.policy.call import CallFacts
 from desktop_agent.core.policy.engine import Allow, Ask, Forbid, decide

@@ -1,12 +1,13 @@
 """A home folder as a command finds it: empty, but for the tool chains that work needs."""
 
+import dataclasses
 import os
 import sys
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from desktop_agent.core.sandbox.base import Sandbox
 from desktop_agent.core.sandbox.denial import denial_in
@@ -87,7 +88,7 @@ async def test_a_tool_chain_in_the_home_works(
     make(place.home)
     folders = [place.home / part for part in (".cargo/bin", "venvs/a/bin", ".local/bin")]
     monkeypatch.setenv("PATH", os.pathsep.join([*map(str, folders), os.environ["PATH"]]))
-    shell = replace(shell, sandbox=found(shell.sandbox))
+    shell = dataclasses.replace(shell, sandbox=found(shell.sandbox))
     outcome = await shell.restricted(script)
     assert (outcome.exit_code, "works" in outcome.head) == (0, True), outcome.head
 
@@ -114,7 +115,7 @@ async def test_a_link_that_a_command_placed_shows_nothing(
 ) -> None:
     """A folder of the workspace may be on `PATH`; what is in it is the command's own doing."""
     monkeypatch.setenv("PATH", f"{place.workspace}/src:{os.environ['PATH']}")
-    shell = replace(shell, sandbox=found(shell.sandbox))
+    shell = dataclasses.replace(shell, sandbox=found(shell.sandbox))
     await shell.restricted(f"ln -s {place.home}/notes.txt src/tool")
     assert "mine" not in (await shell.restricted("cat src/tool")).head
 

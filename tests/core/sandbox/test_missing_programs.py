@@ -1,8 +1,8 @@
 """A program that a command did not find although it is there: where it is, and what hides it."""
 
+import dataclasses
 import os
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -83,7 +83,7 @@ async def test_a_program_whose_link_leads_into_the_home_is_named_when_it_is_not_
     program(place.home / "apps" / "tool", "works")
     (place.outside / "tool").symlink_to(place.home / "apps" / "tool")
     monkeypatch.setenv("PATH", f"{place.outside}:{os.environ['PATH']}")
-    shell = replace(shell, sandbox=found(shell.sandbox))
+    shell = dataclasses.replace(shell, sandbox=found(shell.sandbox))
     outcome = await shell.restricted("tool")
     guards = shell.sandbox.guards
     hidden = hidden_from(restricted(place), guards)

@@ -2,10 +2,10 @@
 
 import os
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import SandboxError
 from desktop_agent.core.sandbox.confinement import ConfinementSpec, confinement_for

@@ -1,7 +1,8 @@
 """The two tools of the network, as they are, on a small web of this machine."""
 
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from desktop_agent.core.tools.builtin.web_fetch import WebFetch
 from desktop_agent.core.tools.builtin.web_search import WebSearch

@@ -1,8 +1,9 @@
 """The blocks of a message while they arrive: each takes its deltas, says what to show, and becomes a block of ours."""
 
 import json
-from dataclasses import dataclass
 from typing import Protocol, cast
+
+from msgspec import Struct
 
 from desktop_agent.core.protocol.model import (
     AssistantBlock,
@@ -225,8 +226,7 @@ class _GrowingOpaque:
             self._payload[name] = _growable(value)
 
 
-@dataclass(frozen=True, slots=True)
-class _Parts:
+class _Parts(Struct, frozen=True):
     """Text that grows: copied once in the end, and not for every delta."""
 
     parts: list[str]

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, assert_never, cast
 
+from msgspec import Struct
+
 from desktop_agent.core.base.errors import ProviderError, ProviderFault
 from desktop_agent.core.base.secrets import mask
 from desktop_agent.core.protocol.model import JsonObject
@@ -56,8 +58,7 @@ class FailedCall:
     secrets: tuple[str, ...] = field(default=(), repr=False)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Refusal:
+class _Refusal(Struct, frozen=True, kw_only=True):
     """What the API said when it refused: everything as far as it is known."""
 
     status: int | None

@@ -12,6 +12,8 @@ from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Literal, Protocol, TypeVar, cast
 
+from msgspec import Struct
+
 from desktop_agent.core.base.errors import CredentialsError
 from desktop_agent.core.base.secrets import mask
 from desktop_agent.core.providers.auth.patience import USE_ENVIRONMENT, Limits, Patience
@@ -45,8 +47,7 @@ class ResolvedKey:
     source: KeySource | None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class KeyringReport:
+class KeyringReport(Struct, frozen=True, kw_only=True):
     """What `doctor` says about the keyring: which backend answers, and, if it is unusable, why and what to do."""
 
     backend: str

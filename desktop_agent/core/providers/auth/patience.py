@@ -13,6 +13,8 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from typing import Generic, TypeVar
 
+from msgspec import Struct
+
 from desktop_agent.core.base.errors import CredentialsError
 
 T = TypeVar("T")
@@ -20,8 +22,7 @@ T = TypeVar("T")
 USE_ENVIRONMENT = "You can also set the key as an environment variable, for example ANTHROPIC_API_KEY."
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Limits:
+class Limits(Struct, frozen=True, kw_only=True):
     """How long is waited, in seconds."""
 
     quiet_s: float = 2.0

@@ -4,8 +4,9 @@ import os
 import sqlite3
 from collections.abc import Callable, Generator, Iterable, Iterator
 from contextlib import AbstractContextManager, contextmanager
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from desktop_agent.core.search.files.passages import CodePassage
 from desktop_agent.core.search.files.question import humps
@@ -23,8 +24,7 @@ _WEIGHTS = "bm25(5.0, 8.0, 2.0, 1.0)"
 """Of path, symbols, words and content: what a passage is called says more than what it mentions."""
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(Struct, frozen=True):
     """A passage that matches."""
 
     path: str

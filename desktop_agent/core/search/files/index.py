@@ -11,8 +11,9 @@ import stat
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field
 from pathlib import Path
+
+from msgspec import Struct, field
 
 from desktop_agent.core.search.files.database import (
     Hit,
@@ -35,8 +36,7 @@ _BATCH_FILES = 64
 """Files in one transaction: what a stop loses, and how long another writer waits."""
 
 
-@dataclass(frozen=True, slots=True)
-class CodeSearchResult:
+class CodeSearchResult(Struct, frozen=True):
     """The answer to a question."""
 
     hits: list[Hit] = field(default_factory=list["Hit"])

@@ -1,7 +1,8 @@
 """Passages: a text file as overlapping windows of lines, small enough to be an answer."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from desktop_agent.core.search.files.question import humps
 from desktop_agent.core.search.files.symbols import definitions
@@ -13,8 +14,7 @@ LONGEST_LINE = 500
 """Of longer lines, which are data or made by a tool, only the beginning is indexed."""
 
 
-@dataclass(frozen=True, slots=True)
-class CodePassage:
+class CodePassage(Struct, frozen=True):
     """One window."""
 
     first: int

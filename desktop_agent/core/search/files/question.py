@@ -5,8 +5,9 @@ left to do here is camelCase.
 """
 
 import re
-from dataclasses import dataclass
 from functools import lru_cache
+
+from msgspec import Struct
 
 MOST_TERMS = 32
 LONGEST_TERM = 64
@@ -39,8 +40,7 @@ def _split(identifier: str) -> str:
     return " ".join(_PART.findall(identifier))
 
 
-@dataclass(frozen=True, slots=True)
-class CodeQuestion:
+class CodeQuestion(Struct, frozen=True):
     """A question as the index understands it."""
 
     expression: str

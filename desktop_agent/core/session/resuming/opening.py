@@ -8,9 +8,10 @@ import gc
 import logging
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct
 
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.session.resuming.process import SnapshotProcess
@@ -38,8 +39,7 @@ _SETTLE_S: Final = 0.02
 _log = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class Resumed:
+class Resumed(Struct, frozen=True):
     """What a journal comes to."""
 
     state: SessionState

@@ -1,10 +1,12 @@
 """What is known of a journal up to some place in it, and how that is carried on: by folding the next records in."""
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from desktop_agent.core.context.history import Beginning, History
 from desktop_agent.core.protocol import events as ev
@@ -25,8 +27,7 @@ _Reader = Callable[..., Iterator[Record]]
 """`read_records` of one journal: from a byte on, up to another."""
 
 
-@dataclass(slots=True)
-class ReplayState:
+class ReplayState(Struct):
     """The state that a journal comes to, up to `offset`."""
 
     state: SessionState = field(default_factory=SessionState)

@@ -10,7 +10,7 @@ from functools import cache
 from itertools import islice
 from typing import Final, Generic, TypeVar, cast, get_type_hints
 
-from msgspec import convert, to_builtins
+from msgspec import Struct, convert, to_builtins
 
 from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.context.history import Beginning
@@ -60,8 +60,7 @@ class _Series(Generic[T]):
         self.put(known, convert(piece, self.kind))
 
 
-@dataclass(frozen=True, slots=True)
-class _Rest:
+class _Rest(Struct, frozen=True):
     """Everything that stays small."""
 
     records: int

@@ -10,11 +10,11 @@ import math
 import os
 import stat
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO, NoReturn, cast
 
 import msgspec
+from msgspec import Struct
 
 from desktop_agent.core.protocol.codec import MalformedLineError
 from desktop_agent.core.protocol.model import JsonObject
@@ -28,8 +28,7 @@ MAX_DEPTH = 300
 _BLOCK_BYTES = 2**20
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
+class Line(Struct, frozen=True):
     """One line of a journal file."""
 
     number: int

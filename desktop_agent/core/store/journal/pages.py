@@ -8,9 +8,10 @@ moment.
 import json
 import re
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Final, NamedTuple
+
+from msgspec.structs import replace
 
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.store.blobs import Blobs

@@ -5,10 +5,10 @@ A line that cannot be read is reported with its number and skipped, never a reas
 
 import errno
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import NamedTuple
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import StorageError
@@ -26,8 +26,7 @@ from desktop_agent.core.store.journal.migrations import migrated
 from desktop_agent.core.store.journal.payloads import internalise, may_have_moved
 
 
-@dataclass(frozen=True, slots=True)
-class Damage:
+class Damage(Struct, frozen=True):
     """A line that could not be read: its number from 1, and why."""
 
     line: int

@@ -6,9 +6,10 @@ Every step is one line, so that a thread that reads never keeps the interpreter 
 
 import time
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import BinaryIO
+
+from msgspec import Struct
 
 from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.protocol.events import JournalEvent
@@ -39,8 +40,7 @@ class Yielder:
             self._since = time.perf_counter()
 
 
-@dataclass(frozen=True, slots=True)
-class Record:
+class Record(Struct, frozen=True):
     """A line of a journal. `event` is None when it cannot be read; `problems` say what is wrong with it."""
 
     start: int

@@ -8,10 +8,10 @@ whatever is wrong with a snapshot, it is as if there were none.
 import hmac
 import json
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, cast
 
+from msgspec import Struct
 from pydantic_core import PydanticSerializationError, from_json, to_json
 
 from desktop_agent.core.protocol.model import JsonObject
@@ -31,8 +31,7 @@ Section = tuple[str, object]
 """A name and what is to be written under it, as JSON."""
 
 
-@dataclass(frozen=True, slots=True)
-class Extent:
+class Extent(Struct, frozen=True):
     """How much of a journal is meant."""
 
     offset: int

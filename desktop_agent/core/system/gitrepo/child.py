@@ -17,9 +17,10 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import AsyncGenerator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final, Literal
+
+from msgspec import Struct
 
 from desktop_agent.core.base.programs import search_path
 from desktop_agent.core.system.gitrepo.config_file import read_plain_settings
@@ -56,8 +57,7 @@ _NOWHERE: Final = str(Path(os.sep, "nonexistent"))
 """Stands for no `PATH`: an empty one is the current folder."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class NoStatus:
+class NoStatus(Struct, frozen=True, kw_only=True):
     """Why git has nothing to say about a folder. `detail` is git's own first line, for people."""
 
     reason: Literal["not_a_repository", "git_missing", "too_slow", "failed", "replaced"]

@@ -7,8 +7,9 @@ a later look notices that another one stands in its place.
 
 import os
 import stat
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 Identity = tuple[tuple[int, int, int], ...]
 """Kind, device and inode of `.git`, of the folder it leads to, and of the folder with the objects."""
@@ -19,8 +20,7 @@ _LONGEST_POINTER_BYTES = 8 * 1024
 _READING = getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Repository:
+class Repository(Struct, frozen=True, kw_only=True):
     """Where the repository of a folder is: its top folder, and the folder with `HEAD` and `index`.
 
     `prefix` leads from the top to the folder that was asked about: empty, or ending in `/`.

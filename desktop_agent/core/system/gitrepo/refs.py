@@ -11,9 +11,10 @@ user set `gc.reflogExpireUnreachable`. The ref itself stands at HEAD, so no list
 import asyncio
 from collections.abc import AsyncGenerator, Iterable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
+
+from msgspec import Struct, field
 
 from desktop_agent.core.protocol.model import RefChange
 from desktop_agent.core.system.gitrepo.child import NoStatus, PinnedGit, pinned
@@ -31,16 +32,14 @@ _ZERO: Final = "0" * 40
 _ZERO_SHA256: Final = "0" * 64
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class StashEntry:
+class StashEntry(Struct, frozen=True, kw_only=True):
     """One stash entry: the commit that holds it, and its message as `git stash list` shows it."""
 
     oid: str
     message: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Refs:
+class Refs(Struct, frozen=True, kw_only=True):
     """Where a repository's refs stand at one moment. Remote-tracking branches are not among them."""
 
     head: str = ""
@@ -51,16 +50,14 @@ class Refs:
     """The newest first."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RefProblem:
+class RefProblem(Struct, frozen=True, kw_only=True):
     """A ref that was not put back, and why."""
 
     change: RefChange
     reason: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RefRecovery:
+class RefRecovery(Struct, frozen=True, kw_only=True):
     """What putting refs back came to. Those that were where they should be already count as restored."""
 
     restored: tuple[RefChange, ...] = ()

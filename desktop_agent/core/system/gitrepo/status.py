@@ -7,9 +7,11 @@ porcelain version 2 (git-status(1), "Porcelain Format Version 2").
 import asyncio
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Final, Literal
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from desktop_agent.core.system.gitrepo.child import NoStatus, run_git
 from desktop_agent.core.system.gitrepo.finding import Repository, find_repository
@@ -24,8 +26,7 @@ LIST_LIMIT_BYTES: Final = 64 * 1024 * 1024
 _PARSE_IN_THREAD_BYTES: Final = 64 * 1024
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FileStatus:
+class FileStatus(Struct, frozen=True, kw_only=True):
     """One path that git has something to say about."""
 
     state: FileState
@@ -35,8 +36,7 @@ class FileStatus:
     is_submodule: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class RepoStatus:
+class RepoStatus(Struct, frozen=True, kw_only=True):
     """Branch and changed files at one moment. Paths are relative to the folder that was asked about, with `/`.
 
     Names that are not UTF-8 carry surrogate escapes, like the names that `os` returns.

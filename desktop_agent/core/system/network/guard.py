@@ -6,10 +6,10 @@ HTTP library bounds the head itself (100 KB).
 
 import asyncio
 from collections.abc import AsyncIterator
-from dataclasses import dataclass
 from urllib.parse import urljoin
 
 import httpx2
+from msgspec import Struct
 
 from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.base.web_address import address_of
@@ -61,8 +61,7 @@ class GuardedTransport(httpx2.AsyncBaseTransport):
             raise httpx2.ReadTimeout("no answer in time", request=request) from None
 
 
-@dataclass(frozen=True, slots=True)
-class _Bound:
+class _Bound(Struct, frozen=True):
     size: int
     is_cut: bool
     """Whether what is beyond it is left out, instead of being an error."""

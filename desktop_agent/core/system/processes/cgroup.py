@@ -14,8 +14,9 @@ import subprocess
 import sys
 from collections import deque
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from desktop_agent.core.system.processes.limits import SHELL, CommandLimits
 from desktop_agent.core.system.processes.scope import Scope
@@ -147,8 +148,7 @@ class CommandGroups:
             self._scope.close()
 
 
-@dataclass(frozen=True, slots=True)
-class _Places:
+class _Places(Struct, frozen=True):
     top: Path
     """Where the kernel shows the cgroups of version 2."""
     own: Path

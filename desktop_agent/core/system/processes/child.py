@@ -4,8 +4,9 @@ import asyncio
 import os
 import signal
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass, field
 from typing import TypeVar, cast
+
+from msgspec import Struct, field
 
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.system.processes.cgroup import CommandGroup
@@ -30,8 +31,7 @@ CROWD = 32
 T = TypeVar("T")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProcessEnd:
+class ProcessEnd(Struct, frozen=True, kw_only=True):
     """How a command ended."""
 
     exit_code: int

@@ -9,8 +9,9 @@ import os
 import shutil
 import sys
 from collections.abc import Mapping
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from desktop_agent.core.system.processes.table import task_count
 
@@ -27,8 +28,7 @@ _SET = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CommandLimits:
+class CommandLimits(Struct, frozen=True, kw_only=True):
     """What all processes of one command may come to."""
 
     max_processes: int = 512

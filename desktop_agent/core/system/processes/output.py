@@ -11,9 +11,10 @@ import secrets
 import threading
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from io import FileIO
 from pathlib import Path
+
+from msgspec import Struct
 
 from desktop_agent.core.base.private_files import make_private_folder
 
@@ -145,8 +146,7 @@ class LiveText:
             self._on_text(text)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class CapturedOutput:
+class CapturedOutput(Struct, frozen=True, kw_only=True):
     """What a command printed. `tail` is empty when `head` is all of it; otherwise something between is left out."""
 
     head: str

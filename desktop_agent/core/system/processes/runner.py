@@ -16,9 +16,11 @@ import sys
 import tempfile
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import IO, Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.stand_ins import holding
@@ -37,8 +39,7 @@ GRACE_S = 0.5
 """From TERM to KILL. A command that ends when asked needs less; one that does not must not make a stop take long."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Command:
+class Command(Struct, frozen=True, kw_only=True):
     """A program to run: exact arguments (no shell of ours), folder, whole environment, and what it reads."""
 
     argv: tuple[str, ...]
@@ -52,8 +53,7 @@ class Command:
     """Folders that must be there while it runs, for a sandbox to mount on; who starts it has them made and removed."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ProcessOutcome:
+class ProcessOutcome(Struct, frozen=True, kw_only=True):
     """How a command ended, and what it printed (standard output and error in the order they were written)."""
 
     exit_code: int
@@ -261,8 +261,7 @@ class ProcessRunner:
             await asyncio.to_thread(last_resort.close)
 
 
-@dataclass(frozen=True, slots=True)
-class _LastResort:
+class _LastResort(Struct, frozen=True):
     """What ends commands without our doing. All methods block for a moment."""
 
     groups: CommandGroups | None

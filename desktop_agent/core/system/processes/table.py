@@ -7,16 +7,15 @@ nothing else is asked. Elsewhere psutil is asked. Everything here blocks.
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import psutil
+from msgspec import Struct
 
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
 _GONE = frozenset("ZXx")
 
 
-@dataclass(frozen=True, slots=True)
-class ProcessEntry:
+class ProcessEntry(Struct, frozen=True):
     """One living process. The number and `started` together name it for as long as the machine runs."""
 
     pid: int

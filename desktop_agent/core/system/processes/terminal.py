@@ -8,7 +8,8 @@ to run between fork and exec, which is not safe in a program with threads.
 import os
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from desktop_agent.core.system.processes.reader import END_OF_INPUT
 
@@ -20,8 +21,7 @@ HAS_TERMINALS = hasattr(os, "openpty")
 _TAKE_TERMINAL = ': <> "$0"; exec "$@"'
 
 
-@dataclass(frozen=True, slots=True)
-class Terminal:
+class Terminal(Struct, frozen=True):
     """A new terminal: our end, the command's end, and the name of the latter."""
 
     ours: int

@@ -7,7 +7,8 @@ It is a thread, so that it goes on while the event loop is busy, and it looks 20
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from desktop_agent.core.system.processes.limits import CommandLimits
 from desktop_agent.core.system.processes.priority import go_first
@@ -24,8 +25,7 @@ _SHARED_AGAIN_S = 2.0
 Ended = Callable[[str], None]
 
 
-@dataclass(slots=True)
-class _Watched:
+class _Watched(Struct):
     tree: ProcessTree
     limits: CommandLimits
     ended: Ended

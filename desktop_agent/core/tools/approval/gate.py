@@ -1,7 +1,6 @@
 """The approval gate: every call passes it, and leaves it allowed or not at all."""
 
-from dataclasses import dataclass
-
+from msgspec import Struct
 from msgspec.structs import replace
 
 from desktop_agent.core.approvals.pending import Approvals, HeldQuestion
@@ -47,8 +46,7 @@ class NotApprovedError(ToolError):
         self.is_unanswered = is_unanswered
 
 
-@dataclass(frozen=True, slots=True)
-class Permit:
+class Permit(Struct, frozen=True):
     """What lets a call act."""
 
     confinement: Confinement | None = None
@@ -57,8 +55,7 @@ class Permit:
     """What the user made of the command."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Settled:
+class _Settled(Struct, frozen=True):
     """What came of an answer: the decision as it goes on record, and what lets the call act or is asked next."""
 
     decision: Decision

@@ -2,9 +2,9 @@
 
 import asyncio
 import json
-from dataclasses import dataclass, replace
 
-from msgspec import structs
+from msgspec import Struct, structs
+from msgspec.structs import replace
 
 from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.policy.call import CallFacts, Confinement
@@ -22,8 +22,7 @@ _WIDTH = {words: width for width, words in enumerate(CONFINEMENT_WORDS.values())
 """How much each confinement lets a command do, by its words: from the strict sandbox to none."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Case:
+class Case(Struct, frozen=True, kw_only=True):
     """A call that asks: with another command it is another case of the same call."""
 
     call: ToolCall
@@ -38,8 +37,7 @@ class Case:
         return replace(self, facts=replace(self.facts, command=command))
 
 
-@dataclass(frozen=True, slots=True)
-class Judged:
+class Judged(Struct, frozen=True):
     """A case with everything that was found out about it."""
 
     request: ApprovalRequest

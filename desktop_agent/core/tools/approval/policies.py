@@ -1,8 +1,9 @@
 """What a decision is made under: what the user chose, and what this machine can do, gathered when a call asks."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from desktop_agent.core.approvals.rulebook import RuleBook
 from desktop_agent.core.base.clock import Clock
@@ -12,8 +13,7 @@ from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.tools.execution.confiner import Confiner
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Policies:
+class Policies(Struct, frozen=True, kw_only=True):
     """The source of every decision's context. One per session."""
 
     approval: Callable[[], ApprovalPolicy]

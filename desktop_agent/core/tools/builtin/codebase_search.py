@@ -10,9 +10,9 @@ import logging
 import sqlite3
 import threading
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 
+from msgspec import Struct, field
 from pydantic import Field
 
 from desktop_agent.core.base.errors import ToolError
@@ -58,8 +58,7 @@ class CodebaseSearchArguments(ToolArguments):
     max_results: int = Field(default=10, ge=1, le=50, description="How many passages to return.")
 
 
-@dataclass(slots=True)
-class _Update:
+class _Update(Struct):
     """An update of an index under way. It belongs to the tool, not to the call that began it."""
 
     progress: IndexProgress
@@ -67,8 +66,7 @@ class _Update:
     task: "asyncio.Task[None]"
 
 
-@dataclass(slots=True)
-class _Workspace:
+class _Workspace(Struct):
     index: CodeIndex
     update: _Update | None = None
     starting: asyncio.Lock = field(default_factory=asyncio.Lock)

@@ -8,11 +8,11 @@ import asyncio
 import json
 import re
 from collections.abc import Callable, Collection, Iterable
-from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 from typing import Literal
 
+from msgspec import Struct
 from pydantic import Field, model_validator
 
 from desktop_agent.core.base.errors import ToolError
@@ -101,8 +101,7 @@ class Grep(ReadTool[GrepArguments]):
                 return await _counts(arguments, search, context)
 
 
-@dataclass(frozen=True, slots=True)
-class _Search:
+class _Search(Struct, frozen=True):
     """A prepared search."""
 
     command: Command
@@ -227,8 +226,7 @@ def _options(arguments: GrepArguments, include: Glob | None) -> list[str]:
     return [*options, "--engine=auto", f"--regexp={arguments.pattern}"]
 
 
-@dataclass(frozen=True, slots=True)
-class _Filter:
+class _Filter(Struct, frozen=True):
     """Lets through what lies below `where`, is neither hidden there nor often holds secrets, and matches `include`."""
 
     where: str

@@ -6,8 +6,8 @@ proxy is the only way out, the tool says that the host cannot be reached.
 
 import asyncio
 import json
-from dataclasses import dataclass
 
+from msgspec import Struct
 from pydantic import Field
 
 from desktop_agent.core.base.errors import ToolError
@@ -77,8 +77,7 @@ class WebFetch(ReadTool[WebFetchArguments]):
         return await asyncio.to_thread(_result, came, context.call_id)
 
 
-@dataclass(frozen=True, slots=True)
-class _Kind:
+class _Kind(Struct, frozen=True):
     """What the server says a body is."""
 
     media_type: str

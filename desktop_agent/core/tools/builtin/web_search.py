@@ -9,10 +9,10 @@ beforehand, and no redirect leaves their sites there. Without a proxy, addresses
 import asyncio
 import json
 from collections.abc import Sequence
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 from urllib.parse import urlencode
 
+from msgspec.structs import asdict
 from pydantic import Field
 
 from desktop_agent.core.base.errors import ToolError

@@ -6,8 +6,9 @@ It fails closed. A command that was decided to be confined runs confined or not 
 import asyncio
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import SandboxError, ToolError
 from desktop_agent.core.base.private_files import make_private_folder

@@ -5,11 +5,11 @@ The orchestrator of one call. No tool asks for itself, confines itself or writes
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import assert_never
 
-from msgspec import structs
+from msgspec import Struct, structs
+from msgspec.structs import replace
 
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import StorageError, ToolError, WorkspaceError
@@ -50,8 +50,7 @@ MADE_REPOSITORIES = (
 )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Toolbox:
+class Toolbox(Struct, frozen=True, kw_only=True):
     """What calls work with: one per session."""
 
     workspace: HeldWorkspace
@@ -74,8 +73,7 @@ class Toolbox:
     limits: Callable[[], ContextLimits] = ContextLimits
 
 
-@dataclass(slots=True)
-class TakenCall:
+class TakenCall(Struct):
     """A call on its way. `arguments` is None when they could not be used; `problem` then says why."""
 
     block: ToolUseBlock

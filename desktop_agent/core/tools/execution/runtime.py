@@ -7,8 +7,8 @@ import asyncio
 import logging
 from collections.abc import Collection, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from desktop_agent.core.base.clock import Clock
@@ -29,8 +29,7 @@ NOT_STARTED = "This call was not run, because the turn ended before its turn cam
 logger = logging.getLogger(__name__)
 
 
-@dataclass(frozen=True, slots=True)
-class CallOutcome:
+class CallOutcome(Struct, frozen=True):
     """The result of a call, and whether no user was there to approve it."""
 
     result: ToolResult

@@ -10,10 +10,9 @@ import glob
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
 from pathlib import Path
 
-from msgspec import convert, to_builtins
+from msgspec import Struct, convert, field, to_builtins
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import ToolError
@@ -48,8 +47,7 @@ _REPOSITORY_STATE = (
 _UNCOMMITTED: frozenset[FileState] = frozenset({"modified", "added", "deleted", "renamed", "conflicted"})
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedCommand:
+class PlannedCommand(Struct, frozen=True):
     """A command about to run: its line, its folder, and whether the sandbox keeps it from git's own files."""
 
     line: str
@@ -57,8 +55,7 @@ class PlannedCommand:
     is_confined: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Precautions:
+class Precautions(Struct, frozen=True):
     """What was done before one command."""
 
     call_id: CallId
@@ -69,8 +66,7 @@ class Precautions:
     """Whether it is a command that destroys, as far as one can see."""
 
 
-@dataclass(frozen=True, slots=True)
-class Findings:
+class Findings(Struct, frozen=True):
     """What a command destroyed that the capture did not see."""
 
     report: SafetyReport = field(default_factory=SafetyReport)
@@ -79,8 +75,7 @@ class Findings:
     is_destructive: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Recovered:
+class Recovered(Struct, frozen=True):
     """What a recovery put back, and what became of the rest."""
 
     refs: tuple[RefChange, ...] = ()
@@ -88,8 +83,7 @@ class Recovered:
     problems: tuple[FileOutcome, ...] = ()
 
 
-@dataclass(slots=True)
-class _Plan:
+class _Plan(Struct):
     """What a command calls for: places to copy, and repositories whose refs to remember."""
 
     places: list[EndangeredPath] = field(default_factory=list[EndangeredPath])

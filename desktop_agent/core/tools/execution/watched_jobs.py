@@ -1,14 +1,13 @@
 """Which background commands are being looked after, and which of them made a change."""
 
-from dataclasses import dataclass, field
+from msgspec import Struct, field
 
 from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.capture.capture import Snapshot
 from desktop_agent.core.system.files import FileTransition
 
 
-@dataclass(slots=True)
-class WatchedJob:
+class WatchedJob(Struct):
     """A background command whose changes are captured while it runs."""
 
     turn: int

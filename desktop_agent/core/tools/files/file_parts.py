@@ -6,8 +6,9 @@ Lines end at `\n`; `\r\n` is shown as `\n`. Everything here blocks.
 
 import codecs
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import BinaryIO
+
+from msgspec import Struct
 
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.system.processes.output import continuation_bytes
@@ -19,8 +20,7 @@ MOST_RETURNED_BYTES = 100_000
 _CHUNK_BYTES = 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class FilePart:
+class FilePart(Struct, frozen=True):
     """What was read."""
 
     text: str

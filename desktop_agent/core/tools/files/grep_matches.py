@@ -3,8 +3,9 @@
 import base64
 import json
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
 from typing import Any
+
+from msgspec import Struct, field
 
 LONGEST_LINE = 400
 """Characters of a line that are shown; of a longer one, the part around its first match."""
@@ -12,16 +13,14 @@ LONGEST_LINE = 400
 _LEAD = 100
 
 
-@dataclass(slots=True)
-class _Line:
+class _Line(Struct):
     number: int
     text: str
     is_match: bool
     begins_match: bool
 
 
-@dataclass(frozen=True, slots=True)
-class LineSelection:
+class LineSelection(Struct, frozen=True):
     """The lines to show."""
 
     lines: list[str]
@@ -31,8 +30,7 @@ class LineSelection:
     """Path, line and text where each of these matches begins."""
 
 
-@dataclass(slots=True)
-class GrepMatches:
+class GrepMatches(Struct):
     """Collects up to `limit` matches, and ten times as many lines, in the files that `accepts` lets through."""
 
     accepts: Callable[[str], bool]

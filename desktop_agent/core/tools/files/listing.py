@@ -9,8 +9,9 @@ programs that a repository's own configuration could name.
 import asyncio
 import os
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.system.gitrepo import NoStatus, PinnedGit, Repository, find_repository, pinned
@@ -27,8 +28,7 @@ _SKIPPED_BYTES = tuple(f"{name}/".encode() for name in SKIPPED - {".git"})
 _MOST_BYTES = 64 * 1024 * 1024
 
 
-@dataclass(frozen=True, slots=True)
-class FileListing:
+class FileListing(Struct, frozen=True):
     """Files, relative to the folder that was listed, with `/`, sorted."""
 
     paths: list[str]

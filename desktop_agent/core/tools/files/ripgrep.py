@@ -10,8 +10,9 @@ import stat
 import sys
 import sysconfig
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.base.programs import find_program
@@ -31,8 +32,7 @@ SKIPPED = frozenset({".git", "node_modules", "__pycache__"})
 """Folders that no search looks into unless it is asked for them by name."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchEnd:
+class SearchEnd(Struct, frozen=True, kw_only=True):
     """How a search ended."""
 
     exit_code: int

@@ -5,14 +5,14 @@ none, that of the nearest line before it, else after it. A missing newline at th
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import chain
+
+from msgspec import Struct
 
 from desktop_agent.core.tools.files.textfile import as_seen
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Splice:
+class Splice(Struct, frozen=True, kw_only=True):
     r"""Lines `start` to `end` (from 0, `end` excluded) become `added`, which come without their `\n`."""
 
     start: int

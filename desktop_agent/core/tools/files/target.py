@@ -1,8 +1,9 @@
 """The file that a call is about: found, checked, and loaded in its exact state. Everything here blocks."""
 
 import stat
-from dataclasses import dataclass
 from pathlib import Path
+
+from msgspec import Struct
 
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.policy.boundary import Boundary, ResolvedPath
@@ -19,8 +20,7 @@ LARGEST_EDITED_BYTES = 64 * 1024 * 1024
 """Edit tools refuse larger files: a change must be shown, recorded and undone as a whole."""
 
 
-@dataclass(frozen=True, slots=True)
-class Target:
+class Target(Struct, frozen=True):
     """A file to edit as it is now; `before` is None when there is none."""
 
     path: str

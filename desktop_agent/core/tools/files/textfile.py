@@ -9,7 +9,8 @@ import codecs
 import re
 from bisect import bisect_left
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 BINARY_PROBE_BYTES = 8192
 
@@ -54,8 +55,7 @@ def as_shown(text: str) -> str:
         return _SURROGATE.sub("\ufffd", text)
 
 
-@dataclass(frozen=True, slots=True)
-class Replacement:
+class Replacement(Struct, frozen=True):
     """The outcome of an edit."""
 
     content: bytes

@@ -1,7 +1,8 @@
 """A file with its hunks applied: context keeps its bytes, new lines get the endings and the indent of their place."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from desktop_agent.core.tools.files.splice import Splice, splice
 from desktop_agent.core.tools.files.textfile import TextFile, as_shown
@@ -11,8 +12,7 @@ from desktop_agent.core.tools.patches.model import PatchError, PatchHunk
 _MARK = "\ufeff"
 
 
-@dataclass(frozen=True, slots=True)
-class Patched:
+class Patched(Struct, frozen=True):
     """The outcome."""
 
     content: bytes

@@ -5,7 +5,8 @@ The format: git-diff, "Generating patch text with -p". Names are quoted as in C 
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 from desktop_agent.core.tools.patches.hunks import GIT_HEADER, is_diff_header, is_hunk_header, read_hunk
 from desktop_agent.core.tools.patches.model import FilePatch, PatchError, PatchHunk
@@ -32,8 +33,7 @@ def read_diff(lines: Sequence[str]) -> list[FilePatch]:
     return patches
 
 
-@dataclass(slots=True)
-class _Part:
+class _Part(Struct):
     """The part of one file while it is read."""
 
     lines: Sequence[str]

@@ -8,8 +8,9 @@ space at both ends. No line is ever left out of the comparison. A hunk that says
 import re
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import islice
+
+from msgspec import Struct
 
 from desktop_agent.core.tools.files.suggest import similar_lines
 from desktop_agent.core.tools.patches.model import PatchError, PatchHunk
@@ -38,8 +39,7 @@ LEVELS: tuple[tuple[str, Callable[[str], str]], ...] = (
 EXACT, ANY_ENDING, _, ANY_INDENT = range(len(LEVELS))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class HunkLocation:
+class HunkLocation(Struct, frozen=True, kw_only=True):
     """Where a hunk belongs: its old lines are lines `start` to `end` (from 0, `end` excluded)."""
 
     hunk: PatchHunk

@@ -6,7 +6,8 @@ read as a header. Where they do not, because models count badly, a hunk ends whe
 
 import re
 from collections.abc import Sequence
-from dataclasses import replace
+
+from msgspec.structs import replace
 
 from desktop_agent.core.tools.patches.model import HunkLine, PatchError, PatchHunk, Sign
 

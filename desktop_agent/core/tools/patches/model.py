@@ -1,22 +1,21 @@
 """What a patch says, whatever it was written in."""
 
-from dataclasses import dataclass
 from typing import Literal
+
+from msgspec import Struct
 
 Sign = Literal[" ", "-", "+"]
 Action = Literal["Add", "Update", "Delete"]
 
 
-@dataclass(frozen=True, slots=True)
-class HunkLine:
+class HunkLine(Struct, frozen=True):
     r"""One line of a hunk, without its sign and its `\n`; a `\r` before that is part of the text."""
 
     sign: Sign
     text: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PatchHunk:
+class PatchHunk(Struct, frozen=True, kw_only=True):
     """Lines to find, and what to make of them."""
 
     lines: tuple[HunkLine, ...]
@@ -45,8 +44,7 @@ class PatchHunk:
         return any(line.sign != " " for line in self.lines)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FilePatch:
+class FilePatch(Struct, frozen=True, kw_only=True):
     """What becomes of one file."""
 
     action: Action

@@ -1,7 +1,9 @@
 """The files as a patch leaves them, before any of it is written: later parts see what earlier parts did."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.diff.text import line_count
@@ -17,8 +19,7 @@ _NO_FILE = "file did not exist"
 _MOST_NOTES = 10
 
 
-@dataclass(slots=True)
-class PatchDraft:
+class PatchDraft(Struct):
     """What becomes of each file that the parts of a patch name."""
 
     context: ToolContext

@@ -9,7 +9,8 @@ import asyncio
 import ipaddress
 import socket
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from desktop_agent.core.base.errors import ToolError
 
@@ -56,8 +57,7 @@ async def system_resolver(host: str, port: int) -> Sequence[str]:
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class AddressBook:
+class AddressBook(Struct, frozen=True, kw_only=True):
     """Resolves hosts and refuses those that may not be reached."""
 
     resolve: Resolver = system_resolver

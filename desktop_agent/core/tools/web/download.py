@@ -12,8 +12,9 @@ import ipaddress
 import zlib
 from collections.abc import Callable
 from contextlib import AsyncExitStack, aclosing
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
+
+from msgspec import Struct
 
 from desktop_agent.core.base.errors import ProviderError, ToolError
 from desktop_agent.core.system.network.proxies import Proxy
@@ -40,8 +41,7 @@ _HEADERS = {
 }
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Download:
+class Download(Struct, frozen=True, kw_only=True):
     """What came. `body` is unpacked, and only its beginning when `is_cut`."""
 
     url: str

@@ -9,9 +9,10 @@ import base64
 import binascii
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import cast
 from urllib.parse import parse_qs, quote, urljoin, urlsplit
+
+from msgspec import Struct
 
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.tools.web.html import HtmlReader
@@ -20,8 +21,7 @@ LONGEST_TITLE = 200
 LONGEST_SNIPPET = 500
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SearchResult:
+class SearchResult(Struct, frozen=True, kw_only=True):
     """One hit. Title and snippet are plain text."""
 
     title: str
@@ -29,8 +29,7 @@ class SearchResult:
     snippet: str
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Engine:
+class Engine(Struct, frozen=True, kw_only=True):
     """One engine: where it answers, what it is asked, and how its answer is read."""
 
     name: str
@@ -90,8 +89,7 @@ def read_bing(page: str, address: str) -> Iterator[SearchResult]:
     return _from_page(page, address, _Form(title=("h2", ""), snippet=("p", ""), within=("li", "b_algo")))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Form:
+class _Form(Struct, frozen=True, kw_only=True):
     """By tag and class, where a page has its results: empty or None matches any."""
 
     title: tuple[str, str]

@@ -4,8 +4,9 @@ What is not for reading is dropped: scripts, styles, navigation. Works on pages 
 """
 
 import re
-from dataclasses import dataclass
 from urllib.parse import urljoin
+
+from msgspec import Struct
 
 from desktop_agent.core.tools.web.html import HtmlReader
 
@@ -20,8 +21,7 @@ _BLOCKS = frozenset(
 _SPACES = re.compile(r"[ \t\r\n\f\v]+")
 
 
-@dataclass(frozen=True, slots=True)
-class WebPage:
+class WebPage(Struct, frozen=True):
     """What a page says."""
 
     title: str

@@ -1,7 +1,6 @@
 """Pictures from untrusted bytes: known formats only, and never more pixels than a screen can use."""
 
-from dataclasses import dataclass
-
+from msgspec import Struct
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QSize, Qt
 from PySide6.QtGui import QImage, QImageReader
 
@@ -12,8 +11,7 @@ MAX_PIXELS = 50_000_000
 """A picture of more is not decoded: 50 million take 200 MB already."""
 
 
-@dataclass(frozen=True, slots=True)
-class CardPicture:
+class CardPicture(Struct, frozen=True):
     """A picture ready to be painted, perhaps smaller than it is; or why there is none."""
 
     image: QImage

@@ -1,14 +1,14 @@
 """Which commands fit what is being typed, best first."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from desktop_agent.core.slash.declarations import Declaration
 from desktop_agent.core.slash.parse import is_command
 
 
-@dataclass(frozen=True, slots=True)
-class Offer:
+class Offer(Struct, frozen=True):
     """What to show above a message that begins with a slash."""
 
     commands: tuple[Declaration, ...]

@@ -8,6 +8,8 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Literal
 
+from msgspec import Struct
+
 from desktop_agent.ui.chat.markdown.blocks import (
     MOST_COLUMNS,
     SOFT_LIMIT,
@@ -67,8 +69,7 @@ def _table_end(state: "StateBlock", start_line: int, end_line: int) -> int:
     return next((line for line in lines if state.eMarks[line] - state.bMarks[line] > SOFT_LIMIT), end_line)
 
 
-@dataclass(frozen=True, slots=True)
-class Node:
+class Node(Struct, frozen=True):
     """A node of a parsed region: its tokens `first:last` and its lines `line:end_line`."""
 
     first: int

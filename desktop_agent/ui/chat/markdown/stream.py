@@ -10,7 +10,8 @@ never on how the text was cut into pieces.
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from desktop_agent.ui.chat.markdown.blocks import (
     CHUNK_CHARS,
@@ -46,8 +47,7 @@ _PATIENT_ABOVE = 6_000
 """An unsettled end longer than this (one huge quote, say) is parsed again only when it has grown by a sixteenth."""
 
 
-@dataclass(slots=True)
-class _Fence:
+class _Fence(Struct):
     """An open fence and the code in it that is not settled."""
 
     closing: re.Pattern[str]

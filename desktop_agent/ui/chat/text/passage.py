@@ -1,11 +1,11 @@
 """A passage: one block's text laid out at a width, to be painted, hit and highlighted. Positions are UTF-16 offsets."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import pairwise
 from math import ceil
 from typing import Protocol, cast
 
+from msgspec import Struct
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QFont, QPainter, QTextCharFormat, QTextLayout, QTextLine, QTextOption
 
@@ -14,8 +14,7 @@ from desktop_agent.ui.chat.markdown.marks import CODE
 from desktop_agent.ui.chat.text.styles import PILL_PADDING
 
 
-@dataclass(frozen=True, slots=True)
-class Highlight:
+class Highlight(Struct, frozen=True):
     """Text from `start` to `end` painted with another format on top: selected, or found."""
 
     start: int

@@ -1,7 +1,9 @@
 """The three versions of a file that clashes, read and compared off the window's thread."""
 
 import asyncio
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from desktop_agent.core.merge.three_way import Source, ThreeWay, compare_three
 from desktop_agent.core.protocol.model import Clash, FileChange, FileDiff, FileImage
@@ -9,8 +11,7 @@ from desktop_agent.ui.review.media.binary_facts import VersionFacts, version_fac
 from desktop_agent.ui.review.source import DiffSource
 
 
-@dataclass(frozen=True, slots=True)
-class Versions:
+class Versions(Struct, frozen=True):
     """Base, wanted and yours as bytes (`None`: absent) and in words.
 
     `three` is there when they can be settled line by line, `pair` when they cannot and two of them are texts.
@@ -27,8 +28,7 @@ class Versions:
         return self.contents[1]
 
 
-@dataclass(frozen=True, slots=True)
-class Pair:
+class Pair(Struct, frozen=True):
     """Two versions beside each other, where the third is absent or no text that could be merged."""
 
     old: Source

@@ -1,7 +1,6 @@
 """What can be said of two versions of a binary file. Reads all of both: to be called in a thread."""
 
-from dataclasses import dataclass
-
+from msgspec import Struct
 from PySide6.QtCore import QCoreApplication
 
 from desktop_agent.core.diff.file_types import HEAD_BYTES, file_type
@@ -9,8 +8,7 @@ from desktop_agent.core.diff.hex_view import HexExcerpt, excerpt
 from desktop_agent.ui.review.media.media_words import exact_size_words, short_hash
 
 
-@dataclass(frozen=True, slots=True)
-class VersionFacts:
+class VersionFacts(Struct, frozen=True):
     """One version: what kind of file, how long, and the beginning of its digest."""
 
     type_name: str
@@ -18,8 +16,7 @@ class VersionFacts:
     hash: str
 
 
-@dataclass(frozen=True, slots=True)
-class BinaryFacts:
+class BinaryFacts(Struct, frozen=True):
     """Two versions (`None`: absent), and the bytes where they first differ."""
 
     before: VersionFacts | None

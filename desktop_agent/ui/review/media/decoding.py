@@ -5,9 +5,9 @@ works, also for SVG (`QSvgRenderer` does not), so a slow picture slows nothing e
 """
 
 import re
-from dataclasses import dataclass
 from typing import Literal
 
+from msgspec import Struct
 from PySide6.QtCore import QBuffer, QByteArray, QIODevice, QSize, Qt
 from PySide6.QtGui import QImage, QImageReader
 
@@ -38,8 +38,7 @@ _SVG_FORBIDDEN = re.compile(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class DecodedPicture:
+class DecodedPicture(Struct, frozen=True):
     """One version, ready to be painted; or why there is nothing to paint."""
 
     image: QImage

@@ -5,12 +5,12 @@ import gc
 import json
 from base64 import b64encode
 from contextlib import aclosing
-from dataclasses import replace
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from msgspec import structs
+from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.protocol.model import (

@@ -9,10 +9,10 @@ import shlex
 import shutil
 import sys
 from collections.abc import AsyncIterator, Callable
-from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.jobs.background import Jobs

@@ -6,11 +6,11 @@ import errno
 import os
 import threading
 import tracemalloc
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.system.files import digest_of

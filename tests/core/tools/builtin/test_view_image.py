@@ -1,10 +1,11 @@
 """`view_image`: a picture of the workspace is kept and shown, or the model learns what to do instead."""
 
+import dataclasses
 import os
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pytest
+from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.protocol.model import BlobRef
@@ -82,7 +83,7 @@ async def test_a_session_that_keeps_no_pictures_says_so(work: "Workspace") -> No
     work.write("a.png", png())
     fields = {name: getattr(work.context, name) for name in ("call_id", "boundary", "reads", "processes", "jobs")}
     others = {name: getattr(work.context, name) for name in ("environ", "spool_folder", "emit_output")}
-    bare = replace(work, context=type(work.context)(**fields, **others))
+    bare = dataclasses.replace(work, context=type(work.context)(**fields, **others))
     with pytest.raises(ToolError, match="cannot be shown in this session"):
         await bare.call(TOOL, path="a.png")
 
@@ -93,7 +94,7 @@ async def test_a_full_disk_is_not_hidden(work: "Workspace") -> None:
 
     work.write("a.png", png())
     with pytest.raises(OSError, match="No space"):
-        await replace(work, context=replace(work.context, keep=refuse)).call(TOOL, path="a.png")
+        await dataclasses.replace(work, context=replace(work.context, keep=refuse)).call(TOOL, path="a.png")
 
 
 @pytest.mark.parametrize(("arguments", "named"), [({}, "path"), ({"path": ""}, "path"), ({"path": "a", "x": 1}, "x")])

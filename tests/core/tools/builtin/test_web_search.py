@@ -4,12 +4,12 @@ import asyncio
 import base64
 import json
 from collections.abc import AsyncGenerator
-from dataclasses import replace
 from typing import TYPE_CHECKING
 from urllib.parse import parse_qs, quote, urlsplit
 
 import httpx2
 import pytest
+from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.system.network.proxies import Proxy

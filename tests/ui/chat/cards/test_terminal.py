@@ -1,8 +1,7 @@
 """A command shows the end of what it printed, in its colours, as it comes."""
 
-from dataclasses import replace
-
 import pytest
+from msgspec.structs import replace
 from PySide6.QtGui import QImage
 
 from desktop_agent.core.base.ids import Digest

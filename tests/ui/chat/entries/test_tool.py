@@ -1,10 +1,10 @@
 """The card of a tool call: one line, the output that is worth seeing, and what must be said about it."""
 
-from dataclasses import replace
 from datetime import timedelta
 
 import pytest
 from msgspec import structs
+from msgspec.structs import replace
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QPushButton, QWidget
 
