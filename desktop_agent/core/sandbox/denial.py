@@ -28,35 +28,31 @@ _NOT_EXECUTABLE = 126
 _PATH = r"""(?P<path>(?:[~./\w@%+=-]|[^\x00-\x7f])(?:[^\n'"‘’`:,;()<>|]*[^\n'"‘’`:,;()<>| ])?)"""
 _REFUSED = r"(?P<why>Read-only file system|Permission denied|Operation not permitted)"
 _REFUSALS = (
-    re.compile(rf"\[Errno \d+\] {_REFUSED}: ['\"](?P<path>[^'\"\n]+)['\"]"),  # Python
-    re.compile(r"\b(?:EROFS|EACCES|EPERM): (?P<why>[\w -]+), \w+ '(?P<path>[^'\n]+)'"),  # Node
-    re.compile(rf"['\"‘`](?P<path>[^'\"‘’`\n]+)['\"’`]: {_REFUSED}"),  # coreutils, git
-    re.compile(rf"(?:^|[ :(]){_PATH}: {_REFUSED}", re.MULTILINE),
-    re.compile(
-        r"(?P<why>permission denied|read-only file system)(?:\s*\(os error \d+\))?: (?P<path>/[^\s:]+)", re.IGNORECASE
-    ),
+    rf"\[Errno \d+\] {_REFUSED}: ['\"](?P<path>[^'\"\n]+)['\"]",  # Python
+    r"\b(?:EROFS|EACCES|EPERM): (?P<why>[\w -]+), \w+ '(?P<path>[^'\n]+)'",  # Node
+    rf"['\"‘`](?P<path>[^'\"‘’`\n]+)['\"’`]: {_REFUSED}",  # coreutils, git
+    rf"(?m)(?:^|[ :(]){_PATH}: {_REFUSED}",
+    r"(?i)(?P<why>permission denied|read-only file system)(?:\s*\(os error \d+\))?: (?P<path>/[^\s:]+)",
 )
-_NETWORK = re.compile(
-    r"could not resolve (?:host|proxy|hostname)|temporary failure in name resolution|network is unreachable"
+_NETWORK = (
+    r"(?i)could not resolve (?:host|proxy|hostname)|temporary failure in name resolution|network is unreachable"
     r"|name or service not known|nodename nor servname provided|getaddrinfo (?:ENOTFOUND|EAI_AGAIN)|\bENETUNREACH\b"
     r"|failed to establish a new connection|temporary failure resolving|unable to resolve host address"
     r"|dial (?:tcp|udp)\b.*(?:unreachable|no such host|misbehaving|operation not permitted)"
     r"|connection refused|\bECONNREFUSED\b"  # a server of the machine, which the sandbox's own loopback does not have
     r"|failed to lookup address information|dns error: failed|no route to host"
-    r"|\bsocket(?:\(\))?: (?:operation not permitted|permission denied)|unable to create.{0,20}socket",
-    re.IGNORECASE,
+    r"|\bsocket(?:\(\))?: (?:operation not permitted|permission denied)|unable to create.{0,20}socket"
 )
-_MISSING = re.compile(
-    r"no such file|not found|cannot find|can't find|could not find|could ?n[o']t (?:open|read|load)"
+_MISSING = (
+    r"(?i)no such file|not found|cannot find|can't find|could not find|could ?n[o']t (?:open|read|load)"
     r"|does ?n[o']t exist|does not exist|enoent|no module named|not a directory|unable to (?:open|read|load|find)"
-    r"|permission denied|eacces",
-    re.IGNORECASE,
+    r"|permission denied|eacces"
 )
-_ABSOLUTE = re.compile(r"""(?<![\w.~/-])/(?:[^\s'"‘’`:,;()<>|]|(?<=\S) (?=\S+/))+""")
+_ABSOLUTE = r"""(?<![\w.~/-])/(?:[^\s'"‘’`:,;()<>|]|(?<=\S) (?=\S+/))+"""
 _MOST_PATHS = 20
 _PYTHON_SAYS_NO = "PermissionError: [Errno 1] Operation not permitted"
 _CLOSED_TO_EVERYBODY = ("/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/root", "/proc", "/sys", "/lost+found", "/dev")
-_PROTECTED = re.compile(r"(?:^|/)(?:\.git|\.desktop-agent)(?:/|$)")
+_PROTECTED = r"(?:^|/)(?:\.git|\.desktop-agent)(?:/|$)"
 
 
 def denial_in(
@@ -86,7 +82,7 @@ def denial_in(
         if program.hidden:
             where = f"{_named(str(program.path))} is in {_named(program.hidden)}, which the sandbox hides from commands"
             return f"The program {where}; the setting home_visible makes it visible."
-    if not confinement.has_network and (_NETWORK.search(text) or _is_pythons_socket(text)):
+    if not confinement.has_network and (re.search(_NETWORK, text) or _is_pythons_socket(text)):
         return "The command seems to need the network, which the sandbox does not give it."
     for path, why in _refusals(text):
         if _is_ours(path, why, exit_code, confinement):
@@ -129,8 +125,8 @@ def _missing_programs(
 
 def _named_paths(text: str) -> Iterator[Path]:
     """Yield the absolute paths of lines that say that something is not there, or refused."""
-    lines = [line for line in text.splitlines() if _MISSING.search(line)]
-    found = dict.fromkeys(match[0].rstrip(".,:;)") for line in lines for match in _ABSOLUTE.finditer(line))
+    lines = [line for line in text.splitlines() if re.search(_MISSING, line)]
+    found = dict.fromkeys(match[0].rstrip(".,:;)") for line in lines for match in re.finditer(_ABSOLUTE, line))
     yield from map(Path, list(found)[-_MOST_PATHS:])
 
 
@@ -140,7 +136,7 @@ def _is_pythons_socket(text: str) -> bool:
 
 def _refusals(text: str) -> Iterator[tuple[str, str]]:
     for pattern in _REFUSALS:
-        for found in pattern.finditer(text):
+        for found in re.finditer(pattern, text):
             # "touch: cannot touch x" without quotes, "bash: line 1: x": the path is the last word.
             words = found["path"].strip()
             yield (words if words.startswith("/") else words.rsplit(" ", 1)[-1]), found["why"].lower()
@@ -151,7 +147,7 @@ def _is_ours(path: str, why: str, exit_code: int, confinement: ConfinementSpec) 
         return "/" in path or "." in path  # else it is the last word of a sentence
     if exit_code == _NOT_EXECUTABLE or not path:
         return False
-    if _PROTECTED.search(path):
+    if re.search(_PROTECTED, path):
         return True
     if path.startswith("~"):
         return True
@@ -181,7 +177,7 @@ def _is_in(path: str, folders: tuple[str, ...]) -> bool:
 
 def _sentence(path: str, confinement: ConfinementSpec) -> str:
     path = _named(path)
-    if _PROTECTED.search(path):
+    if re.search(_PROTECTED, path):
         return f"The sandbox protects {path}; the command was not allowed to change it."
     if confinement.is_workspace_writable:
         return f"The sandbox refused access to {path}, which is outside the folders the command may use."

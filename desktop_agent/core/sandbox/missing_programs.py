@@ -18,28 +18,23 @@ from desktop_agent.core.sandbox.home import Homes
 _NAME = r"(?P<name>[A-Za-z0-9_][\w.+-]{0,63})"
 _QUOTED = rf"['\"‘`]?{_NAME}['\"’`]?"
 _NOT_FOUND = (
-    re.compile(rf"(?:^|[:\s]){_NAME}: (?:command )?not found$", re.MULTILINE),  # sh, bash, sudo
-    re.compile(rf"command not found: {_NAME}$", re.MULTILINE),  # zsh
-    re.compile(rf": (?:line )?\d+: {_NAME}: Permission denied$", re.MULTILINE),  # sh, bash behind Landlock
-    re.compile(
-        rf"^(?:/\S+/)?(?:env|xargs|make(?:\[\d+\])?|g?nice|nohup|setsid|stdbuf|time): {_QUOTED}: No such file",
-        re.MULTILINE,
-    ),
-    re.compile(rf"failed to run command {_QUOTED}: No such file"),  # timeout, nohup
-    re.compile(rf"No such file or directory: '{_NAME}'$", re.MULTILINE),  # Python
-    re.compile(rf"\bspawn {_NAME} ENOENT\b"),  # Node
-    re.compile(rf"exec: {_QUOTED}: executable file not found"),  # Go
+    rf"(?m)(?:^|[:\s]){_NAME}: (?:command )?not found$",  # sh, bash, sudo
+    rf"(?m)command not found: {_NAME}$",  # zsh
+    rf"(?m): (?:line )?\d+: {_NAME}: Permission denied$",  # sh, bash behind Landlock
+    rf"(?m)^(?:/\S+/)?(?:env|xargs|make(?:\[\d+\])?|g?nice|nohup|setsid|stdbuf|time): {_QUOTED}: No such file",
+    rf"failed to run command {_QUOTED}: No such file",  # timeout, nohup
+    rf"(?m)No such file or directory: '{_NAME}'$",  # Python
+    rf"\bspawn {_NAME} ENOENT\b",  # Node
+    rf"exec: {_QUOTED}: executable file not found",  # Go
 )
+"""Compiled when a command has failed: 20 ms that no other start has to wait for."""
 _MOST_NAMES = 5
 _PATH = r"(?P<path>(?:[^\s:'\"‘’`]+(?: [^\s:'\"‘’`]+)*)?/[^:'\"‘’`\n]+)"
 _PATH_NOT_FOUND = (
-    re.compile(
-        rf"(?:^|: |['\"‘`]){_PATH}['\"’`]?: (?:No such file|not found$|cannot execute: required file|bad interpreter"
-        r"|Permission denied)",
-        re.MULTILINE,
-    ),
-    re.compile(rf"[Nn]o such file or directory: ['\"]{_PATH}['\"]"),  # Python, zsh
-    re.compile(rf"\bspawn {_PATH} ENOENT\b"),  # Node
+    rf"(?m)(?:^|: |['\"‘`]){_PATH}['\"’`]?: "
+    r"(?:No such file|not found$|cannot execute: required file|bad interpreter|Permission denied)",
+    rf"[Nn]o such file or directory: ['\"]{_PATH}['\"]",  # Python, zsh
+    rf"\bspawn {_PATH} ENOENT\b",  # Node
 )
 _LONGEST_FIRST_LINE = 1024
 
@@ -68,7 +63,7 @@ class MissingProgram(Struct, frozen=True):
 
 def names_in(text: str) -> tuple[str, ...]:
     """Return the programs that the lines of `text` say were not found, the last ones."""
-    found = dict.fromkeys(match["name"] for pattern in _NOT_FOUND for match in pattern.finditer(text))
+    found = dict.fromkeys(match["name"] for pattern in _NOT_FOUND for match in re.finditer(pattern, text))
     return tuple(found)[-_MOST_NAMES:]
 
 
@@ -91,7 +86,7 @@ def program_behind_path(text: str, folder: Path, is_hidden: Callable[[Path], str
 
     Blocks. That is where a link leads, or the interpreter that the first line of a script names.
     """
-    found = dict.fromkeys(match["path"] for pattern in _PATH_NOT_FOUND for match in pattern.finditer(text))
+    found = dict.fromkeys(match["path"] for pattern in _PATH_NOT_FOUND for match in re.finditer(pattern, text))
     for named in tuple(found)[-_MOST_NAMES:]:
         path = folder / named
         for needed in (Path(os.path.realpath(path)), *_interpreter_of(path)):
