@@ -7,6 +7,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from threading import Event, Timer
 from typing import cast
@@ -15,7 +16,7 @@ import psutil
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from msgspec.structs import replace
+from msgspec import structs
 
 from desktop_agent.core.capture import scan_process, shared_scanner
 from desktop_agent.core.capture.capture import CaptureStoppedError
@@ -47,7 +48,7 @@ class Walks:
 
     def forget(self) -> None:
         """Walk and learn, and go back to the table of before: so it is after a transaction that failed at its end."""
-        before = {path: replace(folder, files=dict(folder.files)) for path, folder in self.together.items()}
+        before = {path: structs.replace(folder, files=dict(folder.files)) for path, folder in self.together.items()}
         self.shared.learn(self.together, self.shared.scan(self.together, LIMITS))
         self.together = before
 
