@@ -102,7 +102,5 @@ class LazyGit:
 
     def _real(self) -> GitReview:
         if self._source is None:
-            from desktop_agent.app.review.git_review import GitReview
-
             self._source = GitReview(self._diffs.comparer)
         return self._source

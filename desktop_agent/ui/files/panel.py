@@ -192,8 +192,6 @@ class FileTree(QWidget):
             self._reader.read_folder("" if relative == "." else relative)
 
     def _on_repository_read(self, answer: RepoStatus | NoStatus) -> None:
-        from desktop_agent.core.system.gitrepo import NoStatus
-
         repository = self._reader.repository
         self._watch.watch_repository(None if repository is None else repository.git_dir)
         if not self._shown.is_filtering:

@@ -195,7 +195,6 @@ def _scan(path: Path, folder: Folder) -> tuple[FolderListing, list[OutlineEdit]]
 
 
 def _marks(answer: RepoStatus | NoStatus) -> FileMarks:
-    from desktop_agent.core.system.gitrepo import RepoStatus
     from desktop_agent.core.system.workspace import roll_up
 
     if not isinstance(answer, RepoStatus):

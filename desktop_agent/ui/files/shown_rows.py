@@ -88,8 +88,6 @@ class ShownRows(QObject):
 
     def _make_matches(self) -> tuple[MatchesModel, MatchDelegate]:
         # Made when the user filters for the first time: the window's first paint does not wait for it.
-        from desktop_agent.ui.files.match_drawing import MatchDelegate
-        from desktop_agent.ui.files.matches_model import MatchesModel
 
         model = MatchesModel(self)
         return model, MatchDelegate(model, self._theme, self._rows.ring, self)

@@ -186,8 +186,6 @@ def turns_with_changes(transcript: Transcript) -> list[int]:
 
 def selection_of(baseline: ReviewBaseline, turns: Sequence[int]) -> ChangeSelection:
     """Return what `baseline` means in the ledger, given the turns with changes, newest first."""
-    from desktop_agent.core.protocol.model import ChangeSelection
-
     match baseline.kind:
         case "last_turn" if turns:
             return ChangeSelection(turn=turns[0])

@@ -7,15 +7,17 @@ without a running loop on Python 3.14, and spin `processEvents`. A dialog must n
 nested Qt loop loses every task that becomes ready meanwhile. Use `open()` and a future.
 """
 
-import asyncio
 import logging
 import os
 import signal
 import sys
 from collections.abc import Callable, Coroutine
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from PySide6.QtWidgets import QApplication
+
+if TYPE_CHECKING:
+    import asyncio
 
 Work = Coroutine[object, object, None]
 
@@ -69,7 +71,7 @@ def run(
             loop.close()
 
 
-def _new_loop(app: QApplication) -> asyncio.AbstractEventLoop:
+def _new_loop(app: QApplication) -> "asyncio.AbstractEventLoop":
     os.environ["QT_API"] = "pyside6"  # qasync would prefer any other binding that happens to be installed
     import qasync
 
@@ -89,7 +91,7 @@ def _new_loop(app: QApplication) -> asyncio.AbstractEventLoop:
 
 
 def _run_main(
-    loop: asyncio.AbstractEventLoop,
+    loop: "asyncio.AbstractEventLoop",
     main: Callable[[], Coroutine[object, object, int]],
     on_signal: Callable[[], None] | None,
 ) -> int:
@@ -108,7 +110,7 @@ def _run_main(
         return 0
 
 
-def _run_to_end(loop: asyncio.AbstractEventLoop, work: Work) -> None:
+def _run_to_end(loop: "asyncio.AbstractEventLoop", work: Work) -> None:
     task = loop.create_task(work)
     task.add_done_callback(lambda _: loop.stop())
     while not task.done():
@@ -136,7 +138,7 @@ class _Signals:
     """While entered, signals ask the application to end instead of ending the process."""
 
     def __init__(
-        self, loop: asyncio.AbstractEventLoop, task: asyncio.Task[int], on_signal: Callable[[], None] | None
+        self, loop: "asyncio.AbstractEventLoop", task: "asyncio.Task[int]", on_signal: Callable[[], None] | None
     ) -> None:
         self._loop = loop
         self._task = task
@@ -226,7 +228,7 @@ class TaskSpawner:
         self._tasks.add(task)
         task.add_done_callback(self._on_done)
 
-    def _on_done(self, task: asyncio.Task[None]) -> None:
+    def _on_done(self, task: "asyncio.Task[None]") -> None:
         self._tasks.discard(task)
         if not task.cancelled() and (error := task.exception()) is not None:
             self._on_error(error)

@@ -62,8 +62,6 @@ class SearchFilters(QWidget):
 
     def query(self, text: str, now: datetime) -> SearchQuery:
         """Return the search for `text`, as narrow as it is now."""
-        from desktop_agent.core.protocol.model import SearchQuery
-
         days = self._when.currentData()
         return SearchQuery(
             text=text,

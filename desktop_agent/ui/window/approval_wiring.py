@@ -66,7 +66,6 @@ class ApprovalWiring(QObject):
         request = self._pending(call_id)
         if request is None or (self._dialog is not None and self._dialog.call_id == call_id):
             return
-        from desktop_agent.ui.approvals.dialog import ApprovalDialog
 
         self.close()
         self._dialog = ApprovalDialog(
@@ -100,7 +99,6 @@ class ApprovalWiring(QObject):
         if self._rule_maths is None or self._bridge is None:
             return None
         from desktop_agent.ui.approvals.past_calls import past_calls
-        from desktop_agent.ui.approvals.rule_maths import RuleContext
 
         transcript = self._bridge.transcript
         past = past_calls(transcript, request)

@@ -53,8 +53,6 @@ class ContextWiring(QObject):
         if self._bridge is None:
             return
         if self._inspector is None:
-            from desktop_agent.ui.context.inspector import ContextInspector
-
             self._inspector = ContextInspector(self._theme, self._window)
             self._inspector.op_requested.connect(self._submit)
             self._inspector.finished.connect(self._forget)

@@ -166,7 +166,6 @@ class SessionWiring(QObject):
 
     def _build_parts(self, bridge: SessionBridge) -> SessionParts:
         # Only now: the window is painted before the ops and the model are imported.
-        from desktop_agent.ui.window.session_parts import SessionParts
 
         return SessionParts.build(
             bridge,

@@ -377,7 +377,9 @@ def test_what_goes_wrong_in_the_process_is_logged_and_one_walk_does_it_all(
     walks: Walks, monkeypatch: pytest.MonkeyPatch, expected_logs: list[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     def spoilt(known: Known, starts: Iterable[str]) -> Iterator[tuple[str, KnownFolder]]:
-        return ((path, replace(folder, folders=cast("tuple[str, ...]", 7))) for path, folder in below(known, starts))
+        return (
+            (path, structs.replace(folder, folders=cast("tuple[str, ...]", 7))) for path, folder in below(known, starts)
+        )
 
     expected_logs.append("died")
     monkeypatch.setattr(shared_scanner, "below", spoilt)

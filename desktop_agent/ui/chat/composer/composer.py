@@ -281,8 +281,6 @@ class Composer(QWidget):
         self._place_popup()
 
     def _make_popup(self) -> CommandPopup:
-        from desktop_agent.ui.chat.composer.command_popup import CommandPopup  # not for an empty window
-
         popup = self._popup = CommandPopup(self._theme, self.window())
         popup.chosen.connect(self._on_command_chosen)
         self._edit.popup = popup

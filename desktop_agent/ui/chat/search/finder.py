@@ -56,8 +56,6 @@ class Finder(QObject):
     def find(self, text: str) -> None:
         """Search for `text`, not minding case; nothing for an empty one. Shows the match nearest to the end in view."""
         if text:
-            from desktop_agent.ui.chat.search.search import Search
-
             self._candidates = self._unread = frozenset()
             self._sought = None
             self._search = Search(text)

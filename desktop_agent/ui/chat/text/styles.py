@@ -116,15 +116,11 @@ class TextStyles:
 
     def mark(self, look: PrintedStyle | Tint) -> QTextCharFormat:
         """Return the format of a part of a card's text."""
-        from desktop_agent.ui.chat.text.marks import Tint
-
         if isinstance(look, Tint):
             if look not in self._tints:
                 self._tints[look] = self._make_tint(look)
             return self._tints[look]
         if self._looks is None:
-            from desktop_agent.ui.terminal.formats import LookFormats
-
             self._looks = LookFormats(self.colours, self.colours.sunken)
         return self._looks.format(look)
 

@@ -95,15 +95,11 @@ class TranscriptView(QAbstractScrollArea):
     @cached_property
     def selected(self) -> SelectedText:
         """The selected text."""
-        from desktop_agent.ui.chat.transcript.selected_text import SelectedText
-
         return SelectedText(self.row_layout)
 
     @cached_property
     def pointer(self) -> Pointer:
         """The mouse over the conversation."""
-        from desktop_agent.ui.chat.transcript.pointer import Pointer
-
         return Pointer(self, self.row_layout, self.selected, self.entry_actions, self.navigation)
 
     # -- what is shown --

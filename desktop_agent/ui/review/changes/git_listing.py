@@ -89,6 +89,5 @@ class GitListing(QObject):
 
 def _records(changes: Sequence[FileChange]) -> list[ChangeRecord]:
     from desktop_agent.core.protocol.events import UNSTAMPED
-    from desktop_agent.core.transcript import ChangeRecord
 
     return [ChangeRecord(change, turn=0, call_id="", at=UNSTAMPED) for change in changes]

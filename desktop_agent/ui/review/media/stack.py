@@ -73,8 +73,6 @@ class MediaStack(QWidget):
     def media(self) -> MediaView:
         """What is shown in place of text. Made when first needed."""
         if self._media is None:
-            from desktop_agent.ui.review.media.view import MediaView
-
             self._media = MediaView(self._theme)
             self._pages.addWidget(self._media)
         return self._media

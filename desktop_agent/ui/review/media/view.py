@@ -90,8 +90,6 @@ class MediaView(QWidget):
     def image_view(self) -> ImageView:
         """Where pictures are shown."""
         if self._image is None:
-            from desktop_agent.ui.review.media.image_view import ImageView
-
             self._image = ImageView(self._theme)
             self._layout.addWidget(self._image)
         return self._image
@@ -100,8 +98,6 @@ class MediaView(QWidget):
     def notebook_view(self) -> DiffView:
         """Where the cells of notebooks are shown."""
         if self._notebook is None:
-            from desktop_agent.ui.review.diff.diff_view import DiffView
-
             self._notebook = DiffView(self._theme)
             self._notebook.setObjectName("notebookView")
             self._layout.addWidget(self._notebook)
@@ -111,8 +107,6 @@ class MediaView(QWidget):
     def binary_view(self) -> BinaryView:
         """Where facts about bytes are shown."""
         if self._binary is None:
-            from desktop_agent.ui.review.media.binary_view import BinaryView
-
             self._binary = BinaryView(self._theme)
             self._layout.addWidget(self._binary)
         return self._binary

@@ -255,7 +255,6 @@ class ReviewContent(QWidget):
         """Show the remarks, to be sent."""
         if self._comments_dialog is not None or not self._reviewed.comments():
             return
-        from desktop_agent.ui.review.comments.comments_dialog import CommentsDialog
 
         dialog = self._comments_dialog = CommentsDialog(self._theme, self)
         dialog.set_comments(self._reviewed.comments())

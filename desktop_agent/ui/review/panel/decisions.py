@@ -158,8 +158,6 @@ class ReviewDecisions(QObject):
 
     def settle(self, transcript: Transcript, resolution: Resolution) -> None:
         """Write what the user made of a clash. With that the undo or redo it comes from is done."""
-        from desktop_agent.core.protocol.ops import WriteFile
-
         self._submit(
             WriteFile(
                 path=resolution.path,
@@ -173,8 +171,6 @@ class ReviewDecisions(QObject):
 
     def save_edit(self, transcript: Transcript, file: ChangedFile, content: bytes) -> None:
         """Write the file as the user edited it in the diff, if it was not changed since."""
-        from desktop_agent.core.protocol.ops import WriteFile
-
         self._submit(WriteFile(path=file.path, expected=newest_digest(transcript, file), content=content))
 
     def add_comment(self, comment: LineComment) -> None:
@@ -198,8 +194,6 @@ class ReviewDecisions(QObject):
 
 def _settled(transcript: Transcript, outcome: FileOutcome, purpose: Purpose) -> tuple[Reverted, ...]:
     """Return what is undone of the changes that `outcome` is about, once it has come about after all."""
-    from desktop_agent.core.protocol.model import Reverted
-
     if outcome.reverts:
         return outcome.reverts
     hunks = frozenset(outcome.hunks)

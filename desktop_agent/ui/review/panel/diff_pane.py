@@ -97,14 +97,10 @@ class DiffPane(QWidget):
     def made_in_pieces(self) -> Iterator[None]:
         """Make the diff, unless it is there, in steps that each take a part of a frame."""
         if self._review is None:
-            from desktop_agent.ui.review.overlays.diff_review import DiffReview
-
             self._review = DiffReview(self._theme, self)
             self._furnish(self._review)
             yield
         if self._stack is None:
-            from desktop_agent.ui.review.media.stack import MediaStack
-
             self._stack = MediaStack(self._theme, self._review.view)
             self._stack.switched.connect(self._on_switched)
             self._column.addWidget(self._stack, 1)
@@ -320,8 +316,6 @@ class DiffPane(QWidget):
 
     def _open_find(self) -> None:
         if self._find is None:
-            from desktop_agent.ui.review.panel.diff_find_bar import DiffFindBar
-
             self._find = DiffFindBar(self)
             self._find.find_requested.connect(self._find_next)
             self._find.closed.connect(self.view.setFocus)

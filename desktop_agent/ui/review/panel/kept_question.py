@@ -65,8 +65,6 @@ def _kept_paths(transcript: Transcript, records: list[ChangeRecord]) -> set[str]
 
 
 def _of(change_ids: list[str]) -> ChangeSelection:
-    from desktop_agent.core.protocol.model import ChangeSelection
-
     return ChangeSelection(change_ids=tuple(change_ids))
 
 

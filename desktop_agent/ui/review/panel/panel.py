@@ -185,12 +185,9 @@ class ReviewPanel(QWidget):
 
     @cached_property
     def _parts(self) -> ReviewParts:
-        from desktop_agent.ui.review.panel.parts import ReviewParts
-
         return ReviewParts(self._theme, self._source, self._git, self._spawn)
 
     def _new_content(self) -> ReviewContent:
-        from desktop_agent.ui.review.panel.content import ReviewContent
         from desktop_agent.ui.review.panel.decisions import ReviewOutlets
 
         outlets = ReviewOutlets(
