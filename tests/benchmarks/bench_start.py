@@ -40,7 +40,7 @@ def run(*_args, **_kwargs):
     print(*sorted({name.partition(".")[0] for name in sys.modules}), flush=True)
     os._exit(0)
 loop.run = run
-import desktop_agent.ui
+import desktop_agent.ui.runtime
 sys.modules[loop.__name__] = desktop_agent.ui.runtime.eventloop = loop
 from desktop_agent.cli import main
 main(sys.argv[1:])
@@ -116,7 +116,7 @@ SESSIONS = 200
 SDKS = {"anthropic", "openai", "mcp", "httpx2", "pydantic", "keyring", "asyncio", "qasync"}
 
 
-def test_the_first_paint_comes_at_most_1_8_times_as_late_as_a_bare_windows(tmp_path: Path, is_nightly: bool) -> None:
+def test_the_first_paint_comes_at_most_twice_as_late_as_a_bare_windows(tmp_path: Path, is_nightly: bool) -> None:
     rounds = 25 if is_nightly else 9
     for program in (BARE, OURS):
         run(program, tmp_path)  # bytecode and the disk cache
@@ -130,10 +130,10 @@ def test_the_first_paint_comes_at_most_1_8_times_as_late_as_a_bare_windows(tmp_p
         modules = set(output.split())
     ratio = statistics.median(mine / floor for mine, floor in zip(ours, bare, strict=True))
     print(f"\nstart to first paint, median of {rounds}: bare {statistics.median(bare) * 1000:.0f} ms, "
-          f"ours {statistics.median(ours) * 1000:.0f} ms, ratio {ratio:.2f} (limit 1.8)")  # fmt: skip
+          f"ours {statistics.median(ours) * 1000:.0f} ms, ratio {ratio:.2f} (limit 2.0)")  # fmt: skip
     print(f"loaded at that moment: {len(modules)} packages, none of {', '.join(sorted(SDKS))}")
     assert modules & SDKS == set()
-    assert ratio <= 1.8
+    assert ratio <= 2.0
 
 
 def test_how_long_it_takes_until_everything_on_the_screen_is_true_and_usable(tmp_path: Path, is_nightly: bool) -> None:
