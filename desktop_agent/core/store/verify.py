@@ -103,7 +103,7 @@ class Numbers(Struct):
     def problems(self, event: ev.JournalEvent, number: int) -> Iterator[Finding]:
         """Yield what is wrong with `event` where it stands, on line `number`."""
         if event.seq != self.last + 1 and not (self.is_gap_explained and event.seq > self.last):
-            title = f"Readable {event.seq} follows record {self.last}."
+            title = f"Record {event.seq} follows record {self.last}."
             yield Finding(code="wrong_sequence", title=title, repair="Records are numbered anew.", line=number)
         if self.is_repeated(event):
             title = "A call has a second result."
