@@ -15,6 +15,7 @@ from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.protocol.events import Notice
 from desktop_agent.core.settings.settings_file import save_setting
 from desktop_agent.core.transcript import NoticeEntry, Transcript
+from desktop_agent.ui.approvals.dialog import ApprovalDialog
 from desktop_agent.ui.runtime import eventloop
 
 W = TypeVar("W", bound=QWidget)
@@ -92,6 +93,33 @@ class Driver:
         window.activateWindow()  # without a window manager nothing else does it after a dialog has closed
         await self.until_true(lambda: QApplication.activeWindow() is window, "the window is active")
         QTest.keyClick(window.focusWidget() or window, key, modifiers)
+
+    async def allow_with_mouse(self) -> None:
+        """Wait until the dialog of a question can be answered, and allow with the mouse."""
+        await self.until_true(lambda: self.can_allow, "the dialog can be answered")
+        await self.click("approveButton")
+        await self.until_true(lambda: self.find(QWidget, "approveButton") is None, "the dialog has closed")
+
+    @property
+    def can_allow(self) -> bool:
+        """Whether the dialog of a question is open and lets the user allow."""
+        dialog = self.find(ApprovalDialog, "approvalDialog")
+        return dialog is not None and dialog.can_allow
+
+    async def see_turn_end(self) -> None:
+        """Wait until the turn has ended, as completed."""
+        transcript = self.transcript
+        await self.until_true(lambda: not transcript.is_running, "the turn has ended")
+        assert transcript.last_end == "completed"
+
+    async def quit_with_key(self) -> None:
+        """Press Ctrl+Q and wait until the window has closed."""
+        await self.press(Qt.Key.Key_Q, Qt.KeyboardModifier.ControlModifier)
+        await self.see_window_close()
+
+    async def see_window_close(self) -> None:
+        """Wait until the window has closed."""
+        await self.until_true(lambda: not self.window.main_window.isVisible(), "the window has closed")
 
     async def pause(self) -> None:
         """Look once more: the window goes on meanwhile."""
