@@ -144,8 +144,8 @@ class WindowController(QObject):
         panels.wiring.folder_requested.connect(self._welcome)
         panels.wiring.job_output_requested.connect(self._contents.show_job_output)
         panels.wiring.rules_changed.connect(self._setup.show_rules)
-        panels.composer.refuse(self._pasted_keys.refuses)
-        panels.composer.commands_wanted.connect(self._on_commands_wanted)
+        panels.composer.edit.refuses = self._pasted_keys.refuses
+        panels.composer.commands.wanted.connect(self._on_commands_wanted)
         panels.transcript.entry_actions.resend_requested.connect(self._on_resend)
         panels.transcript.entry_actions.session_requested.connect(self._on_session_chosen)
         panels.transcript.entry_actions.output_requested.connect(self._contents.show_output)
@@ -219,7 +219,7 @@ class WindowController(QObject):
     async def _show_commands(self) -> None:
         """Tell the composer the commands, those in files as they are now."""
         if (workspace := self._navigator.workspace) is not None:
-            self._panels.composer.set_commands(await asyncio.to_thread(self._bench.slash_commands, workspace))
+            self._panels.composer.commands.show(await asyncio.to_thread(self._bench.slash_commands, workspace))
 
     def _offer_follow_up(self) -> None:
         """After the first turn of the demo, write down what to ask next, unless the user is writing."""

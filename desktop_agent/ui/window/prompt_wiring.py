@@ -33,9 +33,9 @@ class PromptWiring(QObject):
         entries.retry_requested.connect(self._retry)
         entries.try_now_requested.connect(self._try_now)
         entries.stop_requested.connect(self._interrupt)
-        panels.composer.stop_requested.connect(self._interrupt)
-        panels.composer.unqueue_requested.connect(self._unqueue)
-        panels.composer.send_queued_requested.connect(self._send_queued)
+        panels.composer.controls.stop.clicked.connect(self._interrupt)
+        panels.composer.waiting.unqueue_requested.connect(self._unqueue)
+        panels.composer.waiting.send_requested.connect(self._send_queued)
         actions.connect(actions.stop, self._interrupt)
 
     def show(self, bridge: SessionBridge) -> None:

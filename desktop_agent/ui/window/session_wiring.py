@@ -12,6 +12,7 @@ from desktop_agent.core.protocol.ops import Op
 from desktop_agent.core.slash.parse import typed_prompt
 from desktop_agent.core.transcript import Patch, Transcript
 from desktop_agent.ui.approvals.rule_maths import RuleMaths
+from desktop_agent.ui.chat.composer.prompt_history import PromptHistory
 from desktop_agent.ui.review.source import DiffSource, Spawn
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.window.actions import Actions
@@ -125,7 +126,7 @@ class SessionWiring(QObject):
         if self._bridge is None or self._parts is None:
             return
         self._panels.composer.set_blocked(self._bridge.read_only)
-        self._panels.composer.set_history(_written(self._bridge.transcript))
+        self._panels.composer.edit.history = PromptHistory(_written(self._bridge.transcript))
         self._parts.status.refresh()
         self._parts.status.refresh_changes()
         if self.opens_questions:
@@ -147,7 +148,7 @@ class SessionWiring(QObject):
         view, composer = self._panels.transcript, self._panels.composer
         composer.prompt_submitted.connect(self._submit_prompt)
         composer.command_submitted.connect(self._run_command)
-        composer.context_clicked.connect(self._context.inspect)
+        composer.controls.meter.clicked.connect(self._context.inspect)
         view.entry_actions.example_chosen.connect(self._submit_prompt)
         view.entry_actions.summary_edit_requested.connect(self._context.edit_summary)
         view.entry_actions.summary_undo_requested.connect(self._context.undo_compaction)

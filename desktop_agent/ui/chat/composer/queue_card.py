@@ -1,6 +1,8 @@
 """A prompt that waits, with a way to take it back, and one to send it when no turn will."""
 
-from PySide6.QtCore import QRectF, QSize, Qt, Signal
+from collections.abc import Callable
+
+from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QPushButton, QWidget
 
@@ -13,19 +15,22 @@ _MOST_CHARS = 2_000
 
 
 class QueueCard(QWidget):
-    """One waiting prompt in one line.
+    """One waiting prompt in one line; `remove` and `send` get its id."""
 
-    Signals:
-        removed: take the prompt (id) back.
-        sent: send the prompt (id) now.
-    """
-
-    removed = Signal(str)
-    sent = Signal(str)
-
-    def __init__(self, prompt_id: str, text: str, theme: Theme, parent: QWidget) -> None:
+    def __init__(
+        self,
+        prompt_id: str,
+        text: str,
+        theme: Theme,
+        parent: QWidget,
+        *,
+        remove: Callable[[str], None],
+        send: Callable[[str], None],
+    ) -> None:
         super().__init__(parent)
-        self.prompt_id = prompt_id
+        self._prompt_id = prompt_id
+        self._take_back = remove
+        self._send_now = send
         self._theme = theme
         self._text = " ".join(text[:_MOST_CHARS].split()) + ("…" if len(text) > _MOST_CHARS else "")
         self.setAccessibleName(self.tr("Waits: {text}").format(text=self._text))
@@ -89,7 +94,7 @@ class QueueCard(QWidget):
         painter.end()
 
     def _on_remove(self) -> None:
-        self.removed.emit(self.prompt_id)
+        self._take_back(self._prompt_id)
 
     def _on_send(self) -> None:
-        self.sent.emit(self.prompt_id)
+        self._send_now(self._prompt_id)

@@ -10,6 +10,7 @@ from desktop_agent.core.slash.declarations import BUILT_IN, Declaration
 from desktop_agent.ui.chat.composer.command_list import offer
 from desktop_agent.ui.chat.composer.command_popup import CommandPopup
 from desktop_agent.ui.chat.composer.composer import Composer
+from desktop_agent.ui.chat.composer.prompt_history import PromptHistory
 from desktop_agent.ui.theme import Theme
 from tests.ui.chat.stage import record, type_text
 
@@ -26,7 +27,7 @@ class Desk:
         self.window = QWidget()
         qtbot.addWidget(self.window)
         self.composer = Composer(theme)
-        self.composer.commands_wanted.connect(self._on_wanted)
+        self.composer.commands.wanted.connect(self._on_wanted)
         self.wanted = 0
         layout = QVBoxLayout(self.window)
         layout.setContentsMargins(0, 0, 0, 0)
@@ -43,7 +44,7 @@ class Desk:
 
     def _on_wanted(self) -> None:
         self.wanted += 1
-        self.composer.set_commands(COMMANDS)
+        self.composer.commands.show(COMMANDS)
 
     def type(self, text: str) -> None:
         type_text(self.edit, text)
@@ -198,7 +199,7 @@ class TestKeys:
         assert desk.popup is not None
 
     def test_history_is_not_stopped_by_a_command_in_it(self, desk: Desk) -> None:
-        desk.composer.set_history(["first", "/status", "/pin add x"])
+        desk.composer.edit.history = PromptHistory(["first", "/status", "/pin add x"])
         desk.key(Qt.Key.Key_Up)
         assert desk.composer.text() == "/pin add x"
         desk.key(Qt.Key.Key_Up)

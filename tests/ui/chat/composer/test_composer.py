@@ -9,6 +9,7 @@ from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.protocol.model import ContextUse, ModelRef
 from desktop_agent.ui.chat.composer.composer import Composer
+from desktop_agent.ui.chat.composer.prompt_history import PromptHistory
 from desktop_agent.ui.chat.composer.queue_card import QueueCard
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.context_meter import ContextMeter
@@ -102,7 +103,7 @@ class TestWriting:
 class TestHistory:
     @pytest.fixture(autouse=True)
     def earlier_prompts(self, desk: Desk) -> None:
-        desk.composer.set_history(["first", "second\nof two lines"])
+        desk.composer.edit.history = PromptHistory(["first", "second\nof two lines"])
 
     def test_up_and_down_go_through_earlier_prompts_and_back_to_the_draft(self, desk: Desk) -> None:
         type_text(desk.edit, "draft")
@@ -130,7 +131,7 @@ class TestWorking:
         assert desk.buttons() == ["Send"]
         desk.composer.set_working(is_working=True)
         assert desk.buttons() == ["Stop", "Queue"]
-        stopped = record(desk.composer.stop_requested)
+        stopped = record(desk.composer.controls.stop.clicked)
         click(desk.child("stopButton"))
         assert len(stopped) == 1
 
@@ -141,7 +142,7 @@ class TestWorking:
 
     def test_waiting_prompts_are_shown_and_can_be_taken_back(self, desk: Desk) -> None:
         desk.composer.set_queued([("p1", "first waits"), ("p2", "second waits")])
-        removed = record(desk.composer.unqueue_requested)
+        removed = record(desk.composer.waiting.unqueue_requested)
         remove = [button for button in desk.composer.findChildren(QPushButton) if button.text() == "Remove"]
         click(remove[1])
         assert removed == [("p2",)]
@@ -253,8 +254,9 @@ def test_the_meter_says_when_the_window_is_nearly_full_and_a_click_asks_what_fil
     desk.composer.set_context(ContextUse(tokens=170_000, window=200_000, source="estimated"))
     assert meter.is_nearly_full
     assert "nearly full" in meter.toolTip()
-    with desk.qtbot.waitSignal(desk.composer.context_clicked):
-        meter.click()
+    asked = record(desk.composer.controls.meter.clicked)
+    click(meter)
+    assert len(asked) == 1
 
 
 def test_everything_has_the_names_others_rely_on(desk: Desk) -> None:

@@ -1,0 +1,80 @@
+"""Offers slash commands above the message field, while what is written there begins with a slash."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QObject, QRect, Signal
+from PySide6.QtWidgets import QWidget
+
+from desktop_agent.core.slash.declarations import Declaration
+from desktop_agent.ui.chat.composer.command_list import offer
+from desktop_agent.ui.chat.composer.command_popup import CommandPopup
+from desktop_agent.ui.chat.composer.message_edit import MessageEdit
+from desktop_agent.ui.theme import Space, Theme
+
+
+class CommandOffers(QObject):
+    """Follows the text and the focus of a field; its list exists only while there is something to choose.
+
+    Signals:
+        wanted: the user typed a slash, so the owner should pass the commands to `show`.
+    """
+
+    wanted = Signal()
+
+    def __init__(self, edit: MessageEdit, theme: Theme, composer: QWidget) -> None:
+        super().__init__(composer)
+        self._edit = edit
+        self._theme = theme
+        self._composer = composer
+        self._area = QRect()
+        self._commands: Sequence[Declaration] = ()
+        self._popup: CommandPopup | None = None
+        edit.textChanged.connect(self._follow)
+        edit.focus_changed.connect(self._on_focus_changed)
+
+    def show(self, commands: Sequence[Declaration]) -> None:
+        """Offer these commands from now on."""
+        self._commands = commands
+        self._follow()
+
+    def place(self, area: QRect) -> None:
+        """Stand above `area` of the composer, inside the window."""
+        self._area = area
+        if self._popup is not None:
+            field = QRect(self._composer.mapTo(self._composer.window(), area.topLeft()), area.size())
+            self._popup.place(field, field.top() - Space.XS)
+
+    def _follow(self) -> None:
+        """Show the commands that fit what is written, when that begins with a slash."""
+        text = self._edit.toPlainText()
+        if not text.startswith("/"):
+            self._close()
+            return
+        popup = self._popup or self._make_popup()
+        can_show = self._edit.hasFocus() and not self._edit.history.is_showing(text)
+        popup.show_offer(offer(text, self._commands) if can_show else None)
+        self.place(self._area)
+
+    def _make_popup(self) -> CommandPopup:
+        popup = self._popup = CommandPopup(self._theme, self._composer.window())
+        popup.chosen.connect(self._on_chosen)
+        self._edit.popup = popup
+        self.wanted.emit()
+        return popup
+
+    def _close(self) -> None:
+        if self._popup is not None:
+            self._edit.popup = None
+            self._popup.hide()
+            self._popup.deleteLater()
+            self._popup = None
+
+    def _on_focus_changed(self) -> None:
+        if self._edit.hasFocus():
+            self._follow()
+        else:
+            self._close()
+
+    def _on_chosen(self, name: str) -> None:
+        has_arguments = any(command.arguments for command in self._commands if command.name == name)
+        self._edit.replace_text(f"/{name} " if has_arguments else f"/{name}")

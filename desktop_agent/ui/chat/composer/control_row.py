@@ -1,0 +1,84 @@
+"""The row below the message field: pickers on the left, how full the context is and the buttons on the right."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QRect
+from PySide6.QtWidgets import QPushButton, QWidget
+
+from desktop_agent.ui.chat.flow import flow
+from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.widgets.context_meter import ContextMeter
+from desktop_agent.ui.widgets.picker_button import PickerButton
+
+
+class ControlRow:
+    """Gives every control its words while there is room; what is only read gives way first."""
+
+    def __init__(self, theme: Theme, composer: QWidget) -> None:
+        self._composer = composer
+        self._controls: list[QWidget] = []
+        self.meter = ContextMeter(theme, composer)
+        self.stop = QPushButton(composer.tr("Stop"), composer)
+        self.stop.setObjectName("stopButton")
+        self.stop.setProperty("variant", "destructive")
+        self.stop.setAccessibleName(composer.tr("Stop this turn"))
+        self.stop.hide()
+        self.send = QPushButton(composer.tr("Send"), composer)
+        self.send.setObjectName("sendButton")
+        self.send.setProperty("variant", "primary")
+        self.send.setEnabled(False)
+
+    def add(self, control: QWidget) -> None:
+        """Put a picker or a button behind those that are there."""
+        control.setParent(self._composer)
+        self._controls.append(control)
+        control.show()
+
+    def set_enabled(self, *, is_enabled: bool) -> None:
+        """Let the pickers be used, or not."""
+        for control in self._controls:
+            control.setEnabled(is_enabled)
+
+    def place(self, area: QRect) -> int:
+        """Place the controls on the left and status and buttons on the right; return where they end."""
+        controls = [control for control in self._controls if not control.isHidden()]
+        buttons = [button for button in (self.stop, self.send) if not button.isHidden()]
+        pickers = [control for control in controls if isinstance(control, PickerButton)]
+        widths = [picker.full_width for picker in pickers]
+        widths += [control.sizeHint().width() for control in controls if control not in pickers]
+        is_tight = sum(widths) + Space.S * len(widths) + _width_of(buttons) > area.width()
+        for picker in pickers:
+            picker.set_short(is_short=is_tight)
+        height = flow(controls, area)
+        last = controls[-1].geometry() if controls else QRect(area.x(), area.y(), 0, 0)
+        room = area.x() + area.width() - (last.right() + Space.S if controls else area.x())
+        right = self._fit_meter(buttons, room)
+        y, right_width = last.y(), _width_of(right)
+        if right_width > room:
+            y = area.y() + height + Space.S
+        x = area.x() + area.width() - right_width
+        row_height = max(widget.sizeHint().height() for widget in right)
+        middle = last.center().y() + 1 if controls and y == last.y() else y + row_height // 2
+        for widget in right:
+            size = widget.sizeHint()
+            widget.setGeometry(x, middle - size.height() // 2, size.width(), size.height())
+            x += size.width() + Space.S
+        return max(area.y() + height, middle + row_height // 2)
+
+    def _fit_meter(self, buttons: Sequence[QWidget], room: int) -> Sequence[QWidget]:
+        """Return what stands on the right: the meter gives way, so that nothing moves when a turn begins.
+
+        First its words go, then all of it.
+        """
+        right = [self.meter, *buttons] if self.meter.text() else buttons
+        self.meter.set_short(False)
+        self.meter.set_short(_width_of(right) > room >= _width_of(buttons))
+        if _width_of(right) > room >= _width_of(buttons):
+            right = buttons
+        self.meter.setVisible(self.meter in right)
+        return right
+
+
+def _width_of(widgets: Sequence[QWidget]) -> int:
+    """How wide they are side by side."""
+    return sum(widget.sizeHint().width() for widget in widgets) + Space.S * (len(widgets) - 1)

@@ -1,0 +1,71 @@
+"""The prompts that wait to be sent, above the message field."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtWidgets import QLabel, QWidget
+
+from desktop_agent.ui.chat.composer.queue_card import QueueCard
+from desktop_agent.ui.theme import Space, Theme
+
+_SHOWN_CARDS = 4
+
+
+class WaitingPrompts(QObject):
+    """A card for each of the next few, and how many more there are.
+
+    Signals:
+        unqueue_requested: a waiting prompt (id) shall be taken back.
+        send_requested: a waiting prompt (id) shall be sent now.
+    """
+
+    unqueue_requested = Signal(str)
+    send_requested = Signal(str)
+
+    def __init__(self, theme: Theme, composer: QWidget) -> None:
+        super().__init__(composer)
+        self._theme = theme
+        self._composer = composer
+        self._prompts: list[tuple[str, str]] = []
+        self._cards: list[QueueCard] = []
+        self._is_sendable = True
+        self._more = QLabel(composer)
+        self._more.setProperty("role", "secondary")
+        self._more.hide()
+
+    def show(self, prompts: Sequence[tuple[str, str]]) -> bool:
+        """Show these, each an id and a text, next one first. Whether that is different from before."""
+        if list(prompts) == self._prompts:
+            return False
+        self._prompts = list(prompts)
+        for card in self._cards:
+            card.hide()
+            card.deleteLater()
+        self._cards = [self._make_card(prompt_id, text) for prompt_id, text in self._prompts[:_SHOWN_CARDS]]
+        more = len(self._prompts) - len(self._cards)
+        self._more.setText(self.tr("and {count} more").format(count=more))
+        self._more.setVisible(more > 0)
+        return True
+
+    def _make_card(self, prompt_id: str, text: str) -> QueueCard:
+        remove, send = self.unqueue_requested.emit, self.send_requested.emit
+        card = QueueCard(prompt_id, text, self._theme, self._composer, remove=remove, send=send)
+        card.set_sendable(is_sendable=self._is_sendable)
+        card.show()
+        return card
+
+    def set_sendable(self, *, is_sendable: bool) -> None:
+        """Say whether they can be sent now; otherwise they wait for the running turn."""
+        self._is_sendable = is_sendable
+        for card in self._cards:
+            card.set_sendable(is_sendable=is_sendable)
+
+    def place(self, left: int, y: int, width: int) -> int:
+        """Stand below each other from `y`; return where the field may begin."""
+        for card in self._cards:
+            card.setGeometry(left, y, width, card.sizeHint().height())
+            y += card.height() + Space.XS
+        if not self._more.isHidden():
+            self._more.setGeometry(left + Space.M, y, width, self._more.sizeHint().height())
+            y += self._more.height() + Space.XS
+        return y + (Space.XS if self._cards else 0)
