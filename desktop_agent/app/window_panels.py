@@ -74,14 +74,14 @@ def build_panels(
     actions = window.actions_
     panels = SessionPanels(window.top_bar, transcript, composer, pickers, review, files, jobs)
     wiring = SessionWiring(window, theme, actions, panels, diffs, spawner.spawn, _now, judges.judge)
-    wiring.review_requested.connect(window.show_review)
+    wiring.review_requested.connect(window.review.show)
     jobs.closed.connect(window.hide_jobs)
-    review.diff_mode_changed.connect(window.remember_diff_mode)
-    if (mode := window.diff_mode) is not None:
+    review.diff_mode_changed.connect(window.memory.remember_diff_mode)
+    if (mode := window.memory.diff_mode) is not None:
         review.set_diff_mode(mode)
     files.set_filter_shortcut(actions.filter_files.shortcut().toString())
     actions.connect(actions.find, find_bar.open_bar)
-    actions.connect(actions.filter_files, window.show_side)
+    actions.connect(actions.filter_files, window.side.show)
     actions.connect(actions.filter_files, files.focus_filter)
     actions.connect(actions.focus_composer, composer.setFocus)
     search = SearchPanel(theme, window)

@@ -65,9 +65,9 @@ def test_a_closed_dialog_and_a_closed_drawer_leave_the_keyboard_in_the_message(g
         window.resize(1024, 700)
         for opening, closing in ((Qt.Key.Key_B, Qt.Key.Key_B), (Qt.Key.Key_B, Qt.Key.Key_Escape)):
             await person.press(opening, CTRL)
-            await person.until_true(window.side_drawer.isVisible, "the drawer is open")
+            await person.until_true(window.side.drawer.isVisible, "the drawer is open")
             await person.press(closing, CTRL if closing == opening else Qt.KeyboardModifier.NoModifier)
-            await person.until_true(window.side_drawer.isHidden, "the drawer is closed")
+            await person.until_true(window.side.drawer.isHidden, "the drawer is closed")
             assert focused(person) == "Message"
         await person.press(Qt.Key.Key_F, CTRL | Qt.KeyboardModifier.ShiftModifier)
         await person.see(QWidget, "searchField")

@@ -120,7 +120,7 @@ class Photographer:
         await _settled(person)
         self._save(person.window.main_window, "review")
         person.window.main_window.resize(*NARROW)
-        person.window.main_window.show_review()
+        person.window.main_window.review.show()
         await _settled(person)
         self._save(person.window.main_window, "review-narrow")
         person.window.main_window.resize(*SIZE)

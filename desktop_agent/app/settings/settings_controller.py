@@ -111,7 +111,7 @@ class SettingsController(QObject):
                 self._panels.wiring.opens_questions = ui.opens_approvals
             self._look = ui
             apply_look(self._theme, ui)
-            self._panels.window.remember_theme(ui.theme)
+            self._panels.window.memory.remember_theme(ui.theme)
         problems = self._problems()
         if problems and problems != self._told:
             logger.info("settings that cannot be used: %s", "; ".join(problems))

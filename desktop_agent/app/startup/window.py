@@ -89,7 +89,7 @@ class Window(QObject):
         self._panels = build_panels(self.main_window, self.theme, self._icons, self._diffs, judges, self._spawner)
         ui = live.current.ui
         apply_look(self.theme, ui)
-        self.main_window.remember_theme(ui.theme)
+        self.main_window.memory.remember_theme(ui.theme)
         self._watchdog = Watchdog(self)
 
     async def serve(self) -> int:

@@ -81,8 +81,8 @@ def test_the_panels_go_at_one_width(window: MainWindow, panels: Panels, width: i
 def test_a_panel_opens_over_the_conversation_and_goes_back(window: MainWindow, panels: Panels, side: str) -> None:
     window.resize(NARROW)
     panel, drawer, button = {
-        "side": (panels.sessions, window.side_drawer, window.top_bar.side_button),
-        "review": (panels.review, window.review_drawer, window.top_bar.review_button),
+        "side": (panels.sessions, window.side.drawer, window.top_bar.side_button),
+        "review": (panels.review, window.review.drawer, window.top_bar.review_button),
     }[side]
     QTest.mouseClick(button, Qt.MouseButton.LeftButton)
     assert panel.isVisible()
@@ -97,36 +97,36 @@ def test_a_panel_opens_over_the_conversation_and_goes_back(window: MainWindow, p
 
 def test_only_one_drawer_is_open(window: MainWindow, panels: Panels) -> None:
     window.resize(NARROW)
-    window.show_side()
-    window.show_review()
+    window.side.show()
+    window.review.show()
     assert (panels.sessions.isVisible(), panels.review.isVisible()) == (False, True)
-    window.show_side()
+    window.side.show()
     assert (panels.sessions.isVisible(), panels.review.isVisible()) == (True, False)
 
 
 def test_escape_closes_a_drawer(window: MainWindow, panels: Panels) -> None:
     window.resize(NARROW)
-    window.show_review()
+    window.review.show()
     assert QApplication.focusWidget() is panels.review
     press(window, Qt.Key.Key_Escape)
-    assert not window.review_drawer.isVisible()
+    assert not window.review.drawer.isVisible()
 
 
 def test_a_click_beside_a_drawer_closes_it_and_one_inside_does_not(window: MainWindow, panels: Panels) -> None:
     window.resize(NARROW)
-    window.show_review()
+    window.review.show()
     QTest.mouseClick(panels.review, Qt.MouseButton.LeftButton)
-    assert window.review_drawer.isVisible()
+    assert window.review.drawer.isVisible()
     conversation = conversation_of(window)
     QTest.mouseClick(conversation, Qt.MouseButton.LeftButton, pos=QPoint(4, conversation.height() // 2))
-    assert not window.review_drawer.isVisible()
+    assert not window.review.drawer.isVisible()
 
 
 def test_a_drawer_follows_the_size_of_the_window(window: MainWindow) -> None:
     window.resize(NARROW)
-    window.show_review()
+    window.review.show()
     window.resize(800, 600)
-    drawer, conversation = window.review_drawer, conversation_of(window)
+    drawer, conversation = window.review.drawer, conversation_of(window)
     assert drawer.geometry().right() == conversation.rect().right()
     assert drawer.height() == conversation.height()
     assert drawer.x() > 0
@@ -134,10 +134,10 @@ def test_a_drawer_follows_the_size_of_the_window(window: MainWindow) -> None:
 
 def test_a_widened_window_takes_its_panels_back_out_of_the_drawers(window: MainWindow, panels: Panels) -> None:
     window.resize(NARROW)
-    window.show_side()
+    window.side.show()
     window.resize(WIDE)
-    assert not window.side_drawer.isVisible()
-    assert window.side_dock.isAncestorOf(panels.sessions)
+    assert not window.side.drawer.isVisible()
+    assert window.side.dock.isAncestorOf(panels.sessions)
 
 
 @pytest.mark.parametrize(
@@ -216,9 +216,9 @@ def test_the_size_comes_back(qtbot: QtBot, window: MainWindow, theme: Theme, sto
 
 
 def test_what_was_chosen_for_diffs_comes_back(qtbot: QtBot, window: MainWindow, theme: Theme, store: QSettings) -> None:
-    assert window.diff_mode is None
-    window.remember_diff_mode("unified")
-    assert restarted(qtbot, theme, store).diff_mode == "unified"
+    assert window.memory.diff_mode is None
+    window.memory.remember_diff_mode("unified")
+    assert restarted(qtbot, theme, store).memory.diff_mode == "unified"
 
 
 def test_a_panel_hidden_by_choice_stays_hidden_at_the_next_start(
@@ -228,8 +228,8 @@ def test_a_panel_hidden_by_choice_stays_hidden_at_the_next_start(
     window.save_layout()
     store.remove("geometry")  # of a screen too small for a wide window
     again = restarted(qtbot, theme, store)
-    assert not again.side_dock.isVisible()
-    assert again.review_dock.isVisible()
+    assert not again.side.dock.isVisible()
+    assert again.review.dock.isVisible()
 
 
 def test_a_panel_hidden_by_choice_stays_hidden_when_the_window_was_narrow_for_a_while(
@@ -250,8 +250,8 @@ def test_a_narrow_window_does_not_forget_how_the_wide_one_was(
     first.save_layout()
     again = restarted(qtbot, theme, store)
     again.resize(WIDE)
-    assert again.side_dock.isVisible()
-    assert again.review_dock.isVisible()
+    assert again.side.dock.isVisible()
+    assert again.review.dock.isVisible()
 
 
 @pytest.mark.parametrize("rubbish", ["", "x", 3, ["a"]])
@@ -265,7 +265,7 @@ def test_a_damaged_layout_is_the_usual_one(
     qtbot.addWidget(window, before_close_func=MainWindow.let_close)
     window.show()
     assert window.width() == 1440
-    assert window.diff_mode is None
+    assert window.memory.diff_mode is None
     assert panels.review.isVisible()
 
 

@@ -1,0 +1,72 @@
+"""A panel at an edge of the window: in a dock beside the conversation, in a narrow window in a drawer over it."""
+
+from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtWidgets import QDockWidget, QMainWindow, QWidget
+
+from desktop_agent.ui.window.drawer import Drawer, Side
+
+_AREAS = {"left": Qt.DockWidgetArea.LeftDockWidgetArea, "right": Qt.DockWidgetArea.RightDockWidgetArea}
+
+
+class EdgePanel(QObject):
+    """Shows and hides one panel, and remembers in a narrow window whether it stood open in the wide one.
+
+    Signals:
+        drawer_opening: its drawer is about to cover a part of the conversation.
+    """
+
+    drawer_opening = Signal()
+
+    def __init__(
+        self, window: QMainWindow, over: QWidget, side: Side, name: str, title: str, drawer_width: int
+    ) -> None:
+        """`over` is what the drawer covers; `name` is the object name of the dock."""
+        super().__init__(window)
+        self._panel = QWidget()
+        self._is_narrow = False
+        self._was_open = False
+        self.dock = QDockWidget(title, window)
+        self.dock.setObjectName(name)
+        self.dock.setWidget(self._panel)
+        # The panels have headings of their own; a second title above each would only be noise.
+        self.dock.setTitleBarWidget(QWidget(self.dock))
+        window.addDockWidget(_AREAS[side], self.dock)
+        self.drawer = Drawer(over, side, drawer_width)
+        self.drawer.closed.connect(self._take_back)
+
+    def furnish(self, panel: QWidget) -> None:
+        """Put the panel into its place."""
+        self._panel = panel
+        self.dock.setWidget(panel)
+
+    def show(self) -> None:
+        """Bring the panel into sight."""
+        if self._is_narrow:
+            self.drawer_opening.emit()
+            self.drawer.open_with(self._panel)
+        else:
+            self.dock.show()
+            self.dock.raise_()
+
+    def toggle(self) -> None:
+        """Hide the panel if it is in sight, else show it."""
+        if not self._is_narrow:
+            self.dock.setVisible(not self.dock.isVisible())
+        elif self.drawer.isVisible():
+            self.drawer.close_drawer()
+        else:
+            self.show()
+
+    def set_narrow(self, *, is_narrow: bool) -> None:
+        """Leave the dock in a window that became narrow, and be as before in one that became wide."""
+        if is_narrow and not self._is_narrow:
+            self._was_open = not self.dock.isHidden()
+        elif self._is_narrow and not is_narrow and self._was_open:
+            self.dock.show()
+        self._is_narrow = is_narrow
+        self.drawer.close_drawer()
+        if is_narrow:
+            self.dock.hide()
+
+    def _take_back(self) -> None:
+        self.dock.setWidget(self._panel)

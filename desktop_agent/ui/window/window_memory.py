@@ -1,0 +1,50 @@
+"""What the next start of the window knows of this one: sizes and places, and what was chosen for diffs and colours."""
+
+from PySide6.QtCore import QByteArray, QSettings
+
+from desktop_agent.core.diff.rows import RowMode
+
+
+class WindowMemory:
+    """Kept in one file. What is damaged in there counts as not kept."""
+
+    def __init__(self, store: QSettings) -> None:
+        self._store = store
+
+    @property
+    def geometry(self) -> QByteArray | None:
+        """Size and place of the window, as Qt writes them."""
+        return self._bytes("geometry")
+
+    @property
+    def state(self) -> QByteArray | None:
+        """Sizes and places of the docks in the wide window, as Qt writes them."""
+        return self._bytes("state")
+
+    def remember_layout(self, geometry: QByteArray, state: QByteArray | None) -> None:
+        """Keep sizes and places; without `state`, those of the docks stay as they were kept last."""
+        self._store.setValue("geometry", geometry)
+        if state is not None:
+            self._store.setValue("state", state)
+        self._store.sync()
+
+    @property
+    def diff_mode(self) -> RowMode | None:
+        """How the user chose to see diffs; `None` when they did not choose: what fits the width."""
+        match self._store.value("diff_mode"):
+            case "unified" | "side_by_side" as mode:
+                return mode
+            case _:
+                return None
+
+    def remember_diff_mode(self, mode: str) -> None:
+        """Show diffs like this at the next start, too."""
+        self._store.setValue("diff_mode", mode)
+
+    def remember_theme(self, choice: str) -> None:
+        """Paint the first frame of the next start in this theme."""
+        self._store.setValue("theme", choice)
+
+    def _bytes(self, key: str) -> QByteArray | None:
+        value = self._store.value(key)
+        return value if isinstance(value, QByteArray) else None
