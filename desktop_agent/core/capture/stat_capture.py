@@ -13,7 +13,7 @@ from threading import Event
 
 from msgspec.structs import replace
 
-from desktop_agent.core.capture.baseline import Baseline, BaselineSession, CommandSpan
+from desktop_agent.core.capture.baseline import Baseline, BaselineSession
 from desktop_agent.core.capture.capture import CaptureReport, CaptureStoppedError, OnChange, Snapshot
 from desktop_agent.core.capture.entries import NO_CONTENT, Entry, as_note
 from desktop_agent.core.capture.git_index import unchanged_objects
@@ -29,6 +29,7 @@ from desktop_agent.core.capture.scan import (
     repositories_in,
 )
 from desktop_agent.core.capture.shared_scanner import SharedScanner
+from desktop_agent.core.capture.snapshot_rows import CommandSpan
 from desktop_agent.core.capture.transitions import Touched, in_order, with_renames
 from desktop_agent.core.protocol.model import FileExtras, FileImage, Uncaptured
 from desktop_agent.core.settings import CaptureSettings
@@ -74,7 +75,7 @@ class StatCapture:
             self._limits = self._settings()
         with self._looking() as (session, known):
             self._look(session, known, stop)
-            snapshot = Snapshot(session.pin())
+            snapshot = Snapshot(session.snapshots.pin())
         self._open[snapshot.number] = self._repositories
         self._own.add(snapshot.number)
         return snapshot
@@ -83,16 +84,16 @@ class StatCapture:
         """Report what is different from the snapshot now. See `Capture`."""
         before = self._open.pop(snapshot.number, None)
         with self._looking() as (session, known):
-            span = session.span(snapshot.number)
+            span = session.snapshots.span(snapshot.number)
             if span is None:
                 reason = "What the folder held before the command is not known any more, so its changes are not either."
                 return CaptureReport((Uncaptured(path=".", reason=reason),), ())
             scan = self._look(session, known, None)
-            session.close_span(snapshot.number)
+            session.snapshots.close_span(snapshot.number)
         # A look that is written down stays so, whatever becomes of the report.
         with self._baseline.session() as session:
-            span = session.span(snapshot.number) or span
-            paths = session.touched_since(span.generation)
+            span = session.snapshots.span(snapshot.number) or span
+            paths = session.entries.touched_since(span.generation)
             lost = (
                 _Report(session, span, self._objects(), self._limits, self._own).send(paths, on_change) if paths else []
             )
@@ -103,14 +104,14 @@ class StatCapture:
         """Let `snapshots` be of the folder as the last report about `to` found it. See `Capture`."""
         numbers = [snapshot.number for snapshot in snapshots]
         with self._baseline.session() as session:
-            self._own.update(session.move(numbers, to.number))
+            self._own.update(session.snapshots.move(numbers, to.number))
         self._open.update(dict.fromkeys(numbers, self._repositories))
 
     def release(self, snapshot: Snapshot) -> None:
         """Let go of a snapshot. See `Capture`."""
         self._open.pop(snapshot.number, None)
         with self._baseline.session() as session:
-            session.release(snapshot.number)
+            session.snapshots.release(snapshot.number)
 
     def repositories(self) -> frozenset[str]:
         """Return what git would take for a repository, as of the last look. See `Capture`."""
@@ -119,13 +120,13 @@ class StatCapture:
     def images(self, paths: Iterable[str]) -> Mapping[str, FileImage]:
         """Return how these files were when last looked at. See `Capture`."""
         with self._baseline.session() as session:
-            entries = (session.current(path) for path in paths)
+            entries = (session.entries.current(path) for path in paths)
             return {entry.path: image for entry in entries if entry is not None and (image := entry.image)}
 
     def note_written(self, images: Mapping[str, FileImage | None]) -> None:
         """Announce what we wrote ourselves. See `Capture`."""
         with self._baseline.session() as session:
-            session.note_written(images)
+            session.snapshots.note_written(images)
 
     def close(self) -> None:
         """End the worker process. See `Capture`."""
@@ -137,7 +138,7 @@ class StatCapture:
         known, self._known = self._known, None
         with self._baseline.session() as session:
             if known is None or self._generation != session.generation:
-                known = session.known()
+                known = session.entries.known()
             yield session, known
             generation = session.generation
         self._known, self._generation = known, generation
@@ -162,9 +163,9 @@ class StatCapture:
         if stamp is None or stamp == self._index_stamp:
             return
         self._index_stamp = stamp
-        copied = [entry for entry in session.copied() if entry.object]
+        copied = [entry for entry in session.entries.copied() if entry.object]
         if copied and (objects := self._objects()):
-            session.leave_to_git(entry.path for entry in copied if objects.is_clean(entry.path, entry.object))
+            session.entries.leave_to_git(entry.path for entry in copied if objects.is_clean(entry.path, entry.object))
 
     def _objects(self) -> GitObjects | None:
         return GitObjects.of(self._root)
@@ -188,7 +189,7 @@ class _Writer:
         self._session = session
         self._limits = limits
         self._objects = objects
-        self._copied_bytes = session.copied_bytes()
+        self._copied_bytes = session.entries.copied_bytes()
         self._generation: int | None = None
         self._unchanged: dict[str, str] = {}
         """What git says it has, by path: asked when that is quicker than to read the files."""
@@ -201,25 +202,25 @@ class _Writer:
         if self._objects and len(scan.changed) >= _MANY:
             self._unchanged = unchanged_objects(self._root, scan.changed)
         for path in scan.gone:
-            self._session.end(path, self._next())
+            self._session.entries.end(path, self._next())
         for path in sorted(scan.changed):  # in the order in which they are stored: half the pages
             signature = scan.changed[path]
             if stop is not None and stop.is_set():
                 raise CaptureStoppedError
             if time.monotonic() > deadline:
                 scan.unread.add(path)
-            old = None if is_first else self._session.current(path)
+            old = None if is_first else self._session.entries.current(path)
             if old is not None and old.kept == "copy":
                 self._copied_bytes -= old.size
             entry, content = self._entry(path, signature, scan)
             if entry.kept == "copy":
                 self._copied_bytes += entry.size
             if old is not None and old.is_still(entry):
-                self._session.touch(entry)
+                self._session.entries.touch(entry)
                 if entry.digest and not old.digest:
-                    self._session.fill(entry, content)
+                    self._session.entries.fill(entry, content)
             else:
-                self._session.put(entry, self._next(), content)
+                self._session.entries.put(entry, self._next(), content)
 
     def _next(self) -> int:
         if self._generation is None:
@@ -299,12 +300,12 @@ class _Report:
         limits: CaptureSettings,
         own: Collection[int] = (),
     ) -> None:
-        self._session = session
+        self._entries = session.entries
         self._span = span
         self._objects = objects
         self._limits = limits
-        self._others = [other for other in session.overlapping(span) if other.number not in own]
-        self._written = session.written_since(span.begun_ns)
+        self._others = [other for other in session.snapshots.overlapping(span) if other.number not in own]
+        self._written = session.snapshots.written_since(span.begun_ns)
 
     def send(self, paths: Iterable[str], on_change: OnChange) -> list[Uncaptured]:
         """Report what became different at these paths, and return those of which that is not known."""
@@ -344,7 +345,7 @@ class _Report:
 
     def _at(self, path: str, generation: int) -> Entry | None:
         """What a path was, with the digest also of what only git had to know so far."""
-        entry = self._session.at(path, generation)
+        entry = self._entries.at(path, generation)
         if entry is None or entry.digest or entry.kept != "git" or self._objects is None:
             return entry
         content = self._objects.read(entry.object)
@@ -367,7 +368,7 @@ class _Report:
                 return True
             changed_ns = item.after.signature[0]
             is_meanwhile = other.begun_ns - _CLOCK_SLACK_NS <= changed_ns <= other.ended_ns + _CLOCK_SLACK_NS
-            if is_meanwhile or self._session.is_touched_between(item.path, other.generation, other.last_generation):
+            if is_meanwhile or self._entries.is_touched_between(item.path, other.generation, other.last_generation):
                 return True
         return False
 
@@ -375,7 +376,7 @@ class _Report:
         """The content of a file as it was, if it can be had and is the right one."""
         if not entry.digest:
             return None
-        content = self._session.copy(entry.digest)
+        content = self._entries.copy(entry.digest)
         if content is None and entry.kept == "git" and self._objects is not None:
             content = self._objects.read(entry.object)
         return content if content is not None and digest_of(content) == entry.digest else None
@@ -400,7 +401,7 @@ class _Report:
             return "Git had its earlier content, and does not have it any more."
         if item.before is not None and item.before.is_racy and not item.before.digest:
             return "It had not been read yet when the command began."
-        total = sum(entry.size for entry in entries) + self._session.copied_bytes()
+        total = sum(entry.size for entry in entries) + self._entries.copied_bytes()
         if total > self._limits.max_total_bytes:
             mib = self._limits.max_total_bytes // 2**20
             return f"The folder holds more than the {mib} MiB of which copies are kept."
