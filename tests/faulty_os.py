@@ -10,8 +10,10 @@ from typing import cast
 
 import pytest
 
-from desktop_agent.core.system import files
+from desktop_agent.core.system import displacing, file_properties, file_writes, files, staged_file, system_calls
 
+FILE_MODULES: tuple[ModuleType, ...] = (displacing, file_properties, file_writes, files, staged_file, system_calls)
+"""What reads and writes files exactly."""
 CONTENT_CALLS = ("open", "write", "read", "lseek", "ftruncate", "fsync", "close", "replace", "unlink", "symlink")
 CALLS = frozenset(
     (*CONTENT_CALLS, "stat", "fstat", "fchmod", "chmod", "fchown", "listxattr", "getxattr", "setxattr", "removexattr")
@@ -54,10 +56,10 @@ class FaultyOs:
 
 
 @contextmanager
-def in_place_of_os(faulty: FaultyOs, *modules: ModuleType) -> Generator[None]:
-    """Let `core.system.files`, or these modules, call `faulty` instead of the system."""
+def in_place_of_os(faulty: object, *modules: ModuleType) -> Generator[None]:
+    """Let `FILE_MODULES`, or these modules, call `faulty` instead of the system."""
     with pytest.MonkeyPatch.context() as patch:
-        for module in modules or (files,):
+        for module in modules or FILE_MODULES:
             patch.setattr(module, "os", faulty)
         yield
 

@@ -32,7 +32,8 @@ from desktop_agent.core.protocol.events import UNSTAMPED, ChangesPrepared
 from desktop_agent.core.protocol.model import FileChange
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.journal import JOURNAL_NAME, Journal
-from desktop_agent.core.system.files import FileState, FileTransition, write_state
+from desktop_agent.core.system.file_writes import write_state
+from desktop_agent.core.system.files import FileState, FileTransition
 from tests.benchmarks.source_tree import GIT, grow
 
 pytestmark = pytest.mark.skipif(not GIT, reason="git is not installed")

@@ -15,7 +15,7 @@ from statistics import median
 
 import pytest
 
-from desktop_agent.core.system.files import write_atomically
+from desktop_agent.core.system.file_writes import write_atomically
 
 SIZES = {"4 KiB": 4 * 1024, "64 KiB": 64 * 1024, "1 MiB": 1024 * 1024}
 MOST_OF_DURABLE = 2.5

@@ -32,7 +32,7 @@ from desktop_agent.core.base.errors import StorageError, UsageError
 from desktop_agent.core.base.private_files import PRIVATE_FILE, make_private_folder
 from desktop_agent.core.protocol.model import Rule, RuleEffect, RuleKind, RuleScope
 from desktop_agent.core.settings.plain_file import UnreadableError, read_plain
-from desktop_agent.core.system.files import write_atomically
+from desktop_agent.core.system.file_writes import write_atomically
 
 RULES_NAME = "rules.toml"
 

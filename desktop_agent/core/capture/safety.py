@@ -22,7 +22,9 @@ from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.base.private_files import make_private_file, make_private_folder
 from desktop_agent.core.changes.untouched import MEANWHILE, mark_of, unless_touched
 from desktop_agent.core.protocol.model import FileExtras, FileKind, FileOutcome, OutsideFile, Uncaptured
-from desktop_agent.core.system.files import ChangedError, FileState, FileTransition, digest_of, read_state, write_state
+from desktop_agent.core.system.displacing import ChangedError
+from desktop_agent.core.system.file_writes import write_state
+from desktop_agent.core.system.files import FileState, FileTransition, digest_of, read_state
 
 _PACK = "copy.pack"
 _COPIED = (stat.S_IFREG, stat.S_IFLNK, stat.S_IFIFO, stat.S_IFSOCK)

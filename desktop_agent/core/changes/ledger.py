@@ -22,18 +22,10 @@ from desktop_agent.core.changes.recorder import ChangeRecorder
 from desktop_agent.core.changes.untouched import MEANWHILE, UNSEEN, Mark, mark_of, unless_touched
 from desktop_agent.core.protocol.model import Author, FileChange, FileImage, OutsideFile, Reverted
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.system.files import (
-    ANYTHING,
-    ChangedError,
-    Expected,
-    FileState,
-    FileTransition,
-    give_state_extras,
-    is_left_over,
-    is_torn,
-    read_state,
-    write_state,
-)
+from desktop_agent.core.system.displacing import ANYTHING, ChangedError, Expected
+from desktop_agent.core.system.file_writes import give_state_extras, is_torn, write_state
+from desktop_agent.core.system.files import FileState, FileTransition, read_state
+from desktop_agent.core.system.staged_file import is_left_over
 from desktop_agent.core.system.workspace import HeldWorkspace
 
 _BROKEN_LINK = "Its other name (a hard link) is no ordinary file of this folder, and keeps the content that was there."

@@ -5,7 +5,7 @@ import stat
 from collections.abc import Callable
 from pathlib import Path
 
-from desktop_agent.core.system.files import ChangedError
+from desktop_agent.core.system.displacing import ChangedError
 
 Mark = tuple[int, ...] | None
 """By what a file is known to be the same and untouched; None where there is none."""

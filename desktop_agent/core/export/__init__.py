@@ -15,7 +15,7 @@ from typing import Literal
 from desktop_agent.core.base.errors import StorageError, UsageError
 from desktop_agent.core.export.source import ExportSource
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.system.files import StagedFile
+from desktop_agent.core.system.staged_file import StagedFile
 
 ExportForm = Literal["md", "html", "jsonl", "patch"]
 EXPORT_FORMS: tuple[ExportForm, ...] = ("md", "html", "jsonl", "patch")

@@ -14,7 +14,8 @@ from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.private_files import PRIVATE_FILE, make_private_folder
 from desktop_agent.core.settings.plain_file import read_plain
 from desktop_agent.core.settings.project import digest_of_text
-from desktop_agent.core.system.files import digest_of, write_atomically
+from desktop_agent.core.system.file_writes import write_atomically
+from desktop_agent.core.system.files import digest_of
 
 Answer = Literal["trusted", "ignored"]
 

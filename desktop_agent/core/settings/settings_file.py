@@ -14,7 +14,7 @@ from desktop_agent.core.base.errors import StorageError, UsageError
 from desktop_agent.core.base.private_files import PRIVATE_FILE, make_private_folder
 from desktop_agent.core.settings.loading import LARGEST_BYTES
 from desktop_agent.core.settings.plain_file import read_plain
-from desktop_agent.core.system.files import write_atomically
+from desktop_agent.core.system.file_writes import write_atomically
 
 _Section = AbstractTable | OutOfOrderTableProxy
 """One whose parts stand in several places of the file, others between them, is such a proxy."""

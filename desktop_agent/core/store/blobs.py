@@ -35,7 +35,8 @@ from desktop_agent.core.store.gzipped import (
     told_length,
     unpacked,
 )
-from desktop_agent.core.system.files import StagedFile, digest_of, intended_name, new_hasher, sync_folders
+from desktop_agent.core.system.files import digest_of, new_hasher
+from desktop_agent.core.system.staged_file import StagedFile, intended_name, sync_folders
 
 PACKED_SUFFIX = ".gz"
 _PREFIX_LENGTH = 2

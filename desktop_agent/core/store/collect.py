@@ -26,7 +26,7 @@ from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.gzipped import DamagedError
-from desktop_agent.core.system.files import is_left_over
+from desktop_agent.core.system.staged_file import is_left_over
 
 GRACE = timedelta(hours=24)
 """How long a blob that no session names is kept: one may have put it and not written its name down yet."""

@@ -21,7 +21,8 @@ from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.private_files import PRIVATE_FILE, make_private_folder
 from desktop_agent.core.store.journal.lines import open_regular
-from desktop_agent.core.system.files import digest_of, write_atomically
+from desktop_agent.core.system.file_writes import write_atomically
+from desktop_agent.core.system.files import digest_of
 
 DraftKey = str
 """Names a conversation, also one that is no session yet. Safe as a file name."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.private_files import make_private_folder
-from desktop_agent.core.system.files import TEMPORARY_MARK, is_left_over, sync_folders
+from desktop_agent.core.system.staged_file import TEMPORARY_MARK, is_left_over, sync_folders
 
 _ABANDONED = timedelta(days=1)
 """How old a temporary folder is that no process can be writing any more."""

@@ -17,7 +17,7 @@ from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.collect import report_storage
 from desktop_agent.core.store.lock import SessionLock
-from desktop_agent.core.system.files import TEMPORARY_MARK, sync_folders
+from desktop_agent.core.system.staged_file import TEMPORARY_MARK, sync_folders
 
 _TRASH = f"{TEMPORARY_MARK}trash-"
 

@@ -26,7 +26,8 @@ from desktop_agent.core.store.journal.reading import Damage, read_each_line
 from desktop_agent.core.store.lock import SessionLock
 from desktop_agent.core.store.unfinished import Unfinished
 from desktop_agent.core.store.verify import CacheCheck, Numbers, Report, blob_problem, images, references, verify
-from desktop_agent.core.system.files import StagedFile, read_state, sync_folders
+from desktop_agent.core.system.files import read_state
+from desktop_agent.core.system.staged_file import StagedFile, sync_folders
 
 KEPT_SUFFIX = ".before-repair"
 NO_RESULT = "This call was not concluded: its result is missing in the session. Find out whether it took effect."

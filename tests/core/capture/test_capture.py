@@ -22,7 +22,8 @@ from desktop_agent.core.capture.git_objects import object_id
 from desktop_agent.core.capture.shared_scanner import SharedScanner
 from desktop_agent.core.capture.stat_capture import StatCapture
 from desktop_agent.core.settings import CaptureSettings
-from desktop_agent.core.system.files import FileState, FileTransition, read_state, write_state
+from desktop_agent.core.system.file_writes import write_state
+from desktop_agent.core.system.files import FileState, FileTransition, read_state
 
 GIT_ENVIRON = {"GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "PATH": os.environ["PATH"]}
 LIMITS = CaptureSettings(max_file_bytes=1000, max_total_bytes=10_000)

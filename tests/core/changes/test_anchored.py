@@ -6,7 +6,8 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.core.changes.anchored import anchored
-from desktop_agent.core.system.files import FileState, write_state
+from desktop_agent.core.system.file_writes import write_state
+from desktop_agent.core.system.files import FileState
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs handles of folders with a name")
 

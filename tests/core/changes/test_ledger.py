@@ -14,7 +14,7 @@ from desktop_agent.core.changes.ledger import Ledger, LedgerWrite
 from desktop_agent.core.changes.untouched import MEANWHILE
 from desktop_agent.core.protocol.model import FileChange, FileOutcome
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.system import files
+from desktop_agent.core.system import displacing
 from desktop_agent.core.system.files import FileState, FileTransition, read_state
 from desktop_agent.core.undo.draft import Drafter
 from desktop_agent.core.undo.plan import Direction, plan_revert
@@ -319,17 +319,17 @@ def test_what_somebody_writes_while_an_edit_waits_for_the_disk_is_not_overwritte
 def racing(monkeypatch: pytest.MonkeyPatch, write: Callable[[], object]) -> None:
     """Let a program `write` after the last check and before the rename: a barrier in front of the system's own call."""
     for name in ("exchange", "rename_to_free"):
-        real = getattr(files, name)
+        real = getattr(displacing, name)
 
         def call(source: Path, target: Path, real: Callable[[Path, Path], None] = real) -> None:
-            monkeypatch.setattr(files, "exchange", exchange)
-            monkeypatch.setattr(files, "rename_to_free", rename_to_free)
+            monkeypatch.setattr(displacing, "exchange", exchange)
+            monkeypatch.setattr(displacing, "rename_to_free", rename_to_free)
             writer = threading.Thread(target=write)
             writer.start()
             writer.join()
             real(source, target)
 
-        monkeypatch.setattr(files, name, call)
+        monkeypatch.setattr(displacing, name, call)
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="only Linux exchanges names")
@@ -378,8 +378,8 @@ def test_where_the_system_cannot_exchange_names_files_are_written_as_before(
     def unsupported(*_: object) -> None:
         raise ExchangeUnsupportedError
 
-    monkeypatch.setattr(files, "exchange", unsupported)
-    monkeypatch.setattr(files, "rename_to_free", unsupported)
+    monkeypatch.setattr(displacing, "exchange", unsupported)
+    monkeypatch.setattr(displacing, "rename_to_free", unsupported)
     (root / "a").write_bytes(b"one\n")
     changes = [
         record(ledger, root, "a", state(b"two\n"), "1.1"),

@@ -80,7 +80,7 @@ def test_of_an_undo_that_fails_no_folder_is_left(tmp_path: Path, code: int) -> N
 DYING = """
 import os, sys
 from pathlib import Path
-from desktop_agent.core.system import files
+from desktop_agent.core.system import file_properties, file_writes, system_calls
 
 class Dying:
     left = int(sys.argv[2])
@@ -98,8 +98,8 @@ class Dying:
         return call
 
 content = Path(sys.argv[3]).read_bytes()
-files.os = Dying()
-files.write_atomically(Path(sys.argv[1]), content)
+file_properties.os = file_writes.os = system_calls.os = Dying()
+file_writes.write_atomically(Path(sys.argv[1]), content)
 """
 
 

@@ -18,7 +18,8 @@ from hypothesis import strategies as st
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.store import gzipped
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.system.files import digest_of, is_left_over
+from desktop_agent.core.system.files import digest_of
+from desktop_agent.core.system.staged_file import is_left_over
 from tests.faulty_os import FAULTS, in_place_of_os, rounds
 
 TEXT = b"def kept(value):\n    return value\n" * 200

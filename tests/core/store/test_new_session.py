@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.core.store.new_session import new_session_folder
-from desktop_agent.core.system.files import TEMPORARY_MARK
+from desktop_agent.core.system.staged_file import TEMPORARY_MARK
 
 NOW = datetime.now(UTC)
 ID = "20260101-000000-aaaaaa"

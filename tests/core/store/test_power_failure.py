@@ -17,8 +17,9 @@ from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.collect import GRACE, Collected, collect, report_storage
-from desktop_agent.core.system import files
-from desktop_agent.core.system.files import FileState, FileTransition, digest_of, is_left_over
+from desktop_agent.core.system.files import FileState, FileTransition, digest_of
+from desktop_agent.core.system.staged_file import is_left_over
+from tests.faulty_os import in_place_of_os
 
 TEXT = b"def kept(value):\n    return value\n" * 200
 NOISE = random.Random(7).randbytes(5000)
@@ -32,9 +33,8 @@ LOSSES: list[Loss] = ["all that was not synced", "contents that were not synced"
 class ForgetfulDisk:
     """Keeps of a folder what an `fsync` made it keep: names with the folder's, contents with the file's.
 
-    It stands between `core.system.files` and the system, and carries out every call; it only takes down what was
-    synced. What
-    a sync keeps is what was there when it began.
+    It stands between `core.system` and the system, and carries out every call; it only takes down what was synced.
+    What a sync keeps is what was there when it began.
     """
 
     folder: Path
@@ -83,8 +83,7 @@ class ForgetfulDisk:
 def watched(folder: Path) -> Generator[ForgetfulDisk]:
     folder.mkdir(parents=True)
     disk = ForgetfulDisk(folder)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(files, "os", disk)
+    with in_place_of_os(disk):
         yield disk
 
 

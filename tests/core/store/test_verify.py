@@ -22,9 +22,8 @@ from desktop_agent.core.store.journal.reading import read_journal
 from desktop_agent.core.store.lock import SessionLock, is_locked
 from desktop_agent.core.store.repair import repair
 from desktop_agent.core.store.verify import ListEntryCheck, verify
-from desktop_agent.core.system import files
 from desktop_agent.core.system.files import digest_of
-from tests.faulty_os import FaultyOs
+from tests.faulty_os import FILE_MODULES, FaultyOs, in_place_of_os
 from tests.harness import Ground, check_conversation
 
 SCRIPT: list[Reply] = [
@@ -285,17 +284,13 @@ async def test_asking_whether_a_session_is_locked_keeps_nobody_out(stored: Store
     SessionLock(folder, patience_s=5).release()
 
 
-async def test_a_repair_that_fails_anywhere_leaves_the_old_or_the_mended_journal(
-    stored: Stored, monkeypatch: pytest.MonkeyPatch
-) -> None:
+async def test_a_repair_that_fails_anywhere_leaves_the_old_or_the_mended_journal(stored: Stored) -> None:
     numbered_wrong(stored)
     damaged = stored.path.read_bytes()
     failures: list[str] = []
     for nth in range(1, 100):
         faulty = FaultyOs(nth=nth, code=28)
-        with monkeypatch.context() as patch:
-            patch.setattr(files, "os", faulty)
-            patch.setattr(module, "os", faulty)
+        with in_place_of_os(faulty, *FILE_MODULES, module):
             try:
                 repair(stored.catalog, stored.id)
             except StorageError as error:

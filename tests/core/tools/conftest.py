@@ -16,7 +16,7 @@ from desktop_agent.core.jobs.background import Jobs
 from desktop_agent.core.policy.boundary import Boundary
 from desktop_agent.core.protocol.model import TodoItem, ToolResult
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.system.files import write_state
+from desktop_agent.core.system.file_writes import write_state
 from desktop_agent.core.system.processes.runner import ProcessRunner
 from desktop_agent.core.tools.reads import DIGEST_KEY, ReadLog
 from desktop_agent.core.tools.spec import CommandTool, EditPlan, EditTool, ReadTool, ToolContext

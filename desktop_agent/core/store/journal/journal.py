@@ -28,7 +28,7 @@ from desktop_agent.core.store.journal.lines import (
 )
 from desktop_agent.core.store.journal.payloads import externalise
 from desktop_agent.core.store.journal.reading import refuse_links
-from desktop_agent.core.system.files import StagedFile, sync_folders
+from desktop_agent.core.system.staged_file import StagedFile, sync_folders
 
 _BLOCK_BYTES = 65_536
 _MAX_WAITING_BYTES = 8 * 2**20

@@ -16,7 +16,8 @@ from pydantic_core import PydanticSerializationError, from_json, to_json
 
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.store.journal.lines import open_regular
-from desktop_agent.core.system.files import new_hasher, write_atomically
+from desktop_agent.core.system.file_writes import write_atomically
+from desktop_agent.core.system.files import new_hasher
 
 SNAPSHOT_NAME: Final = "snapshot.jsonl"
 VERSION: Final = 3

@@ -22,7 +22,7 @@ from desktop_agent.core.capture.safety import EndangeredPath, SafetyCopies, Safe
 from desktop_agent.core.policy.destructive import Loss, losses_of
 from desktop_agent.core.policy.shell import parse
 from desktop_agent.core.protocol.model import FileOutcome, OutsideFile, RefChange, Uncaptured
-from desktop_agent.core.system.files import write_atomically
+from desktop_agent.core.system.file_writes import write_atomically
 from desktop_agent.core.system.gitrepo import (
     FileState,
     Refs,

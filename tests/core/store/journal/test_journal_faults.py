@@ -12,10 +12,9 @@ from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal import journal as module
 from desktop_agent.core.store.journal.journal import Journal
 from desktop_agent.core.store.journal.reading import read_journal
-from desktop_agent.core.system import files
 from tests.core.store.journals import record, records, reopen_and_append, write
 from tests.dropping_disk import DroppingDisk
-from tests.faulty_os import FAULTS, FaultyOs, in_place_of_os, rounds
+from tests.faulty_os import FAULTS, FILE_MODULES, FaultyOs, in_place_of_os, rounds
 
 LONG = "long " * 5000
 
@@ -51,7 +50,7 @@ def test_one_failure_anywhere_costs_at_most_the_record_that_failed(tmp_path: Pat
         write(path, blobs, records(1))
         with path.open("ab") as file:
             file.write(tail)
-        with in_place_of_os(faulty, files, module):
+        with in_place_of_os(faulty, *FILE_MODULES, module):
             recorded = life(path, blobs)
         assert len(recorded) >= 5, f"{faulty.failed}: the session goes on when the failure is over"
         assert (len(recorded) == 6) or faulty.failed
@@ -65,7 +64,7 @@ def test_a_system_that_takes_each_write_in_parts_gets_all_of_it(tmp_path: Path) 
     for faulty, folder in rounds(tmp_path, is_short=True):
         path, blobs = folder / "s" / "journal.jsonl", Blobs(folder / "blobs")
         write(path, blobs, records(1))
-        with in_place_of_os(faulty, files, module):
+        with in_place_of_os(faulty, *FILE_MODULES, module):
             assert life(path, blobs) == [2, 3, 4, 5, 6, 7]
         assert [event.seq for event in read_journal(path, blobs)[0]] == [1, 2, 3, 4, 5, 6, 7]
 
@@ -75,7 +74,7 @@ def test_a_journal_that_cannot_be_made_is_refused(tmp_path: Path, code: int) -> 
     for faulty, folder in rounds(tmp_path, code=code):
         path, blobs = folder / "s" / "journal.jsonl", Blobs(folder / "blobs")
         try:
-            with in_place_of_os(faulty, files, module):
+            with in_place_of_os(faulty, *FILE_MODULES, module):
                 journal = Journal.create(path, blobs)
                 journal.append(record(1), is_durable=True)
                 journal.close()

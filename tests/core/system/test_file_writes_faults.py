@@ -18,8 +18,8 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core.system import files
-from desktop_agent.core.system.files import FileState, write_atomically, write_state
+from desktop_agent.core.system.file_writes import write_atomically, write_state
+from desktop_agent.core.system.files import FileState, read_state
 from tests.faulty_os import FAULTS, in_place_of_os, rounds
 
 OLD = b"old content\r\n" * 40
@@ -153,7 +153,7 @@ def test_every_change_of_state_is_made_or_not_made(
                 write_state(path, after)
             except OSError:
                 raised = True
-        assert files.read_state(path) == (before if raised else after), faulty.failed
+        assert read_state(path) == (before if raised else after), faulty.failed
         assert {entry.name for entry in folder.iterdir()} <= {"a", "b"}, faulty.failed
         assert (folder / "b").read_bytes() == b"untouched"
 

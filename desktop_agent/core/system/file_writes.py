@@ -1,0 +1,294 @@
+"""Replacing a file so that a crash leaves the old or the new.
+
+`write_atomically` keeps everything about a file but its content: permission bits, owner, extended attributes (with
+them ACLs), the symlink that led to it, and other hard links to it. `write_state` keeps hard links only where its caller
+says that no other name lies where it must not write.
+"""
+
+import errno
+import os
+import stat
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+
+from desktop_agent.core.protocol.model import FileKind
+from desktop_agent.core.system.displacing import ANYTHING, MEANWHILE, ChangedError, Expected, place, remove
+from desktop_agent.core.system.file_extras import give_extras
+from desktop_agent.core.system.file_properties import change_mode, change_mode_of, require_mode, take_over
+from desktop_agent.core.system.files import FileState
+from desktop_agent.core.system.staged_file import sync_folder, temporary_beside
+from desktop_agent.core.system.system_calls import (
+    BLOCK_BYTES,
+    O_BINARY,
+    O_CLOEXEC,
+    O_NOFOLLOW,
+    close,
+    read_all,
+    retried,
+    write_all,
+)
+
+Check = Callable[[], None]
+
+KeepsNames = Callable[[os.stat_result], bool]
+"""Whether a write may change this file under all its names (hard links). Asked only where there are several."""
+
+_NAMES_ELSEWHERE = "it has other names (hard links) that must keep their content, and its folder takes no new file"
+
+
+def _never(_status: os.stat_result) -> bool:
+    return False
+
+
+def _always(_status: os.stat_result) -> bool:
+    return True
+
+
+def write_state(
+    path: Path,
+    state: FileState | None,
+    *,
+    check: Check = lambda: None,
+    keeps_names: KeepsNames = _never,
+    before: Expected = ANYTHING,
+) -> None:
+    """Make `path` what `state` says: written, linked, a folder, a pipe, or (None) removed. Missing parents are created.
+
+    `check` is called at the last moment at which everything can still stay as it is; what it raises stops the write.
+    What another program writes after that is seen by what the write displaces: if it is not `before`, it is put back
+    and this raises `ChangedError`. Where the system cannot exchange two names, the check is all there is.
+
+    A file with other names is written under all of them if `keeps_names` allows it. Otherwise only `path` gets the new
+    content, as a file of its own.
+
+    A folder is removed, or gives way to a file, only when it is empty; otherwise this raises `OSError`.
+    """
+    is_folder = path.is_dir() and not path.is_symlink()
+    if state is None:
+        with suppress(FileNotFoundError):
+            check()
+            if is_folder:
+                retried(os.rmdir, path)
+            else:
+                remove(path, before)
+            sync_folder(path.parent)
+        return
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if state.kind == "folder":
+        check()
+        _make_folder(path, state.mode, is_there=is_folder)
+        return
+    if is_folder:
+        retried(os.rmdir, path)
+        before = ANYTHING if before is ANYTHING else None
+    if state.kind == "symlink":
+        _replace_symlink(path, os.fsdecode(state.content), check, before)
+    elif state.kind != "file":
+        _replace_special(path, state.kind, state.mode, check, before)
+    elif _is_special(path):
+        # It takes the link's place, not its target's.
+        _write_by_rename(path, state.content, state.mode, None, check, before)
+    else:
+        _write(path, state.content, state.mode, check, keeps_names, before)
+
+
+def give_state_extras(path: Path, state: FileState) -> str:
+    """Give a file that was just written what `state` says it has beside its content; return what it could not get."""
+    if state.extras is None or os.name == "nt":
+        return ""
+    missing = give_extras(path, state.extras)
+    if state.kind != "symlink" and stat.S_IMODE(retried(os.lstat, path).st_mode) != state.mode:
+        change_mode_of(path, state.mode)
+    return missing
+
+
+def write_atomically(path: Path, content: bytes, *, mode: int | None = None) -> None:
+    """Replace the content of `path` with `content`, so that a reader or a crash sees the old or the new, never a mix.
+
+    A symlink is followed. `mode` sets the permission bits; None keeps those of an existing file. When it raises
+    `OSError`, the file is as it was and nothing else is left.
+
+    A file with several hard links, in a folder that takes no new files, or of an owner that a new file cannot be given,
+    is written in place instead, because those links and that owner belong to the file. A failure then puts the old
+    content back. Only a crash in the middle can leave a mix of both, which `is_torn` recognises: who wrote both states
+    down before, as the ledger does, repairs it.
+    """
+    _write(Path(os.path.realpath(path)), content, mode, lambda: None, _always)
+
+
+def _write(
+    target: Path,
+    content: bytes,
+    mode: int | None,
+    check: Check,
+    keeps_names: KeepsNames,
+    before: Expected = ANYTHING,
+) -> None:
+    """Do as `write_atomically`, but never through a symlink, also where one takes the file's place meanwhile."""
+    try:
+        old = retried(os.lstat, target)
+    except FileNotFoundError:
+        old = None
+    if old is not None and mode is None:
+        mode = stat.S_IMODE(old.st_mode)
+    has_names = old is not None and old.st_nlink > 1
+    if old is not None and has_names and keeps_names(old):
+        check()
+        _write_in_place(target, content, mode, old, before)
+        return
+    try:
+        _write_by_rename(target, content, mode, old, check, before)
+    except PermissionError as error:
+        if old is None:
+            raise
+        if has_names:
+            raise PermissionError(error.errno, _NAMES_ELSEWHERE) from error
+        check()
+        _write_in_place(target, content, mode, old, before)
+
+
+def _write_by_rename(
+    target: Path,
+    content: bytes,
+    mode: int | None,
+    old: os.stat_result | None,
+    check: Check,
+    before: Expected = ANYTHING,
+) -> None:
+    """Write a new file beside `target`, give it all that the old one has, and put it in its place."""
+    temporary = temporary_beside(target)
+    # A replacement stays private until it has its final mode; a plain new file gets what the umask leaves of 0666.
+    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | O_CLOEXEC | O_BINARY
+    descriptor = retried(os.open, temporary, flags, 0o666 if mode is None else 0o600)
+    try:
+        try:
+            write_all(descriptor, content)
+            if old is not None:
+                take_over(target, descriptor, old)
+            if mode is not None:
+                change_mode(temporary, descriptor, mode)  # after the ACL, because setting one may change the mode bits
+            retried(os.fsync, descriptor)
+        finally:
+            close(descriptor)
+        check()
+        place(temporary, target, before)
+    except BaseException:
+        with suppress(OSError):
+            retried(os.unlink, temporary)
+        raise
+    sync_folder(target.parent)
+
+
+def _write_in_place(
+    target: Path, content: bytes, mode: int | None, old: os.stat_result, expected: Expected = ANYTHING
+) -> None:
+    """Write over the content of `target`, and put the old content back when that fails.
+
+    Raises `OSError` when it is not the file of `old` any more, or has got another name meanwhile.
+    """
+    descriptor = retried(os.open, target, os.O_RDWR | O_CLOEXEC | O_BINARY | O_NOFOLLOW)
+    try:
+        now = retried(os.fstat, descriptor)
+        if (now.st_dev, now.st_ino, now.st_nlink) != (old.st_dev, old.st_ino, old.st_nlink):
+            raise OSError(errno.EBUSY, "it was exchanged at this very moment")
+        old_mode = stat.S_IMODE(now.st_mode)
+        before = read_all(descriptor)
+        if isinstance(expected, FileState) and before != expected.content:
+            raise ChangedError(errno.EBUSY, MEANWHILE)
+        is_overwritten = False
+        try:
+            # What is longer than the old content goes first: a full disk shows before anything old is overwritten.
+            _write_at(descriptor, len(before), content[len(before) :])
+            retried(os.fsync, descriptor)
+            is_overwritten = True
+            _write_at(descriptor, 0, content[: len(before)])
+            retried(os.ftruncate, descriptor, len(content))
+            require_mode(target, descriptor, old_mode if mode is None else mode)
+            retried(os.fsync, descriptor)
+        except BaseException:
+            if is_overwritten:
+                _write_at(descriptor, 0, before)
+            retried(os.ftruncate, descriptor, len(before))
+            require_mode(target, descriptor, old_mode)
+            retried(os.fsync, descriptor)
+            raise
+    finally:
+        close(descriptor)
+
+
+def _write_at(descriptor: int, offset: int, content: bytes) -> None:
+    retried(os.lseek, descriptor, offset, os.SEEK_SET)
+    write_all(descriptor, content)
+
+
+def is_torn(current: bytes, before: bytes, after: bytes) -> bool:
+    """Whether `current` is what a crash makes of writing `after` over `before` in place: a mix of the two."""
+    if not min(len(before), len(after)) <= len(current) <= max(len(before), len(after)):
+        return False
+    for start in range(0, len(current), BLOCK_BYTES):
+        block, old, new = (text[start : start + BLOCK_BYTES] for text in (current, before, after))
+        if block in (old, new):
+            continue
+        if any(byte not in (old[at : at + 1], new[at : at + 1]) for at, byte in enumerate(_each_byte(block))):
+            return False
+    return True
+
+
+def _each_byte(block: bytes) -> Iterator[bytes]:
+    return (block[at : at + 1] for at in range(len(block)))
+
+
+def _make_folder(path: Path, mode: int, *, is_there: bool) -> None:
+    """Make `path` a folder with these permission bits, whatever file was there."""
+    if not is_there:
+        with suppress(FileNotFoundError):
+            retried(os.unlink, path)
+        retried(os.mkdir, path)
+    if stat.S_IMODE(retried(os.lstat, path).st_mode) != mode:
+        retried(os.chmod, path, mode)
+    sync_folder(path.parent)
+
+
+def _replace_symlink(path: Path, target: str, check: Check, before: Expected = ANYTHING) -> None:
+    def make(temporary: Path) -> None:
+        retried(os.symlink, target, temporary)
+
+    _replace_with(make, path, check, before)
+
+
+def _replace_with(make: Callable[[Path], None], path: Path, check: Check, before: Expected) -> None:
+    """Put what `make` makes in the place of whatever has the name; nothing is left of it when it cannot stand there."""
+    temporary = temporary_beside(path)
+    try:
+        make(temporary)
+        check()
+        place(temporary, path, before)
+    except BaseException:
+        with suppress(OSError):
+            retried(os.unlink, temporary)
+        raise
+    sync_folder(path.parent)
+
+
+def _is_special(path: Path) -> bool:
+    """Whether a file that is written here takes the place of something that is none."""
+    try:
+        return not stat.S_ISREG(retried(os.lstat, path).st_mode)
+    except FileNotFoundError:
+        return False
+
+
+def _replace_special(path: Path, kind: FileKind, mode: int, check: Check, before: Expected) -> None:
+    """Put a new pipe, or a socket at which no program listens, in the place of whatever has the name."""
+    if not hasattr(os, "mkfifo"):
+        raise OSError(errno.ENOTSUP, f"this system has no {kind}")
+
+    def make(temporary: Path) -> None:
+        if kind == "fifo":
+            retried(os.mkfifo, temporary, 0o600)
+        else:
+            retried(os.mknod, temporary, stat.S_IFSOCK | 0o600)
+        change_mode_of(temporary, mode)
+
+    _replace_with(make, path, check, before)

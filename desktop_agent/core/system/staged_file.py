@@ -1,0 +1,110 @@
+"""Files that are written before they get their name, and the folders in which a name is to last."""
+
+import errno
+import os
+import secrets
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from desktop_agent.core.system.system_calls import O_BINARY, O_CLOEXEC, close, retried, write_all
+
+TEMPORARY_MARK = ".desktop-agent-"
+"""Part of every temporary name, so that left-overs of a killed process can be recognised and swept."""
+
+_TEMPORARY_SUFFIX = ".tmp"
+
+
+class StagedFile:
+    """A new private file without its name yet: written, synced, then placed. Nothing is left of one that never was.
+
+    Several drafts that are all synced before the first is placed become visible together, as nearly as a disk can, and
+    `sync_folders` then makes all their names durable with one wait for each folder. Where that is one wait too many,
+    the folder is synced together with the drafts, before they are placed: what a power failure undoes of the placing
+    is then a whole draft, whose `intended_name` says what it is.
+    """
+
+    def __init__(self, folder: Path, name: str = "") -> None:
+        """Begin one in `folder`, which must exist; its temporary name ends with `name`.
+
+        Raises `OSError`, as all of it does.
+        """
+        self.path = temporary_beside(folder / "draft", name)
+        self.size = 0
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | O_CLOEXEC | O_BINARY
+        self._descriptor = retried(os.open, self.path, flags, 0o600)
+        self._is_placed = False
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._close()
+        if not self._is_placed:
+            with suppress(OSError):
+                retried(os.unlink, self.path)
+
+    def write(self, content: bytes) -> None:
+        """Append `content`."""
+        write_all(self._descriptor, content)
+        self.size += len(content)
+
+    def sync(self) -> None:
+        """Wait until all of it is on the disk. Nothing can be written afterwards."""
+        retried(os.fsync, self._descriptor)
+        self._close()
+
+    def place(self, path: Path) -> None:
+        """Give it its name, in place of whatever has it."""
+        retried(os.replace, self.path, path)
+        self._is_placed = True
+
+    def _close(self) -> None:
+        if self._descriptor >= 0:
+            descriptor, self._descriptor = self._descriptor, -1
+            close(descriptor)
+
+
+def sync_folders(folders: Iterable[Path]) -> None:
+    """Make the names in these folders durable. Raises `OSError` when the disk fails or is full.
+
+    A file system that knows no such thing keeps its promises in its own way.
+    """
+    if os.name == "nt":
+        return
+    for folder in folders:
+        descriptor = retried(os.open, folder, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        try:
+            retried(os.fsync, descriptor)
+        except OSError as error:
+            if error.errno not in (errno.EINVAL, errno.ENOTSUP, errno.EBADF):
+                raise
+        finally:
+            close(descriptor)
+
+
+def sync_folder(folder: Path) -> None:
+    """Make a rename or removal in `folder` durable, where the platform can."""
+    with suppress(OSError):
+        sync_folders([folder])
+
+
+def temporary_beside(path: Path, intended: str = "") -> Path:
+    middle = f".{intended}" if intended else ""
+    return path.parent / f"{TEMPORARY_MARK}{secrets.token_hex(8)}{middle}{_TEMPORARY_SUFFIX}"
+
+
+def is_left_over(path: Path) -> bool:
+    """Whether `path` is a temporary file that a killed process left behind."""
+    return TEMPORARY_MARK in path.name and path.name.startswith(".") and path.name.endswith(_TEMPORARY_SUFFIX)
+
+
+def intended_name(name: str) -> str:
+    """The name that a draft's temporary `name` says it was to get; empty when it says none, or is no draft's."""
+    if not (name.startswith(TEMPORARY_MARK) and name.endswith(_TEMPORARY_SUFFIX)):
+        return ""
+    return name.removeprefix(TEMPORARY_MARK).removesuffix(_TEMPORARY_SUFFIX).partition(".")[2]
