@@ -4,6 +4,7 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QFont, QFontMetrics, QTextLayout, QTextOption
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
+from desktop_agent.core.protocol.events import CommandJudged
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.exact_field import ExactField
 from desktop_agent.ui.widgets.fold_bar import FoldBar
@@ -33,6 +34,7 @@ class CommandEdit(QWidget):
         self._edit = _CommandField(theme, command)
         self.fold = FoldBar(self._edit)
         self._original = command
+        self._judged: CommandJudged | None = None
         self.mark(cause)
         self._mark = QLabel(self.tr("Modified by you. The agent sees your change."))
         self._mark.setObjectName("commandModifiedMark")
@@ -72,6 +74,31 @@ class CommandEdit(QWidget):
         """The user's command; `None` while it is the agent's."""
         return None if self.text == self._original else self.text
 
+    @property
+    def digest(self) -> str | None:
+        """What a yes to the user's command must carry; `None` while that is not judged, or is refused."""
+        return self._judged.digest if self._judged is not None else None
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the session says that the user's command cannot run."""
+        return self._judged is not None and self._judged.request is None
+
+    def obstacle(self) -> str:
+        """Say why the user's command cannot be allowed now; empty when it can, and for the agent's."""
+        if self.edited_command is None or self.digest:
+            return ""
+        if self._judged is not None and self.is_refused:
+            return visible(self._judged.obstacle)
+        return self.tr("Checking your command…")
+
+    def take_judgement(self, judged: CommandJudged) -> bool:
+        """Take in what is known of the user's command; return False, and drop it, if it is about another text."""
+        if judged.command != self.edited_command:
+            return False
+        self._judged = judged
+        return True
+
     def restore(self) -> None:
         """Go back to the agent's command. Can be undone like typing."""
         self._edit.set_text(self._original)
@@ -88,6 +115,7 @@ class CommandEdit(QWidget):
         return next(iter(self._edit.marked), "")
 
     def _on_text_changed(self) -> None:
+        self._judged = None
         self._show_mark()
         self.changed.emit()
 

@@ -9,6 +9,7 @@ from desktop_agent.ui.approvals import request_words
 from desktop_agent.ui.approvals.command_edit import CommandEdit
 from desktop_agent.ui.approvals.confinement_note import ConfinementNote
 from desktop_agent.ui.approvals.risk_note import RiskNote
+from desktop_agent.ui.approvals.rule_maths import RuleContext, runs_unconfined
 from desktop_agent.ui.approvals.safety_note import SafetyNote
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.exact_field import ExactField
@@ -26,12 +27,12 @@ class QuestionHead(QWidget):
     """Shows everything about a request but its changes. The command, if there is one, can be edited in place."""
 
     def __init__(
-        self, theme: Theme, request: ApprovalRequest, *, is_unconfined: bool, parent: QWidget | None = None
+        self, theme: Theme, request: ApprovalRequest, rules: RuleContext | None, parent: QWidget | None = None
     ) -> None:
-        """`is_unconfined` says whether a yes lets it run without a sandbox."""
         super().__init__(parent)
         self._theme = theme
         self._request = request
+        self._rules = rules
         self._risks = RiskNote(theme)
         self._confinement = ConfinementNote(theme)
         self._safety = SafetyNote(theme, ())
@@ -43,15 +44,16 @@ class QuestionHead(QWidget):
         self.folds: list[FoldBar] = []
         """The fields that the user must have seen to their end before allowing the call."""
         self._lay_out()
-        self.show_request(request, is_unconfined=is_unconfined)
+        self.show_request(request)
 
-    def show_request(self, request: ApprovalRequest, *, is_unconfined: bool) -> None:
+    def show_request(self, request: ApprovalRequest) -> None:
         """Show everything that depends on the command anew, for the command as the user edited it."""
         hidden = hidden_text_risks(self.command.text) if self.command else []
         self._risks.set_risks([*map(visible, request.risks), *hidden])
         why = visible(request.reason)
         self._reason.setText(request_words.quoted(why))
         self._reason.setAccessibleName(self.tr("Why you are asked: {0}").format(why))
+        is_unconfined = runs_unconfined(request, self._rules)
         self._confinement.show_confinement(
             request.confinement, is_escalation=request.is_escalation, is_unconfined=is_unconfined
         )

@@ -1,4 +1,29 @@
 """How long a question must have been in sight before a yes counts."""
 
+from PySide6.QtCore import QObject, QTimer
+
 ARMING_DELAY_MS = 300
 """A key or a click that comes sooner may have been meant for what was there before."""
+
+
+class Arming(QObject):
+    """Is armed a moment after the question was painted first, however long it took to get there."""
+
+    def __init__(self, delay_ms: int, parent: QObject) -> None:
+        super().__init__(parent)
+        self.is_armed = False
+        """Whether a yes counts."""
+        self._timer = QTimer(self, interval=delay_ms, singleShot=True)
+        self._timer.timeout.connect(self._arm)
+
+    def note_painted(self) -> None:
+        """The question is in sight."""
+        if not self.is_armed and not self._timer.isActive():
+            self._timer.start()
+
+    def stop(self) -> None:
+        """Arm no more: the question goes."""
+        self._timer.stop()
+
+    def _arm(self) -> None:
+        self.is_armed = True

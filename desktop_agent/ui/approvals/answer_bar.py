@@ -1,0 +1,60 @@
+"""The two answers at the foot of the dialog, and between them what stands in the way of a yes."""
+
+from collections.abc import Callable, Sequence
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
+
+from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.widgets.shortcut_button import ShortcutButton
+from desktop_agent.ui.wording.tooltips import plain_tooltip
+
+_MAX_ALLOW_WIDTH = 400
+_PATTERN_STEP = 20
+
+
+class AnswerBar(QWidget):
+    """Says on the button what a yes means, as far as there is room, and why it cannot be given now."""
+
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self.allow = ShortcutButton(theme, self.tr("Allow"), "Ctrl+↵", colour_role="on_accent")
+        self.allow.setObjectName("approveButton")
+        self.allow.setAccessibleName(self.tr("Allow"))
+        self.allow.setProperty("variant", "primary")
+        self.deny = ShortcutButton(theme, self.tr("Deny"), "Ctrl+⌫", colour_role="muted")
+        self.deny.setObjectName("denyButton")
+        self.deny.setAccessibleName(self.tr("Deny"))
+        self.deny.setProperty("variant", "destructive")
+        self._quiet = QLabel()
+        self._quiet.setObjectName("approvalQuietLine")
+        self._quiet.setProperty("role", "secondary")
+        self._quiet.setWordWrap(True)
+        self.setAutoFillBackground(True)
+        row = QHBoxLayout(self)
+        row.setContentsMargins(Space.XL, Space.M, Space.XL, Space.M)
+        row.setSpacing(Space.M)
+        row.addWidget(self.allow)
+        row.addWidget(self._quiet, 1)
+        row.addWidget(self.deny)
+
+    def show_yes(self, patterns: Sequence[str], words: Callable[[Sequence[str]], str]) -> None:
+        """Say what a yes means: `words` of the patterns. These give way, the words around them do not."""
+        whole = shown = words(patterns)
+        metrics = self.allow.fontMetrics()
+        for width in range(_MAX_ALLOW_WIDTH, 0, -_PATTERN_STEP):
+            if metrics.horizontalAdvance(shown) <= _MAX_ALLOW_WIDTH:
+                break
+            shown = words([metrics.elidedText(pattern, Qt.TextElideMode.ElideMiddle, width) for pattern in patterns])
+        self.allow.setText(shown)
+        self.allow.setAccessibleName(whole)
+        self.allow.setToolTip(plain_tooltip(whole) if shown != whole else "")
+
+    def show_obstacle(self, obstacle: str, *, is_refusal: bool) -> None:
+        """Say why there can be no yes now, if so; a refusal of the session stands between the answers, too."""
+        self.allow.setEnabled(not obstacle)
+        self.allow.setAccessibleDescription(obstacle)
+        if obstacle:
+            self.allow.setToolTip(plain_tooltip(obstacle) if is_refusal else obstacle)
+        quiet = self.tr("Closing this decides nothing. The question stays in the conversation.")
+        self._quiet.setText(obstacle if is_refusal else quiet)

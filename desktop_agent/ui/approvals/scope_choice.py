@@ -1,0 +1,130 @@
+"""How far a yes reaches: only this once, or also from now on, by rules that are made here."""
+
+from collections.abc import Sequence
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
+
+from desktop_agent.core.protocol.model import ApprovalRequest, ApprovalScope, Rule
+from desktop_agent.ui.approvals.request_words import quoted
+from desktop_agent.ui.approvals.rule_draft import allow_words, scope_words
+from desktop_agent.ui.approvals.rule_editor import RuleEditor
+from desktop_agent.ui.approvals.rule_maths import RuleContext, runs_unconfined
+from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.widgets.picker import Picker
+from desktop_agent.ui.wording.model_words import one_line
+
+_MOST_CHARS = 60
+
+
+class ScopeChoice(QWidget):
+    """Offers the scopes of a request. Where the user can make rules, their editor unfolds for all but this once.
+
+    Signals:
+        changed: a yes means something else now.
+        resize_wanted: it needs more or less room.
+    """
+
+    changed = Signal()
+    resize_wanted = Signal()
+
+    def __init__(self, theme: Theme, request: ApprovalRequest, rules: RuleContext | None) -> None:
+        """`rules` lets the user make rules, where the request has patterns for some."""
+        super().__init__()
+        self._request = request
+        self._is_unconfined = runs_unconfined(request, rules)
+        self._scopes: list[ApprovalScope] = ["once"]
+        self._picker = Picker()
+        self._picker.setObjectName("approvalScopePicker")
+        self._picker.setAccessibleName(self.tr("What to allow"))
+        self._editor = RuleEditor(theme, request, rules) if rules is not None and _has_rules(request) else None
+        self._fill()
+        self._lay_out()
+        self._picker.currentIndexChanged.connect(self._on_picked)
+        if self._editor is not None:
+            self._editor.changed.connect(self.changed)
+            self._editor.changed.connect(self.resize_wanted)
+            self._editor.preview.finished.connect(self.resize_wanted)
+
+    @property
+    def scope(self) -> ApprovalScope:
+        """What is chosen."""
+        return self._scopes[self._picker.currentIndex()]
+
+    @property
+    def makes_rules(self) -> bool:
+        """Whether the user is making rules."""
+        return self._editor is not None and self.scope != "once"
+
+    @property
+    def lacks_rule(self) -> bool:
+        """Whether the user is making rules, and nothing that was typed makes one."""
+        return self.makes_rules and not self.patterns()
+
+    def rules(self) -> tuple[Rule, ...]:
+        """Make the rules that go with a yes."""
+        return self._editor.rules() if self._editor is not None and self.makes_rules else ()
+
+    def patterns(self) -> list[str]:
+        """Return the patterns of these rules, each on one line."""
+        usable = self._editor.usable_patterns() if self._editor is not None and self.makes_rules else ()
+        return [one_line(pattern) for pattern in usable]
+
+    def words(self, patterns: Sequence[str]) -> str:
+        """Say what a yes means; `patterns` are those of the rules, cut as the room for the words wants it."""
+        scope = self.scope
+        if scope == "once" or not patterns:
+            return self.tr("Allow once") if scope == "once" and len(self._scopes) > 1 else self.tr("Allow")
+        kind = self._request.rule_kind or "command"
+        return allow_words(patterns, scope, kind, is_unconfined=self._is_unconfined)
+
+    def allow_only_once(self, *, is_only_once: bool) -> None:
+        """Let nothing else be chosen: a rule is made of the agent's command, not of one that the user edited."""
+        if is_only_once:
+            self._picker.setCurrentIndex(0)
+        self._picker.setEnabled(not is_only_once)
+        self._picker.setToolTip(self.tr("A modified command can only be allowed once") if is_only_once else "")
+
+    def _fill(self) -> None:
+        once = next((offer.label for offer in self._request.scopes if offer.scope == "once"), "")
+        self._picker.addItem(self.tr("Only this once") if self._editor or not once else once)
+        for offer in self._request.scopes:
+            if offer.scope != "once":
+                self._scopes.append(offer.scope)
+                # What is allowed is said by the rules and the button, where the user makes them.
+                self._picker.addItem(scope_words(offer.scope) if self._editor else quoted(offer.label))
+        longest = max(len(self._picker.itemText(index)) for index in range(self._picker.count()))
+        self._picker.setMinimumContentsLength(min(longest, _MOST_CHARS))
+
+    def _lay_out(self) -> None:
+        label = QLabel(self.tr("If you allow:"))
+        label.setProperty("role", "secondary")
+        label.setBuddy(self._picker)
+        row = QHBoxLayout()
+        row.addWidget(label)
+        row.addWidget(self._picker)
+        row.addStretch()
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(Space.S)
+        column.addLayout(row)
+        if self._editor is not None:
+            self._editor.hide()  # until the user wants more than this once
+            column.addWidget(self._editor)
+            column.addSpacing(Space.XS)
+        self.setVisible(len(self._scopes) > 1)
+
+    def _on_picked(self) -> None:
+        scope = self.scope
+        if self._editor is not None:
+            if scope != "once":
+                self._editor.set_scope(scope)
+            self._editor.setVisible(scope != "once")
+            self.updateGeometry()  # at once, not with the next event: the dialog measures it now
+        self.changed.emit()
+        self.resize_wanted.emit()
+
+
+def _has_rules(request: ApprovalRequest) -> bool:
+    """Whether rules with patterns can answer it. Those that come with variables, input or a shell are only exact."""
+    return bool(request.rule_patterns) and not request.details
