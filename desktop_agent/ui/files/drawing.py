@@ -1,16 +1,14 @@
 """Draws the rows of the file tree, and what they share with the rows of matches."""
 
-from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QFont, QFontMetricsF, QPainter, QPolygonF
+from PySide6.QtCore import QObject, QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QFontMetricsF, QPainter, QPolygonF
 from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem
 
 from desktop_agent.ui.files.file_words import COLOUR_OF_STATE, LETTERS, displayed
 from desktop_agent.ui.files.marks import FileMark
 from desktop_agent.ui.files.model import FileTreeModel
-from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
-from desktop_agent.ui.widgets.rows import FocusRing, draw_ground, draw_line
-
-AnyIndex = QModelIndex | QPersistentModelIndex
+from desktop_agent.ui.theme import Height, Space, Theme
+from desktop_agent.ui.widgets.rows import AnyIndex, FocusRing, RowFonts, draw_ground, draw_line
 
 INDENT = 18
 """One level of folders, in device-independent pixels, like all sizes here."""
@@ -28,14 +26,7 @@ class RowDelegate(QStyledItemDelegate):
         super().__init__(parent)
         self.theme = theme
         self.ring = ring
-        self._take_fonts()
-        theme.changed.connect(self._take_fonts)
-
-    def _take_fonts(self) -> None:
-        self.font = self.theme.text_font(TypeSize.BODY)
-        self.small = self.theme.text_font(TypeSize.HEAD)
-        self._letter = QFont(self.small)
-        self._letter.setWeight(QFont.Weight.DemiBold)
+        self.fonts = RowFonts(theme, self)
 
     def sizeHint(self, option: QStyleOptionViewItem, index: AnyIndex) -> QSize:
         return QSize(0, Height.LIST_ROW)
@@ -45,8 +36,8 @@ class RowDelegate(QStyledItemDelegate):
         right = rect.right()
         if not is_folder and mark.state is not None and mark.state in LETTERS:
             letter = LETTERS[mark.state]
-            width = QFontMetricsF(self._letter).horizontalAdvance("M")
-            painter.setFont(self._letter)
+            width = QFontMetricsF(self.fonts.small_strong).horizontalAdvance("M")
+            painter.setFont(self.fonts.small_strong)
             painter.setPen(self.theme.colour(COLOUR_OF_STATE[mark.state]))
             column = QRectF(right - width, rect.top(), width, rect.height())
             painter.drawText(column, Qt.AlignmentFlag.AlignCenter, letter)
@@ -86,15 +77,15 @@ class TreeDelegate(RowDelegate):
         rect = self.draw_mark(painter, rect, row.mark, is_folder=row.is_dir)
         rect = self._draw_note(painter, rect, row.problem)
         name = f"{displayed(row.name)} →" if row.is_symlink else displayed(row.name)
-        draw_line(painter, rect, name, self.font, colour)
+        draw_line(painter, rect, name, self.fonts.text, colour)
         painter.restore()
 
     def _draw_note(self, painter: QPainter, rect: QRectF, note: str) -> QRectF:
         if not note:
             return rect
-        width = min(QFontMetricsF(self.small).horizontalAdvance(note) + 1, rect.width() * 0.6)
+        width = min(QFontMetricsF(self.fonts.small).horizontalAdvance(note) + 1, rect.width() * 0.6)
         column = QRectF(rect.right() - width, rect.top(), width, rect.height())
-        draw_line(painter, column, note, self.small, self.theme.colour("removed_text"))
+        draw_line(painter, column, note, self.fonts.small, self.theme.colour("removed_text"))
         return rect.adjusted(0, 0, -width - Space.S, 0)
 
 

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QRectF
+from PySide6.QtCore import QObject, QRectF
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter
 from PySide6.QtWidgets import QStyleOptionViewItem
 
@@ -11,9 +11,7 @@ from desktop_agent.ui.files.file_words import displayed
 from desktop_agent.ui.files.matches_model import MatchesModel
 from desktop_agent.ui.files.matching import Span
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.widgets.rows import FocusRing, draw_ground, draw_line
-
-AnyIndex = QModelIndex | QPersistentModelIndex
+from desktop_agent.ui.widgets.rows import AnyIndex, FocusRing, draw_ground, draw_line
 
 
 class MatchDelegate(RowDelegate):
@@ -35,11 +33,11 @@ class MatchDelegate(RowDelegate):
         found = [(len(displayed(match.path[:start])), len(displayed(match.path[:end]))) for start, end in match.spans]
         name_spans = [(max(start, name_at) - name_at, end - name_at) for start, end in found if end > name_at]
         folder_spans = [(start, min(end, name_at - 1)) for start, end in found if start < name_at - 1]
-        used = self._draw_parts(painter, rect, shown[name_at:], name_spans, colour, self.font)
+        used = self._draw_parts(painter, rect, shown[name_at:], name_spans, colour, self.fonts.text)
         rect.setLeft(rect.left() + used + Space.S)
-        folder, dropped = _elided_left(shown[: max(name_at - 1, 0)], QFontMetricsF(self.small), rect.width())
+        folder, dropped = _elided_left(shown[: max(name_at - 1, 0)], QFontMetricsF(self.fonts.small), rect.width())
         spans = [(max(start - dropped, 0), end - dropped) for start, end in folder_spans if end > dropped]
-        self._draw_parts(painter, rect, folder, spans, self.theme.colour("muted"), self.small)
+        self._draw_parts(painter, rect, folder, spans, self.theme.colour("muted"), self.fonts.small)
         painter.restore()
 
     def _draw_parts(

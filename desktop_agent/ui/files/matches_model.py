@@ -2,15 +2,13 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+from PySide6.QtCore import QAbstractListModel, QObject, Qt
 
 from desktop_agent.ui.files.file_words import describe_mark, displayed
 from desktop_agent.ui.files.marks import FileMark, FileMarks
 from desktop_agent.ui.files.matching import FileMatch
+from desktop_agent.ui.widgets.rows import NOWHERE, AnyIndex
 from desktop_agent.ui.wording.tooltips import plain_tooltip
-
-AnyIndex = QModelIndex | QPersistentModelIndex
-_NOWHERE = QModelIndex()
 
 
 class MatchesModel(QAbstractListModel):
@@ -35,28 +33,19 @@ class MatchesModel(QAbstractListModel):
         """Return what git and the agent say about the file in this row."""
         return self._marks.of(self._matches[row].path, is_dir=False)
 
-    def path_at(self, row: int) -> str:
-        """Return the path in this row, relative to the workspace."""
-        return self._matches[row].path
-
-    def rowCount(self, parent: AnyIndex = _NOWHERE) -> int:
+    def rowCount(self, parent: AnyIndex = NOWHERE) -> int:
         return 0 if parent.isValid() else len(self._matches)
-
-    def flags(self, index: AnyIndex) -> Qt.ItemFlag:
-        if not index.isValid():
-            return Qt.ItemFlag.NoItemFlags
-        return Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemNeverHasChildren
 
     def data(self, index: AnyIndex, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         if not self.checkIndex(index, QAbstractListModel.CheckIndexOption.IndexIsValid):
             return None
+        said = [displayed(self._matches[index.row()].path), *describe_mark(self.mark_at(index.row()))]
         match role:
             case Qt.ItemDataRole.DisplayRole:
-                return displayed(self._matches[index.row()].path)
+                return said[0]
             case Qt.ItemDataRole.AccessibleTextRole:
-                return ", ".join([displayed(self.path_at(index.row())), *describe_mark(self.mark_at(index.row()))])
+                return ", ".join(said)
             case Qt.ItemDataRole.ToolTipRole:
-                lines = [displayed(self.path_at(index.row())), *describe_mark(self.mark_at(index.row()))]
-                return plain_tooltip("\n".join(lines))
+                return plain_tooltip("\n".join(said))
             case _:
                 return None

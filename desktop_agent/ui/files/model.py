@@ -5,19 +5,16 @@ files in a folder each change costs it 265 ms, against 2 ms for a table of rows 
 """
 
 from collections.abc import Iterable
-from pathlib import Path
 from typing import NamedTuple
 
-from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
+from PySide6.QtCore import QAbstractListModel, QObject, Qt, Signal
 
 from desktop_agent.core.system.workspace import FolderListing
 from desktop_agent.ui.files.file_words import describe_mark, displayed
 from desktop_agent.ui.files.marks import FileMark, FileMarks
 from desktop_agent.ui.files.outline import FileOutline, Folder, OutlineEdit
+from desktop_agent.ui.widgets.rows import NOWHERE, AnyIndex
 from desktop_agent.ui.wording.tooltips import plain_tooltip
-
-AnyIndex = QModelIndex | QPersistentModelIndex
-_NOWHERE = QModelIndex()
 
 
 class FileRow(NamedTuple):
@@ -51,36 +48,27 @@ class FileTreeModel(QAbstractListModel):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._workspace = Path()
-        self._outline = FileOutline()
+        self.outline = FileOutline()
+        """The open folders and their entries. To be read only: the views hear of what the model itself changes."""
         self._marks = FileMarks()
         self._open_paths: set[str] = set()
         """Folders to open again whenever they appear: a folder that is closed keeps what was open in it."""
 
     # --- the workspace --------------------------------------------------------------------------------------------
 
-    def reset(self, workspace: Path) -> None:
-        """Show another workspace, from nothing, and want its entries."""
+    def clear(self) -> None:
+        """Show nothing."""
         self.beginResetModel()
-        self._workspace = workspace
-        self._outline = FileOutline()
+        self.outline = FileOutline()
         self._marks = FileMarks()
         self._open_paths.clear()
         self.endResetModel()
         self.folders_changed.emit()
+
+    def reset(self) -> None:
+        """Show another workspace, from nothing, and want its entries."""
+        self.clear()
         self.wanted.emit("")
-
-    def clear(self) -> None:
-        """Show nothing."""
-        self.beginResetModel()
-        self._outline = FileOutline()
-        self._open_paths.clear()
-        self.endResetModel()
-        self.folders_changed.emit()
-
-    def folder(self, path: str) -> Folder | None:
-        """Return the open folder with this path. To be read only, by `edits_between`."""
-        return self._outline.find(path)
 
     def put(self, folder: Folder, listing: FolderListing, edits: Iterable[OutlineEdit]) -> None:
         """Show what was read of an open folder; `edits` are `edits_between(folder, listing)`."""
@@ -92,20 +80,6 @@ class FileTreeModel(QAbstractListModel):
             self._redraw()
         self._reopen(folder)
         self.was_read.emit(folder.path)
-
-    def open_folders(self) -> list[str]:
-        """Return the paths of all folders whose entries are shown, the workspace (an empty path) first."""
-        return [folder.path for folder in self._outline.folders()]
-
-    @property
-    def problem(self) -> str:
-        """Why the workspace itself could not be read, if so."""
-        return self._outline.root.problem
-
-    @property
-    def is_loaded(self) -> bool:
-        """Whether the workspace was read at all."""
-        return self._outline.root.is_loaded
 
     # --- marks ----------------------------------------------------------------------------------------------------
 
@@ -130,17 +104,17 @@ class FileTreeModel(QAbstractListModel):
 
     def open(self, row: int) -> None:
         """Open the folder in this row and want its entries. Nothing happens to a file or an open folder."""
-        place = self._outline.place(row)
+        place = self.outline.place(row)
         if place.is_folder and place.folder.open_at(place.position) is None:
             self._open_paths.add(place.path)
-            folder = self._outline.open(place)
+            folder = self.outline.open(place)
             self._redraw_row(row)
             self.folders_changed.emit()
             self.wanted.emit(folder.path)
 
     def close(self, row: int) -> None:
         """Close the folder in this row. Nothing happens to a file or a closed folder."""
-        place = self._outline.place(row)
+        place = self.outline.place(row)
         folder = place.folder.open_at(place.position)
         if folder is not None:
             self._open_paths.discard(folder.path)
@@ -152,7 +126,7 @@ class FileTreeModel(QAbstractListModel):
 
     def row_at(self, row: int) -> FileRow:
         """Return what is in this row."""
-        place = self._outline.place(row)
+        place = self.outline.place(row)
         name, path, is_dir = place.name, place.path, place.is_folder
         child = place.folder.open_at(place.position) if is_dir else None
         return FileRow(
@@ -166,48 +140,31 @@ class FileTreeModel(QAbstractListModel):
             problem=child.problem if child is not None else "",
         )
 
-    def path_at(self, row: int) -> str:
-        """Return the path in this row, relative to the workspace."""
-        return self._outline.place(row).path
-
-    def parent_row(self, row: int) -> int:
-        """Return the row of the folder that this row is in; -1 for the workspace."""
-        folder = self._outline.place(row).folder
-        return -1 if folder.parent is None else self._outline.row(folder.parent, folder.position)
-
-    def find_row(self, path: str) -> int:
-        """Return the row of a path, -1 if it is not visible."""
-        folder_path, _, name = path.rpartition("/")
-        folder = self._outline.find(folder_path)
-        if folder is None or name not in folder.names:
-            return -1
-        return self._outline.row(folder, folder.names.index(name))
-
     # --- changing rows --------------------------------------------------------------------------------------------
 
     def _apply(self, folder: Folder, edit: OutlineEdit) -> None:
         for child in list(folder.open_folders):
             if edit.start <= child.position < edit.end:
                 self._close(child)
-        first = self._outline.row(folder, edit.start)
+        first = self.outline.row(folder, edit.start)
         removed, added = edit.end - edit.start, len(edit.names)
         if removed:
-            self.beginRemoveRows(_NOWHERE, first, first + removed - 1)
-            self._outline.apply(folder, edit._replace(names=()))
+            self.beginRemoveRows(NOWHERE, first, first + removed - 1)
+            self.outline.apply(folder, edit._replace(names=()))
             self.endRemoveRows()
         if added:
-            self.beginInsertRows(_NOWHERE, first, first + added - 1)
-            self._outline.apply(folder, edit._replace(end=edit.start))
+            self.beginInsertRows(NOWHERE, first, first + added - 1)
+            self.outline.apply(folder, edit._replace(end=edit.start))
             self.endInsertRows()
 
     def _close(self, folder: Folder) -> None:
         assert folder.parent is not None
         if not folder.span:
-            self._outline.close(folder)
+            self.outline.close(folder)
             return
-        first = self._outline.row(folder, 0)
-        self.beginRemoveRows(_NOWHERE, first, first + folder.span - 1)
-        self._outline.close(folder)
+        first = self.outline.row(folder, 0)
+        self.beginRemoveRows(NOWHERE, first, first + folder.span - 1)
+        self.outline.close(folder)
         self.endRemoveRows()
 
     def _reopen(self, folder: Folder) -> None:
@@ -216,31 +173,26 @@ class FileTreeModel(QAbstractListModel):
         for name in names.intersection(folder.names[: folder.folder_count]):
             position = folder.names.index(name)
             if folder.open_at(position) is None:
-                self.open(self._outline.row(folder, position))
+                self.open(self.outline.row(folder, position))
 
     def _redraw(self) -> None:
-        if len(self._outline):
-            self.dataChanged.emit(self.index(0), self.index(len(self._outline) - 1))
+        if len(self.outline):
+            self.dataChanged.emit(self.index(0), self.index(len(self.outline) - 1))
 
     def _redraw_row(self, row: int) -> None:
         self.dataChanged.emit(self.index(row), self.index(row))
 
     # --- Qt -------------------------------------------------------------------------------------------------------
 
-    def rowCount(self, parent: AnyIndex = _NOWHERE) -> int:
-        return 0 if parent.isValid() else len(self._outline)
-
-    def flags(self, index: AnyIndex) -> Qt.ItemFlag:
-        if not index.isValid():
-            return Qt.ItemFlag.NoItemFlags
-        return Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable | Qt.ItemFlag.ItemNeverHasChildren
+    def rowCount(self, parent: AnyIndex = NOWHERE) -> int:
+        return 0 if parent.isValid() else len(self.outline)
 
     def data(self, index: AnyIndex, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         if not self.checkIndex(index, QAbstractListModel.CheckIndexOption.IndexIsValid):
             return None
         match role:
             case Qt.ItemDataRole.DisplayRole:
-                return displayed(self._outline.place(index.row()).name)
+                return displayed(self.outline.place(index.row()).name)
             case Qt.ItemDataRole.AccessibleTextRole:
                 row = self.row_at(index.row())
                 return ", ".join([displayed(row.name), *self._kind(row), *describe_mark(row.mark)])

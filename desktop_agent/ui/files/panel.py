@@ -65,8 +65,8 @@ class FileTree(QWidget):
 
     def refresh(self) -> None:
         """Read everything that is shown again."""
-        for folder in self._model.open_folders():
-            self._reader.read_folder(folder)
+        for folder in self._model.outline.folders():
+            self._reader.read_folder(folder.path)
         self._reader.read_repository()
 
     def focus_filter(self) -> None:
@@ -184,7 +184,7 @@ class FileTree(QWidget):
 
     def _watch_folders(self) -> None:
         if self._reader.workspace is not None:
-            self._watch.watch_folders(self._reader.workspace / folder for folder in self._model.open_folders())
+            self._watch.watch_folders(self._reader.workspace / folder.path for folder in self._model.outline.folders())
 
     def _on_folder_changed(self, folder: str) -> None:
         if self._reader.workspace is not None:
@@ -200,13 +200,14 @@ class FileTree(QWidget):
         self.repository_changed.emit(answer)
 
     def _update_message(self) -> None:
+        workspace = self._model.outline.root
         if self._shown.is_filtering:
             text = "" if self._rows.model().rowCount() else self.tr("No file fits.")
         elif self._reader.workspace is None:
             text = self.tr("Choose a folder to see its files.")
-        elif self._model.problem:
-            text = self.tr("This folder cannot be read: {0}").format(self._model.problem)
-        elif self._model.is_loaded and not self._model.rowCount():
+        elif workspace.problem:
+            text = self.tr("This folder cannot be read: {0}").format(workspace.problem)
+        elif workspace.is_loaded and not self._model.rowCount():
             text = self.tr("This folder is empty.")
         else:
             text = ""

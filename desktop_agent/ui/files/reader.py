@@ -67,7 +67,7 @@ class TreeReader(QObject):
         if workspace is None:
             self._model.clear()
         else:
-            self._model.reset(workspace)
+            self._model.reset()
             self.read_repository()
 
     def set_touched(self, paths: Iterable[str]) -> None:
@@ -128,13 +128,13 @@ class TreeReader(QObject):
     async def _read_folder(self, job: "_Job") -> None:
         import asyncio
 
-        folder = self._model.folder(job.key)
+        folder = self._model.outline.find(job.key)
         if folder is None:
             return
         listing, edits = await asyncio.to_thread(_scan, job.workspace / job.key, folder)
         if not self._is_current(job):
             return
-        if self._model.folder(job.key) is folder:
+        if self._model.outline.find(job.key) is folder:
             self._model.put(folder, listing, edits)
         else:
             self._running[job.key] = True  # closed and opened again meanwhile: these edits start from other rows

@@ -29,8 +29,8 @@ class ShownRows(QObject):
     def path_at(self, row: int) -> str:
         """Return the path of a row, relative to the workspace, with `/`."""
         if self.is_filtering and self._matches is not None:
-            return self._matches[0].path_at(row)
-        return self._tree.path_at(row)
+            return self._matches[0].match_at(row).path
+        return self._tree.outline.place(row).path
 
     def is_folder(self, row: int) -> bool:
         """Whether a row is a folder. Matches are files."""
@@ -54,7 +54,7 @@ class ShownRows(QObject):
         row = self._rows.row
         if not self.is_filtering and row >= 0:
             shown = self._tree.row_at(row)
-            if shown.is_open and self._tree.parent_row(min(row + 1, self._tree.rowCount() - 1)) == row:
+            if shown.is_open and self._tree.outline.parent_row(min(row + 1, self._tree.rowCount() - 1)) == row:
                 self._rows.select_row(row + 1)
             elif shown.is_dir:
                 self._tree.open(row)
@@ -65,7 +65,7 @@ class ShownRows(QObject):
         if not self.is_filtering and row >= 0:
             if self._tree.row_at(row).is_open:
                 self._tree.close(row)
-            elif (parent := self._tree.parent_row(row)) >= 0:
+            elif (parent := self._tree.outline.parent_row(row)) >= 0:
                 self._rows.select_row(parent)
 
     def show_matches(self, matches: FileMatches) -> None:

@@ -1,15 +1,13 @@
 """Draws a session: a round mark, the title, and at the right what it is doing or when it was used."""
 
-from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QPointF, QRect, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter, QPen
+from PySide6.QtCore import QObject, QPointF, QRect, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QLineEdit, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from desktop_agent.core.protocol.model import SessionSummary
 from desktop_agent.ui.sessions.model import SessionModel
-from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
-from desktop_agent.ui.widgets.rows import RIGHT, FocusRing, draw_ground, draw_line
-
-AnyIndex = QModelIndex | QPersistentModelIndex
+from desktop_agent.ui.theme import Height, Space, Theme
+from desktop_agent.ui.widgets.rows import RIGHT, AnyIndex, FocusRing, RowFonts, draw_ground, draw_line
 
 _MARK = 7.0
 _TITLE_AT = 23
@@ -28,14 +26,7 @@ class SessionDelegate(QStyledItemDelegate):
         self._model = model
         self._theme = theme
         self._ring = ring
-        self._take_fonts()
-        theme.changed.connect(self._take_fonts)
-
-    def _take_fonts(self) -> None:
-        self._font = self._theme.text_font(TypeSize.BODY)
-        self._small = self._theme.text_font(TypeSize.HEAD)
-        self._heading = QFont(self._small)
-        self._heading.setWeight(QFont.Weight.DemiBold)
+        self._fonts = RowFonts(theme, self)
 
     # --- drawing --------------------------------------------------------------------------------------------------
 
@@ -47,11 +38,11 @@ class SessionDelegate(QStyledItemDelegate):
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
         row = self._model.row_at(index.row())
-        rect = QRectF(option.rect)
+        rect, muted = QRectF(option.rect), self._theme.colour("muted")
         painter.save()
         if row.session is None:
             at = rect.adjusted(Space.S, 0, -Space.S, -Space.XS)
-            draw_line(painter, at, str(index.data()), self._heading, self._theme.colour("muted"), _BOTTOM_LEFT)
+            draw_line(painter, at, str(index.data()), self._fonts.small_strong, muted, _BOTTOM_LEFT)
             painter.restore()
             return
         colour = draw_ground(painter, self._theme, option, self._ring)
@@ -59,12 +50,12 @@ class SessionDelegate(QStyledItemDelegate):
         self._draw_mark(painter, QPointF(line.left() + Space.S + _MARK / 2, line.center().y()), row.session)
         status = self._model.status_of(row.session)
         line.adjust(_TITLE_AT, 0, -Space.S, 0)
-        draw_line(painter, line, status, self._small, self._status_colour(row.session), RIGHT)
-        line.setRight(line.right() - QFontMetricsF(self._small).horizontalAdvance(status) - Space.S)
-        draw_line(painter, line, self._model.title_of(row.session), self._font, colour)
+        draw_line(painter, line, status, self._fonts.small, self._status_colour(row.session), RIGHT)
+        line.setRight(line.right() - QFontMetricsF(self._fonts.small).horizontalAdvance(status) - Space.S)
+        draw_line(painter, line, self._model.title_of(row.session), self._fonts.text, colour)
         if row.folder:
             below = QRectF(rect.left() + _TITLE_AT, line.bottom() - 4, rect.width() - _TITLE_AT - Space.S, 16)
-            draw_line(painter, below, row.folder, self._small, self._theme.colour("muted"))
+            draw_line(painter, below, row.folder, self._fonts.small, muted)
         painter.restore()
 
     def _draw_mark(self, painter: QPainter, centre: QPointF, session: SessionSummary) -> None:

@@ -1,14 +1,12 @@
 """Draws what a search found: a session's title, and one line for each place in it, with the match marked."""
 
-from PySide6.QtCore import QModelIndex, QObject, QPersistentModelIndex, QPointF, QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter
+from PySide6.QtCore import QObject, QPointF, QRectF, QSize, Qt
+from PySide6.QtGui import QColor, QFontMetricsF, QPainter
 from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem
 
 from desktop_agent.ui.sessions.found_model import FoundModel, FoundRow
 from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
-from desktop_agent.ui.widgets.rows import RIGHT, FocusRing, draw_ground, draw_line
-
-AnyIndex = QModelIndex | QPersistentModelIndex
+from desktop_agent.ui.widgets.rows import RIGHT, AnyIndex, FocusRing, RowFonts, draw_ground, draw_line
 
 _HEADING = 34
 _KIND_WIDTH = 66
@@ -23,14 +21,7 @@ class FoundDelegate(QStyledItemDelegate):
         self._model = model
         self._theme = theme
         self._ring = ring
-        self._take_fonts()
-        theme.changed.connect(self._take_fonts)
-
-    def _take_fonts(self) -> None:
-        self._font = self._theme.text_font(TypeSize.SECONDARY)
-        self._small = self._theme.text_font(TypeSize.HEAD)
-        self._strong = QFont(self._font)
-        self._strong.setWeight(QFont.Weight.DemiBold)
+        self._fonts = RowFonts(theme, self, TypeSize.SECONDARY)
 
     def sizeHint(self, option: QStyleOptionViewItem, index: AnyIndex) -> QSize:
         return QSize(0, _HEADING if self._model.row_at(index.row()).hit is None else Height.LIST_ROW)
@@ -42,21 +33,21 @@ class FoundDelegate(QStyledItemDelegate):
         if row.hit is None:
             line = rect.adjusted(Space.S, Space.S, -Space.S, 0)
             self._draw_detail(painter, line, row)
-            draw_line(painter, line, row.title, self._strong, self._theme.colour("text"))
+            draw_line(painter, line, row.title, self._fonts.strong, self._theme.colour("text"))
         else:
             colour = draw_ground(painter, self._theme, option, self._ring)
             line = rect.adjusted(Space.S, 0, -Space.S, 0)
             self._draw_detail(painter, line, row)
             kind = QRectF(line.left(), line.top(), _KIND_WIDTH, line.height())
-            draw_line(painter, kind, row.kind, self._small, self._theme.colour("muted"))
+            draw_line(painter, kind, row.kind, self._fonts.small, self._theme.colour("muted"))
             line.setLeft(kind.right())
             self._draw_snippet(painter, line, row, colour)
         painter.restore()
 
     def _draw_detail(self, painter: QPainter, line: QRectF, row: FoundRow) -> None:
         """Draw what stands at the right, and take its room from the line."""
-        draw_line(painter, line, row.detail, self._small, self._theme.colour("muted"), RIGHT)
-        taken = QFontMetricsF(self._small).horizontalAdvance(row.detail)
+        draw_line(painter, line, row.detail, self._fonts.small, self._theme.colour("muted"), RIGHT)
+        taken = QFontMetricsF(self._fonts.small).horizontalAdvance(row.detail)
         line.setRight(line.right() - min(taken + _DETAIL_GAP, line.width() / 2))
 
     def _draw_snippet(self, painter: QPainter, line: QRectF, row: FoundRow, colour: QColor) -> None:
@@ -75,7 +66,7 @@ class FoundDelegate(QStyledItemDelegate):
         self, painter: QPainter, line: QRectF, left: float, text: str, colour: QColor, *, is_match: bool
     ) -> float:
         """Draw a part of the text from `left` on; return where it ends."""
-        font = self._strong if is_match else self._font
+        font = self._fonts.strong if is_match else self._fonts.text
         width = QFontMetricsF(font).horizontalAdvance(text)
         rect = QRectF(left, line.top(), max(0.0, min(width, line.right() - left)), line.height())
         if is_match and text:

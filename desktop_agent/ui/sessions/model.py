@@ -5,15 +5,13 @@ from datetime import datetime
 from pathlib import PurePath
 from typing import NamedTuple
 
-from PySide6.QtCore import QAbstractListModel, QLocale, QModelIndex, QObject, QPersistentModelIndex, Qt, Signal
+from PySide6.QtCore import QAbstractListModel, QLocale, QObject, Qt, Signal
 
 from desktop_agent.core.base.hidden_text import named
 from desktop_agent.core.protocol.model import SessionSummary
+from desktop_agent.ui.widgets.rows import NOWHERE, AnyIndex
 from desktop_agent.ui.wording.moments import long_moment, short_moment
 from desktop_agent.ui.wording.tooltips import plain_tooltip
-
-AnyIndex = QModelIndex | QPersistentModelIndex
-_NOWHERE = QModelIndex()
 
 
 class SessionRow(NamedTuple):
@@ -60,7 +58,7 @@ class SessionModel(QAbstractListModel):
         keys = {row.key for row in wanted}
         for at in reversed(range(len(self._rows))):
             if self._rows[at].key not in keys:
-                self.beginRemoveRows(_NOWHERE, at, at)
+                self.beginRemoveRows(NOWHERE, at, at)
                 del self._rows[at]
                 self.endRemoveRows()
         for at, row in enumerate(wanted):
@@ -127,12 +125,12 @@ class SessionModel(QAbstractListModel):
         """Have `row` at `at`; everything before it is in place already."""
         known = next((i for i in range(at, len(self._rows)) if self._rows[i].key == row.key), None)
         if known is None:
-            self.beginInsertRows(_NOWHERE, at, at)
+            self.beginInsertRows(NOWHERE, at, at)
             self._rows.insert(at, row)
             self.endInsertRows()
             return
         if known != at:
-            self.beginMoveRows(_NOWHERE, known, known, _NOWHERE, at)
+            self.beginMoveRows(NOWHERE, known, known, NOWHERE, at)
             self._rows.insert(at, self._rows.pop(known))
             self.endMoveRows()
         if self._rows[at] != row:
@@ -141,7 +139,7 @@ class SessionModel(QAbstractListModel):
 
     # --- Qt -------------------------------------------------------------------------------------------------------
 
-    def rowCount(self, parent: AnyIndex = _NOWHERE) -> int:
+    def rowCount(self, parent: AnyIndex = NOWHERE) -> int:
         return 0 if parent.isValid() else len(self._rows)
 
     def flags(self, index: AnyIndex) -> Qt.ItemFlag:

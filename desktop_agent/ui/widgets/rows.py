@@ -1,18 +1,20 @@
-"""What the rows of every list have in common: the ground behind them, and a focus ring for the keyboard only."""
+"""What the rows of every list have in common: fonts, the ground behind them, a focus ring for the keyboard only."""
 
-from PySide6.QtCore import QEvent, QObject, QRectF, Qt
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, QRectF, Qt
 from PySide6.QtGui import QColor, QFocusEvent, QFont, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QAbstractItemView, QStyle, QStyleOptionViewItem
 
-from desktop_agent.ui.theme import Radius, Theme
+from desktop_agent.ui.theme import Radius, Theme, TypeSize
+
+AnyIndex = QModelIndex | QPersistentModelIndex
+NOWHERE = QModelIndex()
+"""The parent of all rows of a list."""
 
 _KEYBOARD_REASONS = (
     Qt.FocusReason.TabFocusReason,
     Qt.FocusReason.BacktabFocusReason,
     Qt.FocusReason.ShortcutFocusReason,
 )
-
-
 LEFT = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft
 RIGHT = Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignRight
 
@@ -48,6 +50,29 @@ class FocusRing(QObject):
         if is_keyboard != self._is_keyboard:
             self._is_keyboard = is_keyboard
             self._view.viewport().update()
+
+
+class RowFonts(QObject):
+    """The fonts of a list's rows, as the theme has them at the moment."""
+
+    def __init__(self, theme: Theme, parent: QObject, size_px: float = TypeSize.BODY) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._size_px = size_px
+        self._take()
+        theme.changed.connect(self._take)
+
+    def _take(self) -> None:
+        self.text = self._theme.text_font(self._size_px)
+        self.strong = _demibold(self.text)
+        self.small = self._theme.text_font(TypeSize.HEAD)
+        self.small_strong = _demibold(self.small)
+
+
+def _demibold(font: QFont) -> QFont:
+    strong = QFont(font)
+    strong.setWeight(QFont.Weight.DemiBold)
+    return strong
 
 
 def draw_ground(painter: QPainter, theme: Theme, option: QStyleOptionViewItem, ring: FocusRing) -> QColor:

@@ -1,7 +1,5 @@
 """What a row looks like, by the pixels that carry a meaning."""
 
-from pathlib import Path
-
 import pytest
 from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QApplication, QTableView
@@ -55,8 +53,8 @@ def rows(qtbot: QtBot) -> FileRows:
 @pytest.fixture
 def tree(rows: FileRows, theme: Theme) -> FileTreeModel:
     model = FileTreeModel(rows)
-    model.reset(Path("/project"))
-    folder = model.folder("")
+    model.reset()
+    folder = model.outline.find("")
     assert folder is not None
     model.put(folder, NAMES, edits_between(folder, NAMES))
     model.set_marks(MARKS)
@@ -70,20 +68,20 @@ def test_a_folder_with_changes_has_a_dot_and_one_without_has_none(
     rows: FileRows, tree: FileTreeModel, theme: Theme
 ) -> None:
     dot = theme.colours.syntax_number.upper()
-    assert dot in colours_of_row(rows, tree.find_row("src"))
-    assert dot not in colours_of_row(rows, tree.find_row("calm"))
+    assert dot in colours_of_row(rows, tree.outline.find_row("src"))
+    assert dot not in colours_of_row(rows, tree.outline.find_row("calm"))
 
 
 def test_what_the_agent_touched_has_a_diamond_in_the_accent_colour(
     rows: FileRows, tree: FileTreeModel, theme: Theme
 ) -> None:
     for path, is_touched in (("src", True), ("a.py", True), ("calm", False)):
-        assert (theme.colours.accent.upper() in colours_of_row(rows, tree.find_row(path))) == is_touched
+        assert (theme.colours.accent.upper() in colours_of_row(rows, tree.outline.find_row(path))) == is_touched
 
 
 def test_what_git_ignores_is_dimmed(rows: FileRows, tree: FileTreeModel, theme: Theme) -> None:
-    assert theme.colours.faint.upper() in colours_of_row(rows, tree.find_row("build"))
-    assert theme.colours.faint.upper() not in colours_of_row(rows, tree.find_row("calm"))
+    assert theme.colours.faint.upper() in colours_of_row(rows, tree.outline.find_row("build"))
+    assert theme.colours.faint.upper() not in colours_of_row(rows, tree.outline.find_row("calm"))
 
 
 def test_the_selected_row_has_the_ground_of_a_selection(rows: FileRows, tree: FileTreeModel, theme: Theme) -> None:

@@ -1,7 +1,5 @@
 """The list of visible rows, checked by Qt's own model tester while folders open, close and change."""
 
-from pathlib import Path
-
 from PySide6.QtCore import QPersistentModelIndex, Qt
 from pytestqt.modeltest import ModelTester
 
@@ -13,21 +11,25 @@ from desktop_agent.ui.files.outline import edits_between
 
 
 def put(model: FileTreeModel, path: str, *, folders: str = "", files: str = "", problem: str = "") -> None:
-    folder = model.folder(path)
+    folder = model.outline.find(path)
     assert folder is not None
     listing = FolderListing(folders.split(), files.split(), problem=problem)
     model.put(folder, listing, edits_between(folder, listing))
 
 
 def shown(model: FileTreeModel) -> list[str]:
-    return [model.path_at(row) for row in range(model.rowCount())]
+    return [model.outline.place(row).path for row in range(model.rowCount())]
+
+
+def open_folders(model: FileTreeModel) -> list[str]:
+    return [folder.path for folder in model.outline.folders()]
 
 
 def small_tree() -> FileTreeModel:
     model = FileTreeModel()
-    model.reset(Path("/project"))
+    model.reset()
     put(model, "", folders="docs src", files="a b")
-    model.open(model.find_row("src"))
+    model.open(model.outline.find_row("src"))
     put(model, "src", folders="deep", files="c d")
     return model
 
@@ -37,7 +39,7 @@ def test_folders_open_in_place_and_ask_for_their_entries(qtmodeltester: ModelTes
     wanted: list[str] = []
     model.wanted.connect(wanted.append)
     qtmodeltester.check(model)  # pyright: ignore[reportUnknownMemberType] - its parameter has no type
-    model.reset(Path("/project"))
+    model.reset()
     assert wanted == [""]
     put(model, "", folders="docs src", files="a b")
     model.toggle(1)
@@ -52,54 +54,54 @@ def test_folders_open_in_place_and_ask_for_their_entries(qtmodeltester: ModelTes
 def test_opening_a_file_does_nothing() -> None:
     model = small_tree()
     before = shown(model)
-    model.toggle(model.find_row("a"))
+    model.toggle(model.outline.find_row("a"))
     assert shown(model) == before
 
 
 def test_a_refresh_keeps_open_folders_and_the_current_row(qtmodeltester: ModelTester) -> None:
     model = small_tree()
     qtmodeltester.check(model)  # pyright: ignore[reportUnknownMemberType] - its parameter has no type
-    current = QPersistentModelIndex(model.index(model.find_row("src/d")))
+    current = QPersistentModelIndex(model.index(model.outline.find_row("src/d")))
     put(model, "", folders="assets docs src", files="b z")
     put(model, "src", folders="deep", files="b c d")
     assert shown(model) == ["assets", "docs", "src", "src/deep", "src/b", "src/c", "src/d", "b", "z"]
-    assert model.path_at(current.row()) == "src/d"
+    assert model.outline.place(current.row()).path == "src/d"
 
 
 def test_a_folder_opened_again_remembers_what_was_open_in_it(qtmodeltester: ModelTester) -> None:
     model = small_tree()
     qtmodeltester.check(model)  # pyright: ignore[reportUnknownMemberType] - its parameter has no type
-    model.open(model.find_row("src/deep"))
+    model.open(model.outline.find_row("src/deep"))
     put(model, "src/deep", files="x")
-    model.close(model.find_row("src"))
-    model.open(model.find_row("src"))
+    model.close(model.outline.find_row("src"))
+    model.open(model.outline.find_row("src"))
     put(model, "src", folders="deep", files="c d")
-    assert model.open_folders() == ["", "src", "src/deep"]
+    assert open_folders(model) == ["", "src", "src/deep"]
 
 
 def test_a_folder_that_comes_back_is_opened_again(qtmodeltester: ModelTester) -> None:
     model = small_tree()
     qtmodeltester.check(model)  # pyright: ignore[reportUnknownMemberType] - its parameter has no type
     put(model, "", folders="docs", files="a b")
-    assert model.folder("src") is None
+    assert model.outline.find("src") is None
     put(model, "", folders="docs src", files="a b")
-    assert model.open_folders() == ["", "src"]
+    assert open_folders(model) == ["", "src"]
 
 
 def test_parents_and_rows_are_found(qtmodeltester: ModelTester) -> None:
     model = small_tree()
     qtmodeltester.check(model)  # pyright: ignore[reportUnknownMemberType] - its parameter has no type
-    assert model.parent_row(model.find_row("src/c")) == model.find_row("src")
-    assert model.parent_row(model.find_row("src")) == -1
-    assert model.find_row("src/nothing") == -1
-    assert model.find_row("docs/inside a closed folder") == -1
+    assert model.outline.parent_row(model.outline.find_row("src/c")) == model.outline.find_row("src")
+    assert model.outline.parent_row(model.outline.find_row("src")) == -1
+    assert model.outline.find_row("src/nothing") == -1
+    assert model.outline.find_row("docs/inside a closed folder") == -1
 
 
 def test_a_folder_that_cannot_be_read_says_so_in_its_row() -> None:
     model = small_tree()
-    model.open(model.find_row("docs"))
+    model.open(model.outline.find_row("docs"))
     put(model, "docs", problem="Permission denied")
-    row = model.find_row("docs")
+    row = model.outline.find_row("docs")
     assert model.row_at(row).problem == "Permission denied"
     assert "Permission denied" in str(model.index(row).data(Qt.ItemDataRole.ToolTipRole))
 
@@ -109,7 +111,7 @@ def test_a_screen_reader_hears_what_the_eye_sees() -> None:
     model.set_marks(FileMarks({"a": FileStatus(state="modified")}, {"src": "modified"}, ["a"]))
 
     def heard(path: str) -> object:
-        return model.index(model.find_row(path)).data(Qt.ItemDataRole.AccessibleTextRole)
+        return model.index(model.outline.find_row(path)).data(Qt.ItemDataRole.AccessibleTextRole)
 
     assert heard("a") == "a, modified, changed by the agent"
     assert heard("src") == "src, folder, open, contains changes"
@@ -120,9 +122,9 @@ def test_another_workspace_starts_from_nothing(qtmodeltester: ModelTester) -> No
     model = small_tree()
     qtmodeltester.check(model)  # pyright: ignore[reportUnknownMemberType] - its parameter has no type
     model.set_marks(FileMarks({"a": FileStatus(state="modified")}))
-    model.reset(Path("/elsewhere"))
+    model.reset()
     assert model.rowCount() == 0
-    assert not model.is_loaded
+    assert not model.outline.root.is_loaded
     put(model, "", folders="src", files="a")
-    assert model.open_folders() == [""]
+    assert open_folders(model) == [""]
     assert model.row_at(1).mark.state is None
