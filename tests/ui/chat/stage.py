@@ -199,7 +199,7 @@ class Stage:
     def shown_text(self, index: int) -> str:
         """The text of an entry as it is laid out."""
         column = self.widget(index).column
-        return "\n".join(column.shown_text(block) for block in range(len(column.blocks)))
+        return "\n".join(column.text.shown(block) for block in range(len(column.text.blocks)))
 
     def button(self, text: str, inside: QWidget | None = None) -> QPushButton:
         buttons = (inside or self.window).findChildren(QPushButton)
@@ -214,8 +214,8 @@ class Stage:
     def point_of(self, index: int, word: str, *, at_end: bool = False) -> QPoint:
         """Where a word of an entry is, in the viewport: its left edge, or its right one."""
         widget = self.widget(index)
-        for block in range(len(widget.column.blocks)):
-            start = widget.column.shown_text(block).find(word)
+        for block in range(len(widget.column.text.blocks)):
+            start = widget.column.text.shown(block).find(word)
             if start >= 0:
                 rect = widget.column.rects(block, start, start + len(word))[0]
                 inside = QPointF(rect.right() - 0.5 if at_end else rect.left() + 0.5, rect.center().y())

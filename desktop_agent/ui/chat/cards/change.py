@@ -135,7 +135,7 @@ class ChangeBody(ToolBody):
     def paint(self, painter: QPainter, column: Column, width: int) -> None:
         shown = self._shown()
         painter.setFont(self._number_font)
-        for index in range(len(column.blocks)):
+        for index in range(len(column.text.blocks)):
             for (top, height), item in zip(column.line_areas(index), shown, strict=False):
                 line = item.line
                 if line.tone in ("added", "removed"):

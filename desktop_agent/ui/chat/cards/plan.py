@@ -60,9 +60,9 @@ class PlanBody(ToolBody):
     def paint(self, painter: QPainter, column: Column, width: int) -> None:
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         steps = iter(_steps(self.row))
-        for index in range(len(column.blocks)):
+        for index in range(len(column.text.blocks)):
             at = 0
-            for line in column.shown_text(index).split(LINE_BREAK):
+            for line in column.text.shown(index).split(LINE_BREAK):
                 step = next(steps, None)
                 area = column.rects(index, at, at + 1)
                 if step is not None and area:

@@ -10,7 +10,8 @@ from PySide6.QtWidgets import QWidget
 from desktop_agent.ui.chat.entry_actions import EntryActions
 from desktop_agent.ui.chat.lexers import Lexers
 from desktop_agent.ui.chat.slices import Slice
-from desktop_agent.ui.chat.text.column import Column, TextMatch
+from desktop_agent.ui.chat.text.column import Column
+from desktop_agent.ui.chat.text.highlights import TextMatch
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.chat.transcript.row_state import RowState
 
@@ -78,7 +79,7 @@ class EntryWidget(QWidget):
 
     def release(self, top: int, bottom: int) -> None:
         """Forget the layout of what lies outside these edges."""
-        if self.column.blocks:
+        if self.column.text.blocks:
             self.column.release(top - self.column_origin.y(), bottom - self.column_origin.y())
 
     def colour_next(self, top: int, bottom: int, lexers: Lexers) -> bool:
@@ -91,7 +92,7 @@ class EntryWidget(QWidget):
 
     def show_matches(self, matches: Sequence[TextMatch], current: TextMatch | None) -> None:
         """Show what a search found here."""
-        self.column.set_matches(matches, current)
+        self.column.highlights.show_matches(matches, current)
         self.update()
 
     def set_shortcut(self, *, is_enabled: bool) -> None:

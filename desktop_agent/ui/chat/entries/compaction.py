@@ -25,7 +25,7 @@ class CompactionWidget(EntryWidget):
     """The line, and below it the summary with what can be done to it while it is in force."""
 
     def __init__(self, row: RowState, styles: TextStyles, actions: EntryActions, parent: QWidget) -> None:
-        super().__init__(row, styles, actions, parent, Column(styles, text="muted"))
+        super().__init__(row, styles, actions, parent, Column(styles, ink="muted"))
         self._width = 0
         self._buttons_height = 0
         self._source = ""

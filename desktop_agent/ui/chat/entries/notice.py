@@ -41,7 +41,7 @@ class NoticeWidget(EntryWidget):
     """One notice."""
 
     def __init__(self, row: RowState, styles: TextStyles, actions: EntryActions, parent: QWidget) -> None:
-        super().__init__(row, styles, actions, parent, Column(styles, ground="bg", text="muted"))
+        super().__init__(row, styles, actions, parent, Column(styles, ground="bg", ink="muted"))
         self._width = 0
         self._height = 0
         notice = self._entry().notice

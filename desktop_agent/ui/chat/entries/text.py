@@ -70,7 +70,7 @@ class MarkdownWidget(LinkedEntry):
     def __init__(
         self, row: RowState, styles: TextStyles, actions: EntryActions, parent: QWidget, *, colour: str = "text"
     ) -> None:
-        super().__init__(row, styles, actions, parent, Column(styles, text=colour))
+        super().__init__(row, styles, actions, parent, Column(styles, ink=colour))
         self._is_new = True
         self._arranged: object = None
         self._copy_buttons: dict[int, QPushButton] = {}
@@ -97,7 +97,7 @@ class MarkdownWidget(LinkedEntry):
 
     def read(self) -> None:
         """Take in what was added to the entry."""
-        changed = 0 if self._is_new else len(self.column.blocks)
+        changed = 0 if self._is_new else len(self.column.text.blocks)
         changed = min(changed, self.read_on())
         self._is_new = False
         stream = self.row.stream
@@ -155,7 +155,7 @@ class MarkdownWidget(LinkedEntry):
         if self._wanted is None or self.is_behind:
             return
         index, self._wanted = self._wanted, None
-        QGuiApplication.clipboard().setText(self.column.code(index))
+        QGuiApplication.clipboard().setText(self.column.text.code(index))
         if (button := self._copy_buttons.get(index)) is not None:
             button.setText(self.tr("Copied"))
             self._arranged = None

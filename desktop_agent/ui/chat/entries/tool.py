@@ -20,7 +20,8 @@ from desktop_agent.ui.chat.entries.tool_line import ToolLine
 from desktop_agent.ui.chat.entry_actions import EntryActions
 from desktop_agent.ui.chat.lexers import Lexers
 from desktop_agent.ui.chat.markdown.inline import RichText, is_web_address
-from desktop_agent.ui.chat.text.column import Column, TextMatch
+from desktop_agent.ui.chat.text.column import Column
+from desktop_agent.ui.chat.text.highlights import TextMatch
 from desktop_agent.ui.chat.text.passage import TextPassage
 from desktop_agent.ui.chat.text.styles import CODE_LINE, TextStyles
 from desktop_agent.ui.chat.transcript.row_state import RowState

@@ -187,7 +187,7 @@ class Finder(QObject):
 
     def _show(self, row: EntryRow, match: object) -> None:
         from desktop_agent.ui.chat.search.search import TITLE
-        from desktop_agent.ui.chat.text.column import TextMatch
+        from desktop_agent.ui.chat.text.highlights import TextMatch
 
         assert isinstance(match, TextMatch)
         layout = self._layout

@@ -14,8 +14,8 @@ from desktop_agent.ui.chat.entries.text import READ_S, is_behind, read_on
 from desktop_agent.ui.chat.markdown.blocks import plain_blocks
 from desktop_agent.ui.chat.markdown.inline import LINE_BREAK, utf16_length
 from desktop_agent.ui.chat.slices import Slice
-from desktop_agent.ui.chat.text.column import TextMatch
-from desktop_agent.ui.chat.text.copied import shown_text
+from desktop_agent.ui.chat.text.column_text import shown_text
+from desktop_agent.ui.chat.text.highlights import TextMatch
 from desktop_agent.ui.chat.transcript.row import EntryRow
 
 TITLE = -1

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.chat.cards.families import family_of
 from desktop_agent.ui.chat.entries.base import EntryWidget
-from desktop_agent.ui.chat.text.copied import END
+from desktop_agent.ui.chat.text.column_text import END
 from desktop_agent.ui.chat.transcript.row import EntryRow
 from desktop_agent.ui.chat.transcript.rows import EntryRows
 from desktop_agent.ui.chat.transcript.selection import START, TranscriptSelection
@@ -59,5 +59,5 @@ def copied_selection(
                 parts.append(copied_row(row))
             else:
                 widget = widget_of(row)
-                parts.append(widget.column.selected_text(*selected, widget.source()))
+                parts.append(widget.column.text.copied(*selected, widget.source()))
     return "\n\n".join(part for part in parts if part)

@@ -8,7 +8,7 @@ from desktop_agent.ui.chat.entries.base import EntryWidget
 from desktop_agent.ui.chat.entries.prompt import edit_prompt
 from desktop_agent.ui.chat.entry_actions import EntryActions
 from desktop_agent.ui.chat.markdown.inline import is_web_address
-from desktop_agent.ui.chat.text.copied import END
+from desktop_agent.ui.chat.text.column_text import END
 from desktop_agent.ui.chat.transcript.copying import copied_row
 from desktop_agent.ui.chat.transcript.navigation import Navigation
 from desktop_agent.ui.chat.transcript.row_layout import RowLayout
@@ -121,7 +121,7 @@ class Pointer(QObject):
         if widget is None:
             return TranscriptPosition(row, START)
         x, inside = at.x() - widget.x(), y - reading.row_top(row)
-        if not widget.is_column_shown or not widget.column.blocks:
+        if not widget.is_column_shown or not widget.column.text.blocks:
             return TranscriptPosition(row, START if inside < widget.height() / 2 else END)
         origin = widget.column_origin
         return TranscriptPosition(row, widget.column.place_at(x - origin.x(), inside - origin.y()))
@@ -208,6 +208,6 @@ class Pointer(QObject):
 
     def _shape_at(self, at: QPoint) -> Qt.CursorShape:
         widget = self._widget_at(at)
-        is_text = widget is not None and widget.is_column_shown and bool(widget.column.blocks)
+        is_text = widget is not None and widget.is_column_shown and bool(widget.column.text.blocks)
         is_inside = widget is not None and widget.geometry().contains(at)
         return Qt.CursorShape.IBeamCursor if is_text and is_inside else Qt.CursorShape.ArrowCursor

@@ -113,7 +113,7 @@ class ReadingPlace:
             return None
         distance = y - self.row_top(row)
         widget = row.widget
-        if widget is None or not widget.is_column_shown or not widget.column.blocks:
+        if widget is None or not widget.is_column_shown or not widget.column.text.blocks:
             return Anchor(row, -1, distance)
         block, inside = widget.column.anchor(distance - widget.column_origin.y())
         return Anchor(row, block, inside)

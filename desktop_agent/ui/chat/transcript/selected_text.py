@@ -2,7 +2,7 @@
 
 from PySide6.QtGui import QGuiApplication
 
-from desktop_agent.ui.chat.text.copied import END
+from desktop_agent.ui.chat.text.column_text import END
 from desktop_agent.ui.chat.transcript.copying import copied_selection
 from desktop_agent.ui.chat.transcript.row_layout import RowLayout
 from desktop_agent.ui.chat.transcript.selection import START, TranscriptPosition, TranscriptSelection
@@ -45,7 +45,7 @@ class SelectedText:
     def show(self) -> None:
         """Draw the selection as it is now; where selecting is copying already, as on X11, copy it."""
         for row in self._layout.widgets.live:
-            if row.widget is not None and row.widget.column.set_selection(self.selection.range_in(row)):
+            if row.widget is not None and row.widget.column.highlights.select(self.selection.range_in(row)):
                 row.widget.update()
         clipboard, ends = QGuiApplication.clipboard(), self.selection.ends()
         if not clipboard.supportsSelection() or ends is None or ends[1].row.index - ends[0].row.index >= _MOST_ROWS:

@@ -4,7 +4,7 @@ import re
 from typing import Literal, NamedTuple
 
 from desktop_agent.ui.chat.markdown.inline import LINE_BREAK, utf16_length, utf16_slice
-from desktop_agent.ui.chat.text.copied import END, TextPosition
+from desktop_agent.ui.chat.text.column_text import END, TextPosition
 from desktop_agent.ui.chat.transcript.row import EntryRow
 
 Unit = Literal["letter", "word", "line"]
@@ -84,12 +84,12 @@ class TranscriptSelection:
 
     def _unit_at(self, spot: TranscriptPosition) -> tuple[TranscriptPosition, TranscriptPosition]:
         widget = spot.row.widget
-        if self.unit == "letter" or widget is None or not widget.column.blocks:
+        if self.unit == "letter" or widget is None or not widget.column.text.blocks:
             return spot, spot
         block, offset = spot.place
-        if block >= len(widget.column.blocks):
+        if block >= len(widget.column.text.blocks):
             return spot, spot
-        start, end = unit_around(widget.column.shown_text(block), offset, self.unit)
+        start, end = unit_around(widget.column.text.shown(block), offset, self.unit)
         return TranscriptPosition(spot.row, TextPosition(block, start)), TranscriptPosition(
             spot.row, TextPosition(block, end)
         )

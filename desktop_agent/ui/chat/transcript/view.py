@@ -190,7 +190,7 @@ class TranscriptView(QAbstractScrollArea):
 
         styles = self.row_layout.widgets.styles
         widget = make_widget(row, styles, self.entry_actions, self.viewport(), self._now, self._loader)
-        widget.column.set_selection(self.selected.selection.range_in(row))
+        widget.column.highlights.select(self.selected.selection.range_in(row))
         return widget
 
     def _on_laid_out(self) -> None:

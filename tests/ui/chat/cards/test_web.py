@@ -50,7 +50,7 @@ def test_five_are_shown_and_the_others_on_demand(stage: Stage) -> None:
     pages = [{"title": f"page {number}", "link": f"https://example.org/{number}"} for number in range(8)]
     assert len(unfolded(stage, search(*pages))) == 5
     stage.button("Show 3 results more").click()
-    assert len(stage.widget(0).column.blocks) == 8
+    assert len(stage.widget(0).column.text.blocks) == 8
 
 
 def test_a_result_without_pages_is_shown_as_text(stage: Stage) -> None:

@@ -11,9 +11,11 @@ from desktop_agent.ui.chat.markdown.blocks import Block, plain_blocks
 from desktop_agent.ui.chat.markdown.inline import utf16_length
 from desktop_agent.ui.chat.markdown.stream import MarkdownStream
 from desktop_agent.ui.chat.text.box import Box
-from desktop_agent.ui.chat.text.column import Column, TextMatch
-from desktop_agent.ui.chat.text.copied import TextPosition
+from desktop_agent.ui.chat.text.column import Column
+from desktop_agent.ui.chat.text.column_text import TextPosition
+from desktop_agent.ui.chat.text.highlights import TextMatch
 from desktop_agent.ui.chat.text.styles import TextStyles
+from desktop_agent.ui.chat.text.typesetter import Typesetter
 from desktop_agent.ui.theme import Theme
 
 TEXT = """# Title
@@ -100,13 +102,13 @@ def test_any_streamed_text_is_drawn_as_the_whole_text(styles: TextStyles, text: 
 
 def test_what_did_not_change_is_not_laid_out_again(styles: TextStyles, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[int] = []
-    make_box = Column._make_box  # pyright: ignore[reportPrivateUsage] - counted, not replaced
+    make_box = Typesetter.box
 
-    def count(column: Column, index: int) -> object:
+    def count(typesetter: Typesetter, index: int, retired: Box | None = None) -> Box:
         made.append(index)
-        return make_box(column, index)
+        return make_box(typesetter, index, retired)
 
-    monkeypatch.setattr(Column, "_make_box", count)
+    monkeypatch.setattr(Typesetter, "box", count)
     paragraphs = "\n\n".join(f"paragraph {number} of some words" for number in range(50))
     streamed_column(paragraphs, styles, 10)
     assert len(made) < 2.5 * len(paragraphs) / 10
@@ -136,8 +138,8 @@ def test_the_anchor_holds_while_heights_above_become_exact(styles: TextStyles) -
 @pytest.mark.parametrize("width", [180, 400, 900])
 def test_every_position_is_found_where_it_is_drawn(styles: TextStyles, width: int) -> None:
     column = column_of(TEXT, styles, width)
-    for index in range(len(column.blocks)):
-        text = column.shown_text(index)
+    for index in range(len(column.text.blocks)):
+        text = column.text.shown(index)
         for offset in range(utf16_length(text)):
             rects = column.rects(index, offset, offset + 1)
             if not rects or rects[0].width() < 2:
@@ -149,7 +151,7 @@ def test_every_position_is_found_where_it_is_drawn(styles: TextStyles, width: in
 def test_places_beyond_the_text_are_its_ends(styles: TextStyles) -> None:
     column = column_of(TEXT, styles)
     assert column.place_at(10, -5) == TextPosition(0, 0)
-    assert column.place_at(10, 10_000) == column.end()
+    assert column.place_at(10, 10_000) == column.text.end()
 
 
 def test_links_are_found_under_the_pointer(styles: TextStyles) -> None:
@@ -163,8 +165,8 @@ def test_links_are_found_under_the_pointer(styles: TextStyles) -> None:
 
 def test_links_are_found_in_wrapped_cells_on_the_right(styles: TextStyles) -> None:
     column = column_of(TEXT, styles, 260)
-    index = next(index for index, block in enumerate(column.blocks) if block.kind == "table")
-    start = column.shown_text(index).index("long")
+    index = next(index for index, block in enumerate(column.text.blocks) if block.kind == "table")
+    start = column.text.shown(index).index("long")
     rect = column.rects(index, start, start + 4)[0]
     found = column.span_at(rect.center().x(), rect.center().y())
     assert found is not None
@@ -174,16 +176,16 @@ def test_links_are_found_in_wrapped_cells_on_the_right(styles: TextStyles) -> No
 def test_a_table_is_copied_with_tabs_and_its_columns_line_up_over_its_parts(styles: TextStyles) -> None:
     rows = "".join(f"| {number} | {'wide ' * (number % 5)} |\n" for number in range(45))
     column = column_of(f"| head | b |\n|---|---|\n{rows}", styles)
-    assert [block.kind for block in column.blocks] == ["table"] * 3
-    assert column.shown_text(0).startswith("head\tb\n0\t\n1\twide")
-    lefts = {column.rects(block, column.shown_text(block).index("wide"), 99)[0].left() for block in range(3)}
+    assert [block.kind for block in column.text.blocks] == ["table"] * 3
+    assert column.text.shown(0).startswith("head\tb\n0\t\n1\twide")
+    lefts = {column.rects(block, column.text.shown(block).index("wide"), 99)[0].left() for block in range(3)}
     assert len(lefts) == 1
 
 
 def test_a_table_with_more_columns_than_room_stays_within_its_width(styles: TextStyles) -> None:
     cells = " | ".join(f"column number {number}" for number in range(12))
     column = column_of(f"| {cells} |\n|{'---|' * 12}\n| {cells} |\n", styles, 360)
-    text = column.shown_text(0)
+    text = column.text.shown(0)
     assert max(rect.right() for rect in column.rects(0, 0, len(text))) <= 361
 
 
@@ -217,14 +219,14 @@ def test_a_growing_fence_keeps_its_colours(styles: TextStyles, qtbot: QtBot) -> 
 def test_a_selection_and_matches_change_only_what_they_touch(styles: TextStyles) -> None:
     column = column_of("first words\n\nsecond words", styles)
     before = picture(column)
-    column.set_selection((TextPosition(1, 0), TextPosition(1, 6)))
-    column.set_matches([TextMatch(1, 7, 12)], None)
+    column.highlights.select((TextPosition(1, 0), TextPosition(1, 6)))
+    column.highlights.show_matches([TextMatch(1, 7, 12)], None)
     after = picture(column)
     half = column.top(1)
     assert after.copy(0, 0, 400, half) == before.copy(0, 0, 400, half)
     assert after != before
-    column.set_selection(None)
-    column.set_matches([], None)
+    column.highlights.select(None)
+    column.highlights.show_matches([], None)
     assert picture(column) == before
 
 
@@ -249,14 +251,14 @@ def test_copying_gives_source_for_whole_blocks_and_shown_text_for_parts(
     styles: TextStyles, start: TextPosition, end: TextPosition, copied: str
 ) -> None:
     source = "first **bold**\n\nsecond\n\nthird"
-    assert column_of(source, styles).selected_text(start, end, source) == copied
+    assert column_of(source, styles).text.copied(start, end, source) == copied
 
 
 def test_parts_of_one_long_item_are_copied_as_one_text(styles: TextStyles) -> None:
     source = "- " + "some words " * 500
     column = column_of(source, styles)
-    assert len(column.blocks) > 2
-    copied = column.selected_text(TextPosition(0, 5), TextPosition(len(column.blocks) - 1, 4), source)
+    assert len(column.text.blocks) > 2
+    copied = column.text.copied(TextPosition(0, 5), TextPosition(len(column.text.blocks) - 1, 4), source)
     assert copied.startswith("words some")
     assert "  " not in copied
 
@@ -292,6 +294,6 @@ def test_only_the_matches_around_the_current_one_are_marked(
     monkeypatch.setattr(Box, "draw", counted)
     column = column_of("ab " * 600, styles)
     matches = [TextMatch(0, 3 * number, 3 * number + 2) for number in range(600)]
-    column.set_matches(matches, matches[400])
+    column.highlights.show_matches(matches, matches[400])
     picture(column)
     assert 0 < max(marked) <= 60

@@ -607,4 +607,4 @@ def test_a_huge_answer_that_comes_whole_is_read_in_steps_and_then_is_all_there(
     until(lambda: row.stream is not None and row.stream.is_closed)
     assert row.stream.source == text
     assert row.widget is not None
-    assert len(row.widget.column.blocks) == len(row.stream.blocks)
+    assert len(row.widget.column.text.blocks) == len(row.stream.blocks)

@@ -1,0 +1,112 @@
+"""The text of a column of blocks, whether or not it is laid out: what it says, and what copying a part of it gives."""
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from desktop_agent.ui.chat.markdown.blocks import Block
+from desktop_agent.ui.chat.markdown.inline import LINE_BREAK, rich_text, utf16_length, utf16_slice
+from desktop_agent.ui.chat.markdown.parse import References
+from desktop_agent.ui.chat.text.marks import TextMark
+
+
+class TextPosition(NamedTuple):
+    """A position in a column: a block, and an offset in its text. Places of one column compare in reading order."""
+
+    block: int
+    offset: int
+
+
+END = TextPosition(1 << 60, 0)
+"""Behind everything, in any column."""
+
+
+class ColumnText:
+    """The blocks of a column with what they refer to.
+
+    `marks` say, block by block, how parts of code and plain text look and where they lead.
+    """
+
+    def __init__(self) -> None:
+        self.blocks: list[Block] = []
+        self.references: References = {}
+        self.marks: Sequence[Sequence[TextMark]] = ()
+
+    def block_before(self, index: int) -> Block | None:
+        """Return the block above one."""
+        return self.blocks[index - 1] if index else None
+
+    def is_continued(self, index: int) -> bool:
+        """Whether the next block goes on with this one."""
+        return index + 1 < len(self.blocks) and self.blocks[index + 1].joint is not None
+
+    def marks_of(self, index: int) -> Sequence[TextMark]:
+        """Return the marks of a block."""
+        return self.marks[index] if index < len(self.marks) else ()
+
+    def shown(self, index: int) -> str:
+        """Return the text of a block as it is shown."""
+        return shown_text(self.blocks[index], self.references)
+
+    def end(self) -> TextPosition:
+        """Return the place behind the last letter."""
+        last = len(self.blocks) - 1
+        return TextPosition(last, utf16_length(self.shown(last))) if last >= 0 else TextPosition(0, 0)
+
+    def code(self, index: int) -> str:
+        """Return the whole code of the fence that begins at `index`."""
+        parts = [self.blocks[index].content]
+        for block in self.blocks[index + 1 :]:
+            if block.joint is None:
+                break
+            parts += (block.joint, block.content)
+        return "".join(parts)
+
+    def copied(self, start: TextPosition, end: TextPosition, source: str) -> str:
+        """Return what copying from `start` to `end` gives.
+
+        Within one block that is the text as it is shown; beyond, blocks that are whole give their source, where it
+        begins and ends in `source`, and the parts at both ends their text.
+        """
+        end = min(end, self.end())
+        if start >= end:
+            return ""
+        first, last = self.blocks[start.block], self.blocks[end.block]
+        if first.start == last.start:  # one block, or parts of one item or quote, which share their source
+            return self._joined(start, end)
+        last_text = self.shown(end.block)
+        is_whole_end = end.offset >= utf16_length(last_text)
+        middle_start = first.start if start.offset == 0 else first.end
+        middle_end = last.end if is_whole_end else max(last.start, middle_start)
+        parts = [source[middle_start:middle_end]]
+        if start.offset:
+            first_text = self.shown(start.block)
+            parts.insert(0, _lines(utf16_slice(first_text, start.offset, utf16_length(first_text))))
+        if not is_whole_end:
+            parts.append(_lines(utf16_slice(last_text, 0, end.offset)))
+        return "".join(parts)
+
+    def _joined(self, start: TextPosition, end: TextPosition) -> str:
+        parts: list[str] = []
+        for index in range(start.block, end.block + 1):
+            text = self.shown(index)
+            first = start.offset if index == start.block else 0
+            last = end.offset if index == end.block else utf16_length(text)
+            parts += (self.blocks[index].joint or "", utf16_slice(text, first, last))
+        return _lines("".join(parts[1:]))
+
+
+def shown_text(block: Block, references: References) -> str:
+    """Return the text of a block as it is shown, with `LINE_BREAK` between lines."""
+    match block.kind:
+        case "rule":
+            return ""
+        case "table":
+            return "\n".join("\t".join(rich_text(cell, references).text for cell in row) for row in block.rows)
+        case "code" | "plain":
+            return block.content.replace("\n", LINE_BREAK)
+        case _:
+            return rich_text(block.content, references).text
+
+
+def _lines(text: str) -> str:
+    return text.replace(LINE_BREAK, "\n")
