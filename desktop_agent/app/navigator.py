@@ -7,8 +7,8 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, Signal
 
-from desktop_agent.app.drafts.draft import SessionDraft
-from desktop_agent.app.drafts.draft_autosave import DraftAutosave
+from desktop_agent.app.sessions.draft_autosave import DraftAutosave
+from desktop_agent.app.sessions.ports import DraftPort
 from desktop_agent.app.sessions.resending import take_back_since
 from desktop_agent.app.sessions.sessions import LiveSessions
 from desktop_agent.app.sessions.viewing import Viewing
@@ -143,7 +143,7 @@ class Navigator(QObject):
         """Show an empty conversation; the session is made with its first prompt."""
         sandbox = self._bench.settings_in(root).current.execution.sandbox
         keep = partial(self._drafts.note_sent, folder_draft(root))
-        draft = SessionDraft(root, model, approval, sandbox, self._on_first_prompt, keep, self)
+        draft = DraftPort(root, model, approval, sandbox, self._on_first_prompt, keep, self)
         self._panels.transcript.empty.set_examples(EXAMPLES)
         self._show(draft.bridge)
         self._drafts.enter(folder_draft(root))
@@ -162,10 +162,10 @@ class Navigator(QObject):
 
     # -- a draft becomes a session --
 
-    def _on_first_prompt(self, draft: SessionDraft) -> None:
+    def _on_first_prompt(self, draft: DraftPort) -> None:
         self._spawner.spawn(self._start_session(draft))
 
-    async def _start_session(self, draft: SessionDraft) -> None:
+    async def _start_session(self, draft: DraftPort) -> None:
         try:
             bridge = await self._live.create(draft.workspace, draft.model, draft.approval)
         except AgentError as error:

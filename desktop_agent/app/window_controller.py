@@ -12,11 +12,11 @@ from PySide6.QtWidgets import QFileDialog
 
 from desktop_agent.app.background_tasks import BackgroundTasks
 from desktop_agent.app.content_windows import ContentWindows
-from desktop_agent.app.drafts.draft_autosave import DraftAutosave
 from desktop_agent.app.file_opening import open_file
 from desktop_agent.app.navigator import DEMO, Navigator
 from desktop_agent.app.quit_question import QuitQuestion
 from desktop_agent.app.review.diffs import BlobDiffs
+from desktop_agent.app.sessions.draft_autosave import DraftAutosave
 from desktop_agent.app.sessions.searching import Searching
 from desktop_agent.app.sessions.session_actions import SessionActions
 from desktop_agent.app.sessions.session_list import LISTED_EVENTS, SessionListUpdater

@@ -94,7 +94,7 @@ class Stage:
         self.room = room
         self.frame, self.review, self.wiring = room.frame, room.review, room.wiring
         self.asked: list[ops.Op] = []
-        self.bridge = SessionBridge(Transcript(), self._submit)
+        self.bridge = SessionBridge(Transcript(), self)
         self._delivered = 0
         self.wiring.show(self.bridge)
         self.deliver()
@@ -103,7 +103,7 @@ class Stage:
     def actions(self) -> Actions:
         return self.frame.actions_
 
-    def _submit(self, op: ops.Op) -> None:
+    def submit(self, op: ops.Op) -> None:
         """Ask, and then for something harmless: once that is recorded, the session is done with `op`."""
         self.asked.append(op)
         self.s.submit(op)

@@ -1,1 +1,1 @@
-"""The sessions of the window: open, listed, searched, read along, exchanged, sent again."""
+"""The sessions of the window: begun, open, listed, searched, read along, sent again; what is typed for them."""

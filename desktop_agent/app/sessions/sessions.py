@@ -2,18 +2,19 @@
 
 import asyncio
 import gc
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
 
 from msgspec import Struct
 
-from desktop_agent.app.drafts.draft_autosave import DraftAutosave
+from desktop_agent.app.sessions.draft_autosave import DraftAutosave
 from desktop_agent.app.sessions.pages import PageLoader
+from desktop_agent.app.sessions.ports import LivePort, OpeningPort
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import AgentError
-from desktop_agent.core.base.ids import SessionId, new_prompt_id
+from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ApprovalPolicy, ModelRef
@@ -37,11 +38,10 @@ class LiveSession(Struct, frozen=True):
 
 
 class OpeningSession(Struct, frozen=True):
-    """A long session of which only the end is there yet, and what the user asked for meanwhile."""
+    """A long session of which only the end is there yet, and the task that reads the rest."""
 
-    bridge: SessionBridge
+    port: OpeningPort
     task: asyncio.Task[None]
-    waiting: "_Waiting"
 
 
 class LiveSessions:
@@ -59,17 +59,12 @@ class LiveSessions:
     @property
     def bridges(self) -> list[SessionBridge]:
         """The window's side of every open session."""
-        return [known.bridge for known in (*self._live.values(), *self._opening.values())]
+        return [live.bridge for live in self._live.values()] + [end.port.bridge for end in self._opening.values()]
 
     @property
     def working(self) -> int:
         """How many sessions have a turn running that closing them would stop."""
         return sum(live.session.is_at_work for live in self._live.values())
-
-    @property
-    def ids(self) -> frozenset[SessionId]:
-        """The ids of the open sessions."""
-        return frozenset((*self._live, *self._opening))
 
     def id_of(self, bridge: SessionBridge) -> SessionId:
         """The session of a bridge; its transcript does not know before the session's first event."""
@@ -77,9 +72,9 @@ class LiveSessions:
 
     async def create(self, workspace: Path, model: ModelRef, approval: ApprovalPolicy) -> SessionBridge:
         """Start a session. Raises `AgentError` when the folder or the disk does not allow it."""
-        link = _Link(self._unsent)
-        session = await self._bench.create_session(workspace, sink=link.take, model=model, approval=approval)
-        bridge = link.connect(session, SessionBridge(Transcript(), link.submit))
+        port = LivePort(self._unsent)
+        session = await self._bench.create_session(workspace, sink=port.take, model=model, approval=approval)
+        bridge = port.connect(session, SessionBridge(Transcript(), port))
         return self._serve(session, bridge, self._loader(session.id, bridge))
 
     async def open(self, session_id: SessionId) -> SessionBridge:
@@ -96,22 +91,27 @@ class LiveSessions:
         Raises `AgentError` when that is not possible.
         """
         async with self._doors.setdefault(session_id, asyncio.Lock()):
-            known = self._live.get(session_id) or self._opening.get(session_id)
+            known = self._known(session_id)
             if known is None:
                 await self._bench.stored.file(session_id, filing)
                 return True
-        known.bridge.submit(_op_of(filing))
+        known.submit(_op_of(filing))
         return False
 
+    def _known(self, session_id: SessionId) -> SessionBridge | None:
+        if (live := self._live.get(session_id)) is not None:
+            return live.bridge
+        opening = self._opening.get(session_id)
+        return opening.port.bridge if opening is not None else None
+
     async def _open(self, session_id: SessionId) -> SessionBridge:
-        known = self._live.get(session_id) or self._opening.get(session_id)
-        if known is not None:
-            return known.bridge
+        if (known := self._known(session_id)) is not None:
+            return known
         if await self._bench.stored.is_long(session_id):
             return await self._open_end(session_id)
-        link = _Link(self._unsent)
-        opened = await self._bench.open_session(session_id, sink=link.take)
-        bridge = link.connect(opened.session, SessionBridge(opened.transcript, link.submit))
+        port = LivePort(self._unsent)
+        opened = await self._bench.open_session(session_id, sink=port.take)
+        bridge = port.connect(opened.session, SessionBridge(opened.transcript, port))
         return self._serve(opened.session, bridge, self._loader(session_id, bridge))
 
     def is_running(self, session_id: SessionId) -> bool:
@@ -123,7 +123,7 @@ class LiveSessions:
         """Close one session, if it is open here or being opened; returns when it is. What waits for it is dropped."""
         opening = self._opening.get(session_id)
         if opening is not None:
-            opening.waiting.forget()
+            opening.port.forget()
             await asyncio.wait([opening.task])  # cancelled, it could leave the session locked
         live = self._live.pop(session_id, None)
         if live is not None:
@@ -132,7 +132,7 @@ class LiveSessions:
 
     async def aclose(self) -> None:
         """Stop everything and close every session; returns when nothing of them is left."""
-        if filed := [opening.task for opening in self._opening.values() if opening.waiting.filings]:
+        if filed := [opening.task for opening in self._opening.values() if opening.port.filings]:
             await asyncio.wait(filed, timeout=FILING_WAIT_S)
         for opening in self._opening.values():
             opening.task.cancel()
@@ -148,33 +148,31 @@ class LiveSessions:
         end = await self._bench.stored.read_end(session_id)
         # Before anything can be sent or go wrong: from here to who shows it nothing else gets a turn.
         await self._unsent.fetch(session_draft(session_id))
-        waiting = _Waiting(partial(self._unsent.note_sent, session_draft(session_id)))
-        waiting.bridge = SessionBridge(end, waiting.submit)
-        task = asyncio.create_task(self._open_rest(session_id, waiting), name=f"open {session_id}")
-        self._opening[session_id] = OpeningSession(waiting.bridge, task, waiting)
-        return waiting.bridge
+        opening = OpeningPort(end, partial(self._unsent.note_sent, session_draft(session_id)))
+        task = asyncio.create_task(self._open_rest(session_id, opening), name=f"open {session_id}")
+        self._opening[session_id] = OpeningSession(opening, task)
+        return opening.bridge
 
-    async def _open_rest(self, session_id: SessionId, waiting: "_Waiting") -> None:
-        assert waiting.bridge is not None
-        link = _Link(self._unsent)
+    async def _open_rest(self, session_id: SessionId, opening: OpeningPort) -> None:
+        port = LivePort(self._unsent)
         try:
-            opened = await self._bench.open_session(session_id, sink=link.take)
+            opened = await self._bench.open_session(session_id, sink=port.take)
         except AgentError as error:
             self._unsent.give_back(session_draft(session_id))
-            filings = waiting.filings
-            waiting.refuse(error)
+            filings = opening.filings
+            opening.refuse(error)
             await self._file_all(session_id, filings)
             return
         finally:
             del self._opening[session_id]
         gc.freeze()  # what is known of a session lives as long as it; looking through it would take a frame or two
-        pages = self._loader(session_id, waiting.bridge)
-        link.connect(opened.session, waiting.bridge)
-        waiting.bridge.replace(opened.transcript, link.submit)
-        self._serve(opened.session, waiting.bridge, pages)
+        pages = self._loader(session_id, opening.bridge)
+        port.connect(opened.session, opening.bridge)
+        opening.bridge.replace(opened.transcript, port)
+        self._serve(opened.session, opening.bridge, pages)
         self._unsent.note_sent(session_draft(session_id), ())
-        for op in waiting.asked:
-            link.submit(op)
+        for op in opening.asked:
+            port.submit(op)
 
     async def _file_all(self, session_id: SessionId, filings: Sequence[Filing]) -> None:
         """Do what was asked for of a session that cannot be opened; why it cannot has been said."""
@@ -193,104 +191,6 @@ class LiveSessions:
         return bridge
 
 
-class _Link:
-    """Between an open session and its bridge: ops go in, events come out, and no prompt is lost on the way.
-
-    A session takes one op after another, and a long undo may come before a prompt. Until the journal has the prompt, it
-    is kept like what is typed.
-    """
-
-    def __init__(self, unsent: DraftAutosave) -> None:
-        self._unsent = unsent
-        self._session: Session | None = None
-        self._bridge: SessionBridge | None = None
-        self._sent: list[str] = []
-        """The prompts that the session has not answered for."""
-
-    def connect(self, session: Session, bridge: SessionBridge) -> SessionBridge:
-        """Link these two from now on; returns `bridge`. A session is silent until it runs."""
-        self._session, self._bridge = session, bridge
-        return bridge
-
-    def submit(self, op: ops.Op) -> None:
-        """Ask the session for something."""
-        assert self._session is not None
-        if isinstance(op, ops.SubmitPrompt):
-            self._sent.append(op.text)
-            self._keep(self._session)
-        self._session.submit(op)
-
-    def take(self, event: ev.Event) -> None:
-        """Tell the bridge what happened."""
-        assert self._session is not None, "a session says nothing before it runs"
-        assert self._bridge is not None
-        is_answer = isinstance(event, ev.PromptSubmitted | ev.Queued | ev.PromptRejected)
-        if is_answer and event.text in self._sent:
-            self._sent.remove(event.text)
-            self._keep(self._session)
-        self._bridge.deliver(event)
-
-    def _keep(self, session: Session) -> None:
-        self._unsent.note_sent(session_draft(session.id), self._sent)
-
-
-class _Waiting:
-    """Takes what the user asks for while a session is being opened. Prompts are shown as waiting."""
-
-    def __init__(self, keep: Callable[[Sequence[str]], None]) -> None:
-        """`keep` gets all prompts that wait, whenever they change."""
-        self.bridge: SessionBridge | None = None
-        self._keep = keep
-        self._asked: dict[str, ops.Op] = {}
-        self._error: AgentError | None = None
-        """Why nothing will come of it."""
-
-    @property
-    def asked(self) -> list[ops.Op]:
-        """What was asked for, in its order."""
-        return list(self._asked.values())
-
-    @property
-    def filings(self) -> list[Filing]:
-        """What of it is kept even if the session cannot be opened."""
-        return [filing for op in self.asked if (filing := _filing_of(op)) is not None]
-
-    def submit(self, op: ops.Op) -> None:
-        """Let `op` wait; once the session could not be opened, say so and give back what was written."""
-        assert self.bridge is not None
-        if self._error is not None:
-            if isinstance(op, ops.SubmitPrompt | ops.RunCommand):
-                self.bridge.deliver(ev.PromptRejected(text=op.text))
-            self.bridge.failed.emit(self._error)
-            return
-        name = new_prompt_id()
-        match op:
-            case ops.Unqueue(prompt_id=prompt_id) if prompt_id in self._asked:
-                del self._asked[prompt_id]
-                self.bridge.deliver(ev.Unqueued(prompt_id=prompt_id))
-            case ops.SubmitPrompt(text=text):
-                self._asked[name] = op
-                self.bridge.deliver(ev.Queued(prompt_id=name, text=text))
-            case _:
-                self._asked[name] = op
-        self._keep([op.text for op in self.asked if isinstance(op, ops.SubmitPrompt | ops.RunCommand)])
-
-    def forget(self) -> None:
-        """Drop all prompts that wait: the user no longer wants them."""
-        self._asked.clear()
-        self._keep(())
-
-    def refuse(self, error: AgentError) -> None:
-        """Let nothing wait any more: the session could not be opened."""
-        assert self.bridge is not None
-        self._error = error
-        for name, op in self._asked.items():
-            if isinstance(op, ops.SubmitPrompt):
-                self.bridge.deliver(ev.Unqueued(prompt_id=name))
-        self._asked.clear()
-        self.bridge.failed.emit(error)
-
-
 def _op_of(filing: Filing) -> ops.Op:
     match filing:
         case ev.SessionRenamed(title=title):
@@ -299,15 +199,3 @@ def _op_of(filing: Filing) -> ops.Op:
             return ops.PinSession(is_pinned=is_pinned)
         case ev.SessionArchived(is_archived=is_archived):
             return ops.ArchiveSession(is_archived=is_archived)
-
-
-def _filing_of(op: ops.Op) -> Filing | None:
-    match op:
-        case ops.RenameSession(title=title):
-            return ev.SessionRenamed(title=title.strip())
-        case ops.PinSession(is_pinned=is_pinned):
-            return ev.SessionPinned(is_pinned=is_pinned)
-        case ops.ArchiveSession(is_archived=is_archived):
-            return ev.SessionArchived(is_archived=is_archived)
-        case _:
-            return None

@@ -5,13 +5,12 @@ from contextlib import suppress
 
 from PySide6.QtCore import QCoreApplication, QObject, Signal
 
+from desktop_agent.app.sessions.ports import ViewedPort
 from desktop_agent.composition.viewing import POLL_S, ViewedSession
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.clock import Clock
-from desktop_agent.core.base.errors import AgentError, SessionBusyError, StorageError
+from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import SessionId
-from desktop_agent.core.protocol import ops
-from desktop_agent.core.protocol.events import Event
 from desktop_agent.core.transcript import replay
 from desktop_agent.ui.window.bridge import SessionBridge
 
@@ -38,16 +37,17 @@ class Viewing(QObject):
 
     async def open(self, session_id: SessionId) -> SessionBridge:
         """View this session instead of the one before. Raises `AgentError` when it cannot be read."""
-        inlet = _Inlet()
-        viewed = await self._bench.view_session(session_id, sink=inlet.take)
+        port = ViewedPort(self.refused.emit)
+        viewed = await self._bench.view_session(session_id, sink=port.take)
         transcript = await asyncio.to_thread(replay, viewed.events)
         self.leave()  # only now: the user may have opened another one meanwhile
-        self._bridge = inlet.bridge = SessionBridge(transcript, self._refuse, read_only=self.reason)
-        for work in (self._follow(viewed, self._bridge), self._watch(viewed)):
+        bridge = port.connect(SessionBridge(transcript, port, read_only=self.reason))
+        self._bridge = bridge
+        for work in (self._follow(viewed, bridge), self._watch(viewed)):
             task = asyncio.create_task(work, name=f"view {session_id}")
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
-        return self._bridge
+        return bridge
 
     def is_viewing(self, bridge: SessionBridge) -> bool:
         """Whether this is the session that is only read."""
@@ -86,20 +86,3 @@ class Viewing(QObject):
                 was_free = is_free
                 self.freed.emit(is_free)
             await self._clock.sleep(POLL_S)
-
-    def _refuse(self, _op: ops.Op) -> None:
-        title = QCoreApplication.translate("Viewing", "This session is read-only here. Nothing was done.")
-        hint = QCoreApplication.translate("Viewing", "Close it in the other window, then take it over.")
-        error: AgentError = SessionBusyError(title, hint=hint)
-        self.refused.emit(error)
-
-
-class _Inlet:
-    """Where the events of one viewed session arrive, whichever is shown by then."""
-
-    def __init__(self) -> None:
-        self.bridge: SessionBridge | None = None
-
-    def take(self, event: Event) -> None:
-        assert self.bridge is not None, "it is not followed before it is shown"
-        self.bridge.deliver(event)

@@ -1,12 +1,21 @@
 """The bridge between one session and the window: ops go in, events come out and are folded for the panels."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from typing import Protocol
 
 from PySide6.QtCore import QObject, Signal
 
 from desktop_agent.core.protocol.events import Event
 from desktop_agent.core.protocol.ops import Op
 from desktop_agent.core.transcript import Transcript
+
+
+class SessionPort(Protocol):
+    """Where the ops of a bridge go: a session, or what stands in for one that is not there or not ours."""
+
+    def submit(self, op: Op) -> None:
+        """Ask for something. Returns at once; what comes of it arrives as events at the bridge."""
+        ...
 
 
 class SessionBridge(QObject):
@@ -33,7 +42,7 @@ class SessionBridge(QObject):
     def __init__(
         self,
         transcript: Transcript,
-        submit: Callable[[Op], None],
+        port: SessionPort,
         parent: QObject | None = None,
         *,
         read_only: str = "",
@@ -44,16 +53,16 @@ class SessionBridge(QObject):
         """Why the session can only be read here; empty when it can be written."""
         self.left_waiting = frozenset(prompt.prompt_id for prompt in transcript.queued)
         """The queued prompts that an earlier process left."""
-        self._submit = submit
+        self._port = port
 
     def submit(self, op: Op) -> None:
         """Ask the session for something; what comes of it arrives as events."""
-        self._submit(op)
+        self._port.submit(op)
 
-    def replace(self, transcript: Transcript, submit: Callable[[Op], None]) -> None:
+    def replace(self, transcript: Transcript, port: SessionPort) -> None:
         """Show more of the same session: until now only its end was known."""
         self.transcript = transcript
-        self._submit = submit
+        self._port = port
         self.replaced.emit()
 
     def want_pages(self, numbers: Sequence[int]) -> None:

@@ -23,7 +23,7 @@ def ground(tmp_path: Path) -> Ground:
 
 def bridged(s: Open) -> SessionBridge:
     """The window's side of a session that has already begun."""
-    bridge = SessionBridge(Transcript(), s.submit)
+    bridge = SessionBridge(Transcript(), s)
     for event in s.rx.events:
         bridge.deliver(event)
     heard = s.rx.events.append
@@ -74,9 +74,10 @@ async def test_of_a_session_that_could_not_be_opened_nothing_is_taken_back() -> 
     for event in (*turn(1), *turn(2)):
         transcript.apply(event)
 
-    def refuse(_: ops.Op) -> None:
-        asyncio.get_running_loop().call_soon(bridge.failed.emit, AgentError("The session could not be read."))
+    class Refusing:
+        def submit(self, op: ops.Op) -> None:
+            asyncio.get_running_loop().call_soon(bridge.failed.emit, AgentError("The session could not be read."))
 
-    bridge = SessionBridge(transcript, refuse)
+    bridge = SessionBridge(transcript, Refusing())
     with pytest.raises(AgentError, match="could not be read"):
         await asyncio.wait_for(take_back_since(bridge, 1), PATIENCE_S)

@@ -33,10 +33,13 @@ class Shown:
 
     def __init__(self, window: Window) -> None:
         self.asked: list[ops.Op] = []
-        self.bridge = SessionBridge(Transcript(), self.asked.append)
+        self.bridge = SessionBridge(Transcript(), self)
         opened = ev.SessionOpened(session_id="s", workspace="/srv", model=MODEL, approval="on_write", app_version="1")
         self.bridge.deliver(opened)
         window.panels.wiring.show(self.bridge)
+
+    def submit(self, op: ops.Op) -> None:
+        self.asked.append(op)
 
 
 def inspectors(window: Window) -> list[QDialog]:

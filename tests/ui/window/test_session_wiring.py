@@ -50,11 +50,14 @@ class Shown:
     def __init__(self, left: Transcript | None = None, *, read_only: str = "") -> None:
         """`left` is what an earlier process came to."""
         self.asked: list[ops.Op] = []
-        self.bridge = SessionBridge(left or Transcript(), self.asked.append, read_only=read_only)
+        self.bridge = SessionBridge(left or Transcript(), self, read_only=read_only)
         if left is None:
             self.happen(
                 ev.SessionOpened(session_id="s", workspace="/srv", model=MODEL, approval="on_write", app_version="1")
             )
+
+    def submit(self, op: ops.Op) -> None:
+        self.asked.append(op)
 
     def happen(self, *events: ev.Event) -> None:
         for event in events:

@@ -1,1 +1,0 @@
-"""What is written and not sent, and the conversation before its first prompt."""

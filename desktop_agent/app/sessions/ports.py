@@ -1,0 +1,213 @@
+"""What a bridge sends ops to: the four things that a conversation in the window can be, each a `SessionPort`."""
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from PySide6.QtCore import QCoreApplication, QObject
+
+from desktop_agent.app.sessions.draft_autosave import DraftAutosave
+from desktop_agent.core.base.errors import AgentError, SessionBusyError
+from desktop_agent.core.base.ids import new_prompt_id
+from desktop_agent.core.base.package import __version__
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import ApprovalPolicy, ModelRef, SandboxMode
+from desktop_agent.core.session.session import Session
+from desktop_agent.core.store.drafts import session_draft
+from desktop_agent.core.store.filing import Filing
+from desktop_agent.core.transcript import Transcript
+from desktop_agent.ui.window.bridge import SessionBridge
+
+
+class DraftPort:
+    """A conversation before its first prompt: shown like a session, but nothing of it is on disk yet.
+
+    Keeps the mode that the user picks, and the prompts they write until the session is there.
+    """
+
+    def __init__(
+        self,
+        workspace: Path,
+        model: ModelRef,
+        approval: ApprovalPolicy,
+        sandbox: SandboxMode,
+        begin: Callable[["DraftPort"], None],
+        keep: Callable[[Sequence[str]], None],
+        parent: QObject,
+    ) -> None:
+        """`begin` is called with the draft when its first prompt has come, `keep` with all of them when they change."""
+        self.workspace = workspace
+        self.model = model
+        self.approval: ApprovalPolicy = approval
+        self.sandbox: SandboxMode = sandbox
+        self._begin = begin
+        self._keep = keep
+        self._prompts: list[ops.SubmitPrompt | ops.RunCommand] = []
+        self.bridge = SessionBridge(Transcript(), self, parent)
+        self.bridge.deliver(
+            ev.SessionOpened(
+                session_id="",
+                workspace=str(workspace),
+                model=model,
+                approval=approval,
+                sandbox=sandbox,
+                app_version=__version__,
+            )
+        )
+
+    def hand_over(self) -> list[ops.SubmitPrompt | ops.RunCommand]:
+        """Return the prompts so far, in order. The draft no longer has them, and the next one is a first one again."""
+        prompts, self._prompts = self._prompts, []
+        self._keep(())
+        return prompts
+
+    def submit(self, op: ops.Op) -> None:
+        """Take prompts and modes; there is nothing to stop, answer or undo in a conversation without a turn."""
+        match op:
+            case ops.SubmitPrompt() | ops.RunCommand():
+                self._prompts.append(op)
+                self._keep([prompt.text for prompt in self._prompts])
+                if len(self._prompts) == 1:
+                    self._begin(self)
+            case ops.SetMode(model=model, approval=approval, sandbox=sandbox):
+                self.model, self.approval = model or self.model, approval or self.approval
+                self.sandbox = sandbox or self.sandbox
+                self.bridge.deliver(ev.ModeSet(model=self.model, approval=self.approval, sandbox=self.sandbox))
+            case _:
+                pass
+
+
+class OpeningPort:
+    """A long session of which only the end is there yet: takes what the user asks for meanwhile.
+
+    Prompts are shown as waiting.
+    """
+
+    def __init__(self, end: Transcript, keep: Callable[[Sequence[str]], None]) -> None:
+        """`keep` gets all prompts that wait, whenever they change."""
+        self.bridge = SessionBridge(end, self)
+        self._keep = keep
+        self._asked: dict[str, ops.Op] = {}
+        self._error: AgentError | None = None
+        """Why nothing will come of it."""
+
+    @property
+    def asked(self) -> list[ops.Op]:
+        """What was asked for, in its order."""
+        return list(self._asked.values())
+
+    @property
+    def filings(self) -> list[Filing]:
+        """What of it is kept even if the session cannot be opened."""
+        return [filing for op in self.asked if (filing := _filing_of(op)) is not None]
+
+    def submit(self, op: ops.Op) -> None:
+        """Let `op` wait; once the session could not be opened, say so and give back what was written."""
+        if self._error is not None:
+            if isinstance(op, ops.SubmitPrompt | ops.RunCommand):
+                self.bridge.deliver(ev.PromptRejected(text=op.text))
+            self.bridge.failed.emit(self._error)
+            return
+        name = new_prompt_id()
+        match op:
+            case ops.Unqueue(prompt_id=prompt_id) if prompt_id in self._asked:
+                del self._asked[prompt_id]
+                self.bridge.deliver(ev.Unqueued(prompt_id=prompt_id))
+            case ops.SubmitPrompt(text=text):
+                self._asked[name] = op
+                self.bridge.deliver(ev.Queued(prompt_id=name, text=text))
+            case _:
+                self._asked[name] = op
+        self._keep([op.text for op in self.asked if isinstance(op, ops.SubmitPrompt | ops.RunCommand)])
+
+    def forget(self) -> None:
+        """Drop all prompts that wait: the user no longer wants them."""
+        self._asked.clear()
+        self._keep(())
+
+    def refuse(self, error: AgentError) -> None:
+        """Let nothing wait any more: the session could not be opened."""
+        self._error = error
+        for name, op in self._asked.items():
+            if isinstance(op, ops.SubmitPrompt):
+                self.bridge.deliver(ev.Unqueued(prompt_id=name))
+        self._asked.clear()
+        self.bridge.failed.emit(error)
+
+
+class LivePort:
+    """An open session: ops go in, events come out, and no prompt is lost on the way.
+
+    A session takes one op after another, and a long undo may come before a prompt. Until the journal has the prompt, it
+    is kept like what is typed.
+    """
+
+    def __init__(self, unsent: DraftAutosave) -> None:
+        self._unsent = unsent
+        self._session: Session | None = None
+        self._bridge: SessionBridge | None = None
+        self._sent: list[str] = []
+        """The prompts that the session has not answered for."""
+
+    def connect(self, session: Session, bridge: SessionBridge) -> SessionBridge:
+        """Link these two from now on; returns `bridge`. A session is silent until it runs."""
+        self._session, self._bridge = session, bridge
+        return bridge
+
+    def submit(self, op: ops.Op) -> None:
+        """Ask the session for something."""
+        assert self._session is not None
+        if isinstance(op, ops.SubmitPrompt):
+            self._sent.append(op.text)
+            self._keep(self._session)
+        self._session.submit(op)
+
+    def take(self, event: ev.Event) -> None:
+        """Tell the bridge what happened."""
+        assert self._session is not None, "a session says nothing before it runs"
+        assert self._bridge is not None
+        is_answer = isinstance(event, ev.PromptSubmitted | ev.Queued | ev.PromptRejected)
+        if is_answer and event.text in self._sent:
+            self._sent.remove(event.text)
+            self._keep(self._session)
+        self._bridge.deliver(event)
+
+    def _keep(self, session: Session) -> None:
+        self._unsent.note_sent(session_draft(session.id), self._sent)
+
+
+class ViewedPort:
+    """A session that another process writes: refuses everything; what happens reaches its own bridge."""
+
+    def __init__(self, refuse: Callable[[AgentError], None]) -> None:
+        """`refuse` is called with the reason."""
+        self._refuse = refuse
+        self._bridge: SessionBridge | None = None
+
+    def connect(self, bridge: SessionBridge) -> SessionBridge:
+        """Deliver to this bridge from now on; returns it."""
+        self._bridge = bridge
+        return bridge
+
+    def submit(self, op: ops.Op) -> None:
+        """Say that it cannot be done here."""
+        title = QCoreApplication.translate("Viewing", "This session is read-only here. Nothing was done.")
+        hint = QCoreApplication.translate("Viewing", "Close it in the other window, then take it over.")
+        self._refuse(SessionBusyError(title, hint=hint))
+
+    def take(self, event: ev.Event) -> None:
+        """Tell the bridge what happened."""
+        assert self._bridge is not None, "it is not followed before it is shown"
+        self._bridge.deliver(event)
+
+
+def _filing_of(op: ops.Op) -> Filing | None:
+    match op:
+        case ops.RenameSession(title=title):
+            return ev.SessionRenamed(title=title.strip())
+        case ops.PinSession(is_pinned=is_pinned):
+            return ev.SessionPinned(is_pinned=is_pinned)
+        case ops.ArchiveSession(is_archived=is_archived):
+            return ev.SessionArchived(is_archived=is_archived)
+        case _:
+            return None
