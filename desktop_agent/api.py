@@ -296,7 +296,7 @@ class Agent:
                 await asyncio.sleep(0)
             if self._turn.is_left:
                 await asyncio.wait([self._turn.over])
-        if session.transcript.is_running or (self._turn is not None and not self._turn.is_over):
+        if session.transcript.turns.is_running or (self._turn is not None and not self._turn.is_over):
             raise UsageError(BUSY_TITLE, hint=BUSY_HINT)
         return session
 
@@ -320,7 +320,7 @@ class Agent:
     @property
     def settings(self) -> Settings:
         """The settings in force in the folder."""
-        return self._bench.settings_in(Path(self.transcript.workspace)).current
+        return self._bench.settings_in(Path(self.transcript.session.workspace)).current
 
     async def change_setting(self, key: str, value: object) -> None:
         """Change one of the user's settings, from the next step on. Raises `UsageError` naming what is allowed."""

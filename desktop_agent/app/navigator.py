@@ -111,7 +111,7 @@ class Navigator(QObject):
                 if self._viewing.is_viewing(bridge):
                     self._viewing.leave()
                 return False
-            self._enter_workspace(Path(bridge.transcript.workspace))
+            self._enter_workspace(Path(bridge.transcript.session.workspace))
             self.session_opened.emit(bridge)
             self._show(bridge)
             self._drafts.enter(key)
@@ -158,7 +158,7 @@ class Navigator(QObject):
         self._panels.wiring.show(bridge)
         if not is_viewed:
             self._viewing.leave()
-        self._panels.sessions.set_current(bridge.transcript.session_id or None)
+        self._panels.sessions.set_current(bridge.transcript.session.session_id or None)
 
     # -- a draft becomes a session --
 
@@ -178,7 +178,7 @@ class Navigator(QObject):
             key = session_draft(self._live.id_of(bridge))
             self._drafts.move(key)
             self._drafts.note_sent(key, ())  # the session keeps them now
-        if draft.sandbox != bridge.transcript.sandbox:
+        if draft.sandbox != bridge.transcript.session.sandbox:
             bridge.submit(ops.SetMode(sandbox=draft.sandbox))
         for prompt in draft.hand_over():
             bridge.submit(prompt)
@@ -190,14 +190,14 @@ class Navigator(QObject):
         try:
             if takes_files_back:
                 await take_back_since(source, turn)
-            copy = await self._bench.stored.fork(source.transcript.session_id, before_turn=turn)
+            copy = await self._bench.stored.fork(source.transcript.session.session_id, before_turn=turn)
             await self.show_session(copy)
         except AgentError:
             self._panels.wiring.give_back([text])
             raise
         await self._refresh_list()
         bridge = self._panels.wiring.bridge
-        if bridge is not None and bridge.transcript.session_id == copy:
+        if bridge is not None and bridge.transcript.session.session_id == copy:
             bridge.submit(ops.SubmitPrompt(text=text))
 
     def _enter_workspace(self, root: Path) -> None:

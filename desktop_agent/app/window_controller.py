@@ -198,7 +198,7 @@ class WindowController(QObject):
     def _on_happened(self, event: object) -> None:
         bridge = self.sender()
         if getattr(event, "type", "") in LISTED_EVENTS and isinstance(bridge, SessionBridge):
-            self._try(self._sessions.refresh_session(bridge.transcript.session_id))
+            self._try(self._sessions.refresh_session(bridge.transcript.session.session_id))
         if isinstance(event, CommandRun) and not event.is_error and bridge is self._panels.wiring.bridge:
             self._follow_command(event)
         if isinstance(event, TurnEnded):
@@ -227,7 +227,7 @@ class WindowController(QObject):
         if (
             shown is not None
             and shown is self.sender()
-            and shown.transcript.model == DEMO
+            and shown.transcript.session.model == DEMO
             and not self._panels.composer.text()
         ):
             self._panels.composer.set_text(DEMO_FOLLOW_UP)
@@ -248,7 +248,7 @@ class WindowController(QObject):
 
     def _on_take_over(self) -> None:
         if (shown := self._panels.wiring.bridge) is not None:
-            self._try(self._navigator.show_session(shown.transcript.session_id))
+            self._try(self._navigator.show_session(shown.transcript.session.session_id))
 
     def _on_hit_chosen(self, hit: SearchHit) -> None:
         self._try(self._navigator.show_hit(hit))
@@ -264,17 +264,17 @@ class WindowController(QObject):
 
     def _on_removed(self, session_id: str) -> None:
         shown = self._panels.wiring.bridge
-        if shown is not None and shown.transcript.session_id == session_id:
+        if shown is not None and shown.transcript.session.session_id == session_id:
             self._on_new_session()
 
     def _on_export(self) -> None:
         shown = self._panels.wiring.bridge
-        if shown is not None and shown.transcript.session_id:
-            self._session_actions.export(shown.transcript.session_id)
+        if shown is not None and shown.transcript.session.session_id:
+            self._session_actions.export(shown.transcript.session.session_id)
 
     def _on_resend(self, turn: int, text: str, takes_files_back: bool) -> None:
         shown = self._panels.wiring.bridge
-        if shown is not None and shown.transcript.session_id:
+        if shown is not None and shown.transcript.session.session_id:
             self._try(self._navigator.resend(shown, turn, text, takes_files_back=takes_files_back))
 
     def _on_repository(self, status: object) -> None:

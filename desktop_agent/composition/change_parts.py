@@ -53,5 +53,5 @@ def build_change_parts(shared: SharedParts, plan: SessionPlan, log: EventLog) ->
 def _watched_images(transcript: Transcript, settings: WorkspaceSettings) -> dict[str, FileImage | None]:
     """How the records left the files that the capture watches; a safety copy may have recorded others."""
     ignored = frozenset(settings.current.capture.ignored_folders)
-    images = transcript.last_images().items()
+    images = transcript.changed.last_images().items()
     return {path: image for path, image in images if ignored.isdisjoint(PurePosixPath(path).parts[:-1])}

@@ -74,8 +74,8 @@ def build_tool_parts(shared: SharedParts, plan: SessionPlan, changes: ChangePart
 def _policies(shared: SharedParts, plan: SessionPlan, rulebook: RuleBook) -> Policies:
     transcript = plan.state.transcript
     return Policies(
-        approval=lambda: transcript.approval,
-        sandbox=lambda: transcript.sandbox,
+        approval=lambda: transcript.session.approval,
+        sandbox=lambda: transcript.session.sandbox,
         rulebook=rulebook,
         confiner=Confiner(
             shared.probe,
@@ -116,7 +116,7 @@ def _toolbox(
         environ=child_environment(shared.environ, passed),
         kept_back=kept_back_from(shared.environ, passed),
         spool_folder=shared.paths.data / "spool",
-        todos=lambda: state.transcript.todos,
+        todos=lambda: state.transcript.turns.todos,
         limits=lambda: ContextLimits(**asdict(plan.settings.current.tools.limits)),
     )
 

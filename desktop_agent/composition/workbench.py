@@ -228,10 +228,10 @@ class Workbench:
             resumed = await resume_beside(path, self.blobs)
             state = _checked(resumed)
             transcript = await asyncio.to_thread(self._for_front, path, state)
-            root = Path(state.transcript.workspace)
+            root = Path(state.transcript.session.workspace)
             settings = self.settings_in(root)
             await settings.refresh()
-            system = await asyncio.to_thread(system_prompt, root, state.transcript.opened_at)
+            system = await asyncio.to_thread(system_prompt, root, state.transcript.session.opened_at)
         except BaseException:
             storage.close()
             raise
@@ -309,7 +309,7 @@ def _checked(resumed: Resumed) -> SessionState:
     if resumed.is_empty:
         raise StorageError("This session was never written: the application ended while it was created.")
     state = resumed.state
-    if not Path(state.transcript.workspace).is_absolute():
+    if not Path(state.transcript.session.workspace).is_absolute():
         raise StorageError(
             "The session cannot be continued: the line of its journal that names its folder cannot be read.",
             hint="What was said and changed can still be shown. To go on, start a new session in the folder.",

@@ -35,9 +35,9 @@ class RunLogs:
         """
         match event:
             case ev.ToolCallFinished(call_id=call_id):
-                entry = transcript.tool_entry(call_id)
+                entry = transcript.paged.tool_entry(call_id)
                 if entry is not None:
-                    record = tool_event(entry, transcript.approval)
+                    record = tool_event(entry, transcript.session.approval)
                     self._append(self._audit, record)
                     self._append(self._debug, record)
             case ev.ChangesRecorded(turn=turn, call_id=call_id, changes=changes):

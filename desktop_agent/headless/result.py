@@ -105,12 +105,12 @@ def collect_result(
     records = [record for record in transcript.changes.values() if record.turn == turn and record.change.is_by_agent]
     notices = [entry.notice for entry in transcript.entries if isinstance(entry, NoticeEntry)]
     return RunResult(
-        session_id=transcript.session_id,
+        session_id=transcript.session.session_id,
         stopped_reason=reason,
         final_response="\n".join(text for text in texts if text).strip(),
         turns_used=requests,
         edited_files=tuple(dict.fromkeys(record.change.path for record in records if not record.is_undone)),
-        tools=tuple(tool_event(entry, transcript.approval) for entry in tools),
+        tools=tuple(tool_event(entry, transcript.session.approval) for entry in tools),
         turn_summaries=(turn_summary(turn, records, tools),) if records else (),
         usage=usage,
         problems=tuple(
@@ -122,7 +122,7 @@ def collect_result(
                         if notice.level == "error" and notice.turn in (None, turn)
                     ),
                     *(_describe_unanswered(entry) for entry in tools if isinstance(entry.decision, Aborted)),
-                    *_describe_end(reason, requests, tools, transcript.session_id),
+                    *_describe_end(reason, requests, tools, transcript.session.session_id),
                 )
             )
         ),

@@ -102,7 +102,7 @@ class HeadlessRun:
         loop = asyncio.get_running_loop()
         self._ended, self._undone = loop.create_future(), loop.create_future()
         self._session = await self._open()
-        before = self._transcript.usage
+        before = self._transcript.turns.usage
         serving = asyncio.create_task(self._session.run(), name="session")
         try:
             self._submit(self._session)
@@ -123,7 +123,7 @@ class HeadlessRun:
             ended.turn,
             reason=ended.reason,
             requests=ended.requests,
-            usage=_spent(before, self._transcript.usage),
+            usage=_spent(before, self._transcript.turns.usage),
             undone=undone,
         )
         if self._unheard is None:
@@ -152,14 +152,14 @@ class HeadlessRun:
             title, _, rest = command.output.partition("\n")
             raise UsageError(title, detail=rest.strip())
         return RunResult(
-            session_id="" if self._is_dropped else self._transcript.session_id,
+            session_id="" if self._is_dropped else self._transcript.session.session_id,
             stopped_reason="completed",
             final_response=command.output,
             turns_used=0,
             edited_files=(),
             tools=(),
             turn_summaries=(),
-            usage=_spent(before, self._transcript.usage),
+            usage=_spent(before, self._transcript.turns.usage),
             problems=(),
             is_command=True,
         )
@@ -190,7 +190,7 @@ class HeadlessRun:
     async def _undo(self, turn: int, serving: asyncio.Task[None]) -> tuple[FileOutcome, ...]:
         assert self._session is not None
         assert self._undone is not None
-        if not self._transcript.active_changes(turn):
+        if not self._transcript.changed.active(turn):
             return ()
         self._session.submit(ops.UndoChanges(selection=ChangeSelection(turn=turn)))
         return await self._first(self._undone, serving)

@@ -42,7 +42,7 @@ async def test_a_run_returns_what_was_said_and_changed(agent_with: MakeAgent, po
 
 async def test_the_demo_needs_nothing_but_its_name(poem: Path, tmp_path: Path) -> None:
     async with Agent(poem.parent, model="demo", home=tmp_path / "home") as agent:
-        model = agent.transcript.model
+        model = agent.transcript.session.model
     assert model is not None
     assert model.provider == "demo"
 
@@ -84,7 +84,7 @@ async def test_a_prompt_behind_a_turn_that_was_asked_for_by_an_op_is_taken_back(
         with pytest.raises(UsageError, match="A turn is running"):
             await agent.run("And this?")
         await asked.wait()
-        assert agent.transcript.queued == []
+        assert agent.transcript.turns.queued == []
 
 
 async def test_cancelling_a_run_stops_the_turn_and_leaves_the_session_usable(agent_with: MakeAgent) -> None:
@@ -100,7 +100,7 @@ async def test_cancelling_a_run_stops_the_turn_and_leaves_the_session_usable(age
         running.cancel()
         with pytest.raises(asyncio.CancelledError):
             await running
-        assert agent.transcript.last_end == "interrupted"
+        assert agent.transcript.turns.last_end == "interrupted"
         assert (await agent.run("Are you there?")).text == "Still here."
 
 
@@ -217,7 +217,7 @@ async def test_a_turn_that_takes_too_long_is_stopped_by_a_timeout(agent_with: Ma
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0):
                 await agent.run("Wait.")
-        assert not agent.transcript.is_running
+        assert not agent.transcript.turns.is_running
 
 
 async def test_undone_files_are_as_they_were(agent_with: MakeAgent, poem: Path) -> None:

@@ -31,7 +31,7 @@ async def say(person: Driver, words: str) -> None:
     person.window.panels.composer.set_text(words)
     await person.click("sendButton")
     await person.until_true(
-        lambda: person.transcript.turn == turn and not person.transcript.is_running, f"turn {turn} has ended"
+        lambda: person.transcript.turn == turn and not person.transcript.turns.is_running, f"turn {turn} has ended"
     )
 
 
@@ -49,7 +49,7 @@ def test_a_session_that_is_chosen_twice_at_once_is_ours(go: Go, project: Path, i
         desk.window.actions_.new_session.trigger()
         for _ in range(3):
             desk.sessions.session_chosen.emit(journal.parent.name)
-        await person.until_true(lambda: person.transcript.session_id == journal.parent.name, "it is shown")
+        await person.until_true(lambda: person.transcript.session.session_id == journal.parent.name, "it is shown")
         await person.until_true(desk.viewing_bar.isHidden, "no other window has it")
         await say(person, "again")
 

@@ -45,7 +45,9 @@ async def ask(person: Driver, words: str = QUESTION) -> None:
 async def ended(person: Driver, turn: int = 1) -> None:
     await person.until_true(
         lambda: (
-            bool(person.transcript.last_end) and person.transcript.turn == turn and not person.transcript.is_running
+            bool(person.transcript.turns.last_end)
+            and person.transcript.turn == turn
+            and not person.transcript.turns.is_running
         ),
         "the turn has ended",
     )
@@ -92,7 +94,7 @@ def test_what_the_provider_refuses_can_be_mended_and_tried_again(go: Go, project
             assert KEY not in f"{notice.title} {notice.hint} {notice.detail}"
             await click_in_conversation(person, "Try again")
             await ended(person, turn=2)
-            assert person.transcript.last_end == "completed"
+            assert person.transcript.turns.last_end == "completed"
 
         go([str(project), "--base-url", server.url], journey)
         assert [QUESTION in str(message.fields["messages"]) for message in server.messages] == [True, True]
@@ -149,7 +151,7 @@ def test_a_folder_that_is_deleted_while_the_agent_works_is_told_to_both(go: Go, 
             project.mkdir()  # noqa: ASYNC240 - a user waits
             await ask(person, "Again?")
             await ended(person, turn=2)
-            assert person.transcript.last_end == "completed"
+            assert person.transcript.turns.last_end == "completed"
 
         go([str(project), "--base-url", server.url], journey)
     assert list(project.iterdir()) == []
@@ -168,7 +170,7 @@ def test_a_session_folder_that_cannot_be_written_keeps_the_prompt(go: Go, projec
         sessions.unlink()
         await person.press(Qt.Key.Key_Return)
         await ended(person)
-        assert person.transcript.last_end == "completed"
+        assert person.transcript.turns.last_end == "completed"
 
     with serve(reply(text("Hello."))) as server:
         go([str(project), "--base-url", server.url], journey)
@@ -192,7 +194,7 @@ def test_a_full_disk_ends_the_turn_in_words_and_the_conversation_goes_on_when_th
             full_disk.make_room()
             await person.press(Qt.Key.Key_Return)
             await ended(person, turn=2)
-            assert person.transcript.last_end == "completed"
+            assert person.transcript.turns.last_end == "completed"
 
         go([str(project), "--base-url", server.url], journey)
 

@@ -87,7 +87,7 @@ def test_an_answered_card_leaves_the_keyboard_in_the_message(go: Go) -> None:
             await answer(person, press)
             assert focused(person) == "Message"
         await person.click("stopButton")
-        await person.until_true(lambda: not person.transcript.is_running, "the turn has ended")
+        await person.until_true(lambda: not person.transcript.turns.is_running, "the turn has ended")
         assert focused(person) == "Message"
 
     go(["--demo"], journey)

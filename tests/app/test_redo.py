@@ -140,7 +140,7 @@ async def test_any_of_several_undos_is_taken_back_or_all_in_one(ground: Ground) 
         s.submit(ops.UndoChanges(selection=ChangeSelection(turn=1)))
         await s.rx.expect(ev.ChangesUndone)
         record = s.session.transcript.changes["1.1"]
-        first = s.session.transcript.steps[0]
+        first = s.session.transcript.changed.steps[0]
         s.submit(ops.RedoSteps(steps=(first.seq,)))
         await s.rx.expect(ev.ChangesRedone)
         assert ground.read("a.txt") == text_with(line_5="five\n")
@@ -148,7 +148,7 @@ async def test_any_of_several_undos_is_taken_back_or_all_in_one(ground: Ground) 
         s.submit(ops.RedoSteps(is_all=True))
         await s.rx.expect(ev.ChangesRedone)
         assert (ground.read("a.txt"), record.undone_hunks) == (text_with(**DONE), frozenset())
-        assert s.session.transcript.steps == []
+        assert s.session.transcript.changed.steps == []
 
 
 def hunk_keys(s: Open, ground: Ground, number: int) -> tuple[HunkKey, ...]:

@@ -60,10 +60,10 @@ async def send(person: Driver, words: str = WORDS) -> None:
 
 async def ended(person: Driver, reason: str, turn: int = 1) -> None:
     def has_ended() -> bool:
-        return person.transcript.turn == turn and not person.transcript.is_running
+        return person.transcript.turn == turn and not person.transcript.turns.is_running
 
     await person.until_true(has_ended, f"turn {turn} has ended")
-    assert person.transcript.last_end == reason
+    assert person.transcript.turns.last_end == reason
 
 
 def codes(person: Driver) -> list[str]:
@@ -126,7 +126,7 @@ def test_a_changed_address_and_model_reach_a_conversation_that_has_not_begun(go:
     with serve(reply(text("Hello."))) as server:
 
         async def journey(person: Driver) -> None:
-            assert person.transcript.model is not None
+            assert person.transcript.session.model is not None
             await change_setting(person, "model.name", "claude-opus-5-5")
             await change_setting(person, "model.base_url", server.url)
             await person.until_true(lambda: shown_address(person) == server.url, "the address is in force")
@@ -155,17 +155,17 @@ def test_trying_again_uses_the_address_and_model_that_the_settings_say_now(go: G
             await send(person, "and more")
             await ended(person, "provider_error", turn=3)
             await change_setting(person, "model.name", "claude-opus-5-5")
-            assert person.transcript.model is not None
-            assert person.transcript.model.model != "claude-opus-5-5"  # it has begun
+            assert person.transcript.session.model is not None
+            assert person.transcript.session.model.model != "claude-opus-5-5"  # it has begun
             await click_label(person, "Try again")
             await ended(person, "completed", turn=4)
-            assert person.transcript.model.model == "claude-opus-5-5"
+            assert person.transcript.session.model.model == "claude-opus-5-5"
 
         go([str(project)], journey)
 
 
 def shown_address(person: Driver) -> str | None:
-    model = person.transcript.model
+    model = person.transcript.session.model
     return model.base_url if model is not None else None
 
 
@@ -224,7 +224,7 @@ def test_words_that_could_not_be_saved_come_back_with_one_card(go: Go, project: 
         async def journey(person: Driver) -> None:
             await send(person, "first")
             await ended(person, "completed")
-            make_room = fill_up(sessions / person.transcript.session_id / "journal.jsonl")
+            make_room = fill_up(sessions / person.transcript.session.session_id / "journal.jsonl")
             await send(person)
             await person.until_true(lambda: draft(person) == WORDS, "the words are back")
             assert codes(person) == ["storage"]

@@ -59,7 +59,7 @@ def test_the_demo_starts_with_a_prompt_to_send(go: Go) -> None:
 def test_a_folder_of_the_command_line_is_shown_and_nothing_is_written_into_it(go: Go, project: Path) -> None:
     async def journey(person: Driver) -> None:
         assert person.window.main_window.top_bar.workspace_button.text() == "my project ▾"
-        assert person.transcript.workspace == str(project)
+        assert person.transcript.session.workspace == str(project)
 
     go([str(project), "--provider", "demo"], journey)
     assert [path.name for path in project.iterdir()] == ["notes.txt"]
@@ -127,17 +127,17 @@ def test_settings_that_cannot_be_used_are_named_and_the_window_opens(go: Go, iso
 def test_a_mode_picked_before_the_first_prompt_holds_for_the_session(go: Go, project: Path) -> None:
     async def journey(person: Driver) -> None:
         menu_item(person, "approvalPicker", "Asks before every call").trigger()
-        await person.until_true(lambda: person.transcript.approval == "always", "the mode is set")
+        await person.until_true(lambda: person.transcript.session.approval == "always", "the mode is set")
         button = person.find(QToolButton, "approvalPicker")
         assert button is not None
         assert button.text() == "Asks before every call ▾"
         await person.type("composer", "Hello")
         await person.press(Qt.Key.Key_Return)
         await person.see(QWidget, "approvalDialog")
-        assert person.transcript.approval == "always"
+        assert person.transcript.session.approval == "always"
         await person.click("denyButton")
         person.window.main_window.actions_.stop.trigger()
-        await person.until_true(lambda: not person.transcript.is_running, "the turn has stopped")
+        await person.until_true(lambda: not person.transcript.turns.is_running, "the turn has stopped")
 
     go([str(project), "--provider", "demo"], journey)
 
@@ -151,7 +151,7 @@ def test_prompts_sent_while_the_session_is_made_go_to_that_one_session(go: Go, p
         prompts = [entry.text for entry in person.transcript.entries if isinstance(entry, PromptEntry)]
         assert prompts == ["First", "Second"]
         person.window.main_window.actions_.stop.trigger()
-        await person.until_true(lambda: not person.transcript.is_running, "the turn has stopped")
+        await person.until_true(lambda: not person.transcript.turns.is_running, "the turn has stopped")
 
     go([str(project), "--provider", "demo"], journey)
 
@@ -185,7 +185,7 @@ def test_names_of_questions_and_changes_are_there_when_there_are_some(go: Go) ->
         await allow(person)
         await person.see(QWidget, "approvalCommandEdit")
         await allow(person)
-        await person.until_true(lambda: person.transcript.last_end == "completed", "the turn has ended")
+        await person.until_true(lambda: person.transcript.turns.last_end == "completed", "the turn has ended")
         await person.see(QWidget, "diffView")
         change = ("baselinePicker", "changeList", "diffView", "diffModeButton", "undoTurnButton")
         assert [name for name in change if not spoken(name)] == []
@@ -210,7 +210,7 @@ def test_closing_while_the_agent_works_asks_first(go: Go, project: Path, monkeyp
         await person.type("composer", "What is in here?")
         await person.press(Qt.Key.Key_Return)
         await person.until_true(lambda: bool(server.messages), "the model is asked")
-        assert person.transcript.is_running
+        assert person.transcript.turns.is_running
         person.window.main_window.close()
         box = await person.see(QMessageBox, "quitDialog")
         keep = next(button for button in box.buttons() if button.text() == "Keep working")
@@ -219,7 +219,7 @@ def test_closing_while_the_agent_works_asks_first(go: Go, project: Path, monkeyp
         await person.until_true(lambda: person.find(QWidget, "quitDialog") is None, "the question has closed")
         assert person.window.main_window.isVisible()
         person.window.main_window.actions_.stop.trigger()
-        await person.until_true(lambda: not person.transcript.is_running, "the turn has stopped")
+        await person.until_true(lambda: not person.transcript.turns.is_running, "the turn has stopped")
 
     with serve(reply(text("Half of"), fault.stall_after(events=3))) as server:
         go([str(project), "--base-url", server.url], journey)
@@ -235,7 +235,7 @@ def test_closing_while_a_question_waits_stops_nothing_and_the_next_start_asks_it
         dialog = await person.see(ApprovalDialog, "approvalDialog")
         dialog.reject()
         await person.until_true(lambda: person.find(QWidget, "approvalDialog") is None, "the question has closed")
-        assert person.transcript.is_running, "closing a question answers nothing"
+        assert person.transcript.turns.is_running, "closing a question answers nothing"
 
     go(["--demo"], first)
     go([], second)
@@ -247,18 +247,18 @@ def test_a_session_is_listed_resumed_and_left_for_a_new_one(go: Go, project: Pat
     async def first(person: Driver) -> None:
         await person.type("composer", "What is in here?")
         await person.press(Qt.Key.Key_Return)
-        await person.until_true(lambda: person.transcript.last_end == "completed", "the turn has ended")
-        titles.append(person.transcript.title)
+        await person.until_true(lambda: person.transcript.turns.last_end == "completed", "the turn has ended")
+        titles.append(person.transcript.session.title)
 
     async def second(person: Driver) -> None:
-        assert person.transcript.title == titles[0]
+        assert person.transcript.session.title == titles[0]
         rows = await person.see(QAbstractItemView, "sessionList")
         shown = [str(rows.model().index(row, 0).data()) for row in range(rows.model().rowCount())]
         assert any(titles[0] in text for text in shown)
         assert not any("tools call" in text for text in shown), "a call by hand is no conversation"
         assert person.window.main_window.top_bar.title_label.text() == titles[0]
         await person.press(Qt.Key.Key_N, Qt.KeyboardModifier.ControlModifier)
-        await person.until_true(lambda: not person.transcript.session_id, "a new session is shown")
+        await person.until_true(lambda: not person.transcript.session.session_id, "a new session is shown")
         assert person.window.main_window.top_bar.title_label.text() == "New session"
         assert person.window.panels.composer.isAncestorOf(
             person.window.main_window.focusWidget() or person.window.panels.banner
@@ -391,12 +391,12 @@ def test_the_output_of_a_background_command_is_read_from_its_log(go: Go, tmp_pat
 def test_a_sandbox_picked_before_the_first_prompt_holds_for_the_session(go: Go, project: Path) -> None:
     async def journey(person: Driver) -> None:
         menu_item(person, "sandboxPicker", "Sandbox: read-only").trigger()
-        await person.until_true(lambda: person.transcript.sandbox == "strict", "the mode is set")
+        await person.until_true(lambda: person.transcript.session.sandbox == "strict", "the mode is set")
         await person.type("composer", "Hello")
         await person.press(Qt.Key.Key_Return)
-        await person.until_true(lambda: bool(person.transcript.session_id), "the session has begun")
-        await person.until_true(lambda: person.transcript.sandbox == "strict", "the mode holds")
+        await person.until_true(lambda: bool(person.transcript.session.session_id), "the session has begun")
+        await person.until_true(lambda: person.transcript.session.sandbox == "strict", "the mode holds")
         person.window.main_window.actions_.stop.trigger()
-        await person.until_true(lambda: not person.transcript.is_running, "the turn has stopped")
+        await person.until_true(lambda: not person.transcript.turns.is_running, "the turn has stopped")
 
     go([str(project), "--provider", "demo"], journey)

@@ -21,7 +21,7 @@ from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.protocol.events import TextDelta, ToolCallStarted, ToolOutputDelta
 from desktop_agent.core.protocol.model import ToolCall
-from desktop_agent.core.transcript import Entry, PromptEntry, TextEntry, Transcript
+from desktop_agent.core.transcript import Entry, EntryFold, PagedEntries, PromptEntry, TextEntry, Transcript, TurnState
 from desktop_agent.ui.chat.transcript.view import TranscriptView
 from desktop_agent.ui.theme import Theme
 
@@ -96,7 +96,7 @@ def session() -> Transcript:
         entries.append(PromptEntry(prompt_id="p", text=sentence(chance, 20), turn=turn, at=at))
         text = markdown(chance, chance.randint(2_000, 8_000))
         entries.append(TextEntry(turn=turn, chunks=[text], is_open=False, kind="text"))
-    return Transcript(entries=entries, is_running=True)
+    return Transcript(turns=TurnState(is_running=True), shown=EntryFold(PagedEntries(entries)))
 
 
 @dataclass(slots=True)
@@ -255,7 +255,8 @@ def bench(qapp: QApplication, qtbot: QtBot) -> Bench:
     theme.install()
     bench = Bench(qapp, theme, qtbot)
     view = bench.transcript_view()  # what is imported and loaded on first use is not what is measured
-    view.show_transcript(Transcript(entries=[TextEntry(turn=1, chunks=["# x\n\n`y`"], is_open=False, kind="text")]))
+    first = TextEntry(turn=1, chunks=["# x\n\n`y`"], is_open=False, kind="text")
+    view.show_transcript(Transcript(shown=EntryFold(PagedEntries([first]))))
     view.viewport().repaint()
     bench.discard(view)
     return bench
@@ -421,7 +422,9 @@ def test_a_huge_answer_that_comes_whole_does_not_stop_the_window(
         view = bench.transcript_view()
         entry = TextEntry(turn=1, chunks=[text], is_open=False, kind="text")
         turns = Turns()
-        turns.take(lambda view=view, entry=entry: view.show_transcript(Transcript(entries=[entry])))
+        turns.take(
+            lambda view=view, entry=entry: view.show_transcript(Transcript(shown=EntryFold(PagedEntries([entry]))))
+        )
         while (stream := view.rows[0].stream) is None or not stream.is_closed:
             turns.take(qapp.processEvents)
         runs.runs.append(turns.by_clock)

@@ -127,7 +127,7 @@ class Bench:
         return not len(self._spawner)
 
     def _is_all_kept(self) -> bool:
-        return len(self._transcript.kept) >= FILES and not len(self._spawner)
+        return len(self._transcript.changed.kept) >= FILES and not len(self._spawner)
 
     def _grow(self, event: ev.Event) -> None:
         self._transcript.apply(event)

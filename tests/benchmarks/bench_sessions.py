@@ -83,7 +83,7 @@ async def test_a_busy_session_does_not_slow_the_records_of_another(
                 stop = await begin(other)
                 found[name].append(await record_ms(s))
                 stop()
-                while other.session.transcript.is_running:
+                while other.session.transcript.turns.is_running:
                     await other.rx.expect(ev.TurnEnded)
     yardstick = statistics.median(found["nothing beside it"])
     ratios = {name: statistics.median(values) / yardstick for name, values in found.items()}

@@ -82,7 +82,7 @@ async def test_it_is_taken_over_when_its_writer_is_gone_and_not_before(ground: G
     task = asyncio.create_task(opened.session.run())
     opened.session.submit(ops.SubmitPrompt(text="mine now"))
     assert (await rx.expect(ev.TurnEnded)).reason == "completed"
-    assert opened.session.transcript.title == "still mine"
+    assert opened.session.transcript.session.title == "still mine"
     opened.session.submit(ops.Shutdown())
     await task
 
@@ -94,7 +94,7 @@ async def test_a_session_cut_off_in_a_turn_is_concluded_by_who_takes_it_over(gro
     lines = path.read_bytes().splitlines(keepends=True)
     path.write_bytes(b"".join(lines[:-1]) + lines[-1][:20])
     view = await bench.view_session(s.id, sink=Receiver())
-    assert replay(view.events).is_running, "as far as the journal says"
+    assert replay(view.events).turns.is_running, "as far as the journal says"
     rx = Receiver()
     opened = await view.try_take_over(rx)
     assert opened is not None

@@ -33,14 +33,14 @@ def test_a_session_reads_in_the_order_it_happened() -> None:
     kinds = [entry.kind for entry in transcript.entries]
     past = ["prompt", "thinking", "text", "tool", "notice", "undo", "undo", "rewind"]
     assert kinds == [*past, "compaction", "command", "command", "fork"]
-    assert transcript.title == "Fix the page count"
-    assert transcript.last_seq == len(SAMPLE_EVENTS)
-    assert transcript.usage.output_tokens == 2
+    assert transcript.session.title == "Fix the page count"
+    assert transcript.session.last_seq == len(SAMPLE_EVENTS)
+    assert transcript.turns.usage.output_tokens == 2
 
 
 def test_the_first_prompt_names_a_session_until_somebody_does() -> None:
     transcript = replay(SAMPLE_EVENTS[:2])
-    assert transcript.title == "Fix it"
+    assert transcript.session.title == "Fix it"
 
 
 def test_streamed_text_grows_one_entry_and_its_patches_carry_only_what_is_new() -> None:
@@ -96,7 +96,7 @@ def test_tool_output_keeps_a_bounded_tail_and_counts_everything() -> None:
     transcript.apply(started("c"))
     for _ in range(40):
         transcript.apply(ev.ToolOutputDelta(turn=1, call_id="c", text="x" * 9_999 + "\n"))
-    entry = transcript.tool_entry("c")
+    entry = transcript.paged.tool_entry("c")
     assert isinstance(entry, ToolEntry)
     assert entry.output_chars == 400_000
     assert len(entry.output_tail) == 65_536
@@ -109,21 +109,22 @@ def test_output_for_a_call_nobody_knows_changes_nothing() -> None:
 
 def test_a_waiting_approval_makes_the_session_wait() -> None:
     transcript = replay(SAMPLE_EVENTS[:7])
-    assert transcript.status == "waiting"
+    assert transcript.turns.status == "waiting"
     assert [request.call_id for request in transcript.pending_approvals] == ["toolu_1"]
     transcript.apply(SAMPLE_EVENTS[7])
-    assert transcript.status == "working"
+    assert transcript.turns.status == "working"
 
 
 def test_undo_and_redo_move_changes_between_standing_and_undone() -> None:
     names = [event.type for event in SAMPLE_EVENTS]
     undone = replay(SAMPLE_EVENTS[: names.index("changes_undone") + 1])
-    assert [record.change for record in undone.undone_changes()] == [CHANGE]
-    assert undone.active_changes() == []
-    assert [(step.writes, [part.change_id for part in step.parts]) for step in undone.steps] == [((), [CHANGE.id])]
+    assert [record.change for record in undone.changed.undone()] == [CHANGE]
+    assert undone.changed.active() == []
+    [step] = undone.changed.steps
+    assert (step.writes, [part.change_id for part in step.parts]) == ((), [CHANGE.id])
     redone = replay(SAMPLE_EVENTS)
-    assert redone.steps == []
-    assert [record.change for record in redone.active_changes(1)] == [CHANGE]
+    assert redone.changed.steps == []
+    assert [record.change for record in redone.changed.active(1)] == [CHANGE]
 
 
 def test_a_queued_prompt_leaves_the_queue_when_it_starts_or_is_taken_back() -> None:
@@ -131,9 +132,9 @@ def test_a_queued_prompt_leaves_the_queue_when_it_starts_or_is_taken_back() -> N
     transcript.apply(ev.Queued(prompt_id="a", text="one"))
     transcript.apply(ev.Queued(prompt_id="b", text="two"))
     transcript.apply(ev.Unqueued(prompt_id="a"))
-    assert [prompt.text for prompt in transcript.queued] == ["two"]
+    assert [prompt.text for prompt in transcript.turns.queued] == ["two"]
     transcript.apply(ev.PromptSubmitted(turn=1, prompt_id="b", text="two"))
-    assert transcript.queued == []
+    assert transcript.turns.queued == []
 
 
 def test_indexes_in_patches_stay_right_after_an_entry_was_removed() -> None:
@@ -142,7 +143,7 @@ def test_indexes_in_patches_stay_right_after_an_entry_was_removed() -> None:
     transcript.apply(ev.Notice(level="warning", code="retrying", title="t"))
     transcript.apply(started("c"))
     [patch] = transcript.apply(ev.ToolOutputDelta(turn=1, call_id="c", text="x"))
-    assert transcript.entries[patch.index] is transcript.tool_entry("c")
+    assert transcript.entries[patch.index] is transcript.paged.tool_entry("c")
 
 
 def apply_patches(shown: list[object], transcript: Transcript, patches: Iterable[Patch]) -> None:

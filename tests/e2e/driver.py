@@ -109,8 +109,8 @@ class Driver:
     async def see_turn_end(self) -> None:
         """Wait until the turn has ended, as completed."""
         transcript = self.transcript
-        await self.until_true(lambda: not transcript.is_running, "the turn has ended")
-        assert transcript.last_end == "completed"
+        await self.until_true(lambda: not transcript.turns.is_running, "the turn has ended")
+        assert transcript.turns.last_end == "completed"
 
     async def quit_with_key(self) -> None:
         """Press Ctrl+Q and wait until the window has closed."""

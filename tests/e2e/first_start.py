@@ -77,7 +77,7 @@ class FirstStart:
             await self._answer(person)
         bridge = person.window.panels.wiring.bridge
         assert bridge is not None
-        await person.until_true(lambda: not bridge.transcript.is_running, "the turn has ended")
+        await person.until_true(lambda: not bridge.transcript.turns.is_running, "the turn has ended")
         await person.see(QListView, "changeList")
         await _settled(person)
         self._save(window, "review")

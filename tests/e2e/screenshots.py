@@ -134,7 +134,7 @@ class Photographer:
         await _quit(person)
 
     async def _clash(self, person: Driver, changes: QListView, view: DiffView) -> None:
-        module = Path(person.transcript.workspace) / orders.MODULE
+        module = Path(person.transcript.session.workspace) / orders.MODULE
         module.write_text(
             module.read_text().replace("        return Decimal(0)\n", '        return Decimal("0.00")\n', 1)
         )
@@ -164,7 +164,7 @@ class Photographer:
     async def _ended(self, person: Driver) -> None:
         bridge = person.window.panels.wiring.bridge
         assert bridge is not None
-        await person.until_true(lambda: not bridge.transcript.is_running, "the turn has ended")
+        await person.until_true(lambda: not bridge.transcript.turns.is_running, "the turn has ended")
         await person.see(QListView, "changeList")
         await _settled(person)
 

@@ -427,4 +427,4 @@ async def check_undo_and_redo(played: Played) -> None:
         assert played.now() == played.before
         assert {outcome.state for outcome in await redo()} == {"restored"}
         assert played.now() == played.after
-        assert played.s.session.transcript.undone_changes() == played.s.session.transcript.steps == []
+        assert played.s.session.transcript.changed.undone() == played.s.session.transcript.changed.steps == []

@@ -107,7 +107,7 @@ async def keep_undo_and_redo_hunks(review: Review) -> None:
     """The first is kept with a key, the second undone with the mouse and made again with a key."""
     user = review.user
     await review.press(Qt.Key.Key_K)
-    await user.until_true(lambda: bool(user.transcript.kept.get(orders.MODULE)), "it is kept")
+    await user.until_true(lambda: bool(user.transcript.changed.kept.get(orders.MODULE)), "it is kept")
     await user.press(Qt.Key.Key_F7)
     await user.click("undoHunkButton")
     await review.see_module_with(0, 2, what="only the second is undone")
@@ -156,7 +156,7 @@ async def undo_redo_and_keep_picture(review: Review, old: bytes) -> None:
     await user.click("redoShownFileButton")
     await user.until_true(lambda: logo.read_bytes() != old, "the new picture is there")
     await user.click("keepShownFileButton")
-    await user.until_true(lambda: bool(user.transcript.kept.get(orders.LOGO)), "the picture is kept")
+    await user.until_true(lambda: bool(user.transcript.changed.kept.get(orders.LOGO)), "the picture is kept")
 
 
 async def send_comment(review: Review) -> None:

@@ -62,7 +62,7 @@ def test_the_demo_from_first_start_to_resume(tmp_path: Path, expected_logs: list
         await see_conversation_again(user, projects[0])
         await send_what_was_offered(user, projects[0])
         # What the command wrote is a change like any other.
-        assert {record.change.author for record in user.transcript.active_changes(2)} == {"agent", "shell"}
+        assert {record.change.author for record in user.transcript.changed.active(2)} == {"agent", "shell"}
         assert user.find(QAbstractButton, "contextMeter") is not None
         await user.quit_with_key()
 
@@ -86,7 +86,7 @@ async def try_demo(user: Driver) -> Project:
     """The demo works on a project of its own, and offers a prompt, which is sent. Returns the project."""
     await user.click("demoButton")
     await see_draft(user, "One of the tests")
-    project = Project(Path(user.transcript.workspace))
+    project = Project(Path(user.transcript.session.workspace))
     assert project.is_broken()
     composer = await user.see(QWidget, "composer")
     composer.setFocus()
@@ -138,8 +138,8 @@ async def undo_and_redo(user: Driver, project: Project) -> None:
 async def see_conversation_again(user: Driver, project: Project) -> None:
     """After a restart the conversation, its change and what was offered and not sent are there."""
     await user.see(QListView, "changeList")
-    assert user.transcript.title.startswith("One of the tests fails")
-    assert user.transcript.workspace == str(project.folder)
+    assert user.transcript.session.title.startswith("One of the tests fails")
+    assert user.transcript.session.workspace == str(project.folder)
     assert (await user.see(QToolButton, "workspaceButton")).text().startswith("pagination")
     await see_draft(user, "Add a test")
 

@@ -82,7 +82,7 @@ def before_it_all(folder: Path) -> Tree:
 def check_files_are_as_recorded(ground: Ground, transcript: Transcript, before: Tree) -> None:
     """Every file is what its last record says, and what no record names is what it was."""
     now = tree_of(ground.workspace)
-    last = transcript.last_images()
+    last = transcript.changed.last_images()
     for path in before.keys() | now.keys() | last.keys():
         there = now.get(path)
         if path in last:
@@ -100,11 +100,11 @@ async def check_undo_and_redo(ground: Ground, s: Open, before: Tree) -> None:
     if is_edited:
         many = expected["many.txt"]
         expected["many.txt"] = many._replace(content=many.content.replace(b"line 15000\n", PERSONS_LINE))
-    if s.session.transcript.active_changes():
+    if s.session.transcript.changed.active():
         s.submit(ops.UndoChanges(selection=ChangeSelection()))
         await expect_all_done(s, ev.ChangesUndone)
     assert tree_of(ground.workspace) == expected
-    if s.session.transcript.undone_changes():
+    if s.session.transcript.changed.undone():
         s.submit(ops.RedoChanges(selection=ChangeSelection()))
         await expect_all_done(s, ev.ChangesRedone)
         s.submit(ops.UndoChanges(selection=ChangeSelection()))

@@ -44,7 +44,7 @@ async def answered(folder: Path, *, is_killed: bool) -> list[object]:
             ground = Ground(folder)
             ground.clock = FrozenClock()
             async with ground.session([], resume=session_id, provider_source=source) as s:
-                assert s.transcript.status == "waiting"
+                assert s.transcript.turns.status == "waiting"
                 [request] = s.transcript.pending_approvals
                 s.submit(ops.AnswerApproval(call_id=request.call_id, decision=Allowed()))
                 await s.rx.expect(ev.TurnEnded)

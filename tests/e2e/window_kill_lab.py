@@ -43,7 +43,7 @@ async def use(user: Driver, number: int) -> None:
         composer = await user.see(QWidget, "composer")
         QTest.keyClick(composer.focusProxy() or composer, Qt.Key.Key_Return)
         if count % 3:
-            await user.until_true(lambda: not user.transcript.is_running, "the turn has ended")
+            await user.until_true(lambda: not user.transcript.turns.is_running, "the turn has ended")
     await allowing
 
 

@@ -25,14 +25,14 @@ class RuleJudge(Struct, frozen=True):
     def would_allow(self, kind: RuleKind, rules: Sequence[Rule], subject: str) -> bool:
         """Whether `subject` would need no question if `rules` held beside those that do."""
         transcript = self.transcript
-        execution = self.execution_in(transcript.workspace)
+        execution = self.execution_in(transcript.session.workspace)
         context = PolicyContext(
-            policy=transcript.approval,
+            policy=transcript.session.approval,
             now=datetime.now(UTC),
-            sandbox=transcript.sandbox,
+            sandbox=transcript.session.sandbox,
             is_sandbox_available=self.is_sandbox_available,
-            rules=(*transcript.rules, *rules),
-            workspace=transcript.workspace,
+            rules=(*transcript.session.rules, *rules),
+            workspace=transcript.session.workspace,
             blocked_commands=execution.blocked_commands,
             writable_folders=execution.allowed_paths,
         )
@@ -49,7 +49,7 @@ class RuleJudge(Struct, frozen=True):
     def _call(self, kind: RuleKind, subject: str) -> CallFacts:
         match kind:
             case "command":
-                folder = self.transcript.workspace
+                folder = self.transcript.session.workspace
                 return CallFacts(tool="run_terminal_cmd", capabilities=("exec_shell",), command=subject, folder=folder)
             case "edit":
                 return CallFacts(tool="edit_file", capabilities=("write_fs",), paths=(subject,))

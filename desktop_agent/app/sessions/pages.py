@@ -41,7 +41,7 @@ class PageLoader:
     def want(self, numbers: Sequence[int]) -> None:
         """Load these pages, the first of them first; what was wanted before and is not there yet is wanted no more."""
         self._wanted = tuple(numbers)
-        for number in self._bridge.transcript.loaded_pages:
+        for number in self._bridge.transcript.paged.loaded_pages:
             self._used.setdefault(number)
         for number in reversed(self._wanted):
             if number in self._used:
@@ -82,7 +82,7 @@ class PageLoader:
     def _next(self) -> int | None:
         transcript = self._bridge.transcript
         count = len(transcript.pages)
-        missing = (n for n in self._wanted if n < count and n not in self._failed and not transcript.is_loaded(n))
+        missing = (n for n in self._wanted if n < count and n not in self._failed and not transcript.paged.is_loaded(n))
         return next(missing, None)
 
     async def _load(self, number: int) -> None:

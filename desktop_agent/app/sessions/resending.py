@@ -17,9 +17,9 @@ async def take_back_since(bridge: SessionBridge, turn: int) -> None:
     Raises `AgentError` when the session cannot do it now.
     """
     transcript = bridge.transcript
-    if transcript.is_running:
+    if transcript.turns.is_running:
         raise AgentError("The agent is working, so nothing was taken back.", hint="Stop it first, or keep the files.")
-    if not any(record.turn >= turn for record in transcript.active_changes()):
+    if not any(record.turn >= turn for record in transcript.changed.active()):
         return
     waiting = _Undone(bridge)
     try:

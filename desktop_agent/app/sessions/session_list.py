@@ -59,15 +59,15 @@ class SessionListUpdater:
 
     def _is_shown(self, summary: SessionSummary) -> bool:
         """Whether it is a conversation, or open; calls by hand would fill the list."""
-        is_open = any(bridge.transcript.session_id == summary.id for bridge in self._live.bridges)
+        is_open = any(bridge.transcript.session.session_id == summary.id for bridge in self._live.bridges)
         return summary.is_listed or summary.is_archived or is_open
 
     def _show(self) -> None:
         listed = dict(self._summaries)
         for bridge in self._live.bridges:
             transcript = bridge.transcript
-            if (summary := listed.get(transcript.session_id)) is not None and transcript.status != "idle":
-                listed[summary.id] = replace(summary, state=transcript.status)
+            if (summary := listed.get(transcript.session.session_id)) is not None and transcript.turns.status != "idle":
+                listed[summary.id] = replace(summary, state=transcript.turns.status)
         self._panels.sessions.set_sessions(item for item in listed.values() if self._is_shown(item))
         if (shown := self._panels.wiring.bridge) is not None:
-            self._panels.sessions.set_current(shown.transcript.session_id or None)
+            self._panels.sessions.set_current(shown.transcript.session.session_id or None)

@@ -117,7 +117,7 @@ class LiveSessions:
     def is_running(self, session_id: SessionId) -> bool:
         """Whether the agent works in a session that is open here, or waits for an answer in it."""
         live = self._live.get(session_id)
-        return live is not None and live.session.transcript.is_running
+        return live is not None and live.session.transcript.turns.is_running
 
     async def close(self, session_id: SessionId) -> None:
         """Close one session, if it is open here or being opened; returns when it is. What waits for it is dropped."""

@@ -46,7 +46,7 @@ class ModelFollowing(QObject):
             self._bring_in_line(self._wiring.bridge)
 
     def _bring_in_line(self, bridge: SessionBridge) -> None:
-        model, now = bridge.transcript.model, self._default()
+        model, now = bridge.transcript.session.model, self._default()
         before = self._known.get(bridge, now)
         self._known[bridge] = now
         if model is not None and (wanted := followed(model, before, now)) != model:

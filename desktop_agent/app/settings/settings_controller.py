@@ -195,6 +195,6 @@ class SettingsController(QObject):
             return
         self._ask()
         shown = self._panels.wiring.bridge
-        if shown is not None and not shown.transcript.session_id and answer == "trusted":
+        if shown is not None and not shown.transcript.session.session_id and answer == "trusted":
             execution = project.current.execution
             shown.submit(ops.SetMode(approval=execution.approval, sandbox=execution.sandbox))

@@ -40,7 +40,7 @@ def _list(transcript: Transcript, wanted: ChangeSelection, contents: Contents | 
     parts = [table([_as_row(record) for record in records], right=(4, 5)) or "There are no changes."]
     if contents is not None:
         files = [
-            (row, hunks_of(transcript, row, contents), transcript.kept.get(row.path, set[HunkKey]()))
+            (row, hunks_of(transcript, row, contents), transcript.changed.kept.get(row.path, set[HunkKey]()))
             for row in agents_rows(records)
         ]
         document["files"] = [_file_as_json(*file) for file in files]

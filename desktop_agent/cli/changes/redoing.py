@@ -35,7 +35,7 @@ def redo_steps(session: ChangedSession, args: argparse.Namespace, console: Conso
     if args.steps:
         return _list(transcript, console)
     numbers = tuple(args.step)
-    unknown = sorted(set(numbers) - {step.seq for step in transcript.steps})
+    unknown = sorted(set(numbers) - {step.seq for step in transcript.changed.steps})
     if unknown:
         raise UsageError(
             f"There is no undo {unknown[0]} to take back.",
@@ -44,7 +44,7 @@ def redo_steps(session: ChangedSession, args: argparse.Namespace, console: Conso
     op = ops.RedoSteps(steps=numbers, is_all=args.all, reason=args.reason)
     if args.dry_run:
         steps = steps_meant(transcript, op)
-        outcomes = draft_steps(transcript, Ledger(Path(transcript.workspace), session.blobs), steps).outcomes()
+        outcomes = draft_steps(transcript, Ledger(Path(transcript.session.workspace), session.blobs), steps).outcomes()
     else:
         outcomes = asyncio.run(revert(session.id, op))  # noqa: TID251 - entry point
     return report(outcomes, "redo", console, session.id, is_dry_run=args.dry_run)
@@ -52,7 +52,7 @@ def redo_steps(session: ChangedSession, args: argparse.Namespace, console: Conso
 
 def _list(transcript: Transcript, console: Console) -> int:
     """List the undos that can be taken back, the last one first."""
-    steps = transcript.steps[::-1]
+    steps = transcript.changed.steps[::-1]
     documents: list[JsonObject] = [
         {
             "step": step.seq,

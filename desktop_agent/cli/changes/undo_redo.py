@@ -43,6 +43,6 @@ def _op(
 
 def _preview(session: ChangedSession, direction: Direction, selection: ChangeSelection) -> tuple[FileOutcome, ...]:
     """What the undo or redo would do, without opening the session for writing."""
-    ledger = Ledger(Path(session.transcript.workspace), session.blobs)
+    ledger = Ledger(Path(session.transcript.session.workspace), session.blobs)
     draft = draft_revert(session.transcript, ledger, direction, selection)
     return draft.outcomes() if draft is not None else ()

@@ -44,15 +44,15 @@ def main(args: argparse.Namespace, console: Console) -> int:
         history.apply(event)
     document: JsonObject = {
         "id": session_id,
-        "title": transcript.title,
-        "workspace": transcript.workspace,
-        "model": transcript.model.model if transcript.model else None,
-        "provider": transcript.model.provider if transcript.model else None,
+        "title": transcript.session.title,
+        "workspace": transcript.session.workspace,
+        "model": transcript.session.model.model if transcript.session.model else None,
+        "provider": transcript.session.model.provider if transcript.session.model else None,
         "turns": transcript.turn,
         "messages": [encode_message(message) for message in history.messages()],
         "events": [encode_event(event) for event in events],
     }
-    heading = f"{on_one_line(transcript.title)}\n{session_id} · {on_one_line(transcript.workspace)}\n"
+    heading = f"{on_one_line(transcript.session.title)}\n{session_id} · {on_one_line(transcript.session.workspace)}\n"
     console.result(document, heading + "\n" + "\n\n".join(map(_describe, transcript.entries)))
     return 0
 

@@ -106,7 +106,7 @@ class Compacting:
             return found
         title = f"{problem}, so only what was asked, the files and the to-dos were kept of the older turns."
         await self._notify(title, "You can edit that summary, or undo it: nothing is lost.")
-        todos = (item.content for item in self._transcript.todos if item.status != "completed")
+        todos = (item.content for item in self._transcript.turns.todos if item.status != "completed")
         return extracted(job.messages, job.before, todos)
 
     def _is_gone(self, turn: int) -> bool:

@@ -117,7 +117,7 @@ class ContextManager:
 
     async def measure(self, provider: Provider | None) -> None:
         """Tell how full the context is now, and let `provider` count it in the background."""
-        model = self._parts.transcript.model
+        model = self._parts.transcript.session.model
         if model is None:
             return
         request = self.pack(model)
@@ -128,7 +128,7 @@ class ContextManager:
 
     async def measure_opened(self) -> None:
         """Tell how full the context is when a session is opened again: as it was reported, if that still holds."""
-        model, tokens = self._parts.transcript.model, self._parts.transcript.context_tokens
+        model, tokens = self._parts.transcript.session.model, self._parts.transcript.context.context_tokens
         if model is not None and tokens and self.history.is_as_answered:
             self.meter.tell_known(tokens, self.window(model))
         elif self.history.turns:
@@ -189,7 +189,7 @@ class ContextManager:
         self, plan: CompactionPlan, focus: str, provider_of: Callable[[ModelRef], Awaitable[Provider]]
     ) -> None:
         """Make the summary that the user asked for. Ends without one when it is stopped."""
-        model = self._parts.transcript.model
+        model = self._parts.transcript.session.model
         assert model is not None, "the journal's first line names the model"
         with suppress(asyncio.CancelledError):
             try:
@@ -215,7 +215,7 @@ class ContextManager:
 
     async def _report(self) -> ContextReport:
         """Take the next request apart, off the event loop: a long conversation is megabytes of text."""
-        parts, model = self._parts, self._parts.transcript.model
+        parts, model = self._parts, self._parts.transcript.session.model
         assert model is not None, "the journal's first line names the model"
         request, system, use = self.pack(model), parts.system(), self.meter.use
         compaction, guidance = self.history.compaction, self.history.guidance

@@ -44,7 +44,7 @@ class Guiding:
         for call in self._history.newest_calls():
             named = (call.arguments.get(name) for name in _PATH_ARGUMENTS)
             touched |= dict.fromkeys(path for path in named if isinstance(path, str))
-            if (entry := self._transcript.tool_entry(call.id)) is not None:
+            if (entry := self._transcript.paged.tool_entry(call.id)) is not None:
                 touched |= dict.fromkeys(change.path for change in entry.changes)
         return list(touched)
 

@@ -63,14 +63,14 @@ def _head(facts: Facts) -> str:
     style = resource_path("export", "page.css").read_text(encoding="utf-8")
     digest = b64encode(sha256(style.encode()).digest()).decode()
     policy = f"default-src 'none'; style-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'"
-    head, usage = facts.head, facts.head.usage
-    title = escape(one_line(head.title)) or "Untitled session"
+    session, usage = facts.session, facts.turns.usage
+    title = escape(one_line(session.title)) or "Untitled session"
     rows = {
-        "Session": head.session_id,
-        "Folder": head.workspace,
-        "Model": head.model.model if head.model else "",
-        "From": when(head.opened_at),
-        "Turns": f"{head.turn}",
+        "Session": session.session_id,
+        "Folder": session.workspace,
+        "Model": session.model.model if session.model else "",
+        "From": when(session.opened_at),
+        "Turns": f"{facts.turns.turn}",
         "Tokens": f"{usage.context_tokens - usage.output_tokens:,} read, {usage.output_tokens:,} written",
     }
     listed = "".join(f"<dt>{name}</dt><dd>{escape(one_line(text, 1000))}</dd>\n" for name, text in rows.items() if text)

@@ -33,14 +33,14 @@ _CODE_SPAN = re.compile(r"(?P<ticks>`+)(?!`).*?(?<!`)(?P=ticks)(?!`)")
 def export_markdown(source: ExportSource) -> Iterator[str]:
     """Yield the document in pieces. Raises `StorageError`."""
     facts = read_facts(source)
-    head = facts.head
-    yield f"# {_inline(head.title) or 'Untitled session'}\n\n"
-    yield f"- Session: `{_code(head.session_id)}`\n- Folder: `{_code(head.workspace)}`\n"
-    if head.model is not None:
-        yield f"- Model: `{_code(head.model.model)}`\n"
-    tokens = head.usage
+    session = facts.session
+    yield f"# {_inline(session.title) or 'Untitled session'}\n\n"
+    yield f"- Session: `{_code(session.session_id)}`\n- Folder: `{_code(session.workspace)}`\n"
+    if session.model is not None:
+        yield f"- Model: `{_code(session.model.model)}`\n"
+    tokens = facts.turns.usage
     written = number_of(tokens.output_tokens, "token")
-    yield f"- From {when(head.opened_at)}, {number_of(head.turn, 'turn')}, {written} written by the model\n\n"
+    yield f"- From {when(session.opened_at)}, {number_of(facts.turns.turn, 'turn')}, {written} written by the model\n\n"
     for entries in read_turns(source, facts.damages):
         for entry in entries:
             yield _entry(entry, source)

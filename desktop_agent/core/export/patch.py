@@ -14,20 +14,19 @@ from desktop_agent.core.changes.patch import PatchFile, make_patch
 from desktop_agent.core.export.source import ExportSource, content_of
 from desktop_agent.core.protocol.model import FileChange, FileImage
 from desktop_agent.core.store.journal.reading import Readable, read_each_line
-from desktop_agent.core.transcript import Transcript
+from desktop_agent.core.transcript import ChangeState
 
 _TELLING = frozenset({"session_opened", "turn_started", "changes_recorded", "changes_undone", "changes_redone"})
 
 
 def export_patch(source: ExportSource) -> Iterator[bytes]:
     """Yield the patch. A file whose content is not on the disk any more is named at the top, in a line git skips."""
-    changes = Transcript()
+    state = ChangeState()
     for _, found in read_each_line(source.journal, source.blobs):
         if isinstance(found, Readable) and found.event.type in _TELLING:
-            changes.apply(found.event)
-            changes.entries.clear()
+            state.apply(found.event, turn=0, tool=None)
     files: list[PatchFile] = []
-    records = list(changes.changes.values())
+    records = list(state.changes.values())
     last = {record.change.path: record.change.after for record in records if record.change.author != "person"}
     for row in net_changes(record for record in records if record.change.is_by_agent):
         if row.state == "undone":

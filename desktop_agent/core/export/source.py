@@ -13,7 +13,7 @@ from desktop_agent.core.protocol.model import FileImage
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.lines import open_regular, read_lines
 from desktop_agent.core.store.journal.reading import Damage, Readable, read_each_line, read_line
-from desktop_agent.core.transcript import Entry, Transcript
+from desktop_agent.core.transcript import Entry, SessionInfo, Transcript, TurnState
 
 MAX_FILE_BYTES = 512 * 2**10
 """The largest file of which a document shows what changed in it."""
@@ -35,15 +35,15 @@ class ExportSource(Struct, frozen=True):
 class Facts(Struct):
     """What stands above the conversation."""
 
-    head: Transcript
-    """Its title, folder, model, times and usage count; it has no entries."""
+    session: SessionInfo = field(default_factory=SessionInfo)
+    turns: TurnState = field(default_factory=TurnState)
     damages: list[Damage] = field(default_factory=list[Damage])
     """Lines that cannot be read."""
 
 
 def read_facts(source: ExportSource) -> Facts:
     """Return what is known of the session as a whole. Reads the journal once. Raises `StorageError`."""
-    facts = Facts(Transcript())
+    facts = Facts()
     try:
         with open_regular(source.journal) as file:
             for line in read_lines(file):
@@ -51,8 +51,8 @@ def read_facts(source: ExportSource) -> Facts:
                     continue
                 found = read_line(line, source.blobs)
                 if isinstance(found, Readable):
-                    facts.head.apply(found.event)
-                    facts.head.entries.clear()
+                    facts.session.apply(found.event)
+                    facts.turns.apply(found.event, is_known_call=False)
     except (OSError, MalformedLineError) as error:
         raise StorageError("The session could not be read.", detail=f"{source.journal}: {error}") from error
     return facts
@@ -68,7 +68,7 @@ def read_turns(source: ExportSource, damages: list[Damage]) -> Iterator[list[Ent
         damages += [Damage(line.number, reason) for reason in found.lost]
         if isinstance(found.event, PromptSubmitted) and part.entries:
             yield part.entries
-            part = Transcript(turn=part.turn)
+            part = Transcript(turns=TurnState(turn=part.turn))
         part.apply(found.event)
     if part.entries:
         yield part.entries

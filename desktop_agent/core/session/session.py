@@ -197,9 +197,9 @@ class Session:
     # -- the rest --
 
     async def _set_mode(self, op: ops.SetMode) -> None:
-        model = op.model or self.transcript.model
-        approval = op.approval or self.transcript.approval
-        sandbox = op.sandbox or self.transcript.sandbox
+        model = op.model or self.transcript.session.model
+        approval = op.approval or self.transcript.session.approval
+        sandbox = op.sandbox or self.transcript.session.sandbox
         assert model is not None, "the journal's first line names the model"
         await self._parts.recorder.record(ev.ModeSet(model=model, approval=approval, sandbox=sandbox))
         await self._parts.context_manager.measure(self._providers.built(model))

@@ -30,14 +30,14 @@ class SessionState(Struct):
 
     def apply(self, event: ev.Event) -> None:
         """Fold one event into all of them."""
-        asked = self.transcript.waiting.get(event.call_id) if isinstance(event, ev.ApprovalResolved) else None
+        asked = self.transcript.turns.waiting.get(event.call_id) if isinstance(event, ev.ApprovalResolved) else None
         self.transcript.apply(event)
         self.history.apply(event)
         self.unfinished.apply(event)
         self.reads.apply(event)
         match event:
             case ev.ApprovalResolved(decision=Allowed() as answer) if asked is not None:
-                made = rules_of(asked, answer, now=event.at, workspace=self.transcript.workspace)
+                made = rules_of(asked, answer, now=event.at, workspace=self.transcript.session.workspace)
                 self.rules |= {rule.id: rule for rule in made if rule.scope == "session"}
             case ev.RuleRevoked(rule_id=rule_id):
                 self.rules.pop(rule_id, None)

@@ -56,14 +56,13 @@ class Titling:
             await asyncio.wait([self._task], timeout=_CANCEL_AGAIN_S)
 
     def _is_due(self) -> bool:
-        model = self.transcript.model
+        model = self.transcript.session.model
         if not self.is_wanted() or model is None or model.provider in UNTITLED_PROVIDERS:
             return False
         prompt = self._first_prompt()
-        is_first_line = prompt.strip().startswith(self.transcript.title.removesuffix("…"))
-        return (
-            bool(prompt) and not self.transcript.is_title_given and is_first_line and self.transcript.turn <= _LAST_TURN
-        )
+        session = self.transcript.session
+        is_first_line = prompt.strip().startswith(session.title.removesuffix("…"))
+        return bool(prompt) and not session.is_title_given and is_first_line and self.transcript.turn <= _LAST_TURN
 
     async def _run(self) -> None:
         try:
@@ -75,7 +74,7 @@ class Titling:
             logger.exception("No title was made")
 
     async def _make(self) -> None:
-        model = self.transcript.model
+        model = self.transcript.session.model
         assert model is not None
         turn = self.transcript.turn
         provider = await self.provider_source(model)
@@ -92,7 +91,7 @@ class Titling:
             return
         await self.log.record(ev.UsageReported(turn=turn, usage=completion.usage, is_aside=True))
         text = "".join(block.text for block in completion.content if isinstance(block, TextBlock))
-        if (title := clean_title(text)) and not self.transcript.is_title_given:
+        if (title := clean_title(text)) and not self.transcript.session.is_title_given:
             await self.log.record(ev.SessionRenamed(title=title, is_generated=True))
 
     def _request(self, model: str) -> ModelRequest:

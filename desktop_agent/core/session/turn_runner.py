@@ -50,7 +50,7 @@ class TurnRunner:
     @property
     def is_running(self) -> bool:
         """Whether a turn runs. Its record alone does not tell: the end of a turn may be what could not be written."""
-        return (self._is_working or self._readiness.is_held) and self._transcript.is_running
+        return (self._is_working or self._readiness.is_held) and self._transcript.turns.is_running
 
     @property
     def is_at_work(self) -> bool:
@@ -90,7 +90,7 @@ class TurnRunner:
 
     async def send_comments(self, text: str) -> None:
         """Send the user's remarks on the diff as one prompt."""
-        comments = tuple(self._transcript.comments.values())
+        comments = tuple(self._transcript.changed.comments.values())
         if comments and await self.submit_prompt(prompt_of_comments(text, comments)):
             await self._record(ev.CommentsRemoved(comment_ids=tuple(comment.id for comment in comments)))
 
@@ -99,18 +99,18 @@ class TurnRunner:
 
         With `goes_on` it starts however the last turn ended.
         """
-        queued = self._transcript.queued
-        if queued and not self.is_running and (goes_on or self._transcript.last_end in _GOES_ON):
+        queued = self._transcript.turns.queued
+        if queued and not self.is_running and (goes_on or self._transcript.turns.last_end in _GOES_ON):
             await self._start(queued[0].prompt_id, queued[0].text)
 
     async def unqueue(self, prompt_id: PromptId) -> None:
         """Take a prompt out of the queue, if it still waits there."""
-        if any(prompt.prompt_id == prompt_id for prompt in self._transcript.queued):
+        if any(prompt.prompt_id == prompt_id for prompt in self._transcript.turns.queued):
             await self._record(ev.Unqueued(prompt_id=prompt_id))
 
     async def send_queued(self, prompt_id: PromptId) -> None:
         """Start a turn with one of the queued prompts, if no turn runs."""
-        prompt = next((prompt for prompt in self._transcript.queued if prompt.prompt_id == prompt_id), None)
+        prompt = next((prompt for prompt in self._transcript.turns.queued if prompt.prompt_id == prompt_id), None)
         if prompt is not None and not self.is_running and await self.may_run():
             await self._start(prompt.prompt_id, prompt.text)
 
@@ -118,7 +118,7 @@ class TurnRunner:
         await self.get_ready()
         await self._readiness.accept_root()
         number = self._transcript.turn + 1
-        model = self._transcript.model
+        model = self._transcript.session.model
         assert model is not None, "the journal's first line names the model"
         await self._record(ev.PromptSubmitted(turn=number, prompt_id=prompt_id, text=text))
         await self._record(ev.TurnStarted(turn=number, model=model))
@@ -239,6 +239,6 @@ class TurnRunner:
             limits=parts.limits,
             settings=parts.settings,
             retries=parts.retries,
-            known_calls=self._transcript.call_ids,
+            known_calls=self._transcript.paged.call_ids,
         )
         return Turn(setup, parts.recorder)

@@ -64,18 +64,20 @@ async def diff(invocation: Invocation, parts: CommandParts, hands: SessionHands)
         lines.append(f"Of {counted(partly, 'file')} a part is undone; the patch shows all that was changed.")
     if len(text) > MAX_PATCH_CHARS:
         text = text[: text.rfind("\n", 0, MAX_PATCH_CHARS)]
-        lines.append(f"This is the beginning; `desktop-agent changes diff {parts.transcript.session_id}` prints all.")
+        session_id = parts.transcript.session.session_id
+        lines.append(f"This is the beginning; `desktop-agent changes diff {session_id}` prints all.")
     return Reply(f"{' '.join(lines)}\n\n{fenced(text, 'diff')}")
 
 
 def _redo_op(invocation: Invocation, parts: CommandParts) -> ops.RedoChanges | ops.RedoSteps:
     """Return what the words of a redo ask for. Raises `UsageError`."""
+    steps = (str(step.seq) for step in parts.transcript.changed.steps)
     match invocation.words:
         case ():
             return ops.RedoSteps()
         case ("all",):
             return ops.RedoSteps(is_all=True)
-        case ("step", number) if number.isdecimal() and any(str(s.seq) == number for s in parts.transcript.steps):
+        case ("step", number) if number.isdecimal() and number in steps:
             return ops.RedoSteps(steps=(int(number),))
         case ("step", *_):
             raise UsageError("There is no such step to take back.", hint="`/redo steps` lists them with their numbers.")
@@ -86,9 +88,10 @@ def _redo_op(invocation: Invocation, parts: CommandParts) -> ops.RedoChanges | o
 def _steps(parts: CommandParts) -> Reply:
     """List the undos that can be taken back, the last one first."""
     transcript = parts.transcript
-    if not transcript.steps:
+    steps = transcript.changed.steps
+    if not steps:
         return Reply("There is no undo to take back.")
-    lines = [f"{step.seq}: {code(describe_step(step, transcript.changes))}" for step in reversed(transcript.steps)]
+    lines = [f"{step.seq}: {code(describe_step(step, transcript.changes))}" for step in reversed(steps)]
     return Reply(f"`/redo` takes back the first of these, `/redo step NUMBER` another one.\n\n{bullets(lines)}")
 
 
@@ -104,7 +107,7 @@ def _told(done: str, outcomes: Sequence[FileOutcome]) -> Reply:
 def _selection(invocation: Invocation, direction: Direction, parts: CommandParts) -> ChangeSelection:
     """Return what the words of an undo or redo mean. Raises `UsageError`."""
     transcript = parts.transcript
-    candidates = transcript.active_changes() if direction == "undo" else transcript.undone_changes()
+    candidates = transcript.changed.active() if direction == "undo" else transcript.changed.undone()
     kind, *more = invocation.words or ("turn",)
     if kind.isdecimal() and not more:
         kind, more = "turn", [kind]

@@ -10,7 +10,7 @@ from desktop_agent.core.slash.wording import code, fenced
 
 async def model(invocation: Invocation, parts: CommandParts, hands: SessionHands) -> Reply:
     """Show the model or set it. A name without a provider is one of the same provider."""
-    now = parts.transcript.model
+    now = parts.transcript.session.model
     if not invocation.words:
         shown = code(f"{now.provider}/{now.model}") if now is not None else "none"
         known = ", ".join(code(name) for name in parts.provider_ids)

@@ -19,10 +19,10 @@ async def export(invocation: Invocation, parts: CommandParts, hands: SessionHand
     exporter = parts.services.exporter
     assert exporter is not None, "not offered without it"
     form, path = _request(invocation)
-    name = path or f"{parts.transcript.session_id}.{form}"
+    name = path or f"{parts.transcript.session.session_id}.{form}"
     target = await asyncio.to_thread(_target, parts.workspace, name, is_named=bool(path))
     with reported():
-        await exporter(parts.transcript.session_id, form, target)
+        await exporter(parts.transcript.session.session_id, form, target)
     return Reply(f"Exported to {code(str(target))}.")
 
 

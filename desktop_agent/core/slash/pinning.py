@@ -23,7 +23,7 @@ async def pin(invocation: Invocation, parts: CommandParts, hands: SessionHands) 
             return await _remove(rest, hands)
         case "" | "list" if not rest:
             await parts.context_manager.pins.expire()
-            pins = parts.transcript.pins.values()
+            pins = parts.transcript.context.pins.values()
             return Reply(bullets(map(described, pins)) if pins else "Nothing is pinned. `/pin add TEXT` pins a text.")
         case _:
             raise UsageError(f"/pin cannot {code(action)}.", hint=_USAGE)

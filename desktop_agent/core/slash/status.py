@@ -14,27 +14,27 @@ async def status(invocation: Invocation, parts: CommandParts, hands: SessionHand
     """Describe the session as it is now."""
     no_more(invocation.words, "/status")
     await parts.context_manager.pins.expire()
-    transcript, model = parts.transcript, parts.transcript.model
+    transcript, model = parts.transcript, parts.transcript.session.model
     name = f"{model.provider}/{model.model}" if model is not None else "none"
-    state = {"idle": "idle", "working": "working", "waiting": "waiting for you"}[transcript.status]
-    queued = f", {len(transcript.queued)} waiting" if transcript.queued else ""
+    state = {"idle": "idle", "working": "working", "waiting": "waiting for you"}[transcript.turns.status]
+    queued = f", {len(transcript.turns.queued)} waiting" if transcript.turns.queued else ""
     lines = [
         await _tokens(parts),
         f"Auto-compaction: {_auto(parts)}",
         f"Last compaction: {_last_compaction(parts)}",
-        f"Active pins: {len(transcript.pins) or 'none'}",
-        *(f"  {described(pin)}" for pin in transcript.pins.values()),
+        f"Active pins: {len(transcript.context.pins) or 'none'}",
+        *(f"  {described(pin)}" for pin in transcript.context.pins.values()),
         f"Model: {code(name)}",
-        f"Mode: approval {code(transcript.approval)}, sandbox {code(transcript.sandbox)}",
+        f"Mode: approval {code(transcript.session.approval)}, sandbox {code(transcript.session.sandbox)}",
         f"State: {state}{queued}, {number_of(transcript.turn, 'turn')}",
-        f"Session: {code(transcript.session_id)}",
+        f"Session: {code(transcript.session.session_id)}",
         f"Folder: {code(str(parts.workspace))}",
     ]
     return Reply(bullets(lines).replace("\n-   ", "\n  - "))
 
 
 async def _tokens(parts: CommandParts) -> str:
-    model = parts.transcript.model
+    model = parts.transcript.session.model
     if parts.context_manager.meter.use is None and model is not None:
         await parts.context_manager.measure(provider=None)
     use = parts.context_manager.meter.use
@@ -45,7 +45,7 @@ async def _tokens(parts: CommandParts) -> str:
 
 
 def _auto(parts: CommandParts) -> str:
-    model = parts.transcript.model
+    model = parts.transcript.session.model
     target = parts.context_manager.target(model) if model is not None else 0
     running = ", and one is being made now" if parts.context_manager.is_compacting else ""
     return (f"on, from {target:,} tokens on" if target else "off") + running

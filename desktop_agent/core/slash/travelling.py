@@ -51,7 +51,7 @@ async def fork(invocation: Invocation, parts: CommandParts, hands: SessionHands)
     no_more(invocation.words[1:], "/fork [TURN]")
     turn = _turn(invocation.words[0]) if invocation.words else None
     with reported():
-        made = await forker(parts.transcript.session_id, before_turn=turn)
+        made = await forker(parts.transcript.session.session_id, before_turn=turn)
     where = f" before turn {turn}" if turn is not None else ""
     text = f"Forked{where}: the copy is session {code(made)}. This one stays as it is."
     return Reply(text, opens=made)
@@ -65,7 +65,7 @@ async def clear(invocation: Invocation, parts: CommandParts, hands: SessionHands
 
 def _turns(parts: CommandParts) -> str:
     transcript = parts.transcript
-    seen = [(turn, text) for turn, text in transcript.prompts.items() if turn not in transcript.rewound]
+    seen = [(turn, text) for turn, text in transcript.turns.prompts.items() if turn not in transcript.context.rewound]
     if not seen:
         return "There is no turn to go back to yet."
     lines = [f"{turn}: {code(shortened(text, 80))}" for turn, text in seen[-_SHOWN_TURNS:]]

@@ -28,7 +28,7 @@ from desktop_agent.core.store.journal.lines import decode_line, open_regular, re
 from desktop_agent.core.store.journal.payloads import externalise, internalise
 from desktop_agent.core.store.journal.reading import refuse_links
 from desktop_agent.core.store.new_session import new_session_folder
-from desktop_agent.core.transcript import Transcript
+from desktop_agent.core.transcript import SessionInfo
 
 _NOT_COPIED = frozenset({"session_opened", "session_archived", "session_pinned", "queued", "unqueued"})
 """What is about the source itself, or only waits there."""
@@ -51,7 +51,7 @@ class _Extent(Struct):
     end: int = 0
     """Everything before this offset was read."""
     opened: ev.SessionOpened | None = None
-    header: Transcript = field(default_factory=Transcript)
+    header: SessionInfo = field(default_factory=SessionInfo)
     """Only its title counts."""
     begun: int | None = None
     """Where the turn begins that is not over."""

@@ -1,6 +1,6 @@
 """A summary of a journal: what the session list shows of it, without decoding all of it.
 
-Only the few lines that tell about the session itself are decoded, and folded by the transcript like everywhere else. Of
+Only the few lines that tell about the session itself are decoded, and folded like everywhere else. Of
 all others, their beginning says what they are: that is how this application writes them. A line that begins
 otherwise is decoded to see.
 """
@@ -27,7 +27,7 @@ from desktop_agent.core.store.journal.journal_mark import (
     whole_lines,
 )
 from desktop_agent.core.store.journal.payloads import internalise
-from desktop_agent.core.transcript import Transcript
+from desktop_agent.core.transcript import SessionInfo
 
 _HEAD = re.compile(rb'\{"v":\d+,"seq":\d+,"at":"([0-9T:.Z+-]{19,40})","type":"([a-z_]+)"(?:,"turn":(\d{1,18}))?')
 _TOKENS = re.compile(
@@ -70,7 +70,7 @@ class _Fold:
     def __init__(self, session_id: SessionId, blobs: Blobs, known: SessionSummary | None) -> None:
         self._id = session_id
         self._blobs = blobs
-        self._transcript = Transcript()
+        self._session = SessionInfo()
         self._at = self._active_at = b""
         self._turn = 0
         self._usage = (0, 0, 0, 0)
@@ -79,7 +79,7 @@ class _Fold:
             self._go_on_from(known)
 
     def _go_on_from(self, known: SessionSummary) -> None:
-        self._transcript = Transcript(
+        self._session = SessionInfo(
             title=known.title,
             workspace=known.workspace,
             opened_at=known.created_at,
@@ -114,7 +114,7 @@ class _Fold:
             self._asks = max(0, self._asks - 1)
         elif kind == b"usage_reported":
             self._add_usage(line)
-        elif kind in _ABOUT_THE_SESSION or (kind == b"prompt_submitted" and not self._transcript.title):
+        elif kind in _ABOUT_THE_SESSION or (kind == b"prompt_submitted" and not self._session.title):
             self._apply(line)
 
     def _add_usage(self, line: bytes) -> None:
@@ -124,7 +124,7 @@ class _Fold:
 
     def _apply(self, line: bytes) -> None:
         try:
-            self._transcript.apply(decode_event(internalise(fields_of(line), self._blobs)[0]))
+            self._session.apply(decode_event(internalise(fields_of(line), self._blobs)[0]))
         except (MalformedLineError, StorageError, RecursionError):
             return
 
@@ -132,13 +132,13 @@ class _Fold:
         """Return what the lines come to. What stands there as running was cut off: it is idle, unless it asks."""
         if not self._at:
             return None
-        transcript = self._transcript
+        session = self._session
         input_tokens, output_tokens, cache_read_tokens, cache_write_tokens = self._usage
         return SessionSummary(
             id=self._id,
-            title=transcript.title,
-            workspace=transcript.workspace,
-            created_at=transcript.opened_at,
+            title=session.title,
+            workspace=session.workspace,
+            created_at=session.opened_at,
             updated_at=moment_of(self._at.decode()),
             active_at=moment_of((self._active_at or self._at).decode()),
             state="waiting" if self._asks else "idle",
@@ -150,11 +150,11 @@ class _Fold:
                 cache_read_tokens=cache_read_tokens,
                 cache_write_tokens=cache_write_tokens,
             ),
-            is_title_given=transcript.is_title_given,
-            is_pinned=transcript.is_pinned,
-            is_archived=transcript.is_archived,
-            forked_from=transcript.forked_from,
-            purpose=transcript.purpose,
+            is_title_given=session.is_title_given,
+            is_pinned=session.is_pinned,
+            is_archived=session.is_archived,
+            forked_from=session.forked_from,
+            purpose=session.purpose,
             asks=self._asks,
         )
 

@@ -4,6 +4,8 @@
 entries touches only the one that is streaming. Replaying a journal gives the same entries as having watched it live.
 """
 
+from desktop_agent.core.transcript.change_state import ChangeState
+from desktop_agent.core.transcript.context_state import ContextState
 from desktop_agent.core.transcript.entries import (
     ChangeRecord,
     CommandEntry,
@@ -22,12 +24,14 @@ from desktop_agent.core.transcript.entries import (
     TurnEndEntry,
     UndoEntry,
 )
-from desktop_agent.core.transcript.fold import OUTPUT_TAIL_CHARS, RETRYING, Transcript, replay
-from desktop_agent.core.transcript.head import Head, Status
-from desktop_agent.core.transcript.paged import CUT
+from desktop_agent.core.transcript.entry_fold import OUTPUT_TAIL_CHARS, RETRYING, EntryFold
+from desktop_agent.core.transcript.fold import Transcript, replay
+from desktop_agent.core.transcript.paged import PagedEntries
 from desktop_agent.core.transcript.patches import CHANGES, STATUS, Patch
 from desktop_agent.core.transcript.reading import first_line, todos_of
+from desktop_agent.core.transcript.session_info import SessionInfo
 from desktop_agent.core.transcript.steps import StepPart, UndoStep, undone_of
+from desktop_agent.core.transcript.turn_state import CUT, Status, TurnState
 
 __all__ = [
     "CHANGES",
@@ -36,25 +40,30 @@ __all__ = [
     "RETRYING",
     "STATUS",
     "ChangeRecord",
+    "ChangeState",
     "CommandEntry",
     "CompactionEntry",
+    "ContextState",
     "Destroyed",
     "Entry",
+    "EntryFold",
     "ForkEntry",
-    "Head",
     "JournalPage",
     "NoticeEntry",
     "PageEntry",
+    "PagedEntries",
     "Patch",
     "PromptEntry",
     "QueuedPrompt",
     "RewindEntry",
+    "SessionInfo",
     "Status",
     "StepPart",
     "TextEntry",
     "ToolEntry",
     "Transcript",
     "TurnEndEntry",
+    "TurnState",
     "UndoEntry",
     "UndoStep",
     "first_line",

@@ -113,6 +113,14 @@ class ToolEntry(Struct, kw_only=True):
             self.waited_s += max(0.0, (at - self.waiting_since).total_seconds())
         self.waiting_since = None
 
+    def record(self, event: ev.ChangesRecorded) -> None:
+        """Take in what it changed, which may come in several events."""
+        self.changes += event.changes
+        self.uncaptured += event.uncaptured
+        self.refs += event.refs
+        self.outside += event.outside
+        self.is_recoverable = self.is_recoverable or event.is_recoverable
+
 
 class NoticeEntry(Struct, kw_only=True):
     """Something the user should know."""

@@ -5,10 +5,9 @@ is one `PageEntry`. What happens to an entry on a page later (`late`) is kept he
 it is loaded.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
-from msgspec import Struct
-from msgspec.structs import replace
+from msgspec import Struct, structs
 
 from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.protocol import events as ev
@@ -17,14 +16,9 @@ from desktop_agent.core.transcript.entries import (
     Entry,
     JournalPage,
     PageEntry,
-    PromptEntry,
     ToolEntry,
 )
-from desktop_agent.core.transcript.head import Head
 from desktop_agent.core.transcript.patches import Patch
-
-CUT = 2_000
-"""How many characters of a prompt a head keeps when its entry goes to a page."""
 
 LateEvent = (
     ev.ToolCallFinished
@@ -46,8 +40,8 @@ class _Loaded(Struct, frozen=True):
 
 
 @dataclass(slots=True)
-class PagedEntries(Head):
-    """A head with its entries."""
+class PagedEntries:
+    """The entries, and where each call and summary is among them."""
 
     entries: list[Entry] = field(default_factory=list[Entry])
     pages: list[JournalPage] = field(default_factory=list[JournalPage])
@@ -55,7 +49,7 @@ class PagedEntries(Head):
     late: dict[int, list[LateEvent]] = field(default_factory=dict[int, list[LateEvent]])
     """What happened to entries on pages since the page table was made, by page."""
     _loaded: dict[int, _Loaded] = field(default_factory=dict[int, _Loaded])
-    _base: int = 0
+    base: int = 0
     """Where the live entries begin."""
     _tools: dict[CallId, int] = field(default_factory=dict[CallId, int])
     """Where the live calls are, from the first live entry."""
@@ -67,24 +61,20 @@ class PagedEntries(Head):
 
     def tool_entry(self, call_id: CallId) -> ToolEntry | None:
         """The entry of this call, if it has one and that is loaded."""
-        return self._locate(call_id)[1]
-
-    def knows_call(self, call_id: CallId) -> bool:
-        """Whether there was such a call."""
-        return call_id in self._tools or call_id in self._paged_tools
+        return self.locate(call_id)[1]
 
     @property
     def call_ids(self) -> set[CallId]:
         """The ids of all tool calls so far."""
         return {*self._paged_tools, *self._tools}
 
-    def tool_of(self, call_id: CallId) -> str:
-        """The name of the tool that was called; empty when there was no such call."""
+    def tool_of(self, call_id: CallId) -> str | None:
+        """The name of the tool that was called; None when there was no such call."""
         number = self.page_of_call(call_id)
         if number is not None:
             return self.pages[number].calls[call_id]
         entry = self.tool_entry(call_id)
-        return entry.call.name if entry is not None else ""
+        return entry.call.name if entry is not None else None
 
     def page_of_call(self, call_id: CallId) -> int | None:
         """The page that shows this call; None for a live one, and for none at all."""
@@ -109,29 +99,30 @@ class PagedEntries(Head):
         """The pages whose entries are there."""
         return sorted(self._loaded)
 
+    @property
+    def live(self) -> list[Entry]:
+        """The entries that are on no page yet."""
+        return self.entries[self.base :]
+
     # -- pages --
 
     def add_page(self, page: JournalPage) -> None:
         """Put a placeholder for `page` behind the others and before the live entries."""
         number = len(self.pages)
         self.pages.append(page)
-        self.entries.insert(self._base, _placeholder(number, page))
-        self._base += 1
+        self.entries.insert(self.base, _placeholder(number, page))
+        self.base += 1
         self._paged_tools.update(dict.fromkeys(page.calls, number))
         self._paged_compactions.update(dict.fromkeys(page.compactions, number))
 
     def page_out(self, page: JournalPage) -> None:
         """Let all live entries go; `page` is where they are. It gets the names of what was on it."""
-        calls, live = {call_id: self.tool_of(call_id) for call_id in self._tools}, self.entries[self._base :]
+        calls, live = {call_id: self.tool_of(call_id) or "" for call_id in self._tools}, self.live
         compactions = tuple(entry.compaction_id for entry in live if isinstance(entry, CompactionEntry))
-        for entry in live:
-            if isinstance(entry, PromptEntry) and len(entry.text) > CUT:
-                self.prompts[entry.turn] = entry.text[:CUT]
-                self.cut_prompts.add(entry.turn)
-        del self.entries[self._base :]
+        del self.entries[self.base :]
         self._tools.clear()
         self.add_page(
-            replace(
+            structs.replace(
                 page,
                 entries=len(live),
                 characters=sum(map(_shown_characters, live)),
@@ -144,9 +135,9 @@ class PagedEntries(Head):
         """Let the last two pages be one. Neither may be loaded."""
         number = len(self.pages) - 2
         self.pages[number:] = [page]
-        del self.entries[self._base - 1]
-        self._base -= 1
-        self.entries[self._base - 1] = _placeholder(number, page)
+        del self.entries[self.base - 1]
+        self.base -= 1
+        self.entries[self.base - 1] = _placeholder(number, page)
         self._paged_tools.update(dict.fromkeys(page.calls, number))
         self._paged_compactions.update(dict.fromkeys(page.compactions, number))
 
@@ -158,47 +149,55 @@ class PagedEntries(Head):
         start = self.page_start(number)
         del self._loaded[number]
         self.entries[start : start + known.count] = [_placeholder(number, self.pages[number])]
-        self._base += 1 - known.count
+        self.base += 1 - known.count
         return [Patch("collapse", start, count=known.count)]
+
+    def copy(self, entries: list[Entry]) -> "PagedEntries":
+        """Return the same for another fold, with its own `entries`."""
+        return replace(
+            self,
+            entries=entries,
+            pages=list(self.pages),
+            late={number: list(events) for number, events in self.late.items()},
+            _loaded=dict(self._loaded),
+            _tools=dict(self._tools),
+            _paged_tools=dict(self._paged_tools),
+            _paged_compactions=dict(self._paged_compactions),
+        )
 
     # -- for the fold --
 
-    def _put_in(self, number: int, page: "PagedEntries") -> Patch:
-        for call_id, at in page._tools.items():
-            entry, known = page.entries[at], self.destroyed.get(call_id)
-            is_latest = call_id not in self._tools and self._paged_tools.get(call_id) == number
-            if isinstance(entry, ToolEntry) and known is not None and is_latest:
-                entry.is_recovered = known.is_recovered
+    def put_in(self, number: int, page: "PagedEntries") -> Patch:
+        """Put the entries of a page in the place of its placeholder."""
         start = self.page_start(number)
         compactions = {e.compaction_id: at for at, e in enumerate(page.entries) if isinstance(e, CompactionEntry)}
-        for entry in page.entries:
-            if isinstance(entry, CompactionEntry):  # a damaged journal may name one twice
-                entry.is_in_force = self.is_in_force(entry)
         self._loaded[number] = _Loaded(len(page.entries), dict(page._tools), compactions)
         self.entries[start : start + 1] = page.entries
-        self._base += len(page.entries) - 1
+        self.base += len(page.entries) - 1
         return Patch("expand", start, count=len(page.entries))
 
-    def _append(self, entry: Entry) -> Patch:
+    def append(self, entry: Entry) -> Patch:
+        """Put an entry behind the others."""
         if isinstance(entry, ToolEntry):
-            _, same_id = self._locate(entry.call.id)
+            _, same_id = self.locate(entry.call.id)
             if same_id is not None:  # what is known by this id is about the later call from now on
                 same_id.is_recovered = False
-            self._tools[entry.call.id] = len(self.entries) - self._base
+            self._tools[entry.call.id] = len(self.entries) - self.base
         self.entries.append(entry)
         return Patch("append", len(self.entries) - 1)
 
-    def _remove(self, index: int) -> Patch:
+    def remove(self, index: int) -> Patch:
+        """Take a live entry out."""
         del self.entries[index]
-        at = index - self._base
+        at = index - self.base
         self._tools = {call_id: other - (other > at) for call_id, other in self._tools.items()}
         return Patch("remove", index)
 
-    def _locate(self, call_id: CallId, event: LateEvent | None = None) -> tuple[int, ToolEntry | None]:
+    def locate(self, call_id: CallId, event: LateEvent | None = None) -> tuple[int, ToolEntry | None]:
         """Return where a call is, and its entry if it is loaded. An `event` that concerns it is kept for its page."""
         index = self._tools.get(call_id)
         if index is not None:
-            index += self._base
+            index += self.base
         elif (number := self._paged_tools.get(call_id)) is not None:
             if event is not None:
                 self.late.setdefault(number, []).append(event)
@@ -207,8 +206,9 @@ class PagedEntries(Head):
         entry = self.entries[index] if index is not None else None
         return (index or 0, entry) if isinstance(entry, ToolEntry) else (-1, None)
 
-    def _locate_compaction(self, event: ev.SummaryEdited | ev.CompactionUndone) -> tuple[int, CompactionEntry | None]:
-        for index in range(len(self.entries) - 1, self._base - 1, -1):
+    def locate_compaction(self, event: ev.SummaryEdited | ev.CompactionUndone) -> tuple[int, CompactionEntry | None]:
+        """Return where a summary is, and its entry if it is loaded. The event is kept for its page."""
+        for index in range(len(self.entries) - 1, self.base - 1, -1):
             entry = self.entries[index]
             if isinstance(entry, CompactionEntry) and entry.compaction_id == event.compaction_id:
                 return index, entry

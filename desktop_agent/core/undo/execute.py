@@ -135,7 +135,7 @@ class Undoing:
         """The call that a recovery is about, if it lost more than changes can tell."""
         if not (isinstance(op, ops.UndoChanges) and op.is_recovery and op.selection.call_id):
             return None
-        known = self._transcript.destroyed.get(op.selection.call_id)
+        known = self._transcript.changed.destroyed.get(op.selection.call_id)
         if known is None or known.is_recovered:
             return None
         return known if known.outside or any(change.is_loss for change in known.refs) else None
@@ -219,10 +219,10 @@ def _can_hold(file: FileState, content: bytes) -> bool:
 def steps_meant(transcript: Transcript, op: ops.RedoSteps) -> list[UndoStep]:
     """Return the undos that `op` takes back, oldest first; fewer where some were taken back already."""
     if op.is_all:
-        return list(transcript.steps)
+        return list(transcript.changed.steps)
     if op.steps:
-        return [step for step in transcript.steps if step.seq in op.steps]
-    return transcript.steps[-1:]
+        return [step for step in transcript.changed.steps if step.seq in op.steps]
+    return transcript.changed.steps[-1:]
 
 
 def draft_revert(

@@ -18,12 +18,13 @@ class RewindChoice(NamedTuple):
 
 def rewind_choices(transcript: Transcript) -> list[RewindChoice]:
     """Return the messages that one can go back to before, the newest first."""
-    prompts = transcript.prompts
+    prompts = transcript.turns.prompts
     standing = [record for record in transcript.changes.values() if not record.is_undone and record.change.is_by_agent]
     choices: list[RewindChoice] = []
     for turn, prompt in prompts.items():
-        seen = sum(later >= turn and later not in transcript.rewound for later in prompts)
+        seen = sum(later >= turn and later not in transcript.context.rewound for later in prompts)
         files = dict.fromkeys(record.change.path for record in standing if record.turn >= turn)
-        if (seen and turn not in transcript.rewound) or files:
-            choices.append(RewindChoice(turn, prompt, seen if turn not in transcript.rewound else 0, tuple(files)))
+        left = seen if turn not in transcript.context.rewound else 0
+        if left or files:
+            choices.append(RewindChoice(turn, prompt, left, tuple(files)))
     return choices[::-1]

@@ -129,7 +129,7 @@ class BothSources:
 
     @property
     def _folder(self) -> str:
-        return self._transcript.workspace if self._transcript else ""
+        return self._transcript.session.workspace if self._transcript else ""
 
     def _recorded(self, change: FileChange) -> tuple[FileChange, ...]:
         from desktop_agent.core.undo.whereabouts import recorded_of

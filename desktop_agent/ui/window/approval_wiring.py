@@ -102,7 +102,7 @@ class ApprovalWiring(QObject):
 
         transcript = self._bridge.transcript
         past = past_calls(transcript, request)
-        return RuleContext(self._rule_maths(transcript), transcript.workspace, past, self._now)
+        return RuleContext(self._rule_maths(transcript), transcript.session.workspace, past, self._now)
 
     def _pending(self, call_id: str) -> ApprovalRequest | None:
         pending = self._bridge.transcript.pending_approvals if self._bridge is not None else []

@@ -51,7 +51,7 @@ class SessionBridge(QObject):
         self.transcript = transcript
         self.read_only = read_only
         """Why the session can only be read here; empty when it can be written."""
-        self.left_waiting = frozenset(prompt.prompt_id for prompt in transcript.queued)
+        self.left_waiting = frozenset(prompt.prompt_id for prompt in transcript.turns.queued)
         """The queued prompts that an earlier process left."""
         self._port = port
 
@@ -84,7 +84,7 @@ class SessionBridge(QObject):
 
     def drop_page(self, number: int) -> None:
         """Let the entries of a page go."""
-        if patches := self.transcript.collapse(number):
+        if patches := self.transcript.paged.collapse(number):
             self.patched.emit(patches)
 
     def deliver(self, event: Event) -> None:

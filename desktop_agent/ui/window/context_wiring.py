@@ -78,8 +78,8 @@ class ContextWiring(QObject):
         match event:
             case ev.ContextInspected(report=report):
                 transcript = self._bridge.transcript
-                is_working = transcript.is_running or bool(transcript.activity)
-                self._inspector.show_report(report, tuple(transcript.pins.values()), is_working=is_working)
+                is_working = transcript.turns.is_running or bool(transcript.turns.activity)
+                self._inspector.show_report(report, tuple(transcript.context.pins.values()), is_working=is_working)
             case (
                 ev.ContextMeasured()
                 | ev.Compacted()

@@ -45,7 +45,7 @@ class PromptWiring(QObject):
     def submit(self, text: str) -> None:
         """Send a prompt; the session queues it while the agent works."""
         self._bridge.submit(SubmitPrompt(text=text))
-        if not self._bridge.transcript.is_running:  # else it waits in the queue, and what is being read stays in sight
+        if not self._bridge.transcript.turns.is_running:  # else it waits, and what is being read stays in sight
             self._panels.transcript.row_layout.scroll_to_bottom()
 
     def run_command(self, text: str) -> None:
@@ -80,7 +80,7 @@ class PromptWiring(QObject):
         Those that an earlier process left stay where they are: the user has not just written them.
         """
         left = self._bridge.left_waiting
-        waiting = [prompt for prompt in self._bridge.transcript.queued if prompt.prompt_id not in left]
+        waiting = [prompt for prompt in self._bridge.transcript.turns.queued if prompt.prompt_id not in left]
         if not waiting:
             return
         for prompt in waiting:

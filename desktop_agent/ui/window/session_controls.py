@@ -25,7 +25,7 @@ class SessionControls(QObject):
 
     def _set_model(self, provider: str, model: str) -> None:
 
-        before = self._bridge.transcript.model
+        before = self._bridge.transcript.session.model
         base_url = before.base_url if before is not None and before.provider == provider else None
         self._bridge.submit(SetMode(model=ModelRef(provider=provider, model=model, base_url=base_url)))
 

@@ -32,18 +32,19 @@ class SessionStatus:
     def refresh(self) -> None:
         """Show title, modes, jobs and queue, and enable the actions that fit."""
         transcript = self._bridge.transcript
-        is_demo = transcript.model is not None and transcript.model.provider == "demo"
-        self._panels.top_bar.set_title(transcript.title, is_demo=is_demo)
+        is_demo = transcript.session.model is not None and transcript.session.model.provider == "demo"
+        self._panels.top_bar.set_title(transcript.session.title, is_demo=is_demo)
         self._panels.top_bar.set_waiting(len(transcript.pending_approvals))
-        self._panels.pickers.show_mode(transcript.model, transcript.approval, transcript.sandbox)
-        self._show_jobs(transcript.jobs)
-        if transcript.rules is not self._rules:
-            self._rules = transcript.rules
-            self._on_rules_changed(transcript.rules)
+        session = transcript.session
+        self._panels.pickers.show_mode(session.model, session.approval, session.sandbox)
+        self._show_jobs(transcript.session.jobs)
+        if transcript.session.rules is not self._rules:
+            self._rules = transcript.session.rules
+            self._on_rules_changed(transcript.session.rules)
         self._show_in_composer(transcript)
         is_busy = _is_busy(transcript)
         is_read_only = bool(self._bridge.read_only)
-        is_resting = not transcript.is_running and not is_read_only
+        is_resting = not transcript.turns.is_running and not is_read_only
         self._actions.stop.setEnabled(is_busy and not is_read_only)
         self._actions.compact.setEnabled(not is_busy and not is_read_only and transcript.turn > 1)
         self._actions.inspect_context.setEnabled(not is_read_only)
@@ -60,16 +61,16 @@ class SessionStatus:
     def _show_in_composer(self, transcript: Transcript) -> None:
         composer = self._panels.composer
         composer.set_working(is_working=_is_busy(transcript))
-        composer.set_queued([(prompt.prompt_id, prompt.text) for prompt in transcript.queued])
-        composer.set_context(transcript.context)
+        composer.set_queued([(prompt.prompt_id, prompt.text) for prompt in transcript.turns.queued])
+        composer.set_context(transcript.context.use)
 
     def refresh_changes(self) -> None:
         """Show what changed, in the review and in the file tree."""
         self._panels.review.refresh()
-        touched = {record.change.path for record in self._bridge.transcript.active_changes()}
+        touched = {record.change.path for record in self._bridge.transcript.changed.active()}
         self._panels.files.set_touched(touched)
 
 
 def _is_busy(transcript: Transcript) -> bool:
     """Whether there is something to stop: a turn, or a summary that the user asked for."""
-    return transcript.is_running or bool(transcript.activity)
+    return transcript.turns.is_running or bool(transcript.turns.activity)

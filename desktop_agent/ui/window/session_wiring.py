@@ -245,8 +245,8 @@ def _written(transcript: Transcript) -> list[str]:
     from desktop_agent.core.transcript import CommandEntry, PromptEntry
 
     loaded = [entry for entry in transcript.entries if isinstance(entry, PromptEntry | CommandEntry)]
-    turns = {entry.turn for entry in loaded if isinstance(entry, PromptEntry)} | transcript.cut_prompts
-    paged = [typed_prompt(text) for turn, text in transcript.prompts.items() if turn not in turns]
+    turns = {entry.turn for entry in loaded if isinstance(entry, PromptEntry)} | transcript.turns.cut_prompts
+    paged = [typed_prompt(text) for turn, text in transcript.turns.prompts.items() if turn not in turns]
     return paged + [typed_prompt(entry.text) if isinstance(entry, PromptEntry) else entry.text for entry in loaded]
 
 

@@ -42,14 +42,14 @@ class UndoWiring(QObject):
 
     def _undo_last_turn(self) -> None:
 
-        standing = self._bridge.transcript.active_changes()
+        standing = self._bridge.transcript.changed.active()
         # Without any, the session says that there is nothing to undo.
         meant = ChangeSelection(turn=standing[-1].turn) if standing else ChangeSelection()
         undo_with_care(self._bridge.transcript, meant, self._undo, self._window)
 
     def _redo_last_undo(self) -> None:
 
-        steps = self._bridge.transcript.steps
+        steps = self._bridge.transcript.changed.steps
         self._bridge.submit(RedoSteps(steps=tuple(step.seq for step in steps[-1:])))
 
     def _rewind_last_turn(self) -> None:

@@ -229,11 +229,11 @@ class User:
         """What the session says it could not record, and what the last undo left alone."""
         last = self.stage.reverts()[-1:]
         left = {outcome.path for event in last for outcome in event.outcomes if not outcome.is_done}
-        return left | {found.path for _, found in self.stage.s.session.transcript.uncaptured}
+        return left | {found.path for _, found in self.stage.s.session.transcript.changed.uncaptured}
 
     def open_steps(self) -> list[UndoStep]:
         """What can be taken back."""
-        return self.stage.s.session.transcript.steps
+        return self.stage.s.session.transcript.changed.steps
 
     def known_steps(self) -> set[int]:
         return {step.seq for step in self.open_steps()}

@@ -37,7 +37,7 @@ async def ask(person: Driver, words: str, turn: int) -> None:
     await person.type("composer", words)
     await person.press(Qt.Key.Key_Return)
     await person.until_true(
-        lambda: person.transcript.turn == turn and person.transcript.last_end == "completed", "the turn has ended"
+        lambda: person.transcript.turn == turn and person.transcript.turns.last_end == "completed", "the turn has ended"
     )
 
 
@@ -47,17 +47,17 @@ def test_each_conversation_keeps_its_draft(go: Go, project: Path, isolated_home:
 
     async def first(person: Driver) -> None:
         await ask(person, "What is in here?", 1)
-        ids.append(person.transcript.session_id)
+        ids.append(person.transcript.session.session_id)
         person.window.panels.composer.set_text("")
         await person.type("composer", "and then")
         # Without a switch or a quit, as before a kill.
         await person.until_true(lambda: drafts.load(session_draft(ids[0])).text == "and then", "it is on disk")
         await person.press(Qt.Key.Key_N, Qt.KeyboardModifier.ControlModifier)
-        await person.until_true(lambda: not person.transcript.session_id, "a new conversation is shown")
+        await person.until_true(lambda: not person.transcript.session.session_id, "a new conversation is shown")
         assert text(person) == ""
         await person.type("composer", "something new")
         person.window.panels.sessions.session_chosen.emit(ids[0])
-        await person.until_true(lambda: person.transcript.session_id == ids[0], "the first is shown")
+        await person.until_true(lambda: person.transcript.session.session_id == ids[0], "the first is shown")
         assert text(person) == "and then"
 
     async def second(person: Driver) -> None:
@@ -69,7 +69,7 @@ def test_each_conversation_keeps_its_draft(go: Go, project: Path, isolated_home:
         await person.press(Qt.Key.Key_Return)
         await person.until_true(lambda: drafts.load(session_draft(ids[0])).is_empty, "what was sent is not kept")
         person.window.main_window.actions_.stop.trigger()
-        await person.until_true(lambda: not person.transcript.is_running, "the turn has ended")
+        await person.until_true(lambda: not person.transcript.turns.is_running, "the turn has ended")
 
     go([str(project), "--provider", "demo"], first)
     go([str(project), "--continue"], second)
@@ -88,7 +88,7 @@ def test_what_was_sent_is_kept_until_the_journal_has_it(
 
     async def journey(person: Driver) -> None:
         await ask(person, "What is in here?", 1)
-        path = folder / f"{session_draft(person.transcript.session_id)}.json"
+        path = folder / f"{session_draft(person.transcript.session.session_id)}.json"
         person.window.panels.composer.set_text("")
         await person.type("composer", "and then")
         monkeypatch.setattr(LiveSettings, "refresh", refresh_later)
@@ -99,7 +99,7 @@ def test_what_was_sent_is_kept_until_the_journal_has_it(
         await person.until_true(lambda: person.transcript.turn == 2, "the session takes it")
         await person.until_true(lambda: not path.exists(), "what was sent is not kept")
         person.window.main_window.actions_.stop.trigger()
-        await person.until_true(lambda: not person.transcript.is_running, "the turn has ended")
+        await person.until_true(lambda: not person.transcript.turns.is_running, "the turn has ended")
 
     go([str(project), "--provider", "demo"], journey)
 
@@ -108,7 +108,7 @@ def test_an_edited_prompt_goes_on_in_a_copy(go: Go, project: Path) -> None:
     async def journey(person: Driver) -> None:
         await ask(person, "What is in here?", 1)
         await ask(person, "And what else?", 2)
-        source = person.transcript.session_id
+        source = person.transcript.session.session_id
         view = person.window.panels.transcript
         last = [row for row in view.rows if isinstance(row.entry, PromptEntry)][-1]
         view.row_layout.reveal(view.row_layout.reading.row_top(last))
@@ -116,16 +116,16 @@ def test_an_edited_prompt_goes_on_in_a_copy(go: Go, project: Path) -> None:
         edit_prompt(last.widget)
         await person.type("promptEdit", " Only this.")
         await person.click("promptEditSend")
-        await person.until_true(lambda: person.transcript.session_id not in ("", source), "the copy is shown")
+        await person.until_true(lambda: person.transcript.session.session_id not in ("", source), "the copy is shown")
         await person.until_true(lambda: person.transcript.turn == 2, "the new prompt is asked there")
-        await person.until_true(lambda: not person.transcript.is_running, "and answered")
+        await person.until_true(lambda: not person.transcript.turns.is_running, "and answered")
         prompts = [entry.text for entry in person.transcript.entries if isinstance(entry, PromptEntry)]
         assert prompts == ["What is in here?", "And what else? Only this."]
         [forked] = [entry for entry in person.transcript.entries if isinstance(entry, ForkEntry)]
         assert (forked.source, forked.before_turn) == (source, 2)
         button = await person.see(QPushButton, "openSourceButton")
         button.click()
-        await person.until_true(lambda: person.transcript.session_id == source, "the source is shown")
+        await person.until_true(lambda: person.transcript.session.session_id == source, "the source is shown")
         prompts = [entry.text for entry in person.transcript.entries if isinstance(entry, PromptEntry)]
         assert prompts == ["What is in here?", "And what else?"]
 
@@ -141,8 +141,8 @@ def test_a_question_that_a_killed_process_asked_is_answered_in_the_window(go: Go
 
     async def journey(person: Driver) -> None:
         await person.see(QWidget, "approvalDialog")
-        assert person.transcript.status == "waiting"
-        assert [prompt.text for prompt in person.transcript.queued] == ["and then"]
+        assert person.transcript.turns.status == "waiting"
+        assert [prompt.text for prompt in person.transcript.turns.queued] == ["and then"]
         assert ground.read("a.py") == "x = 1\n"
         await person.press(Qt.Key.Key_Escape)
         [request] = person.transcript.pending_approvals
@@ -150,6 +150,6 @@ def test_a_question_that_a_killed_process_asked_is_answered_in_the_window(go: Go
         await person.until_true(lambda: ground.read("a.py") == "x = 2\n", "the answer counts")
         await person.until_true(lambda: person.transcript.turn == 2, "what waited behind it begins")
         person.window.main_window.actions_.stop.trigger()
-        await person.until_true(lambda: not person.transcript.is_running, "the turn has ended")
+        await person.until_true(lambda: not person.transcript.turns.is_running, "the turn has ended")
 
     go([str(ground.workspace), "--resume", session_id], journey)

@@ -58,13 +58,13 @@ def test_a_long_session_is_read_from_its_end_to_its_beginning(go: Go, journal: P
         await person.until_true(lambda: len(person.transcript.pages) > 10, "the whole session is known")
         assert journal.with_name(SNAPSHOT_NAME).exists()
         assert person.transcript.turn == TURNS
-        assert len(person.transcript.prompts) == TURNS
+        assert len(person.transcript.turns.prompts) == TURNS
         view.row_layout.scroll_to(0)
         await person.until_true(lambda: "prompt" in kinds_in_view(person), "the beginning is there")
         assert "page" not in kinds_in_view(person)
         assert person.transcript.entries[0].kind == "prompt"
         view.navigation.show_call("c80-0")
-        await person.until_true(lambda: person.transcript.tool_entry("c80-0") is not None, "the call is there")
+        await person.until_true(lambda: person.transcript.paged.tool_entry("c80-0") is not None, "the call is there")
 
     go(["--resume", SESSION_ID], journey)
 
@@ -88,7 +88,7 @@ def test_what_is_asked_while_a_session_is_being_opened_waits_for_it(go: Go, jour
     async def journey(person: Driver) -> None:
         await person.until_true(lambda: len(person.transcript.entries) > 1, "the end is there")
         person.window.panels.wiring.submit(RenameSession(title="Fruit"))
-        await person.until_true(lambda: person.transcript.title == "Fruit", "the title came")
+        await person.until_true(lambda: person.transcript.session.title == "Fruit", "the title came")
         assert len(person.transcript.pages) > 10
 
     go(["--resume", SESSION_ID], journey)
@@ -122,7 +122,7 @@ async def send_while_it_opens(person: Driver, *texts: str) -> None:
         person.window.panels.composer.set_text("")
         await person.type("composer", text)
         await person.press(Qt.Key.Key_Return)
-    await person.until_true(lambda: [prompt.text for prompt in person.transcript.queued] == [*texts], "they wait")
+    await person.until_true(lambda: [prompt.text for prompt in person.transcript.turns.queued] == [*texts], "they wait")
 
 
 def kept(journal: Path) -> SavedDraft:
@@ -170,7 +170,7 @@ def test_what_the_session_has_taken_is_no_draft_any_more(go: Go, journal: Path, 
         await person.until_true(lambda: kept(journal).is_empty, "it is kept in the journal")
         assert person.window.panels.composer.text() == ""
         person.window.main_window.actions_.stop.trigger()
-        await person.until_true(lambda: not person.transcript.is_running, "the turn has ended")
+        await person.until_true(lambda: not person.transcript.turns.is_running, "the turn has ended")
 
     go(["--resume", SESSION_ID], journey)
 
@@ -185,13 +185,13 @@ def test_what_was_sent_to_a_session_that_cannot_be_opened_is_a_draft_again(
         await send_while_it_opens(person, "And the pears?")
         slow.go_on.set()
         await person.until_true(lambda: composer.text() == "And the pears?", "it is given back")
-        assert not person.transcript.queued
+        assert not person.transcript.turns.queued
         assert "could not be read" in "".join(person.banner)
         (await person.see(QPushButton, "bannerDismissButton")).click()
         await person.press(Qt.Key.Key_Return)
         await person.until_true(lambda: "could not be read" in "".join(person.banner), "it is reported again")
         await person.until_true(lambda: composer.text() == "And the pears?", "as often as it is sent")
-        assert not person.transcript.queued
+        assert not person.transcript.turns.queued
 
     go(["--resume", SESSION_ID], journey)
 
@@ -211,7 +211,7 @@ def test_a_session_that_is_being_opened_can_be_deleted(go: Go, journal: Path, sl
         button.click()
         slow.go_on.set()
         await person.until_true(lambda: not journal.parent.exists(), "it is gone")
-        await person.until_true(lambda: not person.transcript.session_id, "a new conversation is shown")
+        await person.until_true(lambda: not person.transcript.session.session_id, "a new conversation is shown")
         await person.until_true(lambda: kept(journal).is_empty, "what was sent went with it")
         assert not person.banner
 
@@ -236,11 +236,11 @@ def test_a_prompt_that_an_earlier_process_left_is_taken_back_while_its_session_i
     go: Go, journal: Path, slow: SlowBench
 ) -> None:
     async def journey(person: Driver) -> None:
-        await person.until_true(lambda: len(person.transcript.queued) == 1, "it waits")
+        await person.until_true(lambda: len(person.transcript.turns.queued) == 1, "it waits")
         person.window.panels.wiring.submit(Unqueue(prompt_id="p-left"))
         slow.go_on.set()
         await person.until_true(lambda: len(person.transcript.pages) > 10, "the whole session is known")
-        await person.until_true(lambda: not person.transcript.queued, "it is taken back")
+        await person.until_true(lambda: not person.transcript.turns.queued, "it is taken back")
 
     left = ev.Queued(prompt_id="p-left", text="And the figs?")
     blobs = Blobs(AppPaths.from_environment(os.environ).blobs)

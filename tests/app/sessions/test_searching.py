@@ -30,7 +30,7 @@ def test_what_was_said_long_ago_is_found_and_shown(go: Go, tmp_path: Path, isola
         results = await person.see(QListView, "searchResults")
         await person.until_true(lambda: results.model().rowCount() > 0, "the place is found")
         await person.press(Qt.Key.Key_Return)
-        await person.until_true(lambda: person.transcript.session_id == session_id, "the session is shown")
+        await person.until_true(lambda: person.transcript.session.session_id == session_id, "the session is shown")
         view = person.window.panels.transcript
         await person.until_true(
             lambda: any(

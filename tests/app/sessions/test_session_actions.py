@@ -146,11 +146,11 @@ def test_a_conversation_is_imported_shown_and_exported_again(go: Go, project: Pa
         dialog = await person.see(QFileDialog, "importDialog")
         dialog.fileSelected.emit(str(SAMPLES / "codex.jsonl"))
         dialog.reject()
-        await person.until_true(lambda: person.transcript.title == "Repair the build", "it is shown")
+        await person.until_true(lambda: person.transcript.session.title == "Repair the build", "it is shown")
         last = person.transcript.entries[-1]
         assert isinstance(last, NoticeEntry)
         assert last.notice.title == "Imported from Codex."
-        assert person.transcript.workspace == str(project)
+        assert person.transcript.session.workspace == str(project)
         actions.export_session.trigger()
         saving = await person.see(QFileDialog, "exportDialog")
         saving.fileSelected.emit(str(target))
@@ -174,18 +174,18 @@ def test_the_session_that_is_shown_can_be_deleted_and_copied(go: Go, project: Pa
         dialog = await person.see(QFileDialog, "importDialog")
         dialog.fileSelected.emit(str(SAMPLES / "claude_code.jsonl"))
         dialog.reject()
-        await person.until_true(lambda: bool(person.transcript.session_id), "it is shown")
-        first = person.transcript.session_id
+        await person.until_true(lambda: bool(person.transcript.session.session_id), "it is shown")
+        first = person.transcript.session.session_id
         person.window.panels.sessions.action_requested.emit("copy", first)
-        await person.until_true(lambda: person.transcript.session_id not in ("", first), "the copy is shown")
-        copied = person.transcript.session_id
-        assert person.transcript.forked_from == first
+        await person.until_true(lambda: person.transcript.session.session_id not in ("", first), "the copy is shown")
+        copied = person.transcript.session.session_id
+        assert person.transcript.session.forked_from == first
         person.window.panels.sessions.action_requested.emit("delete", copied)
         question = await person.see(QMessageBox, "deleteSessionDialog")
         button = question.findChild(QPushButton, "deleteSessionButton")
         assert button is not None
         button.click()
-        await person.until_true(lambda: not person.transcript.session_id, "a new conversation is shown")
+        await person.until_true(lambda: not person.transcript.session.session_id, "a new conversation is shown")
         await person.until_true(lambda: len(listed(person)) == 1, "the original is still there")
 
     go([str(project), "--provider", "demo"], journey)

@@ -35,7 +35,7 @@ async def send(person: Driver, words: str, turn: int) -> None:
     person.window.panels.composer.set_text(words)
     await person.click("sendButton")
     await person.until_true(
-        lambda: person.transcript.turn == turn and not person.transcript.is_running, f"turn {turn} has ended"
+        lambda: person.transcript.turn == turn and not person.transcript.turns.is_running, f"turn {turn} has ended"
     )
 
 
@@ -92,11 +92,11 @@ def test_a_session_that_is_open_elsewhere_is_read_followed_and_taken_over(
         assert person.find(QPushButton, "sendButton") is None
         assert not desk.pickers.model_button.isEnabled()
         elsewhere.say("From elsewhere.", 2)
-        await person.until_true(lambda: person.transcript.is_running, "what happens elsewhere is seen")
+        await person.until_true(lambda: person.transcript.turns.is_running, "what happens elsewhere is seen")
         assert person.find(QPushButton, "stopButton") is None, "it is not ours to stop"
         person.screenshot(tmp_path / "viewing.png")
         elsewhere.close()
-        await person.until_true(lambda: not person.transcript.is_running, "and how it ends")
+        await person.until_true(lambda: not person.transcript.turns.is_running, "and how it ends")
         before = elsewhere.journal.read_bytes()
         await person.see(QPushButton, "takeOverButton")
         assert "no longer open" in words_of(bar)
@@ -128,7 +128,7 @@ def test_another_session_can_be_used_meanwhile(go: Go, project: Path, isolated_h
         person.window.panels.sessions.session_chosen.emit(elsewhere.id)
         await person.until_true(bar.isVisible, "back to the one that is not")
         elsewhere.write("session_renamed", title="Renamed elsewhere")
-        await person.until_true(lambda: person.transcript.title == "Renamed elsewhere", "it is followed again")
+        await person.until_true(lambda: person.transcript.session.title == "Renamed elsewhere", "it is followed again")
 
     with serve(reply(text("Hello.")), reply(text("Else."))) as server:
         go([str(project), "--base-url", server.url], first)
@@ -147,7 +147,7 @@ def test_a_journal_that_was_repaired_meanwhile_is_read_anew(go: Go, project: Pat
         elsewhere.journal.rename(elsewhere.journal.with_name("journal.jsonl.before-repair"))
         elsewhere.journal.write_bytes(content)
         elsewhere.write("session_renamed", title="Repaired")
-        await person.until_true(lambda: person.transcript.title == "Repaired", "the new file is followed")
+        await person.until_true(lambda: person.transcript.session.title == "Repaired", "the new file is followed")
 
     with serve(reply(text("Hello."))) as server:
         go([str(project), "--base-url", server.url], first)

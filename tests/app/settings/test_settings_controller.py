@@ -121,13 +121,13 @@ def test_a_project_is_asked_about_and_holds_when_it_is_trusted(go: Go, project: 
         banner = await person.see(QWidget, "projectBanner")
         assert any("Approvals: Asks before writing → Asks before every call" in text for text in texts(banner))
         assert any("execution.sandbox: refused" in text for text in texts(banner))
-        assert person.transcript.approval == "on_write"
+        assert person.transcript.session.approval == "on_write"
         await person.click("projectBannerTrust")
-        await person.until_true(lambda: person.transcript.approval == "always", "it holds")
+        await person.until_true(lambda: person.transcript.session.approval == "always", "it holds")
         assert not banner.isVisible()
 
     async def again(person: Driver) -> None:
-        assert person.transcript.approval == "always"
+        assert person.transcript.session.approval == "always"
         banner = person.window.panels.project_banner
         assert banner.isHidden()
         write(project / ".desktop-agent" / "config.toml", "[tools.limits]\nmax_lines = 100\n")

@@ -38,12 +38,14 @@ def test_a_command_is_answered_in_the_transcript_and_clear_shows_an_empty_conver
         await send(person, "/pin add keep it short")
         await person.until_true(lambda: len(said(person)) == 1, "the pin is said")
         assert said(person)[0].output.startswith("Pinned")
-        session = person.transcript.session_id
+        session = person.transcript.session.session_id
         assert session
         await send(person, "/clear")
-        await person.until_true(lambda: person.transcript.session_id != session, "another conversation is shown")
+        await person.until_true(
+            lambda: person.transcript.session.session_id != session, "another conversation is shown"
+        )
         assert person.transcript.entries == []
-        assert person.transcript.workspace == str(project)
+        assert person.transcript.session.workspace == str(project)
 
     go([str(project), "--provider", "demo"], journey)
 

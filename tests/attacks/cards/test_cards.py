@@ -131,7 +131,7 @@ def test_exactly_what_was_judged_runs_or_nothing(
         await answer(question, case, folder)
         bridge = person.window.panels.wiring.bridge
         assert bridge is not None
-        await person.until_true(lambda: not bridge.transcript.is_running, "the turn has ended")
+        await person.until_true(lambda: not bridge.transcript.turns.is_running, "the turn has ended")
         assert [entry.call.name for entry in person.transcript.entries if isinstance(entry, ToolEntry)] == [
             "run_terminal_cmd"
         ]

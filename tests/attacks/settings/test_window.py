@@ -48,7 +48,7 @@ async def begin_and_stop(person: Driver) -> None:
     await person.click("sendButton")
     await person.until_true(lambda: person.transcript.turn == 1, "the turn begins")
     await person.click("stopButton")
-    await person.until_true(lambda: not person.transcript.is_running, "the turn has ended")
+    await person.until_true(lambda: not person.transcript.turns.is_running, "the turn has ended")
 
 
 def test_nothing_runs_until_the_file_is_mended(go: Go, config: Path) -> None:
@@ -64,7 +64,7 @@ def test_nothing_runs_until_the_file_is_mended(go: Go, config: Path) -> None:
         mend(file)
         await person.until_true(lambda: not held(person), "the banner goes")
         await begin_and_stop(person)
-        assert person.window.panels.judges.execution_in(person.transcript.workspace).sandbox == "strict"
+        assert person.window.panels.judges.execution_in(person.transcript.session.workspace).sandbox == "strict"
 
     go(["--demo"], journey)
 
@@ -84,7 +84,7 @@ def test_the_file_is_opened_and_the_user_may_decide(go: Go, config: Path, monkey
         await person.until_true(lambda: opened == [str(file)], "the file is opened")
         await person.click("useDefaultsButton")
         await person.until_true(lambda: not held(person), "the banner goes")
-        execution = person.window.panels.judges.execution_in(person.transcript.workspace)
+        execution = person.window.panels.judges.execution_in(person.transcript.session.workspace)
         assert (execution.sandbox, execution.blocked_commands) == ("restricted", ("rm",))
         await begin_and_stop(person)
 

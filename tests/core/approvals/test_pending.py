@@ -80,7 +80,7 @@ async def test_the_question_is_there_again_and_nothing_runs_by_itself(ground: Gr
     session_id = await killed_while_asking(ground, [EDIT])
     before = journal_of(ground, session_id).read_bytes()
     async with reopened(ground, session_id, DONE) as s:
-        assert s.transcript.status == "waiting"
+        assert s.transcript.turns.status == "waiting"
         [request] = s.transcript.pending_approvals
         assert [change.path for change in request.changes] == ["a.py"]
     assert s.provider.requests == []
@@ -190,7 +190,7 @@ async def test_stopping_settles_the_turn(ground: Ground) -> None:
         s.submit(ops.Interrupt())
         ended = await s.rx.expect(ev.TurnEnded)
         assert ended.reason == "interrupted"
-        assert s.session.transcript.status == "idle"
+        assert s.session.transcript.turns.status == "idle"
         await s.prompt("go on")
         check_conversation(s.last_request)
         assert [result.content for result in answers(s)] == [UNANSWERED, UNANSWERED]
@@ -233,7 +233,7 @@ async def test_late_and_wrong_answers_start_nothing(ground: Ground) -> None:
         s.submit(ops.AnswerApproval(call_id="another", decision=Allowed()))
         s.submit(ops.RenameSession(title="still waiting"))
         await s.rx.expect(ev.SessionRenamed)
-        assert s.session.transcript.status == "waiting"
+        assert s.session.transcript.turns.status == "waiting"
         [request] = s.transcript.pending_approvals
         for _ in range(3):
             s.submit(ops.AnswerApproval(call_id=request.call_id, decision=Allowed()))
@@ -289,7 +289,7 @@ async def test_without_its_model_the_question_waits_on(ground: Ground) -> None:
         s.submit(answer)
         notice = await s.rx.expect(ev.Notice)
         assert notice.code == "no_key"
-        assert s.session.transcript.status == "waiting"
+        assert s.session.transcript.turns.status == "waiting"
         assert not s.session.is_at_work
         fails.clear()
         s.submit(answer)

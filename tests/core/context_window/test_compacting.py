@@ -351,4 +351,4 @@ async def test_a_stop_while_it_is_summarised_ends_the_turn_and_changes_nothing(g
         ended = await s.rx.expect(ev.TurnEnded, lambda event: event.turn == 4)
         assert ended.reason == "interrupted"
         assert s.rx.all(ev.Compacted) == []
-        assert s.session.transcript.activity == ""
+        assert s.session.transcript.turns.activity == ""

@@ -121,7 +121,7 @@ async def test_guidance_is_in_the_first_request_and_what_changed_is_in_the_next(
         path.write_text("Use spaces instead.\n")
         await s.prompt()
         assert "Use spaces instead." in s.last_request.system
-        assert [file.scope for file in s.session.transcript.guidance] == ["person", "workspace"]
+        assert [file.scope for file in s.session.transcript.context.guidance] == ["person", "workspace"]
 
 
 async def test_guidance_of_a_folder_comes_when_the_agent_first_goes_there(ground: Ground) -> None:

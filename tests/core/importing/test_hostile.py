@@ -53,7 +53,7 @@ def test_a_file_cut_off_anywhere_never_crashes_and_makes_a_valid_session(ground:
         except UsageError:
             continue
         events = ground.events(imported)
-        assert not replay(events).is_running
+        assert not replay(events).turns.is_running
         check_request(events)
 
 

@@ -30,9 +30,9 @@ def test_what_was_said_and_done_comes_back(ground: Importing) -> None:
     events = ground.events(imported)
     transcript = replay(events)
     assert imported.problems == ()
-    assert transcript.title == "Pictures"
-    assert transcript.is_title_given
-    assert transcript.rewound == {2}
+    assert transcript.session.title == "Pictures"
+    assert transcript.session.is_title_given
+    assert transcript.context.rewound == {2}
     assert [e.text for e in transcript.entries if isinstance(e, PromptEntry)] == ["look", "again", "other"]
     assert [e.text for e in transcript.entries if isinstance(e, TextEntry)] == ["I look.", "Done.", "Fine."]
     tool = next(e for e in transcript.entries if isinstance(e, ToolEntry))
@@ -55,7 +55,7 @@ def test_no_permission_mode_or_undo_comes_with_it(ground: Importing) -> None:
     opened = events[0]
     assert isinstance(opened, ev.SessionOpened)
     assert (opened.approval, opened.sandbox, opened.model.model) == ("on_write", "restricted", "m")
-    assert not replay(events).is_running
+    assert not replay(events).turns.is_running
     check_request(events)
 
 

@@ -35,9 +35,9 @@ def test_a_claude_code_file(ground: Importing) -> None:
     events = ground.events(imported)
     transcript = replay(events)
     assert (imported.source, imported.turns, imported.calls) == ("claude-code", 3, 4)
-    assert transcript.workspace == imported.workspace == str(ground.workspace)
-    assert transcript.title == "Build failure in the Makefile"
-    assert not transcript.is_title_given
+    assert transcript.session.workspace == imported.workspace == str(ground.workspace)
+    assert transcript.session.title == "Build failure in the Makefile"
+    assert not transcript.session.is_title_given
     assert prompts(transcript) == ["Why does the build fail?", "Take a picture of it", "Fix it"]
     assert calls(transcript) == [
         ("Read", "/src/app.py", "completed", "     1\timport os"),
@@ -78,7 +78,7 @@ def test_a_codex_file(ground: Importing) -> None:
     events = ground.events(imported)
     transcript = replay(events)
     assert (imported.source, imported.turns, imported.calls) == ("codex", 2, 7)
-    assert transcript.title == "Repair the build"
+    assert transcript.session.title == "Repair the build"
     assert prompts(transcript) == ["Why does the build fail?", "Show me"]
     assert calls(transcript) == [
         ("shell_command", "make", "failed", "missing separator"),

@@ -114,7 +114,7 @@ async def test_the_whole_demo_repairs_the_project_and_extends_it(project: Ground
         ended = await play(s, yes, DEMO_FOLLOW_UP)
         assert ended.reason == "completed"
         assert "All **7** tests pass." in last_words(s)
-        changed = {(record.change.path, record.change.author) for record in s.session.transcript.active_changes()}
+        changed = {(record.change.path, record.change.author) for record in s.session.transcript.changed.active()}
         assert changed == {(PAGES, "agent"), ("tests/test_edge.py", "agent"), ("CHANGELOG.md", "shell")}
         assert is_green(project.workspace)
 

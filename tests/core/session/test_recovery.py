@@ -52,7 +52,7 @@ async def test_cut_after_every_record_the_session_recovers(ground: Ground) -> No
         async with ground.session([[Say("ok")]], resume=session_id, is_attended=False) as s:
             await s.prompt("go on")
             check_conversation(s.last_request)
-            assert s.session.transcript.status == "idle"
+            assert s.session.transcript.turns.status == "idle"
             seqs = [event.seq for event in s.rx.recorded]
             assert seqs == list(range(seqs[0], seqs[0] + len(seqs)))
 
@@ -134,7 +134,7 @@ async def test_an_undo_cut_off_half_way_knows_which_files_it_had_put_back(ground
     async with ground.session([[Say("ok")]], resume=session_id) as s:
         event = await s.rx.expect(ev.ChangesUndone)
         assert "b.txt" not in {outcome.path for outcome in event.outcomes}
-        assert [record.change.path for record in s.session.transcript.active_changes()] == ["b.txt"]
+        assert [record.change.path for record in s.session.transcript.changed.active()] == ["b.txt"]
         s.submit(ops.UndoChanges(selection=ChangeSelection()))
         await s.rx.expect(ev.ChangesUndone)
         assert files(ground.workspace) == undone

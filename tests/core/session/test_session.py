@@ -343,7 +343,7 @@ async def test_taking_back_a_turn_that_only_read_takes_nothing_from_the_one_befo
         s.submit(ops.UndoChanges(selection=ChangeSelection(turn=2)))
         await s.rx.expect((ev.ChangesUndone, ev.Notice))
         assert ground.read("a.py") == "x = 2\n"
-        assert [record.change.path for record in s.session.transcript.active_changes()] == ["a.py"]
+        assert [record.change.path for record in s.session.transcript.changed.active()] == ["a.py"]
         s.submit(ops.UndoChanges(selection=ChangeSelection(turn=1)))
         await s.rx.expect(ev.ChangesUndone, lambda undone: bool(undone.outcomes))
         assert ground.read("a.py") == "x = 1\n"
@@ -454,7 +454,7 @@ async def test_queued_prompts_wait_when_the_turn_was_stopped(ground: Ground) -> 
         s.submit(ops.RenameSession(title="still idle"))
         await s.rx.expect(ev.SessionRenamed)
         assert len(s.rx.all(ev.PromptSubmitted)) == 1
-        assert [prompt.text for prompt in s.session.transcript.queued] == ["second"]
+        assert [prompt.text for prompt in s.session.transcript.turns.queued] == ["second"]
 
 
 async def test_what_was_allowed_for_the_session_is_not_asked_again(ground: Ground) -> None:
@@ -503,7 +503,7 @@ async def test_a_file_the_person_changed_since_is_reported_and_the_rest_is_undon
         }
         assert ground.read("a.py") == "x = 2\nmine = True\n"
         assert not (ground.workspace / "new.py").exists()
-        assert [record.change.path for record in s.session.transcript.active_changes()] == ["a.py"]
+        assert [record.change.path for record in s.session.transcript.changed.active()] == ["a.py"]
 
 
 async def test_nothing_is_undone_under_a_working_agent(ground: Ground) -> None:
@@ -610,7 +610,7 @@ async def test_closing_ends_a_running_turn_and_leaves_a_valid_journal(ground: Gr
         await s.close()
         session_id = s.id
     async with ground.session([[Say("ok")]], resume=session_id) as s:
-        assert s.transcript.last_end == "interrupted"
+        assert s.transcript.turns.last_end == "interrupted"
         await s.prompt("go on")
         check_conversation(s.last_request)
 
@@ -651,7 +651,7 @@ async def test_several_sessions_run_side_by_side(ground: Ground) -> None:
         one.submit(ops.SubmitPrompt(text="slow"))
         await one.rx.expect(ev.TurnStarted)
         assert (await two.prompt()).reason == "completed"
-        assert one.session.transcript.is_running
+        assert one.session.transcript.turns.is_running
         await asyncio.gather(one.close(), two.close())
 
 

@@ -26,7 +26,7 @@ async def left_waiting(ground: Ground) -> str:
 async def test_after_a_crash_waiting_prompts_are_there_and_do_not_start_by_themselves(ground: Ground) -> None:
     session_id = await left_waiting(ground)
     async with ground.session([[Say("no")]], resume=session_id) as s:
-        assert [prompt.text for prompt in s.transcript.queued] == ["second", "third"]
+        assert [prompt.text for prompt in s.transcript.turns.queued] == ["second", "third"]
         ended = await s.rx.expect(ev.TurnEnded)
         assert ended.reason == "interrupted"
         s.submit(ops.RenameSession(title="still here"))
@@ -37,22 +37,22 @@ async def test_after_a_crash_waiting_prompts_are_there_and_do_not_start_by_thems
 async def test_sending_one_goes_on_with_the_others(ground: Ground) -> None:
     session_id = await left_waiting(ground)
     async with ground.session([[Say("ok")], [Say("ok")]], resume=session_id) as s:
-        queued = [prompt.prompt_id for prompt in s.transcript.queued]
+        queued = [prompt.prompt_id for prompt in s.transcript.turns.queued]
         s.submit(ops.SendQueued(prompt_id=queued[1]))
         for prompt_id, text in zip(reversed(queued), ("third", "second"), strict=True):
             submitted = await s.rx.expect(ev.PromptSubmitted)
             assert (submitted.prompt_id, submitted.text) == (prompt_id, text)
             await s.rx.expect(ev.TurnEnded, lambda event: event.reason == "completed")
-        assert s.session.transcript.queued == []
+        assert s.session.transcript.turns.queued == []
 
 
 async def test_one_that_was_taken_back_stays_so(ground: Ground) -> None:
     session_id = await left_waiting(ground)
     async with ground.session([], resume=session_id) as s:
-        s.submit(ops.Unqueue(prompt_id=s.transcript.queued[0].prompt_id))
+        s.submit(ops.Unqueue(prompt_id=s.transcript.turns.queued[0].prompt_id))
         await s.rx.expect(ev.Unqueued)
     async with ground.session([], resume=session_id) as s:
-        assert [prompt.text for prompt in s.transcript.queued] == ["third"]
+        assert [prompt.text for prompt in s.transcript.turns.queued] == ["third"]
 
 
 async def test_nothing_is_sent_now_while_a_turn_runs_and_nothing_twice(ground: Ground) -> None:

@@ -157,7 +157,7 @@ async def test_approval_and_sandbox_hold_for_new_sessions_and_leave_open_ones(
         await session.run()
     opened = [event for event in events if isinstance(event, ev.SessionOpened)]
     assert [(event.approval, event.sandbox) for event in opened] == [("on_write", "restricted"), ("always", "strict")]
-    assert first.transcript.approval == "on_write"
+    assert first.transcript.session.approval == "on_write"
 
 
 async def test_a_trusted_project_tightens_the_sessions_in_it(ground: Ground, live: LiveSettings) -> None:

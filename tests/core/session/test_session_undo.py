@@ -322,7 +322,7 @@ async def test_a_clash_is_settled_by_what_the_person_writes(ground: Ground) -> N
         settled = await s.rx.expect(ev.ChangesUndone)
         assert settled.change_ids == ("1.1",)
         assert ground.read("a.txt") == text_with(line_5="line 5, fünf\n")
-        assert s.session.transcript.active_changes() == []
+        assert s.session.transcript.changed.active() == []
         # It is an entry like any other: redoing brings back what was there before.
         await redo(s, ChangeSelection(turn=1))
         assert ground.read("a.txt") == text_with(line_5="fünf\n")
@@ -349,7 +349,7 @@ async def test_a_hunk_that_is_not_there_is_named_and_nothing_is_written(ground: 
         await s.prompt()
         (outcome,) = (await undo(s, ChangeSelection(path="a.txt", hunks=("0123456789abcdef",)))).outcomes
         assert (outcome.state, outcome.reason) == ("failed", "There is no such change in it.")
-        assert len(s.session.transcript.active_changes()) == 1
+        assert len(s.session.transcript.changed.active()) == 1
 
 
 async def test_a_write_that_settles_a_change_nobody_made_is_refused(ground: Ground) -> None:
@@ -391,7 +391,7 @@ async def test_remarks_are_sent_as_one_prompt_and_are_gone_then(ground: Ground) 
             "Two things:\n\na.txt, line 2:\n> five\nRename this.\n\na.txt, line 5:\n> five\nWhy five?"
         )
         await s.rx.expect(ev.TurnEnded)
-        assert s.session.transcript.comments == {}
+        assert s.session.transcript.changed.comments == {}
 
 
 async def test_going_back_takes_files_and_conversation_together_or_apart(ground: Ground) -> None:

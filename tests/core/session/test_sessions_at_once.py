@@ -73,7 +73,7 @@ async def test_two_sessions_work_side_by_side(ground: Ground, tmp_path: Path, is
         ended = await rx.expect(ev.TurnEnded)
         assert ended.reason == "completed"
         assert (other / "mine.txt").read_text() == "mine\n"
-        assert (busy.transcript.status, session.transcript.status) == ("working", "idle")
+        assert (busy.transcript.turns.status, session.transcript.turns.status) == ("working", "idle")
 
 
 async def test_a_full_pool_of_threads_does_not_keep_another_session_from_writing_its_journal(ground: Ground) -> None:

@@ -70,9 +70,9 @@ async def test_a_title_is_made_of_the_first_turn(ground: Titled) -> None:
 async def test_the_context_is_as_full_as_the_conversation_says(ground: Titled) -> None:
     session = await ground.open([[Say("It lacks an index.")]])
     await session.prompt("Why?")
-    before = session.session.transcript.context_tokens
+    before = session.session.transcript.context.context_tokens
     await session.rx.expect(ev.SessionRenamed)
-    assert session.session.transcript.context_tokens == before
+    assert session.session.transcript.context.context_tokens == before
     await session.close()
 
 

@@ -102,18 +102,18 @@ class TestPins:
         async with ground.session([]) as opened:
             output = await fine(opened, "/pin add don't touch the tests")
             assert output.startswith("Pinned")
-            (pin,) = opened.session.transcript.pins.values()
+            (pin,) = opened.session.transcript.context.pins.values()
             assert pin.text == "don't touch the tests"
             assert pin.id in output
             assert pin.id in await fine(opened, "/pin list")
             assert pin.id in await fine(opened, f"/unpin {pin.id}")
-            assert opened.session.transcript.pins == {}
+            assert opened.session.transcript.context.pins == {}
 
     @pytest.mark.parametrize("text", ["--ttl=60 short", "--ttl 60 short", '--ttl=60 "short"'])
     async def test_a_pin_can_have_an_end(self, ground: Ground, text: str) -> None:
         async with ground.session([]) as opened:
             assert "until" in await fine(opened, f"/pin add {text}")
-            (pin,) = opened.session.transcript.pins.values()
+            (pin,) = opened.session.transcript.context.pins.values()
             assert pin.text == "short"
             assert pin.expires_at is not None
             await fine(opened, f"/pin remove {pin.id}")
@@ -138,7 +138,7 @@ class TestPins:
         async with ground.session([]) as opened:
             assert await bad(opened, text)
             assert opened.rx.all(ev.Notice) == []
-            assert opened.session.transcript.pins == {}
+            assert opened.session.transcript.context.pins == {}
 
 
 class TestCompact:
@@ -278,11 +278,11 @@ class TestModel:
         async with ground.session([]) as opened:
             assert "scripted/scripted" in await fine(opened, "/model")
             await fine(opened, "/model anthropic/claude-sonnet-5")
-            model = opened.session.transcript.model
+            model = opened.session.transcript.session.model
             assert model is not None
             assert (model.provider, model.model) == ("anthropic", "claude-sonnet-5")
             await fine(opened, "/model claude-opus-5")
-            model = opened.session.transcript.model
+            model = opened.session.transcript.session.model
             assert model is not None
             assert (model.provider, model.model) == ("anthropic", "claude-opus-5")
 
@@ -382,7 +382,7 @@ class TestRealServices:
             assert len(opened.provider.requests) == 2
         async with ground.session([], resume=made) as forked:
             assert forked.transcript.turn == 1
-            assert forked.transcript.forked_from == opened.id
+            assert forked.transcript.session.forked_from == opened.id
 
     async def test_an_export_holds_what_was_said(self, ground: Ground) -> None:
         async with ground.session([[Say("one")]]) as opened:

@@ -317,9 +317,9 @@ async def test_the_summary_is_what_the_fold_of_all_events_says(ground: Ground, c
     await use(ground, "two", resume=session_id)
     transcript = replay(read_journal(catalog.journal_path(session_id), Blobs(ground.paths.blobs))[0])
     (summary,) = catalog.summaries()
-    assert (summary.title, summary.workspace) == (transcript.title, transcript.workspace)
-    assert (summary.turns, summary.usage) == (transcript.turn, transcript.usage)
-    assert (summary.created_at, summary.updated_at) == (transcript.opened_at, transcript.updated_at)
+    assert (summary.title, summary.workspace) == (transcript.session.title, transcript.session.workspace)
+    assert (summary.turns, summary.usage) == (transcript.turn, transcript.turns.usage)
+    assert (summary.created_at, summary.updated_at) == (transcript.session.opened_at, transcript.session.updated_at)
 
 
 async def test_lines_that_others_wrote_are_read_like_ours(ground: Ground, catalog: Catalog) -> None:

@@ -32,8 +32,8 @@ def test_a_note_is_the_next_record_and_nothing_else_happens(session: Written) ->
     events, damages = read_journal(session.path, session.blobs)
     assert damages == []
     assert [event.seq for event in events] == list(range(1, len(events) + 1))
-    transcript = replay(events)
-    assert (transcript.title, transcript.is_title_given, transcript.is_pinned) == ("Mine", True, True)
+    session_info = replay(events).session
+    assert (session_info.title, session_info.is_title_given, session_info.is_pinned) == ("Mine", True, True)
 
 
 def test_a_long_journal_is_numbered_on_from_its_end(session: Written) -> None:
@@ -55,4 +55,4 @@ def test_an_open_session_is_refused_and_stays_as_it_is(session: Written) -> None
 def test_a_turn_that_a_crash_left_open_is_still_open(session: Written) -> None:
     session.add(ev.PromptSubmitted(turn=2, prompt_id="p", text="go"), ev.TurnStarted(turn=2, model=MODEL))
     file_session(session.path, ev.SessionRenamed(title="Mine"), NOW, session.blobs)
-    assert replay(read_journal(session.path, session.blobs)[0]).is_running
+    assert replay(read_journal(session.path, session.blobs)[0]).turns.is_running

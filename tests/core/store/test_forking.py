@@ -139,8 +139,8 @@ async def test_a_running_session_is_forked_without_its_open_turn_and_its_queue(g
     assert types.count("prompt_submitted") == types.count("turn_ended") == 1
     assert "queued" not in types
     async with ground.session([[Say("Two.")]], resume=session_id) as s:
-        assert s.transcript.status == "idle"
-        assert s.transcript.queued == []
+        assert s.transcript.turns.status == "idle"
+        assert s.transcript.turns.queued == []
         ended = await s.prompt("Second, otherwise")
         assert (ended.turn, ended.reason) == (2, "completed")
 
@@ -180,8 +180,8 @@ async def test_the_source_s_filing_is_not_copied(ground: Ground) -> None:
         s.submit(ops.ArchiveSession())
         await s.rx.expect(ev.SessionArchived)
     async with ground.session([], resume=await fork(ground, s.id)) as forked:
-        transcript = forked.transcript
-        assert (transcript.title, transcript.is_pinned, transcript.is_archived) == ("Mine", False, False)
+        session = forked.transcript.session
+        assert (session.title, session.is_pinned, session.is_archived) == ("Mine", False, False)
 
 
 async def test_blobs_that_only_a_fork_names_any_more_are_kept(ground: Ground) -> None:
@@ -206,8 +206,8 @@ async def test_the_model_of_the_source_at_that_time_is_the_fork_s(ground: Ground
     early, late = await fork(ground, s.id, 1), await fork(ground, s.id)
     for session_id, model in ((early, "scripted"), (late, "other")):
         async with ground.session([], resume=session_id) as forked:
-            assert forked.transcript.model is not None
-            assert forked.transcript.model.model == model
+            assert forked.transcript.session.model is not None
+            assert forked.transcript.session.model.model == model
 
 
 async def test_a_fork_begins_without_the_rules_of_its_source_s_session(ground: Ground) -> None:

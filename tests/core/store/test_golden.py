@@ -58,12 +58,12 @@ def test_a_golden_session_is_opened_and_goes_on(name: str, tmp_path: Path) -> No
     path, blobs = tmp_path / name / "journal.jsonl", Blobs(tmp_path / name / "blobs")
     before = path.read_bytes()
     transcript = replay(read_journal(path, blobs)[0])
-    assert transcript.workspace == "/w"
+    assert transcript.session.workspace == "/w"
     assert transcript.entries
-    added = ev.SessionRenamed(title="on").stamped(transcript.last_seq + 1, ev.UNSTAMPED)
+    added = ev.SessionRenamed(title="on").stamped(transcript.session.last_seq + 1, ev.UNSTAMPED)
     assert reopen_and_append(path, blobs, added) is None
     assert path.read_bytes().startswith(before), "what is there is never rewritten"
-    assert replay(read_journal(path, blobs)[0]).title == "on"
+    assert replay(read_journal(path, blobs)[0]).session.title == "on"
 
 
 def test_the_golden_journal_of_this_version_has_every_event() -> None:

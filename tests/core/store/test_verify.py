@@ -164,7 +164,7 @@ async def test_what_is_wrong_is_named_and_mended_and_the_session_goes_on(
     async with stored.ground.session([[Say("ok")]], resume=stored.id) as s:
         assert (await s.prompt("go on")).reason == "completed"
         check_conversation(s.last_request)
-        assert s.session.transcript.workspace == str(stored.ground.workspace)
+        assert s.session.transcript.session.workspace == str(stored.ground.workspace)
 
 
 async def test_a_session_that_waits_for_the_user_is_fine_and_a_repair_leaves_its_question(ground: Ground) -> None:

@@ -166,7 +166,7 @@ async def test_what_is_left_is_undone_at_the_old_name_and_the_user_keeps_their_l
         await review.redo_step()
         assert review.files() == {"b.txt": text_with(line_5=FIVE, line_30=THIRTY, line_50="mine\n")}
         assert review.now().state == "standing"
-        assert review.s.session.transcript.steps == []
+        assert review.s.session.transcript.changed.steps == []
 
 
 async def test_the_undo_of_a_hunk_of_a_renamed_file_is_a_step_that_is_redone(ground: Ground, way: list[Call]) -> None:
@@ -194,7 +194,7 @@ async def test_a_hunk_undone_before_the_whole_is_taken_back_alone_at_the_old_nam
         start = review.told()
         await review.undo(review.five)
         await review.undo(review.whole)
-        first, _ = review.s.session.transcript.steps
+        first, _ = review.s.session.transcript.changed.steps
         review.s.submit(ops.RedoSteps(steps=(first.seq,)))
         _done((await review.s.rx.expect(ev.ChangesRedone)).outcomes)
         assert review.files() == {"a.txt": text_with(line_5=FIVE)}

@@ -87,7 +87,7 @@ class Party:
     @property
     def steps(self) -> list[UndoStep]:
         """The undos that can be taken back."""
-        return self.state.transcript.steps
+        return self.state.transcript.changed.steps
 
 
 class Histories(RuleBasedStateMachine):
@@ -119,7 +119,7 @@ class Histories(RuleBasedStateMachine):
         limits = SafetyLimits(ignored_folders=frozenset({".git"}), max_captured_bytes=2**23)
         copies = SafetyCopies(self.root, self.folder / name, lambda: limits)
         safeguard = Safeguard(self.root, copies, self.folder / name)
-        effects = Effects(ledger, capture, safeguard, log, (), state.transcript.last_images)
+        effects = Effects(ledger, capture, safeguard, log, (), state.transcript.changed.last_images)
         return Party(name, path, state, log, ledger, effects, Undoing(state.transcript, ledger, effects, log), blobs)
 
     def teardown(self) -> None:
@@ -133,7 +133,7 @@ class Histories(RuleBasedStateMachine):
                 again = replay(events)
                 assert again.changes == party.state.transcript.changes
                 assert again.entries == party.state.transcript.entries
-                assert again.steps == party.steps
+                assert again.changed.steps == party.steps
         finally:
             self.runner.close()
             shutil.rmtree(self.folder)

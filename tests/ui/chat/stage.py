@@ -22,7 +22,7 @@ from desktop_agent.core.protocol.model import (
     ToolResult,
     Uncaptured,
 )
-from desktop_agent.core.transcript import Entry, PromptEntry, TextEntry, ToolEntry, Transcript
+from desktop_agent.core.transcript import Entry, PromptEntry, TextEntry, ToolEntry, Transcript, TurnState
 from desktop_agent.ui.chat.cards.source import CardLoader
 from desktop_agent.ui.chat.entries.base import EntryWidget
 from desktop_agent.ui.chat.transcript.row import EntryRow
@@ -181,10 +181,9 @@ class Stage:
 
     def show(self, *entries: Entry, is_running: bool = False) -> Transcript:
         """Show a conversation that consists of these entries."""
-        transcript = Transcript(entries=list(entries), is_running=is_running)
-        for index, entry in enumerate(entries):
-            if isinstance(entry, ToolEntry):
-                transcript._tools[entry.call.id] = index  # pyright: ignore[reportPrivateUsage] - as replay would
+        transcript = Transcript(turns=TurnState(is_running=is_running))
+        for entry in entries:
+            transcript.paged.append(entry)
         self.view.show_transcript(transcript)
         return transcript
 

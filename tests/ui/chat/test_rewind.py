@@ -100,7 +100,7 @@ def test_a_message_offers_to_go_back_to_before_it(qtbot: QtBot, theme: Theme, se
     action = next(action for action in menu.actions() if action.text() == "Go back to before this…")
     action.trigger()
     assert asked.at(0) == [1]
-    session.transcript.is_running = True
+    session.transcript.turns.is_running = True
     menu.clear()
     view.pointer.add_menu_actions(menu, QPoint(300, 30))
     action = next(action for action in menu.actions() if action.text() == "Go back to before this…")

@@ -132,10 +132,10 @@ class _Pager:
     def take(self, record: Record) -> None:
         """Take in what the record did to the pages."""
         transcript = self._transcript
-        for number in transcript.late:
+        for number in transcript.paged.late:
             page = transcript.pages[number]
             transcript.pages[number] = replace(page, late=(*page.late, record.start))
-        transcript.late.clear()
+        transcript.paged.late.clear()
         self._records += 1
         self._page = replace(self._page, end=record.end)
         if self._records >= self._size.records or self._page.end - self._page.start >= self._size.length:
@@ -149,19 +149,19 @@ class _Pager:
             if self._may_join:
                 *_, before, last = transcript.pages
                 if last.end - before.start <= self._size.length:
-                    transcript.join_last_pages(merged(before, last))
+                    transcript.paged.join_last_pages(merged(before, last))
             self._may_join = False
         self._records = 0
         self._page = self._next_page()
 
     def _next_page(self) -> JournalPage:
         known = self._known
-        head = known.state.transcript
+        transcript = known.state.transcript
         return JournalPage(
             start=known.offset,
             end=known.offset,
-            first_seq=head.last_seq + 1,
-            first_turn=head.turn,
+            first_seq=transcript.session.last_seq + 1,
+            first_turn=transcript.turn,
             entries=0,
             characters=0,
         )

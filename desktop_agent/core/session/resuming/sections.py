@@ -29,16 +29,36 @@ from desktop_agent.core.protocol.model import (
 from desktop_agent.core.session.resuming.replay_state import ReplayState
 from desktop_agent.core.store.journal.reading import Damage
 from desktop_agent.core.store.journal.snapshot import Section
-from desktop_agent.core.transcript import ChangeRecord, Destroyed, Head, JournalPage, Transcript, UndoEntry, UndoStep
+from desktop_agent.core.transcript import (
+    ChangeRecord,
+    ChangeState,
+    ContextState,
+    Destroyed,
+    JournalPage,
+    SessionInfo,
+    Transcript,
+    TurnState,
+    UndoEntry,
+    UndoStep,
+)
 
 T = TypeVar("T")
+K = TypeVar("K")
+V = TypeVar("V")
 
 _PIECE: Final = 100
-_LIVE: Final = {"jobs", "rules", "activity", "context"}
+_LIVE: Final = {"jobs", "rules", "activity", "use"}
 """What only a running session has."""
 _GROWING: Final = {"changes", "kept", "prompts", "undos", "steps", "uncaptured", "destroyed", "put_back"}
 
-_SMALL: Final = [field.name for field in fields(Head) if field.name not in _LIVE | _GROWING]
+_FOLDS: Final = {"session": SessionInfo, "turns": TurnState, "changed": ChangeState, "context": ContextState}
+"""What a transcript has besides its entries. No two have a field of the same name."""
+_SMALL: Final = [
+    (fold, field.name, kind)
+    for fold, kind in _FOLDS.items()
+    for field in fields(kind)
+    if field.name not in _LIVE | _GROWING
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +78,14 @@ class _Series(Generic[T]):
     def add(self, known: ReplayState, piece: object) -> None:
         """Put a piece back. Raises `ValueError`."""
         self.put(known, convert(piece, self.kind))
+
+
+def _listed(kind: type[list[T]], of: Callable[[ReplayState], list[T]]) -> _Series[T]:
+    return _Series(kind, of, lambda known, found: of(known).extend(found))
+
+
+def _mapped(kind: type[list[tuple[K, V]]], of: Callable[[ReplayState], dict[K, V]]) -> _Series[tuple[K, V]]:
+    return _Series(kind, lambda known: of(known).items(), lambda known, found: of(known).update(found))
 
 
 class _Rest(Struct, frozen=True):
@@ -80,8 +108,8 @@ class _Rest(Struct, frozen=True):
 
 def sections_of(known: ReplayState) -> Iterator[Section]:
     """Yield what is known, for `write_snapshot`."""
-    head = known.state.transcript
-    yield "head", {name: to_builtins(getattr(head, name)) for name in _SMALL}
+    transcript = known.state.transcript
+    yield "head", {name: to_builtins(getattr(getattr(transcript, fold), name)) for fold, name, _ in _SMALL}
     unfinished = known.state.unfinished
     rest = _Rest(
         records=known.records,
@@ -105,7 +133,7 @@ def sections_of(known: ReplayState) -> Iterator[Section]:
         yield "job", encode_event(event)
     for event in known.beginning.events:
         yield "beginning", encode_event(event)
-    for name, series in _series().items():
+    for name, series in _SERIES.items():
         for piece in series.pieces(known):
             yield name, piece
 
@@ -116,7 +144,7 @@ def known_of(sections: Iterable[Section], offset: int, yield_gil: Callable[[], N
     for name, value in sections:
         match name:
             case "head":
-                known.state.transcript = _transcript_of(cast("JsonObject", value))
+                _put_head(known.state.transcript, cast("JsonObject", value))
             case "rest":
                 _put_rest(known, convert(value, _Rest))
             case "prepared":
@@ -128,17 +156,23 @@ def known_of(sections: Iterable[Section], offset: int, yield_gil: Callable[[], N
             case "beginning":
                 event = cast("ev.KnownEvent", decode_event(cast("JsonObject", value)))
                 known.beginning = known.beginning._replace(events=(*known.beginning.events, event))
-            case _ if name in _series():
-                _series()[name].add(known, value)
+            case _ if name in _SERIES:
+                _SERIES[name].add(known, value)
             case _:
                 raise ValueError(f"an unknown section: {name}")
         yield_gil()
     return known
 
 
-def _transcript_of(head: JsonObject) -> Transcript:
-    kinds = get_type_hints(Head)
-    return Transcript(**{name: convert(head[name], kinds[name]) for name in _SMALL if name in head})
+def _put_head(transcript: Transcript, head: JsonObject) -> None:
+    for fold, name, kind in _SMALL:
+        if name in head:
+            setattr(getattr(transcript, fold), name, convert(head[name], _kinds(kind)[name]))
+
+
+@cache
+def _kinds(fold: type) -> dict[str, type]:
+    return get_type_hints(fold)
 
 
 def _put_rest(known: ReplayState, rest: _Rest) -> None:
@@ -155,66 +189,36 @@ def _put_rest(known: ReplayState, rest: _Rest) -> None:
 
 def _put_pages(known: ReplayState, pages: list[JournalPage]) -> None:
     for page in pages:
-        known.state.transcript.add_page(page)
+        known.state.transcript.paged.add_page(page)
 
 
 def _put_back(fields: JsonObject) -> RefChange | OutsideFile:
     return convert(fields, RefChange if "name" in fields else OutsideFile)
 
 
-@cache
-def _series() -> "dict[str, _Series[object]]":
-    series = {
+_SERIES: Final = cast(
+    "dict[str, _Series[object]]",
+    {
         "changes": _Series(
             list[ChangeRecord],
             lambda known: known.state.transcript.changes.values(),
             lambda known, found: known.state.transcript.changes.update((item.change.id, item) for item in found),
         ),
-        "kept": _Series(
-            list[tuple[str, set[str]]],
-            lambda known: known.state.transcript.kept.items(),
-            lambda known, found: known.state.transcript.kept.update(found),
-        ),
-        "prompts": _Series(
-            list[tuple[int, str]],
-            lambda known: known.state.transcript.prompts.items(),
-            lambda known, found: known.state.transcript.prompts.update(found),
-        ),
-        "undos": _Series(
-            list[UndoEntry],
-            lambda known: known.state.transcript.undos,
-            lambda known, found: known.state.transcript.undos.extend(found),
-        ),
-        "steps": _Series(
-            list[UndoStep],
-            lambda known: known.state.transcript.steps,
-            lambda known, found: known.state.transcript.steps.extend(found),
-        ),
-        "uncaptured": _Series(
-            list[tuple[int, Uncaptured]],
-            lambda known: known.state.transcript.uncaptured,
-            lambda known, found: known.state.transcript.uncaptured.extend(found),
-        ),
-        "destroyed": _Series(
-            list[tuple[CallId, Destroyed]],
-            lambda known: known.state.transcript.destroyed.items(),
-            lambda known, found: known.state.transcript.destroyed.update(found),
-        ),
+        "kept": _mapped(list[tuple[str, set[str]]], lambda known: known.state.transcript.changed.kept),
+        "prompts": _mapped(list[tuple[int, str]], lambda known: known.state.transcript.turns.prompts),
+        "undos": _listed(list[UndoEntry], lambda known: known.state.transcript.changed.undos),
+        "steps": _listed(list[UndoStep], lambda known: known.state.transcript.changed.steps),
+        "uncaptured": _listed(list[tuple[int, Uncaptured]], lambda known: known.state.transcript.changed.uncaptured),
+        "destroyed": _mapped(list[tuple[CallId, Destroyed]], lambda known: known.state.transcript.changed.destroyed),
         "put_back": _Series(
             list[tuple[CallId, JsonObject]],
-            lambda known: ((call, encode(one)) for call, one in known.state.transcript.put_back),
-            lambda known, found: known.state.transcript.put_back.update((call, _put_back(one)) for call, one in found),
+            lambda known: ((call, encode(one)) for call, one in known.state.transcript.changed.put_back),
+            lambda known, found: known.state.transcript.changed.put_back.update(
+                (call, _put_back(one)) for call, one in found
+            ),
         ),
-        "reads": _Series(
-            list[tuple[str, str | None]],
-            lambda known: known.state.reads.seen.items(),
-            lambda known, found: known.state.reads.seen.update(found),
-        ),
+        "reads": _mapped(list[tuple[str, str | None]], lambda known: known.state.reads.seen),
         "pages": _Series(list[JournalPage], lambda known: known.state.transcript.pages, _put_pages),
-        "places": _Series(
-            list[tuple[int, int]],
-            lambda known: known.places.items(),
-            lambda known, found: known.places.update(found),
-        ),
-    }
-    return cast("dict[str, _Series[object]]", series)
+        "places": _mapped(list[tuple[int, int]], lambda known: known.places),
+    },
+)

@@ -78,7 +78,7 @@ def read_last_page(path: Path, blobs: Blobs, *, yield_gil: YieldGil) -> Transcri
     start = last[0].start if last else 0
     if start:
         _begin(transcript, path, blobs)
-        transcript.add_page(JournalPage(start=0, end=start, first_seq=1, first_turn=0, entries=0, characters=0))
+        transcript.paged.add_page(JournalPage(start=0, end=start, first_seq=1, first_turn=0, entries=0, characters=0))
     for event in _events(last):
         transcript.apply(event)
     return transcript
@@ -117,7 +117,7 @@ def _begin(transcript: Transcript, path: Path, blobs: Blobs) -> None:
         if isinstance(event, ev.SessionOpened):
             transcript.apply(event)
         elif isinstance(event, ev.PromptSubmitted):
-            transcript.title = first_line(event.text)
+            transcript.session.title = first_line(event.text)
 
 
 def _events(records: Sequence[Record]) -> list[ev.JournalEvent]:

@@ -19,7 +19,7 @@ class Navigation:
     @property
     def can_rewind(self) -> bool:
         """Whether going back can be asked for now: not while a turn runs."""
-        return self._transcript is not None and not self._transcript.is_running
+        return self._transcript is not None and not self._transcript.turns.is_running
 
     def on_pages_loaded(self) -> None:
         """Go to the call that was asked for when its page was not loaded."""
@@ -30,12 +30,12 @@ class Navigation:
         """Bring the card of this call into view, as soon as its page is loaded."""
         self._sought_call = ""
         transcript, layout = self._transcript, self._layout
-        if transcript is None or not transcript.knows_call(call_id):
+        if transcript is None or transcript.paged.tool_of(call_id) is None:
             return
-        number = transcript.page_of_call(call_id)
-        if number is not None and not transcript.is_loaded(number):
+        number = transcript.paged.page_of_call(call_id)
+        if number is not None and not transcript.paged.is_loaded(number):
             self._sought_call = call_id
-            layout.scroll_to(layout.reading.row_top(layout.rows[transcript.page_start(number)]))
+            layout.scroll_to(layout.reading.row_top(layout.rows[transcript.paged.page_start(number)]))
             return
         for row in layout.rows:
             if row.entry.kind == "tool" and row.entry.call.id == call_id:

@@ -83,8 +83,8 @@ class EntryRows:
 
     def number_pages(self, transcript: Transcript) -> None:
         """Take in to which pages the rows of those that are loaded belong."""
-        for number in transcript.loaded_pages:
-            for index in transcript.span_of_page(number):
+        for number in transcript.paged.loaded_pages:
+            for index in transcript.paged.span_of_page(number):
                 self._rows[index].page = number
 
     def measure(self, width: int, styles: TextStyles | None) -> None:

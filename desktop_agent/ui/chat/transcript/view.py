@@ -174,10 +174,10 @@ class TranscriptView(QAbstractScrollArea):
         self.empty.setVisible(not len(self.rows))
         if transcript is None:
             return
-        is_working = transcript.status == "working"
-        self._activity.show_activity(transcript.activity, is_working=is_working)
+        is_working = transcript.turns.status == "working"
+        self._activity.show_activity(transcript.turns.activity, is_working=is_working)
         # A summary that the user asked for is made while no turn runs.
-        is_busy = is_working or (bool(transcript.activity) and not transcript.is_running)
+        is_busy = is_working or (bool(transcript.turns.activity) and not transcript.turns.is_running)
         if is_busy == self._activity.isHidden():
             self._activity.setVisible(is_busy)
             self.row_layout.footer = self._activity if is_busy else None

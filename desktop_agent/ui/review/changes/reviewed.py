@@ -66,7 +66,7 @@ class Reviewed:
     def state(self) -> object:
         """Everything that what is shown depends on."""
         transcript = self._transcript
-        kept = [(path, frozenset(keys)) for path, keys in transcript.kept.items()] if transcript else []
+        kept = [(path, frozenset(keys)) for path, keys in transcript.changed.kept.items()] if transcript else []
         git = self._git.state, self._git.files, self._git.is_loading, self._git.problem
         return (
             self.baseline,
@@ -88,16 +88,16 @@ class Reviewed:
     @property
     def is_running(self) -> bool:
         """Whether a turn runs, so that nothing can be undone."""
-        return bool(self._transcript and self._transcript.is_running)
+        return bool(self._transcript and self._transcript.turns.is_running)
 
     @property
     def has_running_jobs(self) -> bool:
         """Whether background commands run, which may have changed more than is on record."""
-        return bool(self._transcript and any(job.state == "running" for job in self._transcript.jobs))
+        return bool(self._transcript and any(job.state == "running" for job in self._transcript.session.jobs))
 
     def kept(self, file: ChangedFile) -> set[HunkKey]:
         """The hunks of this file that the user decided to keep."""
-        return self._transcript.kept.get(file.path, set()) if self._transcript else set()
+        return self._transcript.changed.kept.get(file.path, set()) if self._transcript else set()
 
     def undone(self, file: ChangedFile) -> frozenset[HunkKey]:
         """The hunks of this file that are known to be undone."""
@@ -108,17 +108,17 @@ class Reviewed:
 
     def comments(self) -> list[LineComment]:
         """The remarks that are not sent yet, oldest first."""
-        return list(self._transcript.comments.values()) if self._transcript else []
+        return list(self._transcript.changed.comments.values()) if self._transcript else []
 
     def uncaptured(self) -> list[Uncaptured]:
         """What was changed within the baseline and not recorded."""
-        known = self._transcript.uncaptured if self._transcript and not self.baseline.is_git else ()
+        known = self._transcript.changed.uncaptured if self._transcript and not self.baseline.is_git else ()
         wanted = selection_of(self.baseline, self.turns)
         return [found for turn, found in known if wanted.turn in (None, turn) and turn >= (wanted.since_turn or 0)]
 
     def prompts(self) -> dict[int, str]:
         """What the user asked, by turn."""
-        return dict(self._transcript.prompts) if self._transcript else {}
+        return dict(self._transcript.turns.prompts) if self._transcript else {}
 
     def record_behind(self, file: ChangedFile) -> ChangeRecord | None:
         """The newest change of a call to this file: of the baseline, or of the session for what git found."""
@@ -177,7 +177,7 @@ class Reviewed:
 def undos_since(transcript: Transcript | None, known: UndoEntry | None) -> list[UndoEntry]:
     """Return the undos and redos after the one that is known, oldest first."""
     found: list[UndoEntry] = []
-    for entry in reversed(transcript.undos if transcript else ()):
+    for entry in reversed(transcript.changed.undos if transcript else ()):
         if entry is known:
             break
         found.append(entry)

@@ -68,7 +68,7 @@ def paths_in_conflict(transcript: Transcript) -> set[str]:
     """Return the files whose last undo or redo clashed, and that the user has not settled since."""
     seen: set[str] = set()
     clashed: dict[str, datetime] = {}
-    for entry in reversed(transcript.undos):
+    for entry in reversed(transcript.changed.undos):
         for outcome in entry.outcomes:
             if outcome.path not in seen and outcome.state == "conflict":
                 clashed[outcome.path] = entry.at

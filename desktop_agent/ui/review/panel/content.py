@@ -84,7 +84,7 @@ class ReviewContent(QWidget):
         self._bar.set_problem("")
         self._clear_filter()
         self._source.set_transcript(transcript)
-        self._git.set_folder(transcript.workspace)
+        self._git.set_folder(transcript.session.workspace)
         self._news.set_transcript(transcript)
         self._draw()
 

@@ -220,4 +220,4 @@ def newest_digest(transcript: Transcript, file: ChangedFile) -> str | None:
 
 def last_step(transcript: Transcript | None) -> UndoStep | None:
     """Return the undo that a redo takes back: the last one of which anything still is undone."""
-    return transcript.steps[-1] if transcript is not None and transcript.steps else None
+    return transcript.changed.steps[-1] if transcript is not None and transcript.changed.steps else None

@@ -157,7 +157,9 @@ class FileDecisions(QObject):
     def _save_edit(self, content: bytes) -> None:
         file, transcript = self._list.current_file, self._reviewed.transcript
         if file is not None and transcript is not None:
-            self._saving = _Saving(file.path, len(transcript.changes), _last_notice(transcript), transcript.last_seq)
+            self._saving = _Saving(
+                file.path, len(transcript.changes), _last_notice(transcript), transcript.session.last_seq
+            )
             self._decisions.save_edit(transcript, file, content)
 
     def _open(self) -> None:

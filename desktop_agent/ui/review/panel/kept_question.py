@@ -18,7 +18,7 @@ def undo_with_care(
     """Undo `selection`; if some of it is kept, ask first whether that is meant, too."""
     meant = _meant(transcript, selection)
     kept = _kept_paths(transcript, meant)
-    if not kept or transcript.is_running:
+    if not kept or transcript.turns.is_running:
         undo(selection)
         return
     rest = [record.change.id for record in meant if kept.isdisjoint((record.change.path, record.change.moved_to))]
@@ -50,7 +50,7 @@ def undo_with_care(
 
 def _meant(transcript: Transcript, selection: ChangeSelection) -> list[ChangeRecord]:
     """What still stands of the selected changes."""
-    records = transcript.active_changes()
+    records = transcript.changed.active()
     return [r for r in records if selection.includes(r.change, turn=r.turn, call_id=r.call_id)]
 
 
@@ -61,7 +61,7 @@ def _kept_paths(transcript: Transcript, records: list[ChangeRecord]) -> set[str]
         path: {key for r in transcript.changes.values() if r.change.path == path for key in r.undone_hunks}
         for path in paths
     }
-    return {path for path in paths if transcript.kept.get(path, set[str]()) - undone[path]}
+    return {path for path in paths if transcript.changed.kept.get(path, set[str]()) - undone[path]}
 
 
 def _of(change_ids: list[str]) -> ChangeSelection:

@@ -84,7 +84,7 @@ class ReviewPanel(QWidget):
         self._transcript = transcript
         self._is_git_wanted = False
         self._git_button.hide()
-        self._ask_for_repository(transcript.workspace)
+        self._ask_for_repository(transcript.session.workspace)
         if self._content or (transcript.changes and not self._is_waiting):
             self._shown_content().set_transcript(transcript)
         self._show_page()
@@ -156,7 +156,7 @@ class ReviewPanel(QWidget):
 
     async def _look(self, git: GitSource, folder: str) -> None:
         state = await git.look(folder)
-        if isValid(self) and self._transcript is not None and self._transcript.workspace == folder:
+        if isValid(self) and self._transcript is not None and self._transcript.session.workspace == folder:
             self._git_button.setVisible(not state.obstacle)
 
     def _review_uncommitted(self) -> None:

@@ -2,7 +2,6 @@
 
 import tempfile
 from collections.abc import Callable
-from dataclasses import fields
 from pathlib import Path
 
 import pytest
@@ -20,7 +19,7 @@ from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.pages import PageSize, read_page
 from desktop_agent.core.store.journal.reading import read_journal
 from desktop_agent.core.store.journal.snapshot import SNAPSHOT_NAME, extent_of, read_extent, write_snapshot
-from desktop_agent.core.transcript import Entry, Head, PromptEntry, Transcript
+from desktop_agent.core.transcript import Entry, PromptEntry, Transcript
 from tests.journals import asked, compacted, opened, recorded, said, started, turn, undone, wild_events, write_journal
 
 SMALL = PageSize(records=3)
@@ -48,13 +47,13 @@ def folded(journal: Path, blobs: Blobs) -> SessionState:
 def all_entries(transcript: Transcript, journal: Path, blobs: Blobs) -> list[Entry]:
     """The entries with every page loaded."""
     for number, page in enumerate(transcript.pages):
-        if not transcript.is_loaded(number):
+        if not transcript.paged.is_loaded(number):
             transcript.expand(number, read_page(journal, blobs, page, yield_gil=no_breath))
     return transcript.entries
 
 
-def head_of(transcript: Transcript) -> dict[str, object]:
-    return {field.name: getattr(transcript, field.name) for field in fields(Head)}
+def head_of(transcript: Transcript) -> tuple[object, ...]:
+    return transcript.session, transcript.turns, transcript.changed, transcript.context.use
 
 
 def check(journal: Path, blobs: Blobs, *, is_honest: bool = True) -> None:
@@ -65,7 +64,7 @@ def check(journal: Path, blobs: Blobs, *, is_honest: bool = True) -> None:
         assert resumed.history.messages() == whole.history.messages()
     assert resumed.unfinished == whole.unfinished
     assert resumed.rules == whole.rules
-    assert resumed.transcript.call_ids == whole.transcript.call_ids
+    assert resumed.transcript.paged.call_ids == whole.transcript.paged.call_ids
     assert all_entries(resumed.transcript, journal, blobs) == whole.transcript.entries
 
 
@@ -107,10 +106,10 @@ def test_what_happens_to_an_entry_on_an_earlier_page_is_shown_there(journal: Pat
     check(journal, blobs)
     transcript = resume(journal, blobs, yield_gil=no_breath).state.transcript
     all_entries(transcript, journal, blobs)
-    entry = transcript.tool_entry("c")
+    entry = transcript.paged.tool_entry("c")
     assert entry is not None
     assert entry.is_recovered
-    assert [request.call_id for request in transcript.waiting.values()] == ["c"]
+    assert [request.call_id for request in transcript.turns.waiting.values()] == ["c"]
 
 
 def test_the_history_is_folded_from_where_it_matters(journal: Path, blobs: Blobs) -> None:
@@ -148,8 +147,9 @@ def test_a_long_prompt_is_whole_on_its_page_and_cut_in_the_head(journal: Path, b
     write_journal(journal, blobs, [opened(), *turn(1, text="x" * 9_000), *turn(2)])
     make_snapshot(journal, blobs)
     transcript = resume(journal, blobs, yield_gil=no_breath).state.transcript
-    assert len(transcript.prompts[1]) == 2_000
-    assert [text for turn, text in transcript.prompts.items() if turn not in transcript.cut_prompts] == ["Prompt 2: ok"]
+    turns = transcript.turns
+    assert len(turns.prompts[1]) == 2_000
+    assert [text for turn, text in turns.prompts.items() if turn not in turns.cut_prompts] == ["Prompt 2: ok"]
     prompt = all_entries(transcript, journal, blobs)[0]
     assert isinstance(prompt, PromptEntry)
     assert prompt.text == "Prompt 1: " + "x" * 9_000

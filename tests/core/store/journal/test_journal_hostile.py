@@ -195,21 +195,21 @@ def test_only_the_first_line_says_which_session_it_is_and_where_it_works(path: P
     write_lines(path, first, other, renamed("t", 3))
     events, damages = read_journal(path, blobs)
     transcript = replay(events)
-    assert (transcript.session_id, transcript.workspace) == (ID, "/w")
+    assert (transcript.session.session_id, transcript.session.workspace) == (ID, "/w")
     assert reasons(damages) == {2: "a second session_opened: only the first line may say where to work"}
 
 
 def test_a_session_opened_that_comes_late_is_none(path: Path, blobs: Blobs) -> None:
     write_lines(path, renamed("t"), encode_event(SAMPLE_EVENTS[0]))
     events, damages = read_journal(path, blobs)
-    assert replay(events).workspace == ""
+    assert replay(events).session.workspace == ""
     assert list(reasons(damages)) == [2]
 
 
 def test_a_session_is_the_one_that_its_folder_is_named_after(path: Path, blobs: Blobs) -> None:
     write_lines(path, encode_event(SAMPLE_EVENTS[0]) | {"session_id": "20260101-000000-000000"})
     events, damages = read_journal(path, blobs)
-    assert replay(events).session_id == ID
+    assert replay(events).session.session_id == ID
     assert "names another session" in reasons(damages)[1]
 
 
@@ -241,7 +241,7 @@ def test_numbers_that_repeat_or_jump_are_read_and_the_next_record_gets_a_new_one
     )
     events, damages = read_journal(path, blobs)
     assert damages == []
-    assert replay(events).last_seq == 9
+    assert replay(events).session.last_seq == 9
 
 
 VALUES: st.SearchStrategy[object] = st.recursive(

@@ -85,7 +85,7 @@ def test_a_journal_with_lines_of_the_future_opens_keeps_them_and_goes_on(tmp_pat
     assert damages == []
     assert [event.payload for event in events if isinstance(event, ev.UnknownEvent)] == future
     transcript = replay(events)
-    assert transcript.last_seq == 4
+    assert transcript.session.last_seq == 4
     assert reopen_and_append(path, blobs, SAMPLE_EVENTS[2].stamped(5, ev.UNSTAMPED)) is None
     assert path.read_bytes().startswith(before)
     assert [encode_event(event) for event in read_journal(path, blobs)[0]][:5] == [*known, *future]

@@ -61,7 +61,7 @@ def test_a_line_that_is_being_written_is_no_record(journal: Path, blobs: Blobs) 
 
 def test_the_end_of_a_session_says_where_it_works_and_what_it_is_called(journal: Path, blobs: Blobs) -> None:
     transcript = read_last_page(journal, blobs, yield_gil=Yielder())
-    assert (transcript.workspace, transcript.title, transcript.turn) == ("/w", "Prompt 1: ok", 40)
+    assert (transcript.session.workspace, transcript.session.title, transcript.turn) == ("/w", "Prompt 1: ok", 40)
     assert transcript.entries[0].kind == "page"
     assert len(transcript.entries) < LAST_RECORDS
 

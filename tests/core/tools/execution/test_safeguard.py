@@ -254,7 +254,7 @@ async def test_the_transcript_knows_when_everything_is_back(ground: Ground, git:
         await s.answer()
         await s.rx.expect(ev.TurnEnded)
         [recorded] = s.rx.all(ev.ChangesRecorded)
-        entry = s.session.transcript.tool_entry(recorded.call_id)
+        entry = s.session.transcript.paged.tool_entry(recorded.call_id)
         assert entry is not None
         assert (entry.is_recoverable, entry.is_recovered) == (True, False)
         s.submit(ops.UndoChanges(selection=ChangeSelection(call_id=recorded.call_id)))

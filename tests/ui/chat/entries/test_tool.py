@@ -255,7 +255,7 @@ class TestWhyItWasAsked:
 
 def test_the_mark_of_a_running_call_pulses_and_its_time_goes_on(stage: Stage) -> None:
     transcript: Transcript = stage.show(call("run_terminal_cmd", "sleep 9"), is_running=True)
-    assert transcript.is_running
+    assert transcript.turns.is_running
     first = line_of(stage).grab().toImage()
     stage.widget(0).tick()
     assert line_of(stage).grab().toImage() != first

@@ -47,13 +47,14 @@ class Session:
 
     def load_wanted(self) -> bool:
         """Load what the view asks for now. Whether there was something."""
-        missing = [number for number in self.wanted[-1] if not self.transcript.is_loaded(number)] if self.wanted else []
+        wanted = self.wanted[-1] if self.wanted else ()
+        missing = [number for number in wanted if not self.transcript.paged.is_loaded(number)]
         for number in missing[:1]:
             self.load(number)
         return bool(missing)
 
     def collapse(self, number: int) -> None:
-        self.view.apply(self.transcript.collapse(number))
+        self.view.apply(self.transcript.paged.collapse(number))
 
     def y_of(self, text: str) -> int:
         """Where the live row that begins with this text is in the view."""
@@ -206,6 +207,6 @@ def test_what_happens_to_a_call_on_a_page_is_shown_when_the_page_is_loaded(sessi
     late = finished(3, "c3", "came late")
     assert session.transcript.apply(late)[-1:] != []
     session.load(3)
-    entry = session.transcript.tool_entry("c3")
+    entry = session.transcript.paged.tool_entry("c3")
     assert entry is not None
     assert entry.result == late.result

@@ -570,7 +570,8 @@ def test_an_open_answer_of_another_conversation_does_not_leak_in(stage: Stage) -
     first = Conversation(stage.view)
     first.ask("one")
     first.stream("from the first")
-    second = Transcript(entries=[TextEntry(turn=1, chunks=["from the second"], is_open=False, kind="text")])
+    second = Transcript()
+    second.paged.append(TextEntry(turn=1, chunks=["from the second"], is_open=False, kind="text"))
     stage.view.show_transcript(second)
     stage.view.updates.flush()
     assert [stage.shown_text(row.index) for row in stage.view.row_layout.widgets.live] == ["from the second"]

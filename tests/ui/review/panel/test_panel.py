@@ -654,7 +654,7 @@ def in_git(qtbot: QtBot, theme: Theme, session: Session, source: Source, tasks: 
     panel.resize(560, 800)
     panel.show()
     qtbot.waitExposed(panel)
-    session.transcript.workspace = "/repo"
+    session.transcript.session.workspace = "/repo"
     panel.set_transcript(session.transcript)
     return panel
 

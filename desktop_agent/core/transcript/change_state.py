@@ -1,0 +1,158 @@
+"""What was changed, what of it is undone, kept or commented on, and what calls destroyed besides."""
+
+from collections.abc import Iterator
+from copy import copy
+from dataclasses import dataclass, field, replace
+
+from desktop_agent.core.base.ids import CallId, ChangeId, HunkKey
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.model import FileImage, LineComment, OutsideFile, RefChange, Uncaptured
+from desktop_agent.core.transcript.entries import ChangeRecord, Destroyed, UndoEntry
+from desktop_agent.core.transcript.reading import is_index
+from desktop_agent.core.transcript.steps import UndoStep, changes_named, step_of, undone_of
+
+
+@dataclass(slots=True)
+class ChangeState:
+    """The fold of the recorded changes. Only `apply` changes it."""
+
+    changes: dict[ChangeId, ChangeRecord] = field(default_factory=dict[ChangeId, ChangeRecord])
+    """In the order they were made, with the user's and with undos and redos."""
+    kept: dict[str, set[HunkKey]] = field(default_factory=dict[str, set[HunkKey]])
+    """By path, the hunks that the user decided to keep."""
+    comments: dict[str, LineComment] = field(default_factory=dict[str, LineComment])
+    """The user's remarks that are not sent yet, by id, oldest first."""
+    undos: list[UndoEntry] = field(default_factory=list[UndoEntry])
+    """All undos and redos, oldest first."""
+    steps: list[UndoStep] = field(default_factory=list[UndoStep])
+    """The undos that can be taken back, oldest first."""
+    uncaptured: list[tuple[int, Uncaptured]] = field(default_factory=list[tuple[int, Uncaptured]])
+    """What was changed and could not be recorded, each with its turn."""
+    destroyed: dict[CallId, Destroyed] = field(default_factory=dict[CallId, Destroyed])
+    """What calls destroyed that changes alone cannot tell, by the call."""
+    put_back: set[tuple[CallId, RefChange | OutsideFile]] = field(
+        default_factory=set[tuple[CallId, RefChange | OutsideFile]]
+    )
+    """What recoveries put back besides the changes, by the call that destroyed it."""
+
+    # -- questions --
+
+    def active(self, turn: int | None = None) -> list[ChangeRecord]:
+        """The agent's changes that stand (are not undone), of one turn or of all."""
+        return [record for record in self._agent_records(turn) if not record.is_undone]
+
+    def undone(self) -> list[ChangeRecord]:
+        """The agent's changes that are undone at the moment, wholly or in part."""
+        return [record for record in self._agent_records(None) if record.is_undone or record.undone_hunks]
+
+    def _agent_records(self, turn: int | None) -> Iterator[ChangeRecord]:
+        records = (record for record in self.changes.values() if record.change.is_by_agent)
+        return (record for record in records if turn in (None, record.turn))
+
+    def last_images(self) -> dict[str, FileImage | None]:
+        """How the records left each file that they name."""
+        images: dict[str, FileImage | None] = {}
+        for record in self.changes.values():
+            change = record.change
+            if record.is_undone:  # what the undo wrote follows as a record of its own, except in old journals
+                images.setdefault(change.path, change.before)
+            else:
+                images[change.path] = change.after
+        return images
+
+    def copy(self) -> "ChangeState":
+        """Return the same for another fold."""
+        return replace(
+            self,
+            changes={change_id: copy(record) for change_id, record in self.changes.items()},
+            kept={path: set(hunks) for path, hunks in self.kept.items()},
+            comments=dict(self.comments),
+            undos=list(self.undos),
+            steps=list(self.steps),
+            uncaptured=list(self.uncaptured),
+            destroyed={call_id: copy(known) for call_id, known in self.destroyed.items()},
+            put_back=set(self.put_back),
+        )
+
+    # -- the fold --
+
+    def apply(self, event: ev.Event, turn: int, tool: str | None) -> None:
+        """Fold one event in, in a turn. `tool` is that of the call it is about, if there was such a call."""
+        match event:
+            case ev.ToolCallStarted(call=call):
+                self.destroyed.pop(call.id, None)
+            case ev.ChangesRecorded():
+                self._record(event, tool)
+            case ev.ChangesUndone() | ev.ChangesRedone():
+                self._revert(event, turn)
+            case ev.ReviewMarked(path=path, hunks=hunks, state=state):
+                kept = self.kept.setdefault(path, set())
+                kept.update(hunks) if state == "kept" else kept.difference_update(hunks)
+            case ev.CommentAdded(comment=comment):
+                self.comments[comment.id] = comment
+            case ev.CommentsRemoved(comment_ids=comment_ids):
+                for comment_id in comment_ids:
+                    self.comments.pop(comment_id, None)
+            case _:
+                pass
+
+    def _record(self, event: ev.ChangesRecorded, tool: str | None) -> None:
+        if tool is not None:
+            self.uncaptured += ((event.turn, found) for found in event.uncaptured)
+            self._note_destroyed(event)
+        for change in event.changes:
+            self.changes[change.id] = ChangeRecord(change, event.turn, event.call_id, event.at, tool=tool or "")
+
+    def _note_destroyed(self, event: ev.ChangesRecorded) -> None:
+        known = self.destroyed.get(event.call_id)
+        if known is None:
+            if not (event.refs or event.outside or event.is_recoverable):
+                return
+            before = (record.change.id for record in self.changes.values() if record.call_id == event.call_id)
+            known = self.destroyed[event.call_id] = Destroyed(changes=tuple(before))
+        known.changes += tuple(change.id for change in event.changes)
+        known.refs += event.refs
+        known.outside += event.outside
+        known.is_recoverable = known.is_recoverable or event.is_recoverable
+
+    def _revert(self, event: ev.ChangesUndone | ev.ChangesRedone, turn: int) -> None:
+        is_undo = isinstance(event, ev.ChangesUndone)
+        before = {
+            change_id: undone_of(self.changes[change_id])
+            for change_id in changes_named(event)
+            if change_id in self.changes
+        }
+        for change in event.changes:
+            self.changes[change.id] = ChangeRecord(change, turn, "", event.at)
+        for change_id in event.change_ids:
+            if record := self.changes.get(change_id):
+                record.is_undone = is_undo
+                record.undone_hunks = frozenset()
+        written = (reverted for change in event.changes for reverted in change.reverts)
+        settled = (reverted for outcome in event.outcomes if outcome.is_done for reverted in outcome.reverts)
+        for reverted in (*written, *settled):
+            if reverted.hunks and (record := self.changes.get(reverted.change_id)):
+                record.undone_hunks = frozenset(reverted.hunks)
+                record.is_undone = False
+        entry = UndoEntry(
+            purpose="undo" if is_undo else "redo", outcomes=event.outcomes, at=event.at, reason=event.reason
+        )
+        if not isinstance(event, ev.ChangesUndone):
+            self.steps = [step for step in self.steps if step.stands(self.changes)]
+        else:
+            if step := step_of(event, before, self.changes):
+                self.steps.append(step)
+            entry.refs, entry.outside = event.refs, event.outside
+            self.put_back.update((event.selection.call_id or "", item) for item in (*event.refs, *event.outside))
+        self.undos.append(entry)
+        self._note_recovered()
+
+    def _note_recovered(self) -> None:
+        """Find out of which calls everything that they destroyed is back now."""
+        for call_id, known in self.destroyed.items():
+            if known.is_recoverable:
+                lost = (*(change for change in known.refs if change.is_loss), *known.outside)
+                records = (self.changes[change_id] for change_id in known.changes if change_id in self.changes)
+                known.is_recovered = all(record.is_undone for record in records) and all(
+                    (call_id, item) in self.put_back for item in lost if not is_index(item)
+                )

@@ -1,0 +1,259 @@
+"""What events do to the entries: the new ones, and those that something happens to."""
+
+from copy import copy
+from dataclasses import dataclass, field
+from typing import Literal
+
+from msgspec import structs
+
+from desktop_agent.core.base.ids import CallId
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.transcript.entries import (
+    CommandEntry,
+    CompactionEntry,
+    Destroyed,
+    Entry,
+    ForkEntry,
+    NoticeEntry,
+    PromptEntry,
+    RewindEntry,
+    TextEntry,
+    ToolEntry,
+    TurnEndEntry,
+)
+from desktop_agent.core.transcript.paged import PagedEntries
+from desktop_agent.core.transcript.patches import Patch
+from desktop_agent.core.transcript.reading import readable
+
+OUTPUT_TAIL_CHARS = 65_536
+"""How much live output of a call a transcript keeps; the whole is in the tool's result or its blob."""
+
+RETRYING = "retrying"
+"""The notice code after which a half-streamed message is void: the request is sent again."""
+
+
+@dataclass(slots=True)
+class EntryFold:
+    """The fold of the entries. Its patches say which of them changed."""
+
+    paged: PagedEntries = field(default_factory=PagedEntries)
+    _open: list[int] = field(default_factory=list[int])
+    """Entries of the message that is being streamed, counted from the first live one."""
+    _waiting: int | None = None
+    """The notice of the wait before the next try that is on, counted likewise."""
+
+    def copy(self) -> "EntryFold":
+        """Return the same for another fold."""
+        return EntryFold(
+            self.paged.copy([_copied(entry) for entry in self.paged.entries]), list(self._open), self._waiting
+        )
+
+    def apply(self, event: ev.Event) -> list[Patch]:  # noqa: C901 - one vocabulary
+        """Fold one event in. Undos and redos are entries of the changes: `add`, `note_recovered`."""
+        match event:
+            case ev.TextDelta():
+                return self._stream("text", event.turn, event.text)
+            case ev.ThinkingDelta():
+                return self._stream("thinking", event.turn, event.text)
+            case ev.MessageDone():
+                return self._message_done(event)
+            case ev.PromptSubmitted(turn=turn, text=text):
+                return [self.add(PromptEntry(prompt_id=event.prompt_id, text=text, turn=turn, at=event.at))]
+            case ev.TurnEnded():
+                return self._turn_ended(event)
+            case ev.Notice():
+                return self._notice(event)
+            case ev.RetryWaitReported(is_waiting=is_waiting, delay_s=delay_s):
+                return self._retry_wait(is_waiting=is_waiting, wait_s=delay_s)
+            case ev.Compacted() | ev.SummaryEdited() | ev.CompactionUndone():
+                return self._compaction(event)
+            case ev.Rewound(turn=turn, scope=scope):
+                return [self.add(RewindEntry(turn=turn, scope=scope, at=event.at))]
+            case ev.SessionForked(source=source, title=title):
+                return [self.add(ForkEntry(source=source, title=title, before_turn=event.before_turn, at=event.at))]
+            case ev.CommandRun(text=text, output=output, is_error=is_error):
+                return [self.add(CommandEntry(text=text, output=output, is_error=is_error, at=event.at))]
+            case ev.ToolCallStarted(turn=turn, call=call, title=title, is_read_only=is_read_only):
+                entry = ToolEntry(turn=turn, call=call, title=title, is_read_only=is_read_only, started_at=event.at)
+                return [self.add(entry)]
+            case ev.ToolOutputDelta():
+                return self._output(event)
+            case ev.CommandJudged():
+                return self._judged(event)
+            case ev.ApprovalRequested(request=request):
+                return self._update_call(request.call_id, event)
+            case ev.ApprovalResolved() | ev.ToolCallFinished() | ev.ChangesRecorded():
+                return self._update_call(event.call_id, event)
+            case _:
+                return []
+
+    def add(self, entry: Entry) -> Patch:
+        """Put an entry behind the others."""
+        return self.paged.append(entry)
+
+    def note_recovered(self, destroyed: dict[CallId, Destroyed]) -> list[Patch]:
+        """Mark the loaded calls of which everything that they destroyed is back now, or is not any more."""
+        patches: list[Patch] = []
+        for call_id, known in destroyed.items():
+            index, entry = self.paged.locate(call_id)
+            if entry is not None and entry.is_recovered != known.is_recovered:
+                entry.is_recovered = known.is_recovered
+                patches.append(Patch("update", index))
+        return patches
+
+    def note_in_force(self, compaction_id: str | None) -> list[Patch]:
+        """Mark the summary that the model sees, among those that are loaded."""
+        patches: list[Patch] = []
+        for index, entry in enumerate(self.paged.entries):
+            if isinstance(entry, CompactionEntry) and entry.is_in_force != (entry.compaction_id == compaction_id):
+                entry.is_in_force = not entry.is_in_force
+                patches.append(Patch("update", index))
+        return patches
+
+    def _stream(self, kind: Literal["text", "thinking"], turn: int, text: str) -> list[Patch]:
+        if self._open:
+            index = self.paged.base + self._open[-1]
+            entry = self.paged.entries[index]
+            if isinstance(entry, TextEntry) and entry.kind == kind:
+                entry.chunks.append(text)
+                return [Patch("text", index, text)]
+        patch = self.add(TextEntry(turn=turn, chunks=[text], is_open=True, kind=kind))
+        self._open.append(patch.index - self.paged.base)
+        return [patch]
+
+    def _message_done(self, event: ev.MessageDone) -> list[Patch]:
+        """Make the streamed entries final; create them when nothing was streamed (replay)."""
+        streamed = [self.paged.entries[self.paged.base + at] for at in self._open]
+        final = readable(event.content)
+        if [(e.kind, e.text) for e in streamed if isinstance(e, TextEntry)] == final:
+            return self._close_open()
+        patches = self._discard_open()
+        patches += [
+            self.add(TextEntry(turn=event.turn, chunks=[text], is_open=False, kind=kind)) for kind, text in final
+        ]
+        return patches
+
+    def _discard_open(self) -> list[Patch]:
+        """Drop what was streamed of a message that will come again."""
+        patches = [self.paged.remove(self.paged.base + at) for at in reversed(self._open)]
+        self._open.clear()
+        return patches
+
+    def _close_open(self) -> list[Patch]:
+        """Keep what was streamed, as it is."""
+        patches: list[Patch] = []
+        for at in self._open:
+            entry = self.paged.entries[self.paged.base + at]
+            if isinstance(entry, TextEntry):
+                entry.is_open = False
+                patches.append(Patch("update", self.paged.base + at))
+        self._open.clear()
+        return patches
+
+    def _output(self, event: ev.ToolOutputDelta) -> list[Patch]:
+        index, entry = self.paged.locate(event.call_id)
+        if entry is None:
+            return []
+        entry.output_chars += len(event.text)
+        entry.output_tail = (entry.output_tail + event.text)[-OUTPUT_TAIL_CHARS:]
+        return [Patch("output", index, event.text)]
+
+    def _judged(self, event: ev.CommandJudged) -> list[Patch]:
+        index, entry = self.paged.locate(event.call_id)
+        if entry is None or not entry.is_waiting:
+            return []
+        entry.judged = event
+        return [Patch("update", index)]
+
+    def _update_call(
+        self,
+        call_id: CallId,
+        event: ev.ApprovalRequested | ev.ApprovalResolved | ev.ToolCallFinished | ev.ChangesRecorded,
+    ) -> list[Patch]:
+        index, entry = self.paged.locate(call_id, event)
+        if entry is None:
+            return []
+        match event:
+            case ev.ApprovalRequested(request=request):
+                entry.ask(request, event.at)
+            case ev.ApprovalResolved(decision=decision):
+                entry.resolve(decision, event.at)
+            case ev.ToolCallFinished():
+                entry.state, entry.result, entry.duration_s = event.state, event.result, event.duration_s
+            case ev.ChangesRecorded():
+                entry.record(event)
+        return [Patch("update", index)]
+
+    def _turn_ended(self, event: ev.TurnEnded) -> list[Patch]:
+        patches = [*self._close_open(), *self._retry_wait(is_waiting=False)]
+        if event.reason != "completed":
+            entry = TurnEndEntry(
+                turn=event.turn, reason=event.reason, requests=event.requests, duration_s=event.duration_s
+            )
+            patches.append(self.add(entry))
+        return patches
+
+    def _notice(self, event: ev.Notice) -> list[Patch]:
+        patches = self._discard_open() if event.code == RETRYING else []
+        if self._is_answered_by(event):
+            patches.append(self.paged.remove(len(self.paged.entries) - 1))
+            self._waiting = None
+        return [*patches, self.add(NoticeEntry(notice=event))]
+
+    def _is_answered_by(self, event: ev.Notice) -> bool:
+        """Whether the last entry reports a failed try, and `event` the next one: one of them is enough."""
+        if (
+            len(self.paged.entries) == self.paged.base
+            or event.turn is None
+            or not _tells_retry(last := self.paged.entries[-1])
+        ):
+            return False
+        is_same_turn = isinstance(last, NoticeEntry) and last.notice.turn == event.turn
+        return is_same_turn and (event.code == RETRYING or event.level == "error")
+
+    def _retry_wait(self, *, is_waiting: bool, wait_s: float = 0.0) -> list[Patch]:
+        """Mark the notice that announced the wait: the last one, which the answer to a command may come after."""
+        if is_waiting:
+            lasts = range(len(self.paged.entries) - 1, self.paged.base - 1, -1)
+            self._waiting = next((at - self.paged.base for at in lasts if _tells_retry(self.paged.entries[at])), None)
+        if self._waiting is None:
+            return []
+        index = self.paged.base + self._waiting
+        entry = self.paged.entries[index]
+        if isinstance(entry, NoticeEntry):
+            entry.is_waiting, entry.wait_s = is_waiting, wait_s
+        if not is_waiting:
+            self._waiting = None
+        return [Patch("update", index)]
+
+    def _compaction(self, event: ev.Compacted | ev.SummaryEdited | ev.CompactionUndone) -> list[Patch]:
+        if isinstance(event, ev.Compacted):
+            entry = CompactionEntry(
+                compaction_id=event.compaction_id,
+                through_turn=event.through_turn,
+                summary=event.summary,
+                tokens_before=event.tokens_before,
+                tokens_after=event.tokens_after,
+                at=event.at,
+                is_automatic=event.is_automatic,
+                shortened=len(event.shortened),
+            )
+            return [self.add(entry)]
+        index, entry = self.paged.locate_compaction(event)
+        if entry is None:
+            return []
+        if isinstance(event, ev.SummaryEdited):
+            entry.summary = event.summary
+        else:
+            entry.is_undone = True
+        return [Patch("update", index)]
+
+
+def _copied(entry: Entry) -> Entry:
+    if isinstance(entry, TextEntry):
+        return structs.replace(entry, chunks=list(entry.chunks))
+    return copy(entry)
+
+
+def _tells_retry(entry: Entry) -> bool:
+    return isinstance(entry, NoticeEntry) and entry.notice.code == RETRYING

@@ -1,0 +1,101 @@
+"""How far the turns are: what the user asked, what runs or waits, what it cost."""
+
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from desktop_agent.core.base.ids import CallId
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.model import ApprovalRequest, TodoItem, Usage
+from desktop_agent.core.transcript.entries import QueuedPrompt
+from desktop_agent.core.transcript.reading import todos_of
+
+Status = Literal["idle", "working", "waiting"]
+
+CUT = 2_000
+"""How many characters of a prompt are kept when its entry goes to a page."""
+
+
+@dataclass(slots=True)
+class TurnState:
+    """The fold of the turns. Only `apply` and `cut_prompt` change it."""
+
+    todos: tuple[TodoItem, ...] = ()
+    """The agent's plan as it last wrote it."""
+    turn: int = 0
+    """The number of the last turn; 0 before the first."""
+    is_running: bool = False
+    last_end: ev.TurnEndReason | None = None
+    activity: str = ""
+    """What happens right now beyond the entries: `writing edit_file (3.2 kB)`."""
+    usage: Usage = field(default_factory=Usage)
+    """Sum over all requests."""
+    queued: list[QueuedPrompt] = field(default_factory=list[QueuedPrompt])
+    """Prompts that wait for the running turn, oldest first."""
+    prompts: dict[int, str] = field(default_factory=dict[int, str])
+    """What the user asked, by turn. Of a long one on an earlier page only the beginning."""
+    cut_prompts: set[int] = field(default_factory=set[int])
+    """The turns of those."""
+    waiting: dict[CallId, ApprovalRequest] = field(default_factory=dict[CallId, ApprovalRequest])
+    """The questions without an answer, oldest first."""
+
+    @property
+    def status(self) -> Status:
+        """`waiting` when a running turn needs the user."""
+        if not self.is_running:
+            return "idle"
+        return "waiting" if self.waiting else "working"
+
+    @property
+    def pending_approvals(self) -> list[ApprovalRequest]:
+        """What waits for the user, oldest first."""
+        return list(self.waiting.values()) if self.is_running else []
+
+    def cut_prompt(self, turn: int, text: str) -> None:
+        """Keep only the beginning of a prompt that is long."""
+        if len(text) > CUT:
+            self.prompts[turn] = text[:CUT]
+            self.cut_prompts.add(turn)
+
+    def copy(self) -> "TurnState":
+        """Return the same for another fold."""
+        return replace(
+            self,
+            queued=list(self.queued),
+            prompts=dict(self.prompts),
+            cut_prompts=set(self.cut_prompts),
+            waiting=dict(self.waiting),
+        )
+
+    def apply(self, event: ev.Event, *, is_known_call: bool) -> None:
+        """Fold one event in; `is_known_call` says whether there was the call that it is about."""
+        match event:
+            case ev.TurnStarted(turn=turn):
+                self.turn, self.is_running, self.activity = turn, True, ""
+            case ev.TurnEnded(reason=reason):
+                self.is_running, self.last_end, self.activity = False, reason, ""
+            case ev.MessageDone() | ev.Compacted():
+                self.activity = ""
+            case ev.ToolProgress(message=message):
+                self.activity = message
+            case ev.ToolCallStarted(call=call):
+                self.waiting.pop(call.id, None)
+            case ev.ToolCallFinished(result=result) if is_known_call:
+                todos = todos_of(result)
+                self.todos = self.todos if todos is None else todos
+            case ev.ApprovalRequested(request=request) if is_known_call:
+                self.waiting[request.call_id] = request
+            case ev.ApprovalResolved(call_id=call_id):
+                self.waiting.pop(call_id, None)
+            case ev.PromptSubmitted() | ev.Queued() | ev.Unqueued():
+                self._ask(event)
+            case ev.UsageReported(usage=usage):
+                self.usage += usage
+            case _:
+                pass
+
+    def _ask(self, event: ev.PromptSubmitted | ev.Queued | ev.Unqueued) -> None:
+        self.queued = [prompt for prompt in self.queued if prompt.prompt_id != event.prompt_id]
+        if isinstance(event, ev.Queued):
+            self.queued.append(QueuedPrompt(event.prompt_id, event.text))
+        elif isinstance(event, ev.PromptSubmitted):
+            self.prompts[event.turn] = event.text
