@@ -15,7 +15,6 @@ from desktop_agent.app.content_windows import ContentWindows
 from desktop_agent.app.file_opening import open_file
 from desktop_agent.app.navigator import DEMO, Navigator
 from desktop_agent.app.quit_question import QuitQuestion
-from desktop_agent.app.review.diffs import BlobDiffs
 from desktop_agent.app.sessions.draft_autosave import DraftAutosave
 from desktop_agent.app.sessions.searching import Searching
 from desktop_agent.app.sessions.session_actions import SessionActions
@@ -26,7 +25,6 @@ from desktop_agent.app.settings.settings_controller import SettingsController
 from desktop_agent.app.settings.setup import Setup
 from desktop_agent.app.startup.arguments import WindowArguments
 from desktop_agent.app.startup.first_view import FirstView, model_of
-from desktop_agent.app.startup.lazy_sources import LazyDiffs
 from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.clock import SystemClock
@@ -52,7 +50,6 @@ class WindowController(QObject):
         theme: Theme,
         arguments: WindowArguments,
         bench: Workbench,
-        diffs: LazyDiffs,
         spawner: TaskSpawner,
     ) -> None:
         super().__init__(panels.window)
@@ -84,8 +81,6 @@ class WindowController(QObject):
         self._contents = ContentWindows(panels.window, theme, bench.blobs, self._try)
         self._session_actions = SessionActions(panels.window, bench, self._live, self._try)
         self._searching = Searching(panels.search, bench, clock, spawner, self._sessions.known)
-        self._diffs = BlobDiffs(bench.blobs)
-        diffs.provide(self._diffs)
         self._connect_panels()
         self._connect_parts()
 
@@ -119,7 +114,6 @@ class WindowController(QObject):
         await self._viewing.aclose()
         await self._live.aclose()
         await self._searching.aclose()
-        await self._diffs.aclose()
 
     def tell_settings_problems(self) -> None:
         """Say which settings are not in force, unless something else that went wrong is shown already."""

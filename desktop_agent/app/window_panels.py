@@ -5,7 +5,9 @@ from datetime import UTC, datetime
 from msgspec import Struct
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from desktop_agent.app.startup.lazy_sources import LazyDiffs, LazyGit, LazyJudge
+from desktop_agent.app.review.diffs import BlobDiffs
+from desktop_agent.app.review.git_review import GitReview
+from desktop_agent.app.review.rule_judge import RuleJudges
 from desktop_agent.ui.chat.cards.source import CardLoader
 from desktop_agent.ui.chat.composer.composer import Composer
 from desktop_agent.ui.chat.search.find_bar import FindBar
@@ -45,11 +47,11 @@ class WindowPanels(Struct, frozen=True):
     hold_banner: HoldBanner
     viewing_bar: ViewingBar
     wiring: SessionWiring
-    judges: LazyJudge
+    judges: RuleJudges
 
 
 def build_panels(
-    window: MainWindow, theme: Theme, icons: Icons, diffs: LazyDiffs, judges: LazyJudge, spawner: TaskSpawner
+    window: MainWindow, theme: Theme, icons: Icons, diffs: BlobDiffs, judges: RuleJudges, spawner: TaskSpawner
 ) -> WindowPanels:
     """Build all panels, empty, put them into the window and connect what needs no session."""
     sessions = SessionList(theme)
@@ -61,7 +63,7 @@ def build_panels(
     composer.add_control(pickers.approval_button)
     composer.add_control(pickers.sandbox_button)
     jobs = JobsPanel(theme, _now)
-    review = ReviewPanel(theme, diffs, spawner.spawn, git=LazyGit(diffs))
+    review = ReviewPanel(theme, diffs, spawner.spawn, git=GitReview(diffs.comparer))
     banner = Banner()
     project_banner = ProjectBanner()
     hold_banner = HoldBanner()

@@ -23,14 +23,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     environ: Mapping[str, str] = os.environ
     if argv is None:
+        gc.disable()  # until what is asked for is imported: with the collector on, that would be gone over all the time
         from desktop_agent.core.system.own_environment import take_environment
 
         environ = take_environment()
     arguments = list(sys.argv[1:] if argv is None else argv)
     # A folder may be named like a command; then it is written ./run.
     if arguments and arguments[0] in (*COMMANDS, "-h", "--help", "--version"):
-        if argv is None:
-            gc.disable()  # until the command is imported
         from desktop_agent.cli.dispatch import run_command
 
         return run_command(arguments, environ)

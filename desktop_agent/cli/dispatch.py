@@ -67,8 +67,7 @@ def _module_of(args: argparse.Namespace) -> str:
 def _imported(name: str) -> object:
     """Import a module; where the entry point has switched the collector off for that, switch it on again.
 
-    What is imported stays until the end. With the collector on, it would be gone over again and again meanwhile: a
-    tenth of the time.
+    What is imported stays until the end.
     """
     module = importlib.import_module(name)
     if not gc.isenabled():

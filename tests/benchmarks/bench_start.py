@@ -43,7 +43,7 @@ loop.run = run
 import desktop_agent.ui.runtime
 sys.modules[loop.__name__] = desktop_agent.ui.runtime.eventloop = loop
 from desktop_agent.cli import main
-main(sys.argv[1:])
+sys.exit(main())
 """
 
 USABLE = """
@@ -107,7 +107,7 @@ class Watched(module.Window):
 
 module.Window = Watched
 from desktop_agent.cli import main
-main(sys.argv[1:])
+sys.exit(main())
 """
 
 SESSIONS = 200

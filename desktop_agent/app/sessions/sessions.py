@@ -1,7 +1,6 @@
 """The sessions that are open in this process: several may run at once, whichever of them the window shows."""
 
 import asyncio
-import gc
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
@@ -165,7 +164,6 @@ class LiveSessions:
             return
         finally:
             del self._opening[session_id]
-        gc.freeze()  # what is known of a session lives as long as it; looking through it would take a frame or two
         pages = self._loader(session_id, opening.bridge)
         port.connect(opened.session, opening.bridge)
         opening.bridge.replace(opened.transcript, port)

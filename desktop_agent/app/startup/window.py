@@ -29,7 +29,6 @@ if TYPE_CHECKING:
     from desktop_agent.core.settings.live_settings import LiveSettings
 
 LAYOUT_NAME: Final = "window.ini"
-_SETTLE_S: Final = 0.02
 
 
 class Window(QObject):
@@ -72,10 +71,12 @@ class Window(QObject):
         """Build the panels, if that has not been done yet."""
         if self._panels is not None:
             return
+        from desktop_agent.app.review.diffs import BlobDiffs
+        from desktop_agent.app.review.rule_judge import RuleJudges
         from desktop_agent.app.settings.look import apply_look
-        from desktop_agent.app.startup.lazy_sources import LazyDiffs, LazyJudge
         from desktop_agent.app.window_panels import build_panels
         from desktop_agent.core.settings.live_settings import LiveSettings
+        from desktop_agent.core.store.blobs import Blobs
         from desktop_agent.ui.runtime.eventloop import TaskSpawner
         from desktop_agent.ui.runtime.watchdog import Watchdog
         from desktop_agent.ui.widgets.icons import Icons
@@ -83,9 +84,9 @@ class Window(QObject):
         self._live = LiveSettings.load(self._paths.settings_file(), os.environ)
         live = self._live
         self._spawner = TaskSpawner(self._on_error)
-        self._diffs = LazyDiffs()
+        self._diffs = BlobDiffs(Blobs(self._paths.blobs))
         self._icons = Icons(self.theme)
-        judges = LazyJudge(lambda _workspace: live.current.execution)
+        judges = RuleJudges(lambda _workspace: live.current.execution)
         self._panels = build_panels(self.main_window, self.theme, self._icons, self._diffs, judges, self._spawner)
         ui = live.current.ui
         apply_look(self.theme, ui)
@@ -97,7 +98,6 @@ class Window(QObject):
         import asyncio
 
         from desktop_agent.app.startup.log_file import WindowLog
-        from desktop_agent.ui.runtime.import_hook import remove_import_hook
 
         self.furnish()
         self._quit = asyncio.Event()
@@ -105,7 +105,6 @@ class Window(QObject):
         self._spawner.start()
         self._watchdog.start()
         self._icons.load()
-        remove_import_hook()
         try:
             self.keyring_waited.connect(self._on_keyring_waited, Qt.ConnectionType.QueuedConnection)
             bench = await asyncio.to_thread(
@@ -116,38 +115,20 @@ class Window(QObject):
             await self._controller.start()
             self._controller.tell_settings_problems()
             self.ready.emit()
-            self._spawner.spawn(self._get_ready_for_work())
+            self.panels.review.prepare()
+            self._spawner.spawn(asyncio.to_thread(_load_rest))
             self._spawner.spawn(_tidying(bench))
             await self._quit.wait()
         finally:
             self.main_window.save_layout()
             if self._controller is not None:
                 await self._controller.aclose()
+            await self._diffs.aclose()
             await self._spawner.aclose()
             self._watchdog.stop()
             log.close()
             self.main_window.let_close()
         return 0
-
-    async def _get_ready_for_work(self) -> None:
-        import asyncio
-        import gc
-
-        async def load(what: "Callable[[], None]") -> None:
-            loading = asyncio.create_task(asyncio.to_thread(what), name="load the rest")
-            while not loading.done():
-                # What is imported stays. Looking through a quarter of a second of it for garbage takes a frame.
-                gc.freeze()
-                await asyncio.wait([loading], timeout=_SETTLE_S)
-            await loading
-
-        try:
-            await load(_load_review)
-        except Exception:
-            self.panels.review.prepare()  # changes wait for it
-            raise
-        self.panels.review.prepare()
-        await load(_load_rest)
 
     def request_quit(self) -> None:
         """Quit as if the user had closed the window: with a question if an agent is working."""
@@ -157,7 +138,7 @@ class Window(QObject):
     def _build_controller(self, bench: "Workbench") -> "WindowController":
         from desktop_agent.app.window_controller import WindowController
 
-        return WindowController(self.panels, self.theme, self._arguments, bench, self._diffs, self._spawner)
+        return WindowController(self.panels, self.theme, self._arguments, bench, self._spawner)
 
     async def _quit_if_allowed(self) -> None:
         if self._controller is None or await self._controller.may_close():
@@ -252,8 +233,7 @@ def _load_core(
         make_private_file(paths.config / LAYOUT_NAME)
     codecs.lookup("utf-16-le")  # text is measured in it; looked up while others import, it waits for them
     parser()  # the session that is shown first has text
-    for module in ("factory", "pointer"):  # and what shows it takes 50 ms to import
-        import_module(f"desktop_agent.ui.chat.transcript.{module}")
+    import_module("desktop_agent.ui.chat.transcript.pointer")  # what draws it
     keys = SystemKeyStore(tell=tell, over=lambda: tell(""))
     providers = ProviderCatalog(
         environ, keys, is_paced=True, allows_readable_proxy=lambda: live.current.model.allow_readable_proxy
@@ -268,35 +248,17 @@ def _tidying(bench: "Workbench") -> "Coroutine[object, object, None]":
     return Tidying(bench.blobs, bench.paths.sessions, bench.paths.cache, SystemClock()).run()
 
 
-def _load_review() -> None:
-    """Import, in a thread, what shows changes: a session that is resumed has some, and they wait for it."""
-    from importlib import import_module
-
-    from desktop_agent.app.startup.background_imports import imports_give_way
-
-    with imports_give_way():
-        for module in ("panel.content", "overlays.diff_review"):
-            import_module(f"desktop_agent.ui.review.{module}")
-
-
 def _load_rest() -> None:
     """Import, in a thread, what the first answer and the first question will need."""
-    import gc
     from importlib import import_module
 
-    from desktop_agent.app.startup.background_imports import imports_give_way
+    from desktop_agent.core.diff.intraline import get_ready
+    from desktop_agent.core.providers.sdk_import import ANTHROPIC, import_sdk
+    from desktop_agent.ui.chat.warm_up import warm_up
 
-    with imports_give_way():
-        from desktop_agent.core.diff.intraline import get_ready
-        from desktop_agent.core.providers.sdk_import import ANTHROPIC, import_sdk
-        from desktop_agent.ui.chat.warm_up import warm_up
-
-        import_module("pygit2")  # reads what git has already, in a thread of the first turn
-        media = ("review.media.stack", "review.media.kinds")
-        for module in ("approvals.dialog", *media):
-            import_module(f"desktop_agent.ui.{module}")
-        get_ready()
-        warm_up()
-        import_sdk(ANTHROPIC)
-    # What is there by now stays: a full collection over it would stop the window for a tenth of a second.
-    gc.freeze()
+    import_module("pygit2")  # reads what git has already, in a thread of the first turn
+    for module in ("approvals.dialog", "review.media.stack", "review.media.kinds"):
+        import_module(f"desktop_agent.ui.{module}")
+    get_ready()
+    warm_up()
+    import_sdk(ANTHROPIC)

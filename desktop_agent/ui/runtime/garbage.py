@@ -2,7 +2,8 @@
 
 Python collects in whichever thread happens to allocate. A widget that is part of a reference cycle could so be
 destroyed by a worker thread, which Qt answers with a warning at best and a crash at worst. While the loop runs,
-automatic collection is therefore off, and a timer does its work.
+automatic collection is therefore off, and a timer does its work. All that this process says to `gc` is said here, but
+for the entry point, which turns automatic collection off for as long as the window is being imported.
 """
 
 import gc
@@ -12,8 +13,6 @@ from typing import Final
 
 from PySide6.QtCore import QObject, QTimer
 
-from desktop_agent.ui.runtime.work_share import WorkShare
-
 _INTERVAL_MS: Final = 250
 _FULL: Final = 2
 _FULL_SHARE: Final = 0.001
@@ -22,13 +21,17 @@ _BUSY_SHARE: Final = 0.25
 """A window's thread that worked for more of the last interval is painting what the user scrolls or types."""
 _MOST_PATIENCE_S: Final = 10.0
 """How long garbage may wait for such a time to end."""
+_LOADED: Final = 30_000
+"""So many objects come in one interval only when modules are imported or a session is read. They stay; going over them
+in order to find none that is garbage would stop the window for a frame or more."""
 
 
 class WindowThreadCollector(QObject):
     """Stands in for automatic collection from `start` to `stop`, by the same counts and thresholds.
 
     The youngest garbage goes at once, which takes a millisecond. Older garbage can take as long as a frame, so it waits
-    while the window is busy: a pause shows in the middle of scrolling, and not after it.
+    while the window is busy: a pause shows in the middle of scrolling, and not after it. What comes in great numbers at
+    once is passed over for good.
     """
 
     def __init__(
@@ -43,7 +46,8 @@ class WindowThreadCollector(QObject):
         self._was_enabled = False
         self._full_again_at = 0.0
         self._clock = clock
-        self._work = WorkShare(clock, work_clock)
+        self._work_clock = work_clock
+        self._looked_at = clock(), work_clock()
         self._put_off_until: float | None = None
         self._timer = QTimer(self)
         self._timer.setInterval(_INTERVAL_MS)
@@ -54,7 +58,7 @@ class WindowThreadCollector(QObject):
         self._was_enabled = gc.isenabled()
         gc.disable()
         gc.freeze()  # what is there already stays; going over it again and again would stop the window
-        self._work.since_last()
+        self._looked_at = self._clock(), self._work_clock()
         self._put_off_until = None
         self._timer.start()
 
@@ -66,14 +70,22 @@ class WindowThreadCollector(QObject):
 
     def collect_due(self) -> None:
         """Collect the generations whose counts have passed their thresholds, and whose time it is."""
+        if gc.get_count()[0] >= _LOADED:
+            gc.freeze()
         start = self._clock()
-        generation = self._due(start, is_busy=self._work.since_last() > _BUSY_SHARE)
+        generation = self._due(start, is_busy=self._is_busy())
         if generation is None:
             return
         gc.collect(generation)
         if generation == _FULL:
             end = self._clock()
             self._full_again_at = end + (end - start) / _FULL_SHARE
+
+    def _is_busy(self) -> bool:
+        """Whether this thread has worked for much of the time since this was last asked."""
+        before, worked_before = self._looked_at
+        self._looked_at = now, worked = self._clock(), self._work_clock()
+        return worked - worked_before > (now - before) * _BUSY_SHARE
 
     def _due(self, now: float, *, is_busy: bool) -> int | None:
         """Return the oldest generation to collect, if any."""

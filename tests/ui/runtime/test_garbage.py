@@ -142,6 +142,13 @@ def test_old_garbage_does_not_wait_for_ever(collector: WindowThreadCollector, th
     del keep
 
 
+def test_what_comes_in_great_numbers_is_passed_over_for_good(collector: WindowThreadCollector) -> None:
+    loaded = [Node() for _ in range(40_000)]
+    kept = gc.get_freeze_count()
+    collector.collect_due()
+    assert gc.get_freeze_count() >= kept + len(loaded)
+
+
 def test_automatic_collection_is_as_before_afterwards(qapp: QApplication) -> None:
     async def main() -> int:
         return int(gc.isenabled())

@@ -4,9 +4,7 @@ Nothing here is the truth: whatever is wrong with a snapshot, the journal alone 
 """
 
 import asyncio
-import gc
 import logging
-import time
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
@@ -34,8 +32,6 @@ FRESH_BYTES: Final = 2**18
 SHOWN_ENTRIES: Final = 40
 """How many entries at the end are there from the beginning."""
 
-_SETTLE_S: Final = 0.02
-
 _log = logging.getLogger(__name__)
 
 
@@ -61,25 +57,7 @@ async def resume_beside(journal: Path, blobs: Blobs) -> Resumed:
         raise cannot_read(journal, error) from error
     if is_long:
         await _make_snapshot(journal, blobs)
-    return await asyncio.to_thread(resume, journal, blobs, yield_gil=_Settling())
-
-
-class _Settling(Yielder):
-    """Also freezes what was read, now and then, so that the garbage collector passes over it.
-
-    A state has some hundred thousand objects. Going over those that came in a quarter of a second, in order to find
-    none that is garbage, stopped the window for a frame.
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._settled_at = time.perf_counter()
-
-    def __call__(self) -> None:
-        super().__call__()
-        if time.perf_counter() - self._settled_at > _SETTLE_S:
-            gc.freeze()
-            self._settled_at = time.perf_counter()
+    return await asyncio.to_thread(resume, journal, blobs, yield_gil=Yielder())
 
 
 async def _make_snapshot(journal: Path, blobs: Blobs) -> None:

@@ -19,9 +19,6 @@ from desktop_agent.ui.review.panel.parts import ReviewParts
 from desktop_agent.ui.review.source import DiffSource, GitSource, Spawn
 from desktop_agent.ui.theme import Space, Theme
 
-_PIECE_PAUSE_MS = 20
-"""Between two pieces of the content: for frames of whatever else moves in the window."""
-
 
 class ReviewPanel(QWidget):
     """Shows the changes of a transcript, and asks for what the user decides by a signal. It changes nothing itself.
@@ -203,7 +200,7 @@ class ReviewPanel(QWidget):
     def _make_next_piece(self) -> None:
         """One of the pieces for each turn of the loop; those that are left when the content is needed are made then."""
         if self._content is None and next(self._pieces, self) is not self:
-            QTimer.singleShot(_PIECE_PAUSE_MS, self, self._make_next_piece)
+            QTimer.singleShot(0, self, self._make_next_piece)
         elif self._is_waiting:
             self._is_waiting = False
             self.refresh()
