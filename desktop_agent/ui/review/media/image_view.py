@@ -3,9 +3,10 @@
 from PySide6.QtCore import QSignalBlocker, Qt
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QSlider, QVBoxLayout, QWidget
 
-from desktop_agent.ui.review.media.canvas import SWIPE_STEP, CompareMode, PictureCanvas
+from desktop_agent.ui.review.media.canvas import SWIPE_STEP, PictureCanvas
 from desktop_agent.ui.review.media.decoding import DecodedPicture
 from desktop_agent.ui.review.media.media_words import picture_words
+from desktop_agent.ui.review.media.picture_scroller import CompareMode
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.elided_label import ElidedLabel
 from desktop_agent.ui.widgets.hairline import hairline
@@ -58,8 +59,8 @@ class ImageView(QWidget):
         is_comparable = before.is_shown and after.is_shown
         for mode, button in self._modes.items():
             button.setVisible(is_comparable)
-            button.setChecked(mode == self._canvas.mode)
-        if not is_comparable and self._canvas.mode != "two_up":
+            button.setChecked(mode == self._canvas.scroller.mode)
+        if not is_comparable and self._canvas.scroller.mode != "two_up":
             self.set_mode("two_up")
         self._show_caption(self._before, self.tr("Before"), before)
         self._show_caption(self._after, self.tr("After") if is_both else self.tr("New"), after)
@@ -121,9 +122,9 @@ class ImageView(QWidget):
         self.setFocusProxy(self._canvas)
 
     def _show_scale(self) -> None:
-        self._scale.setText(f"{self._canvas.scale:.0%}".replace("%", " %"))
-        self._fit.setChecked(self._canvas.is_fitted)
-        self._actual.setChecked(not self._canvas.is_fitted and self._canvas.scale == 1.0)
+        self._scale.setText(f"{self._canvas.scroller.scale:.0%}".replace("%", " %"))
+        self._fit.setChecked(self._canvas.scroller.is_fitted)
+        self._actual.setChecked(not self._canvas.scroller.is_fitted and self._canvas.scroller.scale == 1.0)
 
     def _show_split(self) -> None:
         with QSignalBlocker(self._slider):

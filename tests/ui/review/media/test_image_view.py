@@ -7,9 +7,9 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QPushButton, QSlider
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.ui.review.media.canvas import MAX_FITTED
 from desktop_agent.ui.review.media.decoding import decode
 from desktop_agent.ui.review.media.image_view import ImageView
+from desktop_agent.ui.review.media.picture_scroller import MAX_FITTED
 from desktop_agent.ui.theme import Theme
 from tests.ui.review.media.pictures import picture
 
@@ -56,7 +56,7 @@ def test_both_stand_beside_each_other_at_one_scale(view: ImageView) -> None:
 
 def test_a_small_picture_is_enlarged_up_to_a_point(view: ImageView) -> None:
     view.show_versions(decode(picture(8, 8)), decode(picture(8, 8)))
-    assert view.canvas.scale == MAX_FITTED
+    assert view.canvas.scroller.scale == MAX_FITTED
 
 
 def test_the_swipe_is_moved_by_keyboard_slider_and_mouse(view: ImageView) -> None:
@@ -98,17 +98,17 @@ def test_the_difference_of_what_is_the_same_is_black(view: ImageView) -> None:
 
 
 def test_zooming_by_keyboard_and_back_to_all_of_it(view: ImageView) -> None:
-    fitted = view.canvas.scale
+    fitted = view.canvas.scroller.scale
     QTest.keyClick(view.canvas, Qt.Key.Key_1)
-    assert (view.canvas.scale, view.canvas.is_fitted) == (1.0, False)
+    assert (view.canvas.scroller.scale, view.canvas.scroller.is_fitted) == (1.0, False)
     assert button(view, "pictureActualButton").isChecked()
     QTest.keyClick(view.canvas, Qt.Key.Key_Plus)
     QTest.keyClick(view.canvas, Qt.Key.Key_Plus)
-    assert view.canvas.scale == 1.5625
+    assert view.canvas.scroller.scale == 1.5625
     QTest.keyClick(view.canvas, Qt.Key.Key_Minus)
-    assert view.canvas.scale == 1.25
+    assert view.canvas.scroller.scale == 1.25
     QTest.keyClick(view.canvas, Qt.Key.Key_0)
-    assert view.canvas.scale == fitted
+    assert view.canvas.scroller.scale == fitted
 
 
 def test_what_is_larger_than_its_place_can_be_scrolled(view: ImageView) -> None:
