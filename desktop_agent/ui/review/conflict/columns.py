@@ -1,38 +1,23 @@
 """Three versions of a text in three columns that scroll together, with the places that clash marked."""
 
-from bisect import bisect_right
 from collections.abc import Sequence
-from itertools import accumulate, pairwise
-from typing import NamedTuple
+from itertools import pairwise
 
 from PySide6.QtCore import QPoint, QRect, Qt, Signal
 from PySide6.QtGui import QColor, QFontMetricsF, QHideEvent, QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 
-from desktop_agent.core.diff.intraline import Spans, changed_words
-from desktop_agent.core.diff.text import without_ending
-from desktop_agent.core.merge.three_way import Choice, Source, Stretch, ThreeWay
+from desktop_agent.core.merge.three_way import Choice, Source, ThreeWay
+from desktop_agent.ui.review.conflict.three_rows import SOURCES, Cell, Look, ThreeRows
 from desktop_agent.ui.review.diff.diff_geometry import ROW_HEIGHT
 from desktop_agent.ui.review.diff.highlighter import Highlighter
 from desktop_agent.ui.review.diff.line_layouts import Columns, LineLayouts
 from desktop_agent.ui.theme import Theme, TypeSize
-from desktop_agent.ui.wording.visible_text import MAX_DRAWN_CHARS
 
-_SOURCES: tuple[Source, ...] = ("base", "wanted", "yours")
 _HEAD_HEIGHT = 24
 _PAD = 8
 _SIGN_CHARS = 2
-_MAX_WORDS_KEPT = 2_000
 _CONTEXT_ROWS = 3
-
-
-class _Look(NamedTuple):
-    """How the lines of one version are marked in one stretch: roles of the palette, and a sign for the gutter."""
-
-    ground: str = ""
-    word: str = ""
-    sign: str = ""
-    ink: str = "muted"
 
 
 class ThreeColumns(QAbstractScrollArea):
@@ -48,19 +33,15 @@ class ThreeColumns(QAbstractScrollArea):
         """`titles` are those of base, wanted and yours."""
         super().__init__(parent)
         self._theme = theme
-        self._titles = tuple(titles)
-        self._three: ThreeWay | None = None
-        self._choices: tuple[Choice, ...] = ()
-        self._edited: frozenset[int] = frozenset()
+        self._rows: ThreeRows | None = None
         self._current = 0
-        self._starts: list[int] = [0]
-        self._clash_numbers: dict[int, int] = {}
-        self._words: dict[tuple[int, int, Source], Spans] = {}
         self._gutter_chars = 3
         self._placed: tuple[int, int] | None = None
         """The clash that was brought into view last, and where that put the view."""
-        self._colours: dict[Source, Highlighter] = {source: self._new_highlighter() for source in _SOURCES}
-        self._head = _Head(theme, self._titles, self)
+        self._colours: dict[Source, Highlighter] = {source: Highlighter(self) for source in SOURCES}
+        for colours in self._colours.values():
+            colours.changed.connect(self.viewport().update)
+        self._head = _Head(theme, tuple(titles), self)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         self.setViewportMargins(0, _HEAD_HEIGHT, 0, 0)
@@ -72,35 +53,29 @@ class ThreeColumns(QAbstractScrollArea):
 
     def show_three(self, three: ThreeWay, path: str = "") -> None:
         """Show these versions from their start, with the colours of the language of `path`."""
-        self._three = three
+        self._rows = ThreeRows(three)
         self._placed = None
         for source, colours in self._colours.items():
             colours.set_text(path, (), three.lines(source))
-        self._starts = list(accumulate((stretch.row_count for stretch in three.stretches), initial=0))
-        clashes = (index for index, stretch in enumerate(three.stretches) if stretch.origin == "clash")
-        self._clash_numbers = {index: number for number, index in enumerate(clashes)}
-        self._choices = ("undecided",) * len(self._clash_numbers)
-        self._edited = frozenset()
-        self._words.clear()
         self._layouts.clear()
-        self._gutter_chars = len(str(max(len(three.lines(source)) for source in _SOURCES)))
+        self._gutter_chars = len(str(max(len(three.lines(source)) for source in SOURCES)))
         self._update_scroll_bars()
         self.viewport().update()
 
     def show_decisions(self, choices: Sequence[Choice], edited: frozenset[int], current: int) -> None:
         """Mark what was chosen for each clash, which were edited by hand, and which one it is about now."""
-        self._choices, self._edited, self._current = tuple(choices), edited, current
+        if self._rows:
+            self._rows.decide(choices, edited)
+        self._current = current
         self.viewport().update()
 
     def scroll_to_clash(self, number: int) -> None:
         """Show this clash in the middle; from some lines above it when it is higher than the view."""
-        for index, clash in self._clash_numbers.items():
-            if clash == number:
-                rows = self._three.stretches[index].row_count if self._three else 0
-                margin = (self.viewport().height() - rows * ROW_HEIGHT) // 2
-                bar = self.verticalScrollBar()
-                bar.setValue(self._starts[index] * ROW_HEIGHT - max(margin, _CONTEXT_ROWS * ROW_HEIGHT))
-                self._placed = (number, bar.value())
+        if self._rows and (rows := self._rows.rows_of(number)):
+            margin = (self.viewport().height() - (rows.stop - rows.first) * ROW_HEIGHT) // 2
+            bar = self.verticalScrollBar()
+            bar.setValue(rows.first * ROW_HEIGHT - max(margin, _CONTEXT_ROWS * ROW_HEIGHT))
+            self._placed = (number, bar.value())
 
     # -- where things are --
 
@@ -115,10 +90,10 @@ class ThreeColumns(QAbstractScrollArea):
     def _update_scroll_bars(self) -> None:
         height = self.viewport().height()
         bar = self.verticalScrollBar()
-        bar.setRange(0, max(0, self._starts[-1] * ROW_HEIGHT - height))
+        bar.setRange(0, max(0, (self._rows.count if self._rows else 0) * ROW_HEIGHT - height))
         bar.setPageStep(height)
         bar.setSingleStep(ROW_HEIGHT)
-        longest = self._three.longest_line if self._three else 0
+        longest = self._rows.three.longest_line if self._rows else 0
         room = self._columns()[0].width() - self._text_left()
         across = self.horizontalScrollBar()
         across.setRange(0, max(0, round((longest + 2) * self._char_width) - room))
@@ -131,35 +106,32 @@ class ThreeColumns(QAbstractScrollArea):
         painter = QPainter(self.viewport())
         painter.fillRect(event.rect(), self._theme.colour("surface"))
         columns = self._columns()
-        if self._three:
+        if rows := self._rows:
             top = self.verticalScrollBar().value()
             first = top // ROW_HEIGHT
-            last = min(self._starts[-1], (top + self.viewport().height()) // ROW_HEIGHT + 1)
+            last = min(rows.count, (top + self.viewport().height()) // ROW_HEIGHT + 1)
             for row in range(first, last):
-                at = bisect_right(self._starts, row) - 1
                 y = row * ROW_HEIGHT - top
-                for source, column in zip(_SOURCES, columns, strict=True):
-                    self._paint_row(
-                        painter, at, row - self._starts[at], source, QRect(column.left(), y, column.width(), ROW_HEIGHT)
-                    )
-            self._paint_frame(painter, top)
-            self._request_colours(first, last)
+                for source, column in zip(SOURCES, columns, strict=True):
+                    place = QRect(column.left(), y, column.width(), ROW_HEIGHT)
+                    self._paint_cell(painter, rows.cell(row, source), source, place)
+            self._paint_frame(painter, rows, top)
+            self._request_colours(rows, first, last)
         for column in columns[:2]:
             painter.fillRect(column.right() + 1, 0, 1, self.viewport().height(), self._theme.colour("border"))
         painter.end()
 
-    def _paint_row(self, painter: QPainter, at: int, offset: int, source: Source, place: QRect) -> None:
-        assert self._three is not None
-        stretch = self._three.stretches[at]
-        part = stretch.of(source)
-        look = self._look(at, stretch, source)
-        if look.ground:
-            painter.fillRect(place.adjusted(0, 0, 1, 0), self._theme.colour(look.ground))
-        number = part.start + offset
-        if number >= part.stop:
-            if stretch.origin != "nobody":
-                painter.fillRect(place.adjusted(0, 0, 1, 0), self._stripes_brush(look.ground))
-            return
+    def _paint_cell(self, painter: QPainter, cell: Cell, source: Source, place: QRect) -> None:
+        ground = place.adjusted(0, 0, 1, 0)
+        if cell.look.ground:
+            painter.fillRect(ground, self._theme.colour(cell.look.ground))
+        if cell.is_gap:
+            painter.fillRect(ground, self._stripes_brush(cell.look.ground))
+        if cell.number is not None:
+            self._paint_gutter(painter, cell.number, cell.look, place)
+            self._paint_text(painter, cell, source, place.adjusted(self._text_left(), 0, 0, 0))
+
+    def _paint_gutter(self, painter: QPainter, number: int, look: Look, place: QRect) -> None:
         painter.setFont(self._font)
         painter.setPen(self._theme.colour("faint"))
         gutter = QRect(place.left() + _PAD, place.top(), round(self._gutter_chars * self._char_width), ROW_HEIGHT)
@@ -168,97 +140,37 @@ class ThreeColumns(QAbstractScrollArea):
             painter.setPen(self._theme.colour(look.ink))
             sign = QRect(gutter.right() + 1, place.top(), round(_SIGN_CHARS * self._char_width), ROW_HEIGHT)
             painter.drawText(sign, int(Qt.AlignmentFlag.AlignCenter), look.sign)
-        self._paint_text(painter, at, offset, source, place, look)
 
-    def _paint_text(self, painter: QPainter, at: int, offset: int, source: Source, place: QRect, look: _Look) -> None:
-        assert self._three is not None
-        number = self._three.stretches[at].of(source).start + offset
-        text = self._three.lines(source)[number]
-        area = place.adjusted(self._text_left(), 0, 0, 0)
+    def _paint_text(self, painter: QPainter, cell: Cell, source: Source, area: QRect) -> None:
+        assert cell.number is not None
         scrolled = self.horizontalScrollBar().value()
         seen = Columns(int(scrolled / self._char_width), int(area.width() / self._char_width) + 2)
-        spans = self._colours[source].spans("new", number)
-        line = self._layouts.line(source, number, text, spans, seen)
+        spans = self._colours[source].spans("new", cell.number)
+        line = self._layouts.line(source, cell.number, cell.text, spans, seen)
         painter.save()
         painter.setClipRect(area)
         x = area.left() - scrolled
-        if look.word:
-            for start, end in self._changed(at, offset, source):
-                left, right = line.x(start), line.x(end)
-                marked = QRect(round(x + left), place.top() + 2, round(right - left), ROW_HEIGHT - 4)
-                painter.fillRect(marked, self._theme.colour(look.word))
+        for start, end in cell.words:
+            left, right = line.x(start), line.x(end)
+            marked = QRect(round(x + left), area.top() + 2, round(right - left), ROW_HEIGHT - 4)
+            painter.fillRect(marked, self._theme.colour(cell.look.word))
         painter.setPen(self._theme.colour("text"))
-        line.draw(painter, x, place.top(), ROW_HEIGHT)
+        line.draw(painter, x, area.top(), ROW_HEIGHT)
         painter.restore()
 
-    def _changed(self, at: int, offset: int, source: Source) -> Spans:
-        """What differs from the line of the base in the same row."""
-        key = (at, offset, source)
-        if key not in self._words:
-            if len(self._words) > _MAX_WORDS_KEPT:
-                self._words.clear()
-            self._words[key] = self._compared(at, offset, source)
-        return self._words[key]
-
-    def _compared(self, at: int, offset: int, source: Source) -> Spans:
-        assert self._three is not None
-        stretch = self._three.stretches[at]
-        if source == "base" or stretch.base.start + offset >= stretch.base.stop:
-            return ()
-        old = without_ending(self._three.base.lines[stretch.base.start + offset])
-        new = without_ending(self._three.lines(source)[stretch.of(source).start + offset])
-        return changed_words(old[:MAX_DRAWN_CHARS], new[:MAX_DRAWN_CHARS]).new
-
-    def _look(self, at: int, stretch: Stretch, source: Source) -> _Look:
-        if stretch.origin == "nobody":
-            return _Look()
-        if stretch.origin == "clash":
-            return self._clash_look(self._clash_numbers[at], source)
-        if source == stretch.origin or (stretch.origin == "both" and source != "base"):
-            return _Look("added_line", "added_word", "+", "added_text")
-        return _Look("removed_line", "", "−", "removed_text") if source == "base" else _Look()
-
-    def _clash_look(self, number: int, source: Source) -> _Look:
-        choice = self._choices[number]
-        if number in self._edited:
-            return _Look("sunken")
-        if choice == "undecided":
-            return _Look("warning_bg", "warning_border", "≠" if source != "base" else "", "warning_text")
-        if source in ("wanted", "yours") and choice in (source, "both"):
-            return _Look("accent_weak", "added_word", "✓", "accent_text")
-        return _Look("sunken")
-
-    def _paint_frame(self, painter: QPainter, top: int) -> None:
+    def _paint_frame(self, painter: QPainter, rows: ThreeRows, top: int) -> None:
         """A frame around the clash that it is about now."""
-        for index, number in self._clash_numbers.items():
-            if number == self._current:
-                is_open = self._choices[number] == "undecided" and number not in self._edited
-                painter.setPen(QPen(self._theme.colour("warning_text" if is_open else "accent"), 1))
-                painter.setBrush(Qt.BrushStyle.NoBrush)
-                rows = self._starts[index + 1] - self._starts[index]
-                y = self._starts[index] * ROW_HEIGHT - top
-                painter.drawRect(0, y, self.viewport().width() - 1, rows * ROW_HEIGHT - 1)
+        if framed := rows.rows_of(self._current):
+            painter.setPen(QPen(self._theme.colour("warning_text" if rows.is_open(self._current) else "accent"), 1))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            y, height = framed.first * ROW_HEIGHT - top, (framed.stop - framed.first) * ROW_HEIGHT
+            painter.drawRect(0, y, self.viewport().width() - 1, height - 1)
 
-    def _new_highlighter(self) -> Highlighter:
-        colours = Highlighter(self)
-        colours.changed.connect(self._on_colours_found)
-        return colours
-
-    def _request_colours(self, first: int, last: int) -> None:
+    def _request_colours(self, rows: ThreeRows, first: int, last: int) -> None:
         """Ask for the colours of these rows, and of nothing that has been scrolled by."""
-        assert self._three is not None
         for source, colours in self._colours.items():
-            lines: list[int] = []
-            for at in range(bisect_right(self._starts, first) - 1, len(self._three.stretches)):
-                if self._starts[at] >= last:
-                    break
-                start, part = self._starts[at], self._three.stretches[at].of(source)
-                lines.extend(range(part.start + max(0, first - start), min(part.stop, part.start + last - start)))
             colours.forget_requests()
-            colours.request("new", lines)
-
-    def _on_colours_found(self) -> None:
-        self.viewport().update()
+            colours.request("new", rows.lines(source, first, last))
 
     def _stripes_brush(self, ground: str) -> QColor:
         colour = self._theme.colour("border")
@@ -269,7 +181,7 @@ class ThreeColumns(QAbstractScrollArea):
 
     def mousePressEvent(self, event: QMouseEvent) -> None:
         row = (round(event.position().y()) + self.verticalScrollBar().value()) // ROW_HEIGHT
-        number = self._clash_numbers.get(bisect_right(self._starts, row) - 1)
+        number = self._rows.clash_at(row) if self._rows else None
         if number is not None:
             self.clash_clicked.emit(number)
 

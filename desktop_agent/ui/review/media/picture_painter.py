@@ -38,7 +38,8 @@ class PicturePainter:
             for picture, pane in zip(pictures, panes, strict=True):
                 self._paint(painter, picture, pane)
         elif pictures:
-            self._paint_together(painter, *pictures, split)
+            before, after = pictures
+            self._paint_together(painter, before, after, split)
         if len(panes) == 2:
             painter.fillRect(panes[0].right() + 1, 0, 1, self._viewport.height(), self._theme.colour("border"))
         painter.end()
