@@ -85,7 +85,6 @@ class Bench:
         self._heart = Heartbeat()
         self._panel = ReviewPanel(theme, BlobDiffs(blobs), self._spawner.spawn)
         self._panel.resize(540, 860)
-        self._panel.op_requested.connect(self._carry_out)
         self.results: dict[str, tuple[float, float]] = {}
 
     async def run(self) -> None:
@@ -110,7 +109,7 @@ class Bench:
         await self._spawner.aclose()
 
     def _open(self) -> None:
-        self._panel.set_transcript(self._transcript)
+        self._panel.set_transcript(self._transcript, self._carry_out)
         rows, diff = self._panel.findChild(QListView, "changeList"), self._panel.findChild(DiffView, "diffView")
         assert rows is not None
         assert diff is not None

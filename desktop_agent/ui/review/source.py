@@ -93,18 +93,15 @@ class BothSources:
     def __init__(self, ledger: DiffSource, git: GitSource | None) -> None:
         self._ledger = ledger
         self._git = git
-        self._transcript: Transcript | None = None
-
-    def set_transcript(self, transcript: Transcript) -> None:
-        """Answer for this session, and ask git about its folder."""
-        self._transcript = transcript
+        self.transcript = Transcript()
+        """The session to answer for; git is asked about its folder."""
 
     async def diff(self, records: Sequence[ChangeRecord], recorded: Sequence[FileChange] = ()) -> FileDiff:
         """See `DiffSource.diff`."""
         change = records[-1].change
         if self._is_of_git(change):
             assert self._git is not None
-            return await self._git.diff(self._folder, change)
+            return await self._git.diff(self.transcript.session.workspace, change)
         return await self._ledger.diff(records, recorded or self._recorded(change))
 
     async def versions(self, records: Sequence[ChangeRecord]) -> tuple[bytes | None, bytes | None]:
@@ -112,7 +109,7 @@ class BothSources:
         change = records[-1].change
         if self._is_of_git(change):
             assert self._git is not None
-            return await self._git.versions(self._folder, change)
+            return await self._git.versions(self.transcript.session.workspace, change)
         return await self._ledger.versions(records)
 
     async def change_diff(self, change: FileChange) -> FileDiff:
@@ -127,14 +124,10 @@ class BothSources:
         """See `DiffSource.preview`."""
         return await self._ledger.preview(request)
 
-    @property
-    def _folder(self) -> str:
-        return self._transcript.session.workspace if self._transcript else ""
-
     def _recorded(self, change: FileChange) -> tuple[FileChange, ...]:
         from desktop_agent.core.undo.whereabouts import recorded_of
 
-        return tuple(recorded_of(change, self._transcript.changes.values())) if self._transcript else ()
+        return tuple(recorded_of(change, self.transcript.changes.values()))
 
     def _is_of_git(self, change: FileChange) -> bool:
         from desktop_agent.ui.review.changed_files import GIT_ID

@@ -10,7 +10,7 @@ from desktop_agent.ui.window.session_panels import SessionPanels
 
 
 class ReviewWiring(QObject):
-    """Ops of the review go to the session; calls, files and keys lead to the review."""
+    """Calls, files and keys lead to the review, and a change leads to its call."""
 
     def __init__(
         self,
@@ -25,16 +25,15 @@ class ReviewWiring(QObject):
         self._bridge = bridge
         self._panels = panels
         self._open_review = open_review
-        review = panels.review
-        review.call_requested.connect(panels.transcript.navigation.show_call)
+        panels.review.call_requested.connect(panels.transcript.navigation.show_call)
         panels.transcript.entry_actions.changes_requested.connect(self._show_changes)
         panels.files.show_changes_requested.connect(self._show_changes_of)
         actions.connect(actions.next_undecided, self._next_undecided)
         actions.connect(actions.previous_undecided, self._previous_undecided)
-        actions.connect(actions.keep_file, review.keep_file)
-        actions.connect(actions.undo_file, review.undo_file)
-        actions.connect(actions.keep_all, review.keep_all)
-        actions.connect(actions.send_comments, review.send_comments)
+        actions.connect(actions.keep_file, self._keep_file)
+        actions.connect(actions.undo_file, self._undo_file)
+        actions.connect(actions.keep_all, self._keep_all)
+        actions.connect(actions.send_comments, self._send_comments)
 
     def show(self, bridge: SessionBridge) -> None:
         """Review this session from now on."""
@@ -42,7 +41,8 @@ class ReviewWiring(QObject):
 
     def _show_changes(self, call_id: str) -> None:
         self._open_review()
-        self._panels.review.show_call(call_id)
+        if content := self._panels.review.content:
+            content.show_call(call_id)
 
     def _show_changes_of(self, path: str) -> None:
         records = self._bridge.transcript.changes.values()
@@ -51,11 +51,31 @@ class ReviewWiring(QObject):
             self._show_changes(calls[-1])
 
     def _next_undecided(self) -> None:
-        if self._panels.review.has_review:
-            self._open_review()
-            self._panels.review.next_undecided()
+        self._go_to_undecided(backwards=False)
 
     def _previous_undecided(self) -> None:
-        if self._panels.review.has_review:
+        self._go_to_undecided(backwards=True)
+
+    def _go_to_undecided(self, *, backwards: bool) -> None:
+        review = self._panels.review
+        if review.has_review and review.content:
             self._open_review()
-            self._panels.review.previous_undecided()
+            review.content.go_to_undecided(backwards=backwards)
+
+    # -- nothing before there is something to review --
+
+    def _keep_file(self) -> None:
+        if content := self._panels.review.content:
+            content.file.keep()
+
+    def _undo_file(self) -> None:
+        if content := self._panels.review.content:
+            content.file.undo()
+
+    def _keep_all(self) -> None:
+        if content := self._panels.review.content:
+            content.all.keep()
+
+    def _send_comments(self) -> None:
+        if content := self._panels.review.content:
+            content.all.open_comments()

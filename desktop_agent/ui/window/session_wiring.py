@@ -8,7 +8,6 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QApplication, QWidget
 
 from desktop_agent.core.protocol.events import Event
-from desktop_agent.core.protocol.ops import Op
 from desktop_agent.core.slash.parse import typed_prompt
 from desktop_agent.core.transcript import Patch, Transcript
 from desktop_agent.ui.approvals.rule_maths import RuleMaths
@@ -101,7 +100,7 @@ class SessionWiring(QObject):
             self._parts = self._build_parts(bridge)
         self._parts.show(bridge)
         view.show_transcript(bridge.transcript, is_gentle=True)
-        self._panels.review.set_transcript(bridge.transcript)
+        self._panels.review.set_transcript(bridge.transcript, bridge.submit)
         self._show_rest()
 
     def _on_replaced(self) -> None:
@@ -119,7 +118,7 @@ class SessionWiring(QObject):
 
     def _show_review(self) -> None:
         if self._bridge is not None:
-            self._panels.review.set_transcript(self._bridge.transcript)
+            self._panels.review.set_transcript(self._bridge.transcript, self._bridge.submit)
 
     def _show_rest(self) -> None:
         """Show all of a session but its conversation and its changes."""
@@ -131,11 +130,6 @@ class SessionWiring(QObject):
         self._parts.status.refresh_changes()
         if self.opens_questions:
             self._approvals.open_next()
-
-    def submit(self, op: Op) -> None:
-        """Ask the shown session for something; nothing happens when none is shown."""
-        if self._bridge is not None:
-            self._bridge.submit(op)
 
     def give_back(self, texts: Sequence[str]) -> None:
         """Put prompts that were not taken back into the composer, before what the user has written since."""
@@ -157,7 +151,6 @@ class SessionWiring(QObject):
         view.entry_actions.approval_opened.connect(self._approvals.open)
         view.entry_actions.link_activated.connect(_open_link)
         view.entry_actions.settings_requested.connect(self.settings_requested)
-        self._panels.review.op_requested.connect(self.submit)
         self._panels.jobs.output_requested.connect(self.job_output_requested)
         self._panels.top_bar.waiting_clicked.connect(self._approvals.open_next)
         self._actions.inspect_context.setEnabled(False)  # until a session is shown

@@ -87,7 +87,9 @@ def test_a_search_finds_what_is_on_a_page_that_was_never_loaded(go: Go, journal:
 def test_what_is_asked_while_a_session_is_being_opened_waits_for_it(go: Go, journal: Path) -> None:
     async def journey(person: Driver) -> None:
         await person.until_true(lambda: len(person.transcript.entries) > 1, "the end is there")
-        person.window.panels.wiring.submit(RenameSession(title="Fruit"))
+        bridge = person.window.panels.wiring.bridge
+        assert bridge is not None
+        bridge.submit(RenameSession(title="Fruit"))
         await person.until_true(lambda: person.transcript.session.title == "Fruit", "the title came")
         assert len(person.transcript.pages) > 10
 
@@ -237,7 +239,9 @@ def test_a_prompt_that_an_earlier_process_left_is_taken_back_while_its_session_i
 ) -> None:
     async def journey(person: Driver) -> None:
         await person.until_true(lambda: len(person.transcript.turns.queued) == 1, "it waits")
-        person.window.panels.wiring.submit(Unqueue(prompt_id="p-left"))
+        bridge = person.window.panels.wiring.bridge
+        assert bridge is not None
+        bridge.submit(Unqueue(prompt_id="p-left"))
         slow.go_on.set()
         await person.until_true(lambda: len(person.transcript.pages) > 10, "the whole session is known")
         await person.until_true(lambda: not person.transcript.turns.queued, "it is taken back")

@@ -100,7 +100,9 @@ def test_a_session_that_is_open_elsewhere_is_read_followed_and_taken_over(
         before = elsewhere.journal.read_bytes()
         await person.see(QPushButton, "takeOverButton")
         assert "no longer open" in words_of(bar)
-        person.window.panels.wiring.submit(ops.RenameSession(title="mine"))
+        bridge = person.window.panels.wiring.bridge
+        assert bridge is not None
+        bridge.submit(ops.RenameSession(title="mine"))
         await person.until_true(lambda: "Nothing was done" in " ".join(person.banner), "why, is said")
         assert elsewhere.journal.read_bytes() == before, "to read it changes nothing"
         await person.click("takeOverButton")

@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from desktop_agent.core.base.ids import HunkKey
-from desktop_agent.core.protocol.model import ChangeSelection, LineComment, Uncaptured
-from desktop_agent.core.transcript import ChangeRecord, Transcript, UndoEntry
+from desktop_agent.core.protocol.model import ChangeSelection, Uncaptured
+from desktop_agent.core.transcript import ChangeRecord, Transcript
 from desktop_agent.ui.review.changed_files import (
     LAST_TURN,
     ChangedFile,
@@ -27,7 +27,8 @@ class Reviewed:
     def __init__(self, git: GitListing, counts: NetCounts) -> None:
         self._git = git
         self._counts = counts
-        self._transcript: Transcript | None = None
+        self.transcript = Transcript()
+        """The session that is reviewed; at first one in which nothing happened."""
         self.baseline: ReviewBaseline = LAST_TURN
         self.turns: list[int] = []
         """The turns that changed something, newest first."""
@@ -35,27 +36,22 @@ class Reviewed:
         """All files of the baseline, with what was decided about them."""
         self._grouped: tuple[object, list[ChangedFile]] = None, []
 
-    @property
-    def transcript(self) -> Transcript | None:
-        """The session that is reviewed."""
-        return self._transcript
-
     def set_transcript(self, transcript: Transcript) -> None:
         """Review another session, from its last turn."""
-        self._transcript = transcript
+        self.transcript = transcript
         self.baseline = LAST_TURN
         self.files = []
         self._grouped = None, []
 
     def update_turns(self) -> None:
         """Look which turns there are; a baseline whose turn is gone becomes the last turn."""
-        self.turns = turns_with_changes(self._transcript) if self._transcript else []
+        self.turns = turns_with_changes(self.transcript)
         if self.baseline.kind in ("turn", "since") and self.baseline.turn not in self.turns:
             self.baseline = LAST_TURN
 
     def update_files(self) -> list[ChangedFile]:
         """Look at the files again; return those of which only a comparison shows what is decided."""
-        clashed = paths_in_conflict(self._transcript) if self._transcript else set[str]()
+        clashed = paths_in_conflict(self.transcript)
         found = self._git.files if self.baseline.is_git else self._files_of_session()
         self.files = [
             judged(file, self.kept(file), self._counts.known(file), is_in_conflict=file.path in clashed)
@@ -65,39 +61,29 @@ class Reviewed:
 
     def state(self) -> object:
         """Everything that what is shown depends on."""
-        transcript = self._transcript
-        kept = [(path, frozenset(keys)) for path, keys in transcript.changed.kept.items()] if transcript else []
+        transcript = self.transcript
+        kept = [(path, frozenset(keys)) for path, keys in transcript.changed.kept.items()]
         git = self._git.state, self._git.files, self._git.is_loading, self._git.problem
         return (
             self.baseline,
             self.turns,
-            self.is_running,
+            transcript.turns.is_running,
             self._changes_state(),
             kept,
-            self.comments(),
+            list(transcript.changed.comments.values()),
             self.uncaptured(),
             git,
         )
 
     def disk_state(self) -> object:
         """Everything that git's answer depends on, as far as the session knows."""
-        return (len(self._transcript.changes), self.is_running) if self._transcript else None
+        return len(self.transcript.changes), self.transcript.turns.is_running
 
     # -- questions --
 
-    @property
-    def is_running(self) -> bool:
-        """Whether a turn runs, so that nothing can be undone."""
-        return bool(self._transcript and self._transcript.turns.is_running)
-
-    @property
-    def has_running_jobs(self) -> bool:
-        """Whether background commands run, which may have changed more than is on record."""
-        return bool(self._transcript and any(job.state == "running" for job in self._transcript.session.jobs))
-
     def kept(self, file: ChangedFile) -> set[HunkKey]:
         """The hunks of this file that the user decided to keep."""
-        return self._transcript.changed.kept.get(file.path, set()) if self._transcript else set()
+        return self.transcript.changed.kept.get(file.path, set())
 
     def undone(self, file: ChangedFile) -> frozenset[HunkKey]:
         """The hunks of this file that are known to be undone."""
@@ -106,23 +92,15 @@ class Reviewed:
             return frozenset()
         return frozenset(compared.keys) if file.state == "undone" else compared.undone
 
-    def comments(self) -> list[LineComment]:
-        """The remarks that are not sent yet, oldest first."""
-        return list(self._transcript.changed.comments.values()) if self._transcript else []
-
     def uncaptured(self) -> list[Uncaptured]:
         """What was changed within the baseline and not recorded."""
-        known = self._transcript.changed.uncaptured if self._transcript and not self.baseline.is_git else ()
+        known = () if self.baseline.is_git else self.transcript.changed.uncaptured
         wanted = selection_of(self.baseline, self.turns)
         return [found for turn, found in known if wanted.turn in (None, turn) and turn >= (wanted.since_turn or 0)]
 
-    def prompts(self) -> dict[int, str]:
-        """What the user asked, by turn."""
-        return dict(self._transcript.turns.prompts) if self._transcript else {}
-
     def record_behind(self, file: ChangedFile) -> ChangeRecord | None:
         """The newest change of a call to this file: of the baseline, or of the session for what git found."""
-        records = self._transcript.changes.values() if self._transcript and file.is_git else file.standing
+        records = self.transcript.changes.values() if file.is_git else file.standing
         found = [record for record in records if record.call_id and record.change.path == file.path]
         return found[-1] if found else None
 
@@ -133,8 +111,7 @@ class Reviewed:
 
     def record_of_call(self, call_id: str) -> ChangeRecord | None:
         """The first thing that this call changed."""
-        records = self._transcript.changes.values() if self._transcript else ()
-        return next((record for record in records if record.call_id == call_id), None)
+        return next((record for record in self.transcript.changes.values() if record.call_id == call_id), None)
 
     def covers(self, record: ChangeRecord) -> bool:
         """Whether the baseline lists the file of this change, with the change among what is shown of it."""
@@ -171,14 +148,4 @@ class Reviewed:
         return [(r.change.id, r.is_undone, r.undone_hunks) for r in self._records()]
 
     def _records(self) -> list[ChangeRecord]:
-        return records_of(self.baseline, self._transcript, self.turns) if self._transcript else []
-
-
-def undos_since(transcript: Transcript | None, known: UndoEntry | None) -> list[UndoEntry]:
-    """Return the undos and redos after the one that is known, oldest first."""
-    found: list[UndoEntry] = []
-    for entry in reversed(transcript.changed.undos if transcript else ()):
-        if entry is known:
-            break
-        found.append(entry)
-    return found[::-1]
+        return records_of(self.baseline, self.transcript, self.turns)

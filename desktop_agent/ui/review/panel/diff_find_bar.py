@@ -1,36 +1,30 @@
 """Find in the diff: a field above it. Enter goes on to the next place, round the end."""
 
-from PySide6.QtCore import QEvent, Qt, Signal
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QLineEdit, QPushButton, QWidget
 
+from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.theme import Space
 
 
 class DiffFindBar(QFrame):
-    """Asks for the next place of a text; who has the diff looks for it.
+    """Goes to the next place of a text in the diff, and says when there is none."""
 
-    Signals:
-        find_requested: the next place of `text` is wanted.
-        closed: the user is done finding.
-    """
-
-    find_requested = Signal()
-    closed = Signal()
-
-    def __init__(self, parent: QWidget) -> None:
+    def __init__(self, view: DiffView, parent: QWidget) -> None:
         super().__init__(parent)
+        self._view = view
         self.setObjectName("diffFindBar")
         self.setProperty("role", "bar")
         self._field = QLineEdit()
         self._field.setObjectName("diffFindField")
         self._field.setAccessibleName(self.tr("Find in the changes of this file"))
         self._field.setPlaceholderText(self.tr("Find in this file"))
-        self._field.textEdited.connect(self._on_edited)
         self._result = QLabel()
+        self._field.textEdited.connect(self._result.clear)
         self._result.setProperty("role", "secondary")
         next_button = self._button("↓", self.tr("Next match (Enter)"))
-        next_button.clicked.connect(self.find_requested)
+        next_button.clicked.connect(self._find_next)
         close = self._button("✕", self.tr("Close (Esc)"))
         close.clicked.connect(self._close)
         layout = QHBoxLayout(self)
@@ -40,20 +34,11 @@ class DiffFindBar(QFrame):
         for widget in (self._result, next_button, close):
             layout.addWidget(widget)
 
-    @property
-    def text(self) -> str:
-        """What to find."""
-        return self._field.text()
-
     def open_bar(self) -> None:
         """Show the bar and let the user type."""
         self.show()
         self._field.setFocus()
         self._field.selectAll()
-
-    def show_result(self, is_found: bool) -> None:
-        """Say when there is no such text."""
-        self._result.setText("" if is_found or not self.text else self.tr("Nothing found"))
 
     def event(self, event: QEvent) -> bool:
         is_override = event.type() == QEvent.Type.ShortcutOverride
@@ -66,16 +51,18 @@ class DiffFindBar(QFrame):
         if event.key() == Qt.Key.Key_Escape:
             self._close()
         elif event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            self.find_requested.emit()
+            self._find_next()
         else:
             super().keyPressEvent(event)
 
-    def _on_edited(self) -> None:
-        self._result.clear()
+    def _find_next(self) -> None:
+        text = self._field.text()
+        is_found = self._view.finder.find(text)
+        self._result.setText("" if is_found or not text else self.tr("Nothing found"))
 
     def _close(self) -> None:
         self.hide()
-        self.closed.emit()
+        self._view.setFocus()
 
     def _button(self, text: str, name: str) -> QPushButton:
         button = QPushButton(text)

@@ -2,11 +2,12 @@
 
 from typing import Literal
 
-from PySide6.QtCore import Qt, Signal, SignalInstance
+from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QWidget
 
 from desktop_agent.core.diff.rows import RowMode
+from desktop_agent.ui.review.diff.hunk_states import HunkChoice
 from desktop_agent.ui.theme import Space, Theme, TypeSize
 from desktop_agent.ui.widgets.elided_label import ElidedLabel
 from desktop_agent.ui.wording.tooltips import plain_tooltip
@@ -24,7 +25,7 @@ class FileBar(QWidget):
         call_clicked: the user wants to see the call behind the change.
         edit_clicked, save_clicked, cancel_clicked: the user wants to edit the file, and to end that.
         discard_clicked, continue_clicked: the answers when something would be lost.
-        keep_clicked, undo_clicked, redo_clicked: what to do about the whole file, where it is not shown in hunks.
+        decided: what to do about the whole file, where it is not shown in hunks: a `HunkChoice`.
     """
 
     mode_toggled = Signal()
@@ -34,9 +35,7 @@ class FileBar(QWidget):
     cancel_clicked = Signal()
     discard_clicked = Signal()
     continue_clicked = Signal()
-    keep_clicked = Signal()
-    undo_clicked = Signal()
-    redo_clicked = Signal()
+    decided = Signal(str)
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -62,11 +61,11 @@ class FileBar(QWidget):
         self._save = _button("saveEditButton", "primary", self.save_clicked)
         self._save.setText(self.tr("Save"))
         self._save.setToolTip(self.tr("Write the file (Ctrl+S)"))
-        self._undo = _button("undoShownFileButton", "destructive", self.undo_clicked)
+        self._undo = _button("undoShownFileButton", "destructive", self._on_decided)
         self._undo.setText(self.tr("Undo"))
-        self._redo = _button("redoShownFileButton", "", self.redo_clicked)
+        self._redo = _button("redoShownFileButton", "", self._on_decided)
         self._redo.setText(self.tr("Redo"))
-        self._keep = _button("keepShownFileButton", "good", self.keep_clicked)
+        self._keep = _button("keepShownFileButton", "good", self._on_decided)
         self._update_font()
         self._stage: EditStage = "reading"
         self._is_edit_offered = False
@@ -187,13 +186,17 @@ class FileBar(QWidget):
         painter.fillRect(0, self.height() - 1, self.width(), 1, self._theme.colour("border"))
         painter.end()
 
+    def _on_decided(self) -> None:
+        choices: dict[object, HunkChoice] = {self._keep: "keep", self._undo: "undo", self._redo: "redo"}
+        self.decided.emit(choices[self.sender()])
+
     def _update_font(self) -> None:
         font = self._theme.code_font(TypeSize.CODE)
         font.setBold(True)
         self._name.setFont(font)
 
 
-def _button(name: str, variant: str, clicked: SignalInstance) -> QPushButton:
+def _button(name: str, variant: str, clicked: object) -> QPushButton:
     button = QPushButton()
     button.setObjectName(name)
     button.setProperty("variant", variant)

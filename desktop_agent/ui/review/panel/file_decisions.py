@@ -1,47 +1,31 @@
 """The file that is shown: with what was decided about it, and what the user decides about it and its hunks."""
 
-from typing import NamedTuple
-
-from PySide6.QtCore import QCoreApplication, QObject, Signal
+from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.base.ids import HunkKey
-from desktop_agent.core.protocol.model import ReviewState
-from desktop_agent.core.transcript import NoticeEntry, Transcript
+from desktop_agent.core.protocol.model import LineComment, ReviewState
+from desktop_agent.core.protocol.ops import AddComment, MarkReviewed, RedoChanges, RemoveComment, UndoChanges
 from desktop_agent.ui.review.changed_files import ChangedFile
 from desktop_agent.ui.review.changes.change_list import ChangeList
-from desktop_agent.ui.review.changes.git_listing import GitListing
 from desktop_agent.ui.review.changes.reviewed import Reviewed
 from desktop_agent.ui.review.diff.hunk_states import HunkChoice
-from desktop_agent.ui.review.panel.decisions import ReviewDecisions, ReviewOutlets, newest_digest
+from desktop_agent.ui.review.overlays.diff_review import DiffReview
+from desktop_agent.ui.review.panel.decisions import ReviewDecisions, ReviewOutlets
+from desktop_agent.ui.review.panel.diff_loader import DiffLoader
 from desktop_agent.ui.review.panel.diff_pane import DiffPane
-
-
-class _Saving(NamedTuple):
-    """An edit that the session was asked to write, and what it had said by then."""
-
-    path: str
-    change_count: int
-    notice: NoticeEntry | None
-    seq: int
-    """The number of the last record then: an earlier notice may be loaded meanwhile."""
+from desktop_agent.ui.review.panel.file_saving import edit_obstacle
 
 
 class FileDecisions(QObject):
-    """Shows the current file of the list in the pane, hears both, and makes decisions of it.
-
-    Signals:
-        started: something new is tried; what failed before is no news any more.
-    """
-
-    started = Signal()
+    """Shows in the pane what was decided about the current file of the list, hears both, and makes ops of it."""
 
     def __init__(
         self,
         files: ChangeList,
         pane: DiffPane,
+        loader: DiffLoader,
         reviewed: Reviewed,
-        git: GitListing,
         decisions: ReviewDecisions,
         outlets: ReviewOutlets,
         parent: QWidget,
@@ -50,11 +34,12 @@ class FileDecisions(QObject):
         self._parent = parent
         self._list = files
         self._pane = pane
+        self._loader = loader
         self._reviewed = reviewed
-        self._git = git
         self._decisions = decisions
         self._outlets = outlets
-        self._saving: _Saving | None = None
+        files.current_changed.connect(self.show)
+        files.clicked.connect(loader.try_again)
         files.open_requested.connect(self._open)
         files.call_requested.connect(self._show_call)
         files.keep_requested.connect(self.keep)
@@ -62,57 +47,59 @@ class FileDecisions(QObject):
         files.undo_requested.connect(self._undo_plainly)
         files.undo_with_word_requested.connect(self._undo_with_word)
         files.redo_requested.connect(self._redo)
-        pane.call_clicked.connect(self._show_call)
-        pane.requested.connect(self._decide)
-        pane.comment_added.connect(decisions.add_comment)
-        pane.comment_removed.connect(decisions.remove_comment)
-        pane.edit_saved.connect(self._save_edit)
+        pane.bar.call_clicked.connect(self._show_call)
+        pane.bar.decided.connect(self._decide_all)
+        pane.made.connect(self._hear)
+
+    def _hear(self, review: DiffReview) -> None:
+        review.hunks.requested.connect(self._decide)
+        review.comments.blocks.added.connect(self._add_comment)
+        review.comments.blocks.removed.connect(self._remove_comment)
 
     def show(self) -> None:
-        """Show the current file, if there is one."""
+        """Show the current file, if there is one, what was decided about it, and what can be."""
         file, reviewed, pane = self._list.current_file, self._reviewed, self._pane
         if file is None:
             return
         tool = reviewed.tool_behind(file)
-        pane.show_file(file, self.tr("turn {0} · {1}").format(*tool) if tool is not None else "")
+        self._loader.show_file(file, self.tr("turn {0} · {1}").format(*tool) if tool is not None else "")
         obstacle = self._undo_obstacle(file)
         pane.set_states(frozenset(reviewed.kept(file)), reviewed.undone(file), not obstacle, obstacle)
-        pane.set_comments(tuple(comment for comment in reviewed.comments() if comment.path == file.path))
-        obstacle = edit_obstacle(reviewed, file)
-        pane.set_editable(not obstacle, obstacle)
-
-    def look(self) -> None:
-        """Look whether an edit has been written meanwhile, or why not."""
-        saving, transcript = self._saving, self._reviewed.transcript
-        if saving is None or transcript is None:
-            return
-        if entry := _failure_since(transcript, saving):
-            self._saving = None
-            self._pane.edit_failed(entry.notice.title)
-        elif _is_written(transcript, saving):
-            self._saving = None
-            self._pane.edit_done()
+        comments = reviewed.transcript.changed.comments.values()
+        pane.review.comments.set_comments(tuple(comment for comment in comments if comment.path == file.path))
+        obstacle = edit_obstacle(reviewed.transcript, file)
+        pane.editing.set_editable(not obstacle, obstacle)
 
     def _undo_obstacle(self, file: ChangedFile) -> str:
-        if self._reviewed.is_running:
+        if self._reviewed.transcript.turns.is_running:
             return self.tr("Wait until the turn has ended, or stop it")
         return self.tr("You changed this yourself") if file.is_by_person else ""
+
+    # -- the whole file --
 
     def keep(self) -> None:
         """Keep what is not undone of the file."""
         self._mark("kept")
 
+    def _reopen(self) -> None:
+        self._mark("pending")
+
+    def _mark(self, state: ReviewState) -> None:
+        if (file := self._list.current_file) and not file.is_by_person:
+            self._decisions.mark_files([file], state)
+
     def undo(self, reason: str = "") -> None:
         """Undo what is shown of the file."""
         file = self._list.current_file
-        if file is None or file.is_by_person or self._reviewed.is_running:
+        if file is None or self._undo_obstacle(file):
             return
-        self.started.emit()
+        self._decisions.problem.emit("")
         if file.is_git:
-            self._decisions.undo_git(self._git.folder, [file])
+            self._decisions.undo_git(self._reviewed.transcript.session.workspace, [file])
         else:
-            selection = self._reviewed.selection_of_file(file)
-            self._decisions.undo_with_care(self._reviewed.transcript, selection, reason, self._parent)
+            self._decisions.undo_with_care(
+                self._reviewed.transcript, self._reviewed.selection_of_file(file), reason, self._parent
+            )
 
     def _undo_plainly(self) -> None:
         self.undo()
@@ -127,40 +114,38 @@ class FileDecisions(QObject):
 
     def _redo(self) -> None:
         if file := self._list.current_file:
-            self._decisions.redo(self._reviewed.selection_of_file(file))
+            self._decisions.submit(RedoChanges(selection=self._reviewed.selection_of_file(file)))
 
-    def _reopen(self) -> None:
-        self._mark("pending")
+    # -- its hunks and lines --
 
-    def _mark(self, state: ReviewState) -> None:
-        if (file := self._list.current_file) and not file.is_by_person:
-            self._decisions.mark_files([file], state)
+    def _decide_all(self, choice: HunkChoice) -> None:
+        self._decide(choice, self._pane.review.hunks.keys)
 
     def _decide(self, choice: HunkChoice, keys: tuple[HunkKey, ...]) -> None:
-        """Do what the user wants with these hunks."""
-        file = self._list.current_file
-        if file is None:
+        """Do what the user wants with these hunks, unless it is the file before that is still there for a moment."""
+        file, submit = self._list.current_file, self._decisions.submit
+        if file is None or self._pane.shown_path != file.path:
             return
         match choice:
             case "undo" if file.is_git:
-                self._decisions.undo_git(self._git.folder, [file], keys)
+                self._decisions.undo_git(self._reviewed.transcript.session.workspace, [file], keys)
             case "undo":
-                self._decisions.undo(self._reviewed.selection_of_file(file, keys))
+                submit(UndoChanges(selection=self._reviewed.selection_of_file(file, keys)))
             case "redo" if not file.is_git:
-                self._decisions.redo(self._reviewed.selection_of_file(file, keys))
-            case "keep" | "undecide":
+                submit(RedoChanges(selection=self._reviewed.selection_of_file(file, keys)))
+            case "keep" | "undecide" if keys:
                 is_kept = all(key in self._reviewed.kept(file) for key in keys)
-                self._decisions.mark(file, keys, "pending" if is_kept else "kept")
+                submit(MarkReviewed(path=file.path, hunks=keys, state="pending" if is_kept else "kept"))
             case _:
                 pass
 
-    def _save_edit(self, content: bytes) -> None:
-        file, transcript = self._list.current_file, self._reviewed.transcript
-        if file is not None and transcript is not None:
-            self._saving = _Saving(
-                file.path, len(transcript.changes), _last_notice(transcript), transcript.session.last_seq
-            )
-            self._decisions.save_edit(transcript, file, content)
+    def _add_comment(self, comment: LineComment) -> None:
+        self._decisions.submit(AddComment(comment=comment))
+
+    def _remove_comment(self, comment_id: str) -> None:
+        self._decisions.submit(RemoveComment(comment_id=comment_id))
+
+    # -- where else it is seen --
 
     def _open(self) -> None:
         if file := self._list.current_file:
@@ -170,46 +155,3 @@ class FileDecisions(QObject):
         file = self._list.current_file
         if file is not None and (record := self._reviewed.record_behind(file)) is not None:
             self._outlets.show_call(record.call_id)
-
-
-def edit_obstacle(reviewed: Reviewed, file: ChangedFile) -> str:
-    """Return why this file cannot be edited where it is shown; empty when what is shown of it is what is on disk."""
-    transcript = reviewed.transcript
-    after = file.standing[-1].change.after
-    if transcript is None or reviewed.is_running:
-        return _tr("Wait until the turn has ended, or stop it")
-    if after is None:
-        return _tr("There is no file to edit")
-    if file.mark == "undone" or file.state != "stands":
-        return _tr("Some of what is shown is undone. Review uncommitted changes to edit the file as it is")
-    if newest_digest(transcript, file) != after.digest:
-        return _tr("The file has changed since. Review uncommitted changes to edit it as it is")
-    return ""
-
-
-def _last_notice(transcript: Transcript) -> NoticeEntry | None:
-    return next((entry for entry in reversed(transcript.entries) if entry.kind == "notice"), None)
-
-
-def _failure_since(transcript: Transcript, saving: _Saving) -> NoticeEntry | None:
-    """The newest notice that says why a file was not written, if it came after the request to write it."""
-    for entry in reversed(transcript.entries):
-        if entry is saving.notice:
-            return None
-        if entry.kind != "notice" or entry.notice.code not in _NOT_WRITTEN:
-            continue
-        if not 0 < entry.notice.seq <= saving.seq:  # one that could not be recorded has no number
-            return entry
-    return None
-
-
-def _is_written(transcript: Transcript, saving: _Saving) -> bool:
-    since = list(transcript.changes.values())[saving.change_count :]
-    return any(record.change.author == "person" and record.change.path == saving.path for record in since)
-
-
-def _tr(text: str) -> str:
-    return QCoreApplication.translate("FileDecisions", text)
-
-
-_NOT_WRITTEN = ("not_written", "storage")

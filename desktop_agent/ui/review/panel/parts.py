@@ -1,11 +1,18 @@
-"""The bigger widgets of the review: made on first use, so that an idle window can make one after another."""
+"""What the review is put together from. The bigger widgets are made one by one, in an idle window."""
 
 from collections.abc import Iterator
 from functools import cached_property
 
+from PySide6.QtCore import QObject
+
 from desktop_agent.ui.review.changes.baseline_picker import BaselinePicker
 from desktop_agent.ui.review.changes.change_list import ChangeList
 from desktop_agent.ui.review.changes.filter_button import FilterButton
+from desktop_agent.ui.review.changes.git_listing import GitListing
+from desktop_agent.ui.review.changes.listing import ChangeListing
+from desktop_agent.ui.review.changes.net_counts import NetCounts
+from desktop_agent.ui.review.changes.reviewed import Reviewed
+from desktop_agent.ui.review.panel.decisions import ReviewDecisions, ReviewOutlets
 from desktop_agent.ui.review.panel.diff_pane import DiffPane
 from desktop_agent.ui.review.panel.undo_bar import UndoBar
 from desktop_agent.ui.review.source import BothSources, DiffSource, GitSource, Spawn
@@ -13,13 +20,26 @@ from desktop_agent.ui.theme import Theme
 
 
 class ReviewParts:
-    """What a `ReviewContent` is put together from."""
+    """Makes widgets on first use. What knows and decides is there at once, and ends with `owner`."""
 
-    def __init__(self, theme: Theme, diff_source: DiffSource, git: GitSource | None, spawn: Spawn) -> None:
+    def __init__(
+        self,
+        theme: Theme,
+        diff_source: DiffSource,
+        git: GitSource | None,
+        spawn: Spawn,
+        outlets: ReviewOutlets,
+        owner: QObject,
+    ) -> None:
         self.theme = theme
+        self.spawn = spawn
+        self.outlets = outlets
         self.source = BothSources(diff_source, git)
         """Where diffs come from."""
-        self._spawn = spawn
+        self.git = GitListing(git, spawn, owner)
+        self.counts = NetCounts(self.source, spawn, owner)
+        self.reviewed = Reviewed(self.git, self.counts)
+        self.decisions = ReviewDecisions(self.counts, git, spawn, owner)
 
     @cached_property
     def picker(self) -> BaselinePicker:
@@ -32,14 +52,15 @@ class ReviewParts:
         return FilterButton()
 
     @cached_property
-    def files(self) -> ChangeList:
-        """The changed files."""
-        return ChangeList(self.theme)
+    def listing(self) -> ChangeListing:
+        """The changed files, below what says which."""
+        files = ChangeList(self.theme)
+        return ChangeListing(self.theme, self.picker, self.filter, files, self.reviewed, self.git)
 
     @cached_property
     def pane(self) -> DiffPane:
         """The diff of one of them."""
-        return DiffPane(self.theme, self.source, self._spawn)
+        return DiffPane(self.theme)
 
     @cached_property
     def bar(self) -> UndoBar:
@@ -47,7 +68,7 @@ class ReviewParts:
         return UndoBar(self.theme)
 
     def made_in_pieces(self) -> Iterator[object]:
-        """Make them, in steps that each take a part of a frame."""
+        """Make the widgets, in steps that each take a part of a frame."""
         yield self.picker, self.filter
-        yield self.files, self.bar
+        yield self.listing, self.bar
         yield self.pane

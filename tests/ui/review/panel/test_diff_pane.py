@@ -12,6 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.ui.review.changed_files import group_by_file
+from desktop_agent.ui.review.panel.diff_loader import DiffLoader
 from desktop_agent.ui.review.panel.diff_pane import DiffPane
 from desktop_agent.ui.review.panel.file_editor import FileEditor
 from desktop_agent.ui.theme import Theme
@@ -26,13 +27,14 @@ CTRL = Qt.KeyboardModifier.ControlModifier
 class Stage:
     """A pane that shows the files of a session."""
 
-    def __init__(self, pane: DiffPane, session: Session) -> None:
+    def __init__(self, pane: DiffPane, loader: DiffLoader, session: Session) -> None:
         self.pane = pane
+        self.loader = loader
         self.session = session
 
     def show(self, path: str) -> None:
         files = group_by_file(list(self.session.transcript.changes.values()))
-        self.pane.show_file(next(file for file in files if file.path == path), "turn 1")
+        self.loader.show_file(next(file for file in files if file.path == path), "turn 1")
 
     def edit(self) -> FileEditor:
         self.button("editFileButton").click()
@@ -55,7 +57,7 @@ class Stage:
 
 @pytest.fixture
 def stage(qtbot: QtBot, theme: Theme, session: Session, source: Source, tasks: Tasks) -> Stage:
-    pane = DiffPane(theme, source, tasks.spawn)
+    pane = DiffPane(theme)
     qtbot.addWidget(pane)
     pane.resize(700, 400)
     pane.show()
@@ -65,9 +67,9 @@ def stage(qtbot: QtBot, theme: Theme, session: Session, source: Source, tasks: T
     session.change(1, "c2", "b.bin", b"\0", b"\0\1")
     source.versions_error = StorageError("Its content is missing")  # so that it stays a line of text
     session.change(1, "c3", "gone.txt", b"x\n", None)
-    stage = Stage(pane, session)
+    stage = Stage(pane, DiffLoader(pane, source, tasks.spawn), session)
     stage.show("a.txt")
-    pane.set_editable(True)
+    pane.editing.set_editable(True)
     return stage
 
 
@@ -76,7 +78,7 @@ def test_what_is_saved_are_the_bytes_of_the_file(qtbot: QtBot, stage: Stage) -> 
     assert editor.hasFocus()
     QTest.keyClicks(editor, "zero")
     QTest.keyClick(editor, Qt.Key.Key_Return)
-    with qtbot.waitSignal(stage.pane.edit_saved) as saved:
+    with qtbot.waitSignal(stage.pane.editing.saved) as saved:
         QTest.keyClick(editor, Qt.Key.Key_S, CTRL)
     assert payload(saved) == b"zero\r\n" + NEW
     assert editor.isReadOnly()
@@ -100,11 +102,11 @@ def test_the_editor_goes_when_the_saved_file_is_shown(stage: Stage) -> None:
 
 def test_the_editor_goes_when_the_file_is_said_to_be_saved(stage: Stage) -> None:
     stage.edit()
-    stage.pane.edit_done()
+    stage.pane.editing.save_done()
     assert stage.is_editing()
     QTest.keyClicks(stage.editor(), "zero")
     stage.button("saveEditButton").click()
-    stage.pane.edit_done()
+    stage.pane.editing.save_done()
     assert not stage.is_editing()
 
 
@@ -112,9 +114,9 @@ def test_a_save_that_failed_leaves_the_text(qtbot: QtBot, stage: Stage) -> None:
     editor = stage.edit()
     QTest.keyClicks(editor, "zero")
     stage.button("saveEditButton").click()
-    stage.pane.edit_failed("The disk is full")
+    stage.pane.editing.save_failed("The disk is full")
     assert (editor.isReadOnly(), editor.content()) == (False, "zeroone\n2\nthree\n")
-    with qtbot.waitSignal(stage.pane.edit_saved):
+    with qtbot.waitSignal(stage.pane.editing.saved):
         stage.button("saveEditButton").click()
 
 
@@ -138,7 +140,7 @@ def test_escape_asks_in_the_bar_before_edits_are_lost(stage: Stage) -> None:
 
 def test_saving_nothing_writes_nothing(qtbot: QtBot, stage: Stage) -> None:
     editor = stage.edit()
-    with qtbot.assertNotEmitted(stage.pane.edit_saved):
+    with qtbot.assertNotEmitted(stage.pane.editing.saved):
         QTest.keyClick(editor, Qt.Key.Key_S, CTRL)
     assert not stage.is_editing()
 
@@ -158,7 +160,7 @@ def test_a_file_that_changed_meanwhile_is_not_overwritten(qtbot: QtBot, stage: S
     stage.show("a.txt")
     assert stage.is_editing()
     assert not stage.button("saveEditButton").isEnabled()
-    with qtbot.assertNotEmitted(stage.pane.edit_saved):
+    with qtbot.assertNotEmitted(stage.pane.editing.saved):
         QTest.keyClick(stage.editor(), Qt.Key.Key_S, CTRL)
 
 
@@ -172,7 +174,7 @@ def test_what_cannot_be_edited_says_why(stage: Stage, path: str, why: str) -> No
 
 
 def test_a_file_that_is_not_as_shown_cannot_be_edited(stage: Stage) -> None:
-    stage.pane.set_editable(False, "You changed the file since")
+    stage.pane.editing.set_editable(False, "You changed the file since")
     assert stage.button("editFileButton").toolTip() == "You changed the file since"
     stage.pane.view.setFocus()
     QTest.keyClick(stage.pane.view, Qt.Key.Key_E)
@@ -196,7 +198,7 @@ def test_characters_that_a_field_cannot_hold_survive(qtbot: QtBot, stage: Stage)
     stage.session.change(1, "c5", "odd.txt", b"x\n", content)
     stage.show("odd.txt")
     QTest.keyClicks(stage.edit(), "z")
-    with qtbot.waitSignal(stage.pane.edit_saved) as saved:
+    with qtbot.waitSignal(stage.pane.editing.saved) as saved:
         stage.button("saveEditButton").click()
     assert payload(saved) == b"z" + content
 
@@ -205,7 +207,7 @@ def test_too_large_files_are_not_edited(stage: Stage) -> None:
     diff = stage.pane.view.document.diff
     assert diff
     stage.pane.view.show_diff(replace(diff, new_size=3_000_000))
-    stage.pane.set_editable(True)
+    stage.pane.editing.set_editable(True)
     assert stage.button("editFileButton").toolTip() == "Too large to edit here"
 
 
@@ -224,25 +226,15 @@ def test_ctrl_f_finds_in_the_diff(stage: Stage) -> None:
     assert not field.isVisible()
 
 
-def test_a_click_while_the_next_file_is_loading_means_nothing(
-    qtbot: QtBot, stage: Stage, source: Source, tasks: Tasks
-) -> None:
-    view = stage.pane.view
-    source.is_held = True
-    stage.show("b.bin")
-    with qtbot.assertNotEmitted(stage.pane.requested):
-        QTest.keyClick(view, Qt.Key.Key_U)
-        QTest.keyClick(view, Qt.Key.Key_K)
-    QTest.keyClick(view, Qt.Key.Key_E)
-    assert not stage.is_editing()
-    tasks.let_go()
-    with qtbot.waitSignal(stage.pane.requested) as asked:
-        QTest.keyClick(view, Qt.Key.Key_K)
-    assert carried(asked) == ["keep", ("file",)]
+def test_an_unexpected_failure_is_shown_and_passed_on(stage: Stage, source: Source) -> None:
+    source.error = RuntimeError("a defect")
+    with pytest.raises(RuntimeError):
+        stage.show("b.bin")
+    assert stage.pane.view.document.message.startswith("The change could not be shown")
 
 
 def test_decisions_are_passed_on_and_counted(qtbot: QtBot, stage: Stage) -> None:
-    with qtbot.waitSignal(stage.pane.requested) as asked:
+    with qtbot.waitSignal(stage.pane.review.hunks.requested) as asked:
         QTest.keyClick(stage.pane.view, Qt.Key.Key_K)
     choice, keys = carried(asked)
     assert choice == "keep"
@@ -264,7 +256,7 @@ def test_the_first_undecided_change_is_gone_to_when_the_diff_is_there(
     source.is_held = True
     stage.show("long.txt")
     stage.pane.set_states(frozenset([first]), frozenset(), can_revert=True)
-    stage.pane.start_at_undecided()
+    stage.loader.start_at_undecided()
     tasks.let_go()
     assert stage.pane.view.navigation.change == 1
 
@@ -280,7 +272,7 @@ def gallery(qtbot: QtBot, theme: Theme, session: Session, source: Source) -> Sta
         with asyncio.Runner() as runner:
             runner.run(task)
 
-    pane = DiffPane(theme, source, run)
+    pane = DiffPane(theme)
     qtbot.addWidget(pane)
     pane.resize(900, 600)
     pane.show()
@@ -289,7 +281,7 @@ def gallery(qtbot: QtBot, theme: Theme, session: Session, source: Source) -> Sta
     session.change(1, "c1", "a.png", picture(9, 9), picture(9, 9, "#ffffff"))
     session.change(1, "c2", "b.svg", SVG, SVG.replace(b"red", b"blue"))
     session.change(1, "c3", "c.txt", "1\n", "2\n")
-    return Stage(pane, session)
+    return Stage(pane, DiffLoader(pane, source, run), session)
 
 
 def media_is_shown(stage: Stage) -> bool:
@@ -301,18 +293,18 @@ def test_a_picture_is_shown_and_decided_about_as_a_whole(qtbot: QtBot, gallery: 
     gallery.show("a.png")
     assert media_is_shown(gallery)
     keep, undo = gallery.button("keepShownFileButton"), gallery.button("undoShownFileButton")
-    with qtbot.waitSignal(gallery.pane.requested) as kept:
+    with qtbot.waitSignal(gallery.pane.bar.decided) as kept:
         keep.click()
     gallery.pane.set_states(frozenset({"file"}), frozenset(), can_revert=True)
     assert keep.text() == "✓ Kept"
-    with qtbot.waitSignal(gallery.pane.requested) as undone:
+    with qtbot.waitSignal(gallery.pane.bar.decided) as undone:
         undo.click()
-    assert (carried(kept), carried(undone)) == (["keep", ("file",)], ["undo", ("file",)])
+    assert (payload(kept), payload(undone), gallery.pane.review.hunks.keys) == ("keep", "undo", ("file",))
     gallery.pane.set_states(frozenset(), frozenset({"file"}), can_revert=True)
     assert not keep.isVisible()
-    with qtbot.waitSignal(gallery.pane.requested) as redone:
+    with qtbot.waitSignal(gallery.pane.bar.decided) as redone:
         gallery.button("redoShownFileButton").click()
-    assert carried(redone) == ["redo", ("file",)]
+    assert (payload(redone), gallery.pane.review.hunks.keys) == ("redo", ("file",))
     gallery.pane.set_states(frozenset(), frozenset({"file"}), can_revert=False, reason="A turn runs")
     redo = gallery.button("redoShownFileButton")
     assert (redo.isEnabled(), redo.toolTip()) == (False, "A turn runs")
@@ -341,7 +333,7 @@ def test_a_picture_that_cannot_be_had_is_a_line_of_text(gallery: Stage, source: 
     gallery.show("a.png")
     assert not media_is_shown(gallery)
     assert gallery.pane.view.isVisible()
-    gallery.pane.forget()
+    gallery.loader.forget()
     source.versions_error = None
     gallery.show("a.png")
     assert media_is_shown(gallery)
@@ -349,7 +341,7 @@ def test_a_picture_that_cannot_be_had_is_a_line_of_text(gallery: Stage, source: 
 
 def test_the_bar_never_asks_for_more_room_than_it_has(qtbot: QtBot, gallery: Stage) -> None:
     gallery.pane.resize(gallery.pane.minimumSizeHint().width() + 150, 600)
-    gallery.pane.set_editable(True)
+    gallery.pane.editing.set_editable(True)
     for path in ("c.txt", "a.png", "c.txt"):
         gallery.show(path)
         gallery.pane.set_states(frozenset(), frozenset(), can_revert=True)

@@ -1,0 +1,145 @@
+"""The upper part of the review: what is reviewed, which of its files are listed, and how many lines they come to."""
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
+
+from desktop_agent.ui.review.changed_files import ChangedFile
+from desktop_agent.ui.review.changes.baseline_picker import BaselinePicker
+from desktop_agent.ui.review.changes.change_list import ChangeList
+from desktop_agent.ui.review.changes.filter_button import FilterButton
+from desktop_agent.ui.review.changes.filters import FileFilter
+from desktop_agent.ui.review.changes.git_listing import GitListing
+from desktop_agent.ui.review.changes.reviewed import Reviewed
+from desktop_agent.ui.review.header import header_row
+from desktop_agent.ui.theme import Space, Theme, TypeSize
+
+_FIELD_FROM_FILES = 9
+"""With so many files or more, the field that filters them is there without being asked for."""
+
+
+class ChangeListing(QWidget):
+    """Lists the reviewed files that pass the filter, or says why there are none.
+
+    Signals:
+        listed: other files are listed, or the same ones anew.
+    """
+
+    listed = Signal()
+
+    def __init__(
+        self,
+        theme: Theme,
+        picker: BaselinePicker,
+        button: FilterButton,
+        files: ChangeList,
+        reviewed: Reviewed,
+        git: GitListing,
+    ) -> None:
+        super().__init__()
+        self._theme = theme
+        self._picker = picker
+        self._button = button
+        self.files = files
+        """What is listed."""
+        self._reviewed = reviewed
+        self._git = git
+        self._field = QLineEdit()
+        self._added, self._removed = QLabel(), QLabel()
+        self._note = QLabel()
+        self._lay_out()
+        button.changed.connect(self._list)
+        button.text_requested.connect(self._ask_for_text)
+        self._field.textChanged.connect(self._list)
+        self._note.linkActivated.connect(self.clear_filter)
+        theme.changed.connect(self._on_theme_changed)
+        self._on_theme_changed()
+
+    def show_reviewed(self) -> None:
+        """Show what is reviewed now."""
+        reviewed = self._reviewed
+        prompts = dict(reviewed.transcript.turns.prompts)  # what was shown is compared with what is shown next
+        self._picker.set_choices(reviewed.turns, prompts, self._git.state, reviewed.baseline)
+        self._button.set_has_authors(has_authors=not reviewed.baseline.is_git)
+        self.files.set_can_revert(not reviewed.transcript.turns.is_running)
+        self._list()
+
+    @property
+    def is_filtered(self) -> bool:
+        """Whether files may be left out."""
+        return not self._filter.is_empty
+
+    def clear_filter(self) -> None:
+        """List all that is reviewed."""
+        self._button.clear()
+        self._field.clear()
+
+    @property
+    def _filter(self) -> FileFilter:
+        return self._button.chosen._replace(text=self._field.text())
+
+    def _list(self) -> None:
+        files = self._filter.select(self._reviewed.files)
+        self.files.set_files(files)
+        self._show_totals(files)
+        self._note.setText("" if files else self._empty_words())
+        self._note.setVisible(not files)
+        self.files.setVisible(bool(files))
+        is_long = len(self._reviewed.files) >= _FIELD_FROM_FILES
+        self._field.setVisible(is_long or self._field.hasFocus() or bool(self._field.text()))
+        self.listed.emit()
+
+    def _show_totals(self, files: list[ChangedFile]) -> None:
+        counts = [file.counts for file in files if file.mark != "undone"]
+        added, removed = sum(added for added, _ in counts), sum(removed for _, removed in counts)
+        self._added.setText(f"+{added}" if added else "")
+        self._added.setAccessibleName(self.tr("{0} lines added").format(added))
+        self._removed.setText(f"−{removed}" if removed else "")
+        self._removed.setAccessibleName(self.tr("{0} lines removed").format(removed))
+
+    def _empty_words(self) -> str:
+        if self._reviewed.files:
+            return self.tr("No changed file matches.") + f' <a href="#all">{self.tr("Show all files")}</a>'
+        if not self._reviewed.baseline.is_git:
+            return self.tr("Nothing changed here.")
+        if self._git.is_loading:
+            return self.tr("Looking…")
+        return self._git.problem or self.tr("No differences: the files on disk are as committed.")
+
+    def _ask_for_text(self) -> None:
+        self._field.show()
+        self._field.setFocus()
+
+    def _lay_out(self) -> None:
+        self._field.setObjectName("reviewFilterEdit")
+        self._field.setAccessibleName(self.tr("Filter the files by path"))
+        self._field.setPlaceholderText(self.tr("Filter by path"))
+        self._field.setClearButtonEnabled(True)
+        self._field.hide()
+        self._note.setObjectName("reviewNote")
+        self._note.setProperty("role", "secondary")
+        self._note.setWordWrap(True)
+        self._note.setContentsMargins(Space.M, Space.S, Space.M, Space.S)
+        totals = QHBoxLayout()
+        totals.setSpacing(Space.S)
+        totals.addWidget(self._added)
+        totals.addWidget(self._removed)
+        header = header_row()
+        header.insertWidget(1, self._picker)
+        header.insertWidget(2, self._button)
+        header.addLayout(totals)
+        margins = QVBoxLayout()
+        margins.setContentsMargins(Space.S - 1, 0, Space.S - 1, Space.XS)
+        margins.setSpacing(Space.XS)
+        margins.addWidget(self._field)
+        margins.addWidget(self.files)
+        margins.addWidget(self._note)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.setSpacing(0)
+        column.addLayout(header)
+        column.addLayout(margins)
+
+    def _on_theme_changed(self) -> None:
+        for label, role in ((self._added, "added_text"), (self._removed, "removed_text")):
+            label.setFont(self._theme.code_font(TypeSize.HEAD))
+            label.setStyleSheet(f"color: {getattr(self._theme.colours, role)};")

@@ -1,0 +1,57 @@
+"""What the review shows until something changed: that, and the way to what is not committed."""
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QLabel, QPushButton, QVBoxLayout, QWidget
+from shiboken6 import isValid
+
+from desktop_agent.ui.review.header import header_row
+from desktop_agent.ui.review.source import GitSource, Spawn
+from desktop_agent.ui.theme import Space
+
+
+class EmptyPage(QWidget):
+    """Says what will be here. `git_button` is offered where git can be asked."""
+
+    def __init__(self, git: GitSource | None, spawn: Spawn) -> None:
+        super().__init__()
+        self._git = git
+        self._spawn = spawn
+        self._folder = ""
+        self._heading = QLabel()
+        self._heading.setProperty("role", "strong")
+        hint = QLabel(self.tr("Every file that the agent creates, edits or deletes appears here, ready to be undone."))
+        hint.setProperty("role", "secondary")
+        hint.setWordWrap(True)
+        self.git_button = QPushButton(self.tr("Review uncommitted changes"))
+        self.git_button.setObjectName("reviewUncommittedButton")
+        self.git_button.hide()
+        middle = QVBoxLayout()
+        middle.setContentsMargins(Space.XXL, 0, Space.XXL, 0)
+        middle.setSpacing(Space.XS)
+        for label in (self._heading, hint):
+            label.setAlignment(Qt.AlignmentFlag.AlignCenter)
+            middle.addWidget(label)
+        middle.addSpacing(Space.S)
+        middle.addWidget(self.git_button, 0, Qt.AlignmentFlag.AlignHCenter)
+        column = QVBoxLayout(self)
+        column.setContentsMargins(0, 0, 0, 0)
+        column.addLayout(header_row())
+        column.addStretch(2)
+        column.addLayout(middle)
+        column.addStretch(3)
+
+    def set_folder(self, folder: str) -> None:
+        """Offer git for this folder, once it says that it can be asked."""
+        self._folder = folder
+        self.git_button.hide()
+        if self._git is not None and folder:
+            self._spawn(self._look(self._git, folder))
+
+    def say_whether_changed(self, *, is_changed: bool) -> None:
+        """Say that there are no changes, or that they are on their way."""
+        self._heading.setText(self.tr("Reading the changes…") if is_changed else self.tr("No changes yet"))
+
+    async def _look(self, git: GitSource, folder: str) -> None:
+        state = await git.look(folder)
+        if isValid(self) and self._folder == folder:
+            self.git_button.setVisible(not state.obstacle)
