@@ -5,6 +5,7 @@ from PySide6.QtGui import QFont, QPainter, QPaintEvent, QPen, QResizeEvent, QTex
 from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
 
 from desktop_agent.core.protocol.model import LineComment
+from desktop_agent.ui.review.buttons import compact_button
 from desktop_agent.ui.review.diff.diff_words import comment_label
 from desktop_agent.ui.theme import Radius, Space, Theme, TypeSize
 
@@ -96,10 +97,6 @@ class CommentCard(QWidget):
         super().resizeEvent(event)
 
     def _button(self, text: str, name: str, object_name: str) -> QPushButton:
-        button = QPushButton(text)
-        button.setObjectName(object_name)
-        button.setProperty("variant", "flat")
-        button.setProperty("compact", True)
-        button.setAutoDefault(False)
+        button = compact_button(text, object_name, variant="flat")
         button.setAccessibleName(name.format(self._heading))
         return button

@@ -2,8 +2,9 @@
 
 from PySide6.QtCore import QEvent, QObject, QRectF, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QPlainTextEdit, QVBoxLayout, QWidget
 
+from desktop_agent.ui.review.buttons import compact_button
 from desktop_agent.ui.theme import Radius, Space, Theme, TypeSize
 
 _MIN_LINES = 2
@@ -40,10 +41,11 @@ class CommentEditor(QWidget):
         self._field.setFont(theme.text_font(TypeSize.BODY))
         self._field.textChanged.connect(self._on_text_changed)
         self._field.installEventFilter(self)
-        self._cancel = self._button(self.tr("Cancel"), self.tr("Cancel (Esc)"), "cancelCommentButton")
+        self._cancel = compact_button(self.tr("Cancel"), "cancelCommentButton")
+        self._cancel.setToolTip(self.tr("Cancel (Esc)"))
         self._cancel.clicked.connect(self.cancelled)
-        self._save = self._button(self.tr("Add comment"), self.tr("Save the comment (Ctrl+Enter)"), "saveCommentButton")
-        self._save.setProperty("variant", "primary")
+        self._save = compact_button(self.tr("Add comment"), "saveCommentButton", variant="primary")
+        self._save.setToolTip(self.tr("Save the comment (Ctrl+Enter)"))
         self._save.clicked.connect(self._on_save)
         hint = QLabel(self.tr("Ctrl+Enter"))
         hint.setProperty("role", "secondary")
@@ -116,11 +118,3 @@ class CommentEditor(QWidget):
         if lines != self._lines:
             self._lines = lines
             self.height_changed.emit()
-
-    def _button(self, text: str, tooltip: str, name: str) -> QPushButton:
-        button = QPushButton(text)
-        button.setObjectName(name)
-        button.setToolTip(tooltip)
-        button.setProperty("compact", True)
-        button.setAutoDefault(False)
-        return button

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
 )
 
 from desktop_agent.core.protocol.model import LineComment
+from desktop_agent.ui.review.buttons import compact_button
 from desktop_agent.ui.theme import Space, Theme, TypeSize
 
 _WIDTH = 520
@@ -110,10 +111,7 @@ class CommentsDialog(QDialog):
             label.setVisible(bool(label.text()))
             words.addWidget(label)
         quote.setMinimumWidth(1)  # long lines are cut, not the reason for a wide window
-        remove = QPushButton(self.tr("Remove"))
-        remove.setProperty("variant", "flat")
-        remove.setProperty("compact", "true")
-        remove.setAutoDefault(False)
+        remove = compact_button(self.tr("Remove"), variant="flat")
         remove.setAccessibleName(self.tr("Remove the comment on {0}").format(place.text()))
         remove.setProperty("comment", comment.id)
         remove.clicked.connect(self._on_remove)

@@ -78,10 +78,6 @@ class ClashPage(QWidget):
         """Decide about the current clash."""
         self._editor.choose(self._current, choice)
 
-    def content(self) -> bytes:
-        """Return the result as it would be written."""
-        return self._editor.content()
-
     def go_on(self) -> None:
         """Go to the next clash, and from the last to the first."""
         self._go_to((self._current + 1) % len(self._three.clashes))

@@ -163,7 +163,7 @@ class ClashDialog(QDialog):
 
     def _on_write(self) -> None:
         if (page := self.page) and self._row not in self._settled:
-            self._resolve(page.content())
+            self._resolve(page.editor.content())
 
     def _resolve(self, content: bytes | None, *, is_whole: bool = False) -> None:
         outcome, clash = self._outcome, self._outcome.clash

@@ -3,6 +3,7 @@
 from PySide6.QtCore import QSignalBlocker, Qt
 from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QSlider, QVBoxLayout, QWidget
 
+from desktop_agent.ui.review.buttons import compact_button
 from desktop_agent.ui.review.media.canvas import SWIPE_STEP, PictureCanvas
 from desktop_agent.ui.review.media.decoding import DecodedPicture
 from desktop_agent.ui.review.media.media_words import picture_words
@@ -33,9 +34,9 @@ class ImageView(QWidget):
         self._slider.setPageStep(_SLIDER_STEPS // 10)
         self._slider.setMinimumWidth(80)
         self._slider.setMaximumWidth(240)
-        self._fit = _small_button(self.tr("Fit"), "pictureFitButton", is_checkable=True)
+        self._fit = compact_button(self.tr("Fit"), "pictureFitButton")
         self._fit.setToolTip(self.tr("Show all of it (0)"))
-        self._actual = _small_button(self.tr("100 %"), "pictureActualButton", is_checkable=True)
+        self._actual = compact_button(self.tr("100 %"), "pictureActualButton")
         self._actual.setToolTip(self.tr("Show it in its own size (1)"))
         self._scale = QLabel()
         self._scale.setProperty("role", "secondary")
@@ -45,7 +46,7 @@ class ImageView(QWidget):
         self._canvas.split_moved.connect(self._show_split)
         self._slider.valueChanged.connect(self._on_slid)
         self._group.buttonClicked.connect(self._on_mode_clicked)
-        self._fit.clicked.connect(self._on_fit)
+        self._fit.clicked.connect(self._canvas.fit)
         self._actual.clicked.connect(self._on_actual)
 
     @property
@@ -101,7 +102,8 @@ class ImageView(QWidget):
             ("difference", self.tr("Difference"), "differenceButton"),
         )
         for mode, text, name in names:
-            button = _small_button(text, name, is_checkable=True)
+            button = compact_button(text, name)
+            button.setCheckable(True)
             self._modes[mode] = button
             self._group.addButton(button)
             tools.addWidget(button)
@@ -110,6 +112,8 @@ class ImageView(QWidget):
         tools.addStretch(0)
         for widget in (self._scale, self._fit, self._actual):
             tools.addWidget(widget)
+        self._fit.setCheckable(True)
+        self._actual.setCheckable(True)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
@@ -136,9 +140,6 @@ class ImageView(QWidget):
     def _on_mode_clicked(self) -> None:
         self.set_mode(next(mode for mode, button in self._modes.items() if button.isChecked()))
 
-    def _on_fit(self) -> None:
-        self._canvas.fit()
-
     def _on_actual(self) -> None:
         self._canvas.set_scale(1.0)
 
@@ -148,12 +149,3 @@ def _caption() -> ElidedLabel:
     label.setProperty("role", "secondary")
     label.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
     return label
-
-
-def _small_button(text: str, name: str, *, is_checkable: bool = False) -> QPushButton:
-    button = QPushButton(text)
-    button.setObjectName(name)
-    button.setProperty("compact", "true")
-    button.setCheckable(is_checkable)
-    button.setAutoDefault(False)
-    return button

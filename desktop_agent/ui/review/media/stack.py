@@ -1,10 +1,11 @@
 """The text of a change and, where there is more to it than text, the picture or notebook that it is."""
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QPushButton, QStackedLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QStackedLayout, QVBoxLayout, QWidget
 from shiboken6 import isValid
 
 from desktop_agent.core.protocol.model import FileDiff
+from desktop_agent.ui.review.buttons import compact_button
 from desktop_agent.ui.review.media.kinds import MediaKind
 from desktop_agent.ui.review.media.view import MediaView
 from desktop_agent.ui.theme import Space, Theme
@@ -31,16 +32,14 @@ class MediaStack(QWidget):
         self._is_text_wanted = False
         self._request = 0
         self._bar = QWidget()
-        self._as_media, self._as_text = QPushButton(), QPushButton()
+        self._as_media = compact_button(name="showMediaButton")
+        self._as_text = compact_button(name="showTextButton")
         self._group = QButtonGroup(self)
         row = QHBoxLayout()
         row.setContentsMargins(Space.M, Space.XS + 2, Space.M, Space.XS + 2)
         row.setSpacing(Space.XS)
-        for button, name in ((self._as_media, "showMediaButton"), (self._as_text, "showTextButton")):
-            button.setObjectName(name)
-            button.setProperty("compact", "true")
+        for button in (self._as_media, self._as_text):
             button.setCheckable(True)
-            button.setAutoDefault(False)
             self._group.addButton(button)
             row.addWidget(button)
         row.addStretch()

@@ -2,9 +2,10 @@
 
 from PySide6.QtCore import QCoreApplication, QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QPixmap, QRegion
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QWidget
 
 from desktop_agent.core.base.ids import HunkKey
+from desktop_agent.ui.review.buttons import compact_button
 from desktop_agent.ui.review.diff.hunk_states import HunkChoice, HunkDecisions
 from desktop_agent.ui.theme import Space
 
@@ -29,10 +30,10 @@ class HunkActions(QWidget):
         self.row = -1
         self._is_kept = False
         self._shown: object = None
-        self._comment = _button("commentHunkButton")
-        self._undo = _button("undoHunkButton", variant="destructive")
-        self._redo = _button("redoHunkButton")
-        self._keep = _button("keepHunkButton", variant="good")
+        self._comment = compact_button(name="commentHunkButton")
+        self._undo = compact_button(name="undoHunkButton", variant="destructive")
+        self._redo = compact_button(name="redoHunkButton")
+        self._keep = compact_button(name="keepHunkButton", variant="good")
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(Space.S - 2)
@@ -105,16 +106,6 @@ class HunkActions(QWidget):
         button = self.sender()
         choices: dict[object, HunkChoice] = {self._comment: "comment", self._undo: "undo", self._redo: "redo"}
         self.chosen.emit(choices.get(button, keep))
-
-
-def _button(name: str, *, variant: str = "") -> QPushButton:
-    button = QPushButton()
-    button.setObjectName(name)
-    button.setProperty("compact", True)
-    button.setAutoDefault(False)  # in a dialog, Enter would press it
-    if variant:
-        button.setProperty("variant", variant)
-    return button
 
 
 def _tr(text: str) -> str:

@@ -4,6 +4,7 @@ from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QLineEdit, QPushButton, QWidget
 
+from desktop_agent.ui.review.buttons import compact_button
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.theme import Space
 
@@ -65,10 +66,7 @@ class DiffFindBar(QFrame):
         self._view.setFocus()
 
     def _button(self, text: str, name: str) -> QPushButton:
-        button = QPushButton(text)
-        button.setProperty("variant", "flat")
-        button.setProperty("compact", True)
-        button.setAutoDefault(False)
+        button = compact_button(text, variant="flat")
         button.setAccessibleName(name)
         button.setToolTip(name)
         return button

@@ -7,6 +7,7 @@ from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QWidget
 
 from desktop_agent.core.diff.rows import RowMode
+from desktop_agent.ui.review.buttons import compact_button
 from desktop_agent.ui.review.diff.hunk_states import HunkChoice
 from desktop_agent.ui.theme import Space, Theme, TypeSize
 from desktop_agent.ui.widgets.elided_label import ElidedLabel
@@ -197,10 +198,6 @@ class FileBar(QWidget):
 
 
 def _button(name: str, variant: str, clicked: object) -> QPushButton:
-    button = QPushButton()
-    button.setObjectName(name)
-    button.setProperty("variant", variant)
-    button.setProperty("compact", True)
-    button.setAutoDefault(False)  # in a dialog, Enter would press it
+    button = compact_button(name=name, variant=variant)
     button.clicked.connect(clicked)
     return button

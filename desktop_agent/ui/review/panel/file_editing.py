@@ -51,7 +51,7 @@ class FileEditing(QObject):
         bar.edit_clicked.connect(self.start)
         bar.save_clicked.connect(self.save)
         bar.cancel_clicked.connect(self.cancel)
-        bar.discard_clicked.connect(self.discard)
+        bar.discard_clicked.connect(self._close)
         bar.continue_clicked.connect(self._go_on)
 
     @property
@@ -150,10 +150,6 @@ class FileEditing(QObject):
             self._bar.show_editing("asking", self.tr("Discard your edits?"))
         else:
             self._close()
-
-    def discard(self) -> None:
-        """Stop, and forget what was written."""
-        self._close()
 
     def leave(self) -> None:
         """Stop, and keep what was written until the file is edited again."""

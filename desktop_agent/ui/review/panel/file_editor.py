@@ -19,12 +19,10 @@ class FileEditor(QPlainTextEdit):
 
     Signals:
         save_pressed, cancel_pressed: Ctrl+S or Esc.
-        ready: all of the text is there.
     """
 
     save_pressed = Signal()
     cancel_pressed = Signal()
-    ready = Signal()
 
     def __init__(self, text: Text, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)
@@ -50,7 +48,7 @@ class FileEditor(QPlainTextEdit):
     @property
     def is_changed(self) -> bool:
         """Whether the user has changed something."""
-        return self.is_ready and self.document().isModified() and self._content() != self._edited.shown
+        return self.is_ready and self.document().isModified() and self.content() != self._edited.shown
 
     def fill(self, line: int, content: str | None = None) -> None:
         """Show the text, or `content` that the user wrote before, and stand in `line` when it is there."""
@@ -66,11 +64,12 @@ class FileEditor(QPlainTextEdit):
 
     def content(self) -> str:
         """Return what is in the field, with a line feed between lines."""
-        return self._content()
+        # `toPlainText` would make plain blanks of non-breaking ones.
+        return self.document().toRawText().replace("\u2029", "\n")
 
     def encoded(self) -> bytes:
         """Return the file's bytes as the user wants them. Raises `UnicodeEncodeError` when it cannot be encoded."""
-        return self._edited.encoded(self._content())
+        return self._edited.encoded(self.content())
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.matches(QKeySequence.StandardKey.Save):
@@ -91,10 +90,6 @@ class FileEditor(QPlainTextEdit):
     def _is_own(self, event: QKeyEvent) -> bool:
         return event.matches(QKeySequence.StandardKey.Save) or event.key() == Qt.Key.Key_Escape
 
-    def _content(self) -> str:
-        # `toPlainText` would make plain blanks of non-breaking ones.
-        return self.document().toRawText().replace("\u2029", "\n")
-
     def _take_in(self) -> None:
         chunk = next(self._chunks, None)
         if chunk is not None:
@@ -110,7 +105,6 @@ class FileEditor(QPlainTextEdit):
         self.document().setModified(self._is_restored)
         self.setTextCursor(QTextCursor(self.document().findBlockByNumber(self._line)))
         self.centerCursor()
-        self.ready.emit()
 
     def _on_theme_changed(self) -> None:
         font = self._theme.code_font(self._theme.sizes.diff)
