@@ -143,6 +143,7 @@ class ApprovalDialog(QDialog):
         if self._preview:
             self._preview.set_compact(is_compact=self._scope.makes_rules)
         self._update_answers()
+        self._height.fit()
 
     # -- events --
 
@@ -219,7 +220,8 @@ class ApprovalDialog(QDialog):
         self._message.returnPressed.connect(self._deny_with_message)
         self._message.installEventFilter(self)
         self._scope.changed.connect(self._on_scope_changed)
-        self._scope.resize_wanted.connect(self._height.fit)
+        if self._scope.editor:
+            self._scope.editor.preview.finished.connect(self._height.fit)
         if self._command:
             self._command.changed.connect(self._on_command_changed)
             self._command.field.installEventFilter(self)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QFormLayout, QLabel, QVBoxLayout, QWidget
 
@@ -22,21 +22,17 @@ TYPING_MS = 120
 
 
 class RuleEditor(QWidget):
-    """One field per part that needs a rule. Only for questions that have `rule_patterns`.
-
-    Signals:
-        changed: other rules would be made now.
-    """
-
-    changed = Signal()
+    """One field per part that needs a rule. Only for questions that have `rule_patterns`."""
 
     def __init__(
-        self, theme: Theme, request: ApprovalRequest, context: RuleContext, parent: QWidget | None = None
+        self, theme: Theme, request: ApprovalRequest, context: RuleContext, on_changed: Callable[[], None]
     ) -> None:
-        super().__init__(parent)
+        """`on_changed` is called when other rules would be made."""
+        super().__init__()
         self.setObjectName("ruleEditor")
         self._request = request
         self._context = context
+        self._tell_changed = on_changed
         self._kind: RuleKind = request.rule_kind or "command"
         self._scope: RuleScope = "session"
         self._subjects = tuple(dict.fromkeys((*subjects_of(request), *context.past.subjects)))
@@ -129,7 +125,7 @@ class RuleEditor(QWidget):
 
     def _on_changed(self) -> None:
         self._show_problems()
-        self.changed.emit()
+        self._tell_changed()
         self._refresh.trigger()
 
     def _show_problems(self) -> None:

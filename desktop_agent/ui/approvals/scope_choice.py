@@ -22,11 +22,9 @@ class ScopeChoice(QWidget):
 
     Signals:
         changed: a yes means something else now.
-        resize_wanted: it needs more or less room.
     """
 
     changed = Signal()
-    resize_wanted = Signal()
 
     def __init__(self, theme: Theme, request: ApprovalRequest, rules: RuleContext | None) -> None:
         """`rules` lets the user make rules, where the request has patterns for some."""
@@ -37,14 +35,13 @@ class ScopeChoice(QWidget):
         self._picker = Picker()
         self._picker.setObjectName("approvalScopePicker")
         self._picker.setAccessibleName(self.tr("What to allow"))
-        self._editor = RuleEditor(theme, request, rules) if rules is not None and _has_rules(request) else None
+        self.editor: RuleEditor | None = None
+        """Where the user makes rules; `None` where none can be made."""
+        if rules is not None and _has_rules(request):
+            self.editor = RuleEditor(theme, request, rules, self.changed.emit)
         self._fill()
         self._lay_out()
         self._picker.currentIndexChanged.connect(self._on_picked)
-        if self._editor is not None:
-            self._editor.changed.connect(self.changed)
-            self._editor.changed.connect(self.resize_wanted)
-            self._editor.preview.finished.connect(self.resize_wanted)
 
     @property
     def scope(self) -> ApprovalScope:
@@ -54,7 +51,7 @@ class ScopeChoice(QWidget):
     @property
     def makes_rules(self) -> bool:
         """Whether the user is making rules."""
-        return self._editor is not None and self.scope != "once"
+        return self.editor is not None and self.scope != "once"
 
     @property
     def lacks_rule(self) -> bool:
@@ -63,11 +60,11 @@ class ScopeChoice(QWidget):
 
     def rules(self) -> tuple[Rule, ...]:
         """Make the rules that go with a yes."""
-        return self._editor.rules() if self._editor is not None and self.makes_rules else ()
+        return self.editor.rules() if self.editor is not None and self.makes_rules else ()
 
     def patterns(self) -> list[str]:
         """Return the patterns of these rules, each on one line."""
-        usable = self._editor.usable_patterns() if self._editor is not None and self.makes_rules else ()
+        usable = self.editor.usable_patterns() if self.editor is not None and self.makes_rules else ()
         return [one_line(pattern) for pattern in usable]
 
     def words(self, patterns: Sequence[str]) -> str:
@@ -87,12 +84,12 @@ class ScopeChoice(QWidget):
 
     def _fill(self) -> None:
         once = next((offer.label for offer in self._request.scopes if offer.scope == "once"), "")
-        self._picker.addItem(self.tr("Only this once") if self._editor or not once else once)
+        self._picker.addItem(self.tr("Only this once") if self.editor or not once else once)
         for offer in self._request.scopes:
             if offer.scope != "once":
                 self._scopes.append(offer.scope)
                 # What is allowed is said by the rules and the button, where the user makes them.
-                self._picker.addItem(scope_words(offer.scope) if self._editor else quoted(offer.label))
+                self._picker.addItem(scope_words(offer.scope) if self.editor else quoted(offer.label))
         longest = max(len(self._picker.itemText(index)) for index in range(self._picker.count()))
         self._picker.setMinimumContentsLength(min(longest, _MOST_CHARS))
 
@@ -108,21 +105,20 @@ class ScopeChoice(QWidget):
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(Space.S)
         column.addLayout(row)
-        if self._editor is not None:
-            self._editor.hide()  # until the user wants more than this once
-            column.addWidget(self._editor)
+        if self.editor is not None:
+            self.editor.hide()  # until the user wants more than this once
+            column.addWidget(self.editor)
             column.addSpacing(Space.XS)
         self.setVisible(len(self._scopes) > 1)
 
     def _on_picked(self) -> None:
         scope = self.scope
-        if self._editor is not None:
+        if self.editor is not None:
             if scope != "once":
-                self._editor.set_scope(scope)
-            self._editor.setVisible(scope != "once")
+                self.editor.set_scope(scope)
+            self.editor.setVisible(scope != "once")
             self.updateGeometry()  # at once, not with the next event: the dialog measures it now
         self.changed.emit()
-        self.resize_wanted.emit()
 
 
 def _has_rules(request: ApprovalRequest) -> bool:

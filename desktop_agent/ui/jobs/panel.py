@@ -77,9 +77,9 @@ class JobsPanel(QWidget):
         for position, job in enumerate(_in_order(self._jobs)):
             row = self._rows.get(job.id)
             if row is None:
-                row = self._rows[job.id] = JobRow(self._theme, job, now)
-                row.stop_requested.connect(self.stop_requested)
-                row.output_requested.connect(self.output_requested)
+                row = self._rows[job.id] = JobRow(
+                    self._theme, job, now, stop=self.stop_requested.emit, show_output=self.output_requested.emit
+                )
             elif row.job != job:
                 row.show_job(job, now)
             if self._list.indexOf(row) != position:

@@ -1,8 +1,9 @@
 """One background command: how it is doing, what it said last, and the way to end it."""
 
+from collections.abc import Callable
 from datetime import datetime
 
-from PySide6.QtCore import QPointF, QSize, Qt, Signal
+from PySide6.QtCore import QPointF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
 
@@ -19,21 +20,18 @@ _MARK_SIZE = 14
 
 
 class JobRow(QWidget):
-    """Shows one job; `show_job` again when it changed, `show_age` as time goes by.
+    """Shows one job; `show_job` again when it changed, `show_age` as time goes by."""
 
-    Signals:
-        stop_requested: it shall end; carries its id.
-        output_requested: the user wants to read what it printed; carries the `Job`.
-    """
-
-    stop_requested = Signal(str)
-    output_requested = Signal(object)
-
-    def __init__(self, theme: Theme, job: Job, now: datetime, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(
+        self, theme: Theme, job: Job, now: datetime, *, stop: Callable[[str], None], show_output: Callable[[Job], None]
+    ) -> None:
+        """`stop` ends the job with an id, `show_output` lets the user read what a job printed."""
+        super().__init__()
         self.setObjectName("jobRow")
         self.setFixedHeight(ROW_HEIGHT)
         self._job = job
+        self._stop_job = stop
+        self._show_output = show_output
         self._mark = _Mark(theme)
         self._command = ElidedLabel(Qt.TextElideMode.ElideMiddle)
         self._last = ElidedLabel()
@@ -112,10 +110,10 @@ class JobRow(QWidget):
 
     def _on_stop(self) -> None:
         self._stop.setText(self.tr("Stopping…"))
-        self.stop_requested.emit(self._job.id)
+        self._stop_job(self._job.id)
 
     def _on_output(self) -> None:
-        self.output_requested.emit(self._job)
+        self._show_output(self._job)
 
 
 class _Mark(QWidget):

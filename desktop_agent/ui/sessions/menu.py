@@ -1,8 +1,9 @@
 """The context menu of a session: what can be done with it, in words."""
 
+from collections.abc import Callable
 from typing import Literal, get_args
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QWidget
 
@@ -15,28 +16,30 @@ SESSION_ACTIONS: tuple[SessionAction, ...] = get_args(SessionAction)
 
 
 class SessionMenu(QMenu):
-    """The menu of one session; it deletes itself when it closes.
+    """The menu of one session; it deletes itself when it closes."""
 
-    Signals:
-        opening: show the session (its id).
-        renaming: let the user type another title: id.
-        action_requested: one of `SESSION_ACTIONS`, id.
-    """
-
-    opening = Signal(str)
-    renaming = Signal(str)
-    action_requested = Signal(str, str)
-
-    def __init__(self, session: SessionSummary, parent: QWidget) -> None:
+    def __init__(
+        self,
+        session: SessionSummary,
+        parent: QWidget,
+        *,
+        show_session: Callable[[str], None],
+        rename: Callable[[str], None],
+        act: Callable[[SessionAction, str], None],
+    ) -> None:
+        """All three get the session's id; `rename` lets the user type another title."""
         super().__init__(parent)
         self.setObjectName("sessionMenu")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self._session_id = session.id
         """Rows move while a menu is open; it is about this session all the same."""
+        self._show_session = show_session
+        self._rename = rename
+        self._act = act
         self.addAction(self.tr("Open")).triggered.connect(self._on_open)
-        rename = self.addAction(self.tr("Rename"))
-        rename.setShortcut(Qt.Key.Key_F2)
-        rename.triggered.connect(self._on_rename)
+        renaming = self.addAction(self.tr("Rename"))
+        renaming.setShortcut(Qt.Key.Key_F2)
+        renaming.triggered.connect(self._on_rename)
         self._add("unpin" if session.is_pinned else "pin")
         self._add("copy")
         self.addSeparator()
@@ -54,13 +57,13 @@ class SessionMenu(QMenu):
 
     def _on_triggered(self, action: QAction) -> None:
         if (name := action.data()) in SESSION_ACTIONS:
-            self.action_requested.emit(name, self._session_id)
+            self._act(name, self._session_id)
 
     def _on_open(self) -> None:
-        self.opening.emit(self._session_id)
+        self._show_session(self._session_id)
 
     def _on_rename(self) -> None:
-        self.renaming.emit(self._session_id)
+        self._rename(self._session_id)
 
     def _words(self, action: SessionAction) -> str:
         match action:

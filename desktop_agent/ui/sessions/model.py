@@ -5,7 +5,7 @@ from datetime import datetime
 from pathlib import PurePath
 from typing import NamedTuple
 
-from PySide6.QtCore import QAbstractListModel, QLocale, QObject, Qt, Signal
+from PySide6.QtCore import QAbstractListModel, QLocale, QObject, Qt
 
 from desktop_agent.core.base.hidden_text import named
 from desktop_agent.core.protocol.model import SessionSummary
@@ -29,17 +29,15 @@ class SessionRow(NamedTuple):
 
 
 class SessionModel(QAbstractListModel):
-    """One row per session, in groups; in each the most recently used first. Renaming is passed on, not done.
+    """One row per session, in groups; in each the most recently used first. Renaming is passed on, not done."""
 
-    Signals:
-        renamed: the user typed another title: session id, title.
-    """
-
-    renamed = Signal(str, str)
-
-    def __init__(self, now: Callable[[], datetime], parent: QObject | None = None) -> None:
+    def __init__(
+        self, now: Callable[[], datetime], rename: Callable[[str, str], None], parent: QObject | None = None
+    ) -> None:
+        """`rename` gets a session's id and the title that the user typed."""
         super().__init__(parent)
         self._now = now
+        self._rename = rename
         self._rows: list[SessionRow] = []
         self._shown_as: tuple[str | None, bool] | None = None
         """The folder and whether archived ones are shown, which decide about the groups."""
@@ -171,7 +169,7 @@ class SessionModel(QAbstractListModel):
         title = str(value).strip()
         if role != Qt.ItemDataRole.EditRole or session is None or not title or title == session.title:
             return False
-        self.renamed.emit(session.id, title)
+        self._rename(session.id, title)
         return True
 
     def _spoken(self, session: SessionSummary, folder: str) -> str:

@@ -55,8 +55,7 @@ class SessionList(QWidget):
         self._menu: SessionMenu | None = None
         self._is_change_expected = False
         """Whether the user asked for something that moves rows."""
-        self._model = SessionModel(now, self)
-        self._model.renamed.connect(self.rename_requested)
+        self._model = SessionModel(now, self.rename_requested.emit, self)
         self._build(theme)
         self._update()
 
@@ -207,10 +206,9 @@ class SessionList(QWidget):
         if session is None:
             return
         self._list.setCurrentIndex(index)
-        menu = self._menu = SessionMenu(session, self)
-        menu.opening.connect(self.session_chosen)
-        menu.renaming.connect(self._rename)
-        menu.action_requested.connect(self._action)
+        menu = self._menu = SessionMenu(
+            session, self, show_session=self.session_chosen.emit, rename=self._rename, act=self._action
+        )
         menu.destroyed.connect(self._on_menu_closed)
         menu.popup(self._list.viewport().mapToGlobal(at))
 

@@ -19,11 +19,9 @@ class SearchFilters(QWidget):
 
     Signals:
         changed: something else was picked.
-        file_typed: the user types the name of a file.
     """
 
     changed = Signal()
-    file_typed = Signal()
 
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -43,7 +41,6 @@ class SearchFilters(QWidget):
         self.file.setAccessibleName(self.tr("About a file"))
         self.file.setPlaceholderText(self.tr("File"))
         self.file.setMinimumHeight(self._kind.minimumHeight())
-        self.file.textChanged.connect(self.file_typed)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(Space.S)
@@ -77,11 +74,8 @@ class SearchFilters(QWidget):
         picker.setObjectName(name)
         picker.setAccessibleName(words)
         picker.addItem(any_, None)
-        picker.currentIndexChanged.connect(self._on_picked)
+        picker.currentIndexChanged.connect(self.changed)
         return picker
-
-    def _on_picked(self) -> None:
-        self.changed.emit()
 
     def _words_for(self, kind: HitKind) -> str:
         match kind:

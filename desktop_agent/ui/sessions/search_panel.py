@@ -4,27 +4,23 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import cast
 
-from PySide6.QtCore import QEvent, QModelIndex, QObject, QPoint, QRect, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QObject, QPoint, QRect, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent
 from PySide6.QtWidgets import (
-    QAbstractItemView,
     QApplication,
     QFrame,
     QHBoxLayout,
     QLabel,
     QLineEdit,
-    QListView,
     QStackedLayout,
     QVBoxLayout,
     QWidget,
 )
 
 from desktop_agent.core.protocol.model import SearchHit, SearchQuery, SessionSummary
-from desktop_agent.ui.sessions.found_delegate import FoundDelegate
-from desktop_agent.ui.sessions.found_model import FoundModel
+from desktop_agent.ui.sessions.found_list import FoundList
 from desktop_agent.ui.sessions.search_filters import SearchFilters
 from desktop_agent.ui.theme import Height, Space, Theme
-from desktop_agent.ui.widgets.rows import FocusRing
 
 _PAUSE_MS = 120
 """How long the user rests before what was typed so far is searched for."""
@@ -57,7 +53,6 @@ class SearchPanel(QFrame):
         self._now = now
         self._query: SearchQuery | None = None
         self._is_reading = False
-        self._model = FoundModel(now, self)
         self._timer = QTimer(self, interval=_PAUSE_MS, singleShot=True)
         self._timer.timeout.connect(self._search)
         self._build(theme)
@@ -100,14 +95,11 @@ class SearchPanel(QFrame):
         """Show what was found, unless something else is searched for by now."""
         if query is not self._query:
             return
-        chosen = self._chosen_hit()
-        self._model.show(hits, sessions)
+        self._list.show_hits(hits, sessions)
         self._pages.setCurrentIndex(0 if hits else 1)
         self._hint.setText(self.tr("Nothing found."))
         count = len({hit.session_id for hit in hits})
         self._said.setText(self.tr("{0} in {1}").format(self._places(len(hits)), self._sessions(count)) if hits else "")
-        at = next((row for row in range(self._model.rowCount()) if self._model.row_at(row).hit == chosen), 0)
-        self._go_to(at if chosen is not None and at else self._model.step(-1, 1))
 
     def set_reading(self, *, is_reading: bool) -> None:
         """Say whether there is something new that is not found yet. Searches again when there no longer is."""
@@ -128,22 +120,12 @@ class SearchPanel(QFrame):
 
         self._filters = SearchFilters()
         self._filters.changed.connect(self._search)
-        self._filters.file_typed.connect(self._timer.start)
+        self._filters.file.textChanged.connect(self._timer.start)
         self._filters.file.installEventFilter(self)
 
-        self._list = QListView()
-        self._list.setObjectName("searchResults")
-        self._list.setAccessibleName(self.tr("Places found"))
-        self._list.setFrameShape(QFrame.Shape.NoFrame)
-        self._list.setMouseTracking(True)
-        self._list.viewport().setAttribute(Qt.WidgetAttribute.WA_Hover)
-        self._list.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self._list.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self._list.setModel(self._model)
-        self._list.setItemDelegate(FoundDelegate(self._model, theme, FocusRing(self._list), self._list))
-        self._list.clicked.connect(self._on_clicked)
+        self._list = FoundList(theme, self._now)
+        self._list.chosen.connect(self._on_chosen)
         self._list.installEventFilter(self)
-        theme.changed.connect(self._list.viewport().update)
 
         self._hint = QLabel()
         self._hint.setProperty("role", "secondary")
@@ -189,35 +171,20 @@ class SearchPanel(QFrame):
         query = self._filters.query(self._field.text(), self._now())
         if query.text.strip() or query.file.strip():
             self._query = query
-            if not self._model.rowCount():
+            if self._list.is_empty:
                 self._pages.setCurrentIndex(1)
                 self._hint.setText(self.tr("Searching…"))
             self.query_changed.emit(query)
             return
         self._query = None
-        self._model.show((), {})
+        self._list.show_hits((), {})
         self._pages.setCurrentIndex(1)
         self._said.clear()
         self._hint.setText(self.tr('Finds words in any order and "quoted phrases" as written, newest first.'))
 
-    # --- rows -----------------------------------------------------------------------------------------------------
-
-    def _chosen_hit(self) -> SearchHit | None:
-        index = self._list.currentIndex()
-        return self._model.row_at(index.row()).hit if index.isValid() else None
-
-    def _on_clicked(self, index: QModelIndex) -> None:
-        if self._model.row_at(index.row()).hit is not None:  # a heading leaves the current row as it was
-            self._choose()
-
-    def _choose(self) -> None:
-        if (hit := self._chosen_hit()) is not None:
-            self.close_panel()
-            self.hit_chosen.emit(hit)
-
-    def _go_to(self, row: int) -> None:
-        if 0 <= row < self._model.rowCount():
-            self._list.setCurrentIndex(self._model.index(row))
+    def _on_chosen(self, hit: SearchHit) -> None:
+        self.close_panel()
+        self.hit_chosen.emit(hit)
 
     # --- Qt -------------------------------------------------------------------------------------------------------
 
@@ -238,14 +205,13 @@ class SearchPanel(QFrame):
         return super().eventFilter(watched, event)
 
     def _take_key(self, event: QKeyEvent) -> bool:
-        row = self._list.currentIndex().row()
         match event.key():
             case Qt.Key.Key_Return | Qt.Key.Key_Enter:
-                self._choose()
+                self._list.choose()
             case Qt.Key.Key_Down:
-                self._go_to(self._model.step(row, 1))
+                self._list.step(1)
             case Qt.Key.Key_Up:
-                self._go_to(self._model.step(row, -1))
+                self._list.step(-1)
             case _:
                 return False
         return True

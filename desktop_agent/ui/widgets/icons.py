@@ -86,16 +86,16 @@ class Icons(QObject):
     """Hands out icons by what they mean.
 
     Signals:
-        changed: icons look different now, or are there at last. What was given by `attach` is up to date already.
+        loaded: icons are there at last.
     """
 
-    changed = Signal()
+    loaded = Signal()
 
     def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._theme = theme
+        self.theme = theme
+        """What colours them."""
         self._outlines: dict[IconName, QPainterPath] = {}
-        theme.changed.connect(self.changed)
 
     @property
     def is_loaded(self) -> bool:
@@ -128,7 +128,7 @@ class Icons(QObject):
             # Every button has a name and most have text: without icons the window is plain, not broken.
             _log.exception("the icons could not be read")
             return
-        self.changed.emit()
+        self.loaded.emit()
 
     def _pixmap(self, name: IconName, role: str, size: int, density: int) -> QPixmap:
         pixmap = QPixmap(size * density, size * density)
@@ -138,7 +138,7 @@ class Icons(QObject):
             painter = QPainter(pixmap)
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
             painter.scale(size * density / _EM, size * density / _EM)
-            painter.fillPath(outline, self._theme.colour(role))
+            painter.fillPath(outline, self.theme.colour(role))
             painter.end()
         pixmap.setDevicePixelRatio(density)
         return pixmap
@@ -162,7 +162,8 @@ class _Attachment(QObject):
         self._name: IconName = name
         self._role: Role = role
         self._size = size
-        icons.changed.connect(self._update)
+        icons.loaded.connect(self._update)
+        icons.theme.changed.connect(self._update)
         self._update()
 
     def _update(self) -> None:

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def a_model() -> SessionModel:
-    return SessionModel(lambda: NOW)
+    return SessionModel(lambda: NOW, lambda session_id, title: None)
 
 
 def shown(model: SessionModel) -> list[object]:
@@ -94,13 +94,8 @@ def test_the_heading_cannot_be_chosen_or_edited(make_session: "MakeSession") -> 
 
 
 def test_a_new_title_is_passed_on_and_not_shown_before_it_is_true(make_session: "MakeSession") -> None:
-    model = a_model()
     renamed: list[tuple[str, str]] = []
-
-    def note(session_id: str, title: str) -> None:
-        renamed.append((session_id, title))
-
-    model.renamed.connect(note)
+    model = SessionModel(lambda: NOW, lambda session_id, title: renamed.append((session_id, title)))
     model.show([make_session("a", "before")], HERE)
     model.setData(model.index(0), "  after  ")
     model.setData(model.index(0), "   ")

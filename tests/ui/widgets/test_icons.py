@@ -93,7 +93,8 @@ def test_a_button_that_is_gone_is_forgotten(theme: Theme, icons: Icons) -> None:
     icons.attach(button, "plus")
     del button
     gc.collect()
-    icons.changed.emit()
+    icons.loaded.emit()
+    theme.changed.emit()
 
 
 def test_on_a_dense_screen_an_icon_has_as_many_pixels_as_it_is_shown_with() -> None:
