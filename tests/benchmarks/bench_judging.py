@@ -26,8 +26,8 @@ from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import Denied
 from desktop_agent.core.providers.scripted import Call, Say
 from desktop_agent.core.transcript import Transcript
-from desktop_agent.ui.chat.entries.approval import ApprovalCard
-from desktop_agent.ui.chat.entries.card_command import CardCommand
+from desktop_agent.ui.chat.question.approval import ApprovalCard
+from desktop_agent.ui.chat.question.card_command import CardCommand
 from desktop_agent.ui.chat.transcript.view import TranscriptView
 from desktop_agent.ui.runtime import eventloop
 from desktop_agent.ui.theme import Theme
@@ -112,7 +112,7 @@ class Typing:
 
 
 def _judged(card: ApprovalCard) -> ev.CommandJudged | None:
-    return card._judged  # pyright: ignore[reportPrivateUsage] - what it shows, whatever the words are
+    return card.asked.judged  # what it shows, whatever the words are
 
 
 def type_plainly(app: QApplication, text: str, keys: int) -> list[float]:

@@ -16,6 +16,8 @@ from desktop_agent.ui.wording.model_words import visible
 from desktop_agent.ui.wording.tooltips import plain_tooltip
 
 Mark = Literal["running", "done", "failed", "refused"]
+HEADER = 32
+"""How high the line is."""
 _LEFT = 34
 _MARK_AT = 17.0
 _LONG_TITLE = 40

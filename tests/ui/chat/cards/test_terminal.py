@@ -7,7 +7,7 @@ from PySide6.QtGui import QImage
 from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.protocol.events import ToolOutputDelta
 from desktop_agent.core.protocol.model import BlobRef, Denied, ToolResult
-from desktop_agent.ui.chat.entries.tool import ToolWidget
+from desktop_agent.ui.chat.cards.body import ToolBody
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.theme.ansi import ansi_colours
 from tests.ui.chat.stage import Conversation, Stage, call, change, click, record
@@ -155,9 +155,9 @@ def test_a_card_says_how_far_a_line_goes_on_and_leads_to_all_of_it(stage: Stage,
     stage.widget(0).refresh()
     stage.view.row_layout.row_resized(stage.row(0))
     assert stage.shown_text(0) == line[:500]
-    body = stage.widget(0)
-    assert isinstance(body, ToolWidget)
-    assert "1 line goes on for 1\N{NARROW NO-BREAK SPACE}999\N{NARROW NO-BREAK SPACE}" in body.bar_text
+    bar = stage.widget(0).findChildren(ToolBody)[0].bar()
+    assert bar is not None
+    assert "1 line goes on for 1\N{NARROW NO-BREAK SPACE}999\N{NARROW NO-BREAK SPACE}" in bar.text
     wanted = record(stage.view.entry_actions.output_requested)
     click(stage.button("Show all output"))
     assert wanted == [(stage.row(0).entry,)]

@@ -7,8 +7,8 @@ from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPlainTextEdit, Q
 
 from desktop_agent.core.protocol.model import Allowed, ApprovalRequest, Denied, FileImage, ScopeOffer
 from desktop_agent.ui.approvals.request_words import summary
-from desktop_agent.ui.chat.entries.approval import ApprovalCard
 from desktop_agent.ui.chat.entry_words import MINUS
+from desktop_agent.ui.chat.question.approval import ApprovalCard
 from tests.ui.approvals.stage import JUDGED, judged
 from tests.ui.chat.stage import Stage, answer, call, change, click, long_text, question, record, type_text
 

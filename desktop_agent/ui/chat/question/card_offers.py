@@ -1,11 +1,12 @@
 """The answers of a question that make a rule: buttons that say as much of a long command as fits."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QPushButton
+from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.core.protocol.model import ScopeOffer
+from desktop_agent.ui.chat.question.answer_button import answer_button
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.wording.model_words import one_line
 from desktop_agent.ui.wording.tooltips import plain_tooltip
@@ -22,13 +23,13 @@ class CardOffers:
     Any other rule deserves to be seen whole, with what it would have allowed so far: `Review…` shows that.
     """
 
-    def __init__(self, offers: Sequence[ScopeOffer], make_button: Callable[[str], QPushButton]) -> None:
+    def __init__(self, offers: Sequence[ScopeOffer], card: QWidget) -> None:
         self.buttons: list[QPushButton] = []
         self._offers = [offer for offer in offers if offer.is_quick]
         self._parts = [_parts_of(offer.label) for offer in self._offers]
         for parts in self._parts:
             text = "".join(parts)
-            button = make_button(text)
+            button = answer_button(text, card)
             _cut_offer(button, parts, _OFFER_WIDTH)
             button.setAccessibleName(text)
             button.setToolTip(plain_tooltip(text))

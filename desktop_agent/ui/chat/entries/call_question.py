@@ -1,0 +1,42 @@
+"""The question about a tool call, in the place of its card while the user has not answered."""
+
+from PySide6.QtCore import QObject
+
+from desktop_agent.core.protocol.model import ApprovalRequest
+from desktop_agent.ui.chat.cards.body import entry_of
+from desktop_agent.ui.chat.entries.base import EntryWidget
+from desktop_agent.ui.chat.question.approval import ApprovalCard
+
+
+class CallQuestion(QObject):
+    """Shows a card while a call waits for an answer, and lets it go afterwards with what was written in it."""
+
+    def __init__(self, entry_widget: EntryWidget) -> None:
+        super().__init__(entry_widget)
+        self.card: ApprovalCard | None = None
+
+    def show(self) -> None:
+        """Show the question there is now, and what is known of an edited command."""
+        widget = self.parent()
+        assert isinstance(widget, EntryWidget)
+        entry = entry_of(widget.row)
+        if not entry.is_waiting or entry.approval is None:
+            self._drop()
+            widget.row.drafts.clear()
+            return
+        if self.card is None or self.card.request is not entry.approval:
+            self._drop()
+            self.card = self._make(entry.approval, widget)
+        self.card.show_judgement(entry.judged)
+        self.card.show()
+
+    def _make(self, request: ApprovalRequest, widget: EntryWidget) -> ApprovalCard:
+        card = ApprovalCard(request, widget.row.drafts, widget.styles, widget.entry_actions, widget)
+        card.resized.connect(widget.resized)
+        return card
+
+    def _drop(self) -> None:
+        if self.card is not None:
+            self.card.hide()
+            self.card.deleteLater()
+            self.card = None

@@ -1,0 +1,1 @@
+"""The question about a tool call, on a card in the conversation."""

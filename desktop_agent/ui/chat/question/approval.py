@@ -1,0 +1,207 @@
+"""The question about a tool call: what would run, why it asks, and the ways to answer.
+
+Nothing here answers by accident: for the first moments after it appears every answer is ignored, the focus is not
+moved to it, and no button is a default.
+"""
+
+from PySide6.QtCore import QRect, QRectF, Qt, QTimer, Signal
+from PySide6.QtGui import QFont, QHideEvent, QPainter, QPaintEvent, QPen, QShowEvent
+from PySide6.QtWidgets import QLabel, QWidget
+
+from desktop_agent.core.protocol.events import CommandJudged
+from desktop_agent.core.protocol.model import Allowed, ApprovalRequest, ApprovalScope, Denied
+from desktop_agent.ui.chat.entries.paragraph import Paragraph
+from desktop_agent.ui.chat.entry_actions import EntryActions
+from desktop_agent.ui.chat.question.asked_command import AskedCommand
+from desktop_agent.ui.chat.question.card_answers import CardAnswers
+from desktop_agent.ui.chat.question.card_notes import CardNotes, shown_lines
+from desktop_agent.ui.chat.text.styles import TextStyles
+from desktop_agent.ui.theme import Radius, Space
+from desktop_agent.ui.widgets.arming import ARMING_DELAY_MS
+from desktop_agent.ui.wording.model_words import visible
+from desktop_agent.ui.wording.short_path import short_path
+
+_PADDING = 15
+
+
+class ApprovalCard(QWidget):
+    """One question. Its parent gives it a width, and it is as high as that takes. `asked` is the command.
+
+    `drafts` keep what was written in it when the card goes out of sight.
+
+    Signals:
+        resized: its height changed.
+    """
+
+    resized = Signal()
+
+    def __init__(
+        self,
+        request: ApprovalRequest,
+        drafts: dict[str, str],
+        styles: TextStyles,
+        actions: EntryActions,
+        parent: QWidget,
+    ) -> None:
+        super().__init__(parent)
+        self.request = request
+        self._styles = styles
+        self._actions = actions
+        self._width = 0
+        self._is_answered = False
+        self._guard = QTimer(self, interval=ARMING_DELAY_MS, singleShot=True)
+        self._title = self._make_title()
+        self.asked = AskedCommand(request, drafts, styles, self)
+        self.asked.changed.connect(self._on_command_changed)
+        self.asked.edit.clicked.connect(self._resize)
+        for field in self.asked.fields:
+            field.fold.changed.connect(self._update_answers)
+            field.fold.resize_wanted.connect(self._resize)
+        self._notes = CardNotes(request, self.asked.text, styles, self)
+        self._answers = CardAnswers(request, drafts, self)
+        self._answers.allowed.connect(self._on_allowed)
+        self._answers.denied.connect(self._on_denied)
+        self._answers.switched.connect(self._on_switched)
+        self._answers.review.clicked.connect(self._on_review)
+        self._refusal = self._label("", "warning")
+        self._refusal.hide()
+        place = self.tr("in {folder}").format(folder=short_path(request.cwd)) if request.cwd else ""
+        self._folder = self._label(place, "secondary")
+        self.set_shortcut(is_enabled=True)
+        self._say_name()
+        self._update_answers()
+
+    def _make_title(self) -> Paragraph:
+        bold = QFont(self._styles.body)
+        bold.setWeight(QFont.Weight.DemiBold)
+        # In older journals the title of a command is the command.
+        is_plain = self.request.command is not None and not self.request.is_escalation
+        title = self.tr("Run this command?") if is_plain else shown_lines(self.request.title)
+        return Paragraph(title, self._styles, self, font=bold)
+
+    def _label(self, text: str, role: str) -> QLabel:
+        label = QLabel(text, self)
+        label.setTextFormat(Qt.TextFormat.PlainText)
+        label.setProperty("role", role)
+        return label
+
+    def _say_name(self) -> None:
+        spoken = (self._title.accessibleName(), visible(self.asked.text), self._notes.spoken)
+        self.setAccessibleName(" ".join(part for part in spoken if part))
+
+    def set_shortcut(self, *, is_enabled: bool) -> None:
+        """Let Ctrl+Enter allow, anywhere in the window: only one question at a time may listen to it."""
+        if self._answers.set_shortcut(is_enabled=is_enabled) and self._width:
+            self.set_width(self._width)
+
+    # -- geometry --
+
+    def set_width(self, width: int) -> None:
+        """Be this wide from now on."""
+        self._width = width
+        inner = width - 2 * _PADDING
+        y = _PADDING - 3
+        y += self._title.place(_PADDING, y, inner) + Space.S
+        y = self.asked.place(_PADDING, y, inner)
+        self._answers.fit(inner)
+        self._folder.setVisible(not self._answers.is_denying and bool(self._folder.text()))
+        folder = self._folder.sizeHint()
+        is_beside = self._answers.has_room_beside(QRect(_PADDING, 0, inner, 0), folder.width())
+        if not is_beside and not self._folder.isHidden():
+            self._folder.setGeometry(_PADDING, y, inner, folder.height())
+            y += self._folder.height() + Space.XS
+        y += self._notes.place(_PADDING, y, inner)
+        if not self._refusal.isHidden():
+            self._refusal.setGeometry(_PADDING, y, inner, self._refusal.sizeHint().height())
+            y += self._refusal.height() + Space.XS
+        y = self._answers.place(_PADDING, y + Space.S + 2, inner)
+        if is_beside:
+            last = self._answers.last_button
+            self._folder.setGeometry(_PADDING + inner - folder.width(), last.top(), folder.width(), last.height())
+        self.resize(width, y + _PADDING)
+
+    def _resize(self) -> None:
+        before = self.height()
+        self.set_width(self._width)
+        if self.height() != before:
+            self.resized.emit()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        colours = self._styles.theme
+        painter.setPen(QPen(colours.colour("warning_border"), 1))
+        painter.setBrush(colours.colour("warning_bg"))
+        painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), Radius.DIALOG, Radius.DIALOG)
+        painter.end()
+
+    def showEvent(self, event: QShowEvent) -> None:
+        super().showEvent(event)
+        self._guard.start()
+        if (edited := self.asked.unjudged) is not None:
+            self._actions.approval_edited.emit(self.request.call_id, edited)
+
+    def hideEvent(self, event: QHideEvent) -> None:
+        self._guard.stop()
+        super().hideEvent(event)
+
+    # -- the command --
+
+    def show_judgement(self, judged: CommandJudged | None) -> None:
+        """Show what is known of the edited command; what is about another text is dropped."""
+        if self.asked.take(judged):
+            if judged is not None and judged.request is not None:
+                self._show_notes(judged.request)
+            self._update_answers()
+
+    def _on_command_changed(self) -> None:
+        if (edited := self.asked.edited) is not None:
+            self._actions.approval_edited.emit(self.request.call_id, edited)
+        else:
+            self._show_notes(self.request)
+        self._update_answers()
+        self._resize()
+
+    def _show_notes(self, request: ApprovalRequest) -> None:
+        self._notes.drop()
+        self._notes = CardNotes(request, self.asked.text, self._styles, self)
+        self.asked.mark(request)
+        self._say_name()
+        self._resize()
+
+    # -- answers --
+
+    @property
+    def is_listening(self) -> bool:
+        """Whether an answer counts: it has been in sight for a moment, and was not answered."""
+        return self.isVisible() and not self._guard.isActive() and not self._is_answered
+
+    def _update_answers(self) -> None:
+        obstacle, is_refused = self.asked.obstacle, self.asked.is_refused
+        self._answers.show_obstacle(obstacle, is_refused=is_refused, is_edited=self.asked.edited is not None)
+        self._refusal.setText(obstacle if is_refused else "")
+        if self._refusal.isHidden() == is_refused:
+            self._refusal.setVisible(is_refused)
+            self._resize()
+
+    def _answer(self, decision: Allowed | Denied) -> None:
+        if not self.is_listening:
+            return
+        self._is_answered = True
+        self._answers.stop()
+        self.asked.edit.setEnabled(False)
+        self._actions.approval_answered.emit(self.request.call_id, decision)
+
+    def _on_allowed(self, scope: ApprovalScope) -> None:
+        if not self.asked.obstacle:
+            self._answer(Allowed(scope=scope, edited_command=self.asked.edited, judged=self.asked.digest))
+
+    def _on_denied(self, message: str) -> None:
+        self._answer(Denied(message=message))
+
+    def _on_switched(self) -> None:
+        self._update_answers()
+        self._resize()
+
+    def _on_review(self) -> None:
+        self._actions.approval_opened.emit(self.request.call_id)

@@ -1,0 +1,133 @@
+"""The command in question, as the user makes it, and what is known of it by now."""
+
+from PySide6.QtCore import QObject, QRect, Signal
+from PySide6.QtWidgets import QWidget
+
+from desktop_agent.core.protocol.events import CommandJudged
+from desktop_agent.core.protocol.model import ApprovalRequest
+from desktop_agent.ui.chat.entries.paragraph import read_code_spans
+from desktop_agent.ui.chat.markdown.inline import utf16_slice
+from desktop_agent.ui.chat.question.answer_button import answer_button
+from desktop_agent.ui.chat.question.card_command import CardCommand
+from desktop_agent.ui.chat.text.styles import TextStyles
+from desktop_agent.ui.theme import Space
+from desktop_agent.ui.widgets.fold_bar import obstacle_words
+from desktop_agent.ui.wording.model_words import visible
+
+COMMAND = "command"
+"""Names the edited command among the drafts that are kept when the card goes out of sight."""
+
+
+class AskedCommand(QObject):
+    """The fields whose whole text must have been seen: the command, and the details below it.
+
+    `edit` is the button that lets the user change the command.
+
+    Signals:
+        changed: the command reads differently now.
+    """
+
+    changed = Signal()
+
+    def __init__(self, request: ApprovalRequest, drafts: dict[str, str], styles: TextStyles, card: QWidget) -> None:
+        super().__init__(card)
+        self.judged: CommandJudged | None = None
+        """What is known of the command as it reads now, once the user edited it."""
+        self._request = request
+        self._drafts = drafts
+        self._command: CardCommand | None = None
+        if request.command is not None:
+            self._command = CardCommand(drafts.get(COMMAND, request.command), styles, card, self.tr("Command"))
+            self._command.set_editable(is_editable=COMMAND in drafts)
+            self._command.textChanged.connect(self._on_text_changed)
+            self.mark(request)
+        self.edit = answer_button(self.tr("Edit"), card, variant="flat")
+        self.edit.setProperty("compact", True)
+        self.edit.setVisible(self._command is not None)
+        self.edit.clicked.connect(self._on_edit)
+        details = "\n".join(request.details)
+        self._details = CardCommand(details, styles, card, self.tr("Details")) if details else None
+        self.fields = [field for field in (self._command, self._details) if field is not None]
+
+    @property
+    def text(self) -> str:
+        """The command as it is now: the very one that came, or what the user made of it."""
+        return self._command.text if self._command is not None else ""
+
+    @property
+    def edited(self) -> str | None:
+        """The command if the user changed it."""
+        text = self.text
+        return text if self._command is not None and text != self._request.command else None
+
+    @property
+    def unjudged(self) -> str | None:
+        """The edited command if nothing is known of it."""
+        return self.edited if self.judged is None else None
+
+    @property
+    def digest(self) -> str | None:
+        """Of the edited command as it was judged; what is allowed is held to it."""
+        return self.judged.digest if self.edited is not None and self.judged is not None else None
+
+    @property
+    def is_refused(self) -> bool:
+        """Whether the edited command cannot be allowed, whatever the user says."""
+        return self.judged is not None and self.judged.request is None
+
+    @property
+    def obstacle(self) -> str:
+        """Why it cannot be allowed now; empty when it can."""
+        if self._command is not None and not self.text.strip():
+            return self.tr("There is no command to run")
+        if not all(field.fold.is_all_seen for field in self.fields):
+            return obstacle_words()
+        if self.edited is None:
+            return ""
+        if self.judged is None:
+            return self.tr("Checking your command…")
+        if self.judged.request is None:
+            return visible(self.judged.obstacle)
+        return "" if self.judged.digest is not None else self.tr("Checking your command…")
+
+    def take(self, judged: CommandJudged | None) -> bool:
+        """Take in what is known of the edited command; what is about another text is stale. Whether it is news."""
+        edited = self.edited
+        if edited is None or judged is None or judged.command != edited or judged is self.judged:
+            return False
+        self.judged = judged
+        return True
+
+    def mark(self, request: ApprovalRequest) -> None:
+        """Mark the parts of the command that made it a question."""
+        if self._command is not None:
+            self._command.mark(tuple(_causes(request)))
+
+    def place(self, x: int, y: int, width: int) -> int:
+        """Stand below each other from `y`; return where they end."""
+        if self._command is not None:
+            edit = self.edit.sizeHint()
+            height = self._command.place(QRect(x, y, width, 0), edit.width() + Space.S)
+            self.edit.setGeometry(x + width - edit.width() - 5, y + 5, edit.width(), edit.height())
+            self.edit.raise_()
+            y += height + Space.S
+        if self._details is not None:
+            y += self._details.place(QRect(x, y, width, 0), 0) + Space.S
+        return y
+
+    def _on_edit(self) -> None:
+        assert self._command is not None
+        self._command.set_editable(is_editable=True)
+        self._command.setFocus()
+
+    def _on_text_changed(self) -> None:
+        self._drafts[COMMAND] = self.text
+        self.judged = None
+        self.changed.emit()
+
+
+def _causes(request: ApprovalRequest) -> list[str]:
+    if request.cause:
+        return [request.cause]
+    rich = read_code_spans(request.reason)
+    return [utf16_slice(rich.text, span.start, span.start + span.length) for span in rich.spans]

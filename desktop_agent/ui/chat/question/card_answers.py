@@ -1,0 +1,134 @@
+"""The ways to answer a question: a row of buttons, or in its place the reason for a no."""
+
+from PySide6.QtCore import QObject, QRect, Qt, Signal
+from PySide6.QtGui import QKeySequence, QShortcut
+from PySide6.QtWidgets import QPushButton, QWidget
+
+from desktop_agent.core.protocol.model import ApprovalRequest
+from desktop_agent.ui.chat.flow import flow
+from desktop_agent.ui.chat.question.answer_button import answer_button
+from desktop_agent.ui.chat.question.card_denial import CardDenial
+from desktop_agent.ui.chat.question.card_offers import CardOffers
+from desktop_agent.ui.theme import Space
+from desktop_agent.ui.wording.tooltips import plain_tooltip
+
+
+class CardAnswers(QObject):
+    """Says what the user wants; whether that counts is for the card to decide. `review` is to see the question in full.
+
+    Signals:
+        allowed: the user allows it in this `ApprovalScope`.
+        denied: the user denies it, with this message.
+        switched: the buttons gave way to the reason for a no, or came back.
+    """
+
+    allowed = Signal(str)
+    denied = Signal(str)
+    switched = Signal()
+
+    def __init__(self, request: ApprovalRequest, drafts: dict[str, str], card: QWidget) -> None:
+        super().__init__(card)
+        self._is_stopped = False
+        self._allow = answer_button("", card, variant="primary")
+        self._allow.clicked.connect(self._on_allow)
+        self._offers = CardOffers(request.scopes, card)
+        for button in self._offers.buttons:
+            button.clicked.connect(self._on_offer)
+        self.review = answer_button(self.tr("Review…"), card)
+        self._deny = answer_button(self.tr("Deny…"), card, variant="destructive")
+        self._deny.clicked.connect(self._on_deny)
+        self._buttons = [self._allow, *self._offers.buttons, self.review, self._deny]
+        self._denial = CardDenial(drafts, card)
+        self._denial.field.returnPressed.connect(self._on_deny_now)
+        self._denial.deny.clicked.connect(self._on_deny_now)
+        self._denial.back.clicked.connect(self._on_back)
+        self._shortcut = QShortcut(QKeySequence(Qt.Modifier.CTRL | Qt.Key.Key_Return), card)
+        self._shortcut.activated.connect(self._on_allow)
+        self._show_buttons()
+
+    @property
+    def is_denying(self) -> bool:
+        """Whether the reason for a no stands in the place of the buttons."""
+        return self._denial.is_open
+
+    def set_shortcut(self, *, is_enabled: bool) -> bool:
+        """Let Ctrl+Enter allow, or not. Whether the buttons say something else now."""
+        if is_enabled == self._shortcut.isEnabled() and self._allow.text():
+            return False
+        self._shortcut.setEnabled(is_enabled)
+        shortcut = self._shortcut.key().toString(QKeySequence.SequenceFormat.NativeText).replace("Return", "↵")
+        self._allow.setText(self.tr("Allow once") + (f"  {shortcut}" if is_enabled else ""))
+        self._allow.setAccessibleName(self.tr("Allow once"))
+        return True
+
+    def show_obstacle(self, obstacle: str, *, is_refused: bool, is_edited: bool) -> None:
+        """Offer a yes unless there is an obstacle; then say what it is."""
+        for button in (self._allow, *self._offers.buttons):
+            button.setEnabled(not obstacle and not self._is_stopped)
+            button.setAccessibleDescription(obstacle)
+        self._allow.setToolTip(plain_tooltip(obstacle) if is_refused else obstacle)
+        for button in self._offers.buttons:  # a rule is made of the agent's command; one of the user's is allowed once
+            button.setVisible(not is_edited and not self.is_denying)
+
+    def stop(self) -> None:
+        """Take no more answers."""
+        self._is_stopped = True
+        for button in self._buttons:
+            button.setEnabled(False)
+        self._denial.stop()
+
+    # -- geometry --
+
+    def fit(self, width: int) -> None:
+        """Let the offers say as much as fits."""
+        self._offers.fit(self._shown(), width)
+
+    def has_room_beside(self, area: QRect, width: int) -> bool:
+        """Whether something as wide as this fits behind the last button.
+
+        The buttons are placed to find out, and moved to where they belong afterwards.
+        """
+        flow(self._shown(), area)
+        return self.last_button.right() + Space.L + width <= area.x() + area.width()
+
+    @property
+    def last_button(self) -> QRect:
+        """Where the last button is."""
+        return self._deny.geometry()
+
+    def place(self, x: int, y: int, width: int) -> int:
+        """Stand at this point, this wide; return where they end."""
+        if self.is_denying:
+            return self._denial.place(x, y, width)
+        return y + flow(self._shown(), QRect(x, y, width, 0))
+
+    def _shown(self) -> list[QPushButton]:
+        return [button for button in self._buttons if not button.isHidden()]
+
+    def _show_buttons(self) -> None:
+        for button in self._buttons:
+            button.setVisible(not self.is_denying)
+
+    # -- what the user does --
+
+    def _on_allow(self) -> None:
+        self.allowed.emit("once")
+
+    def _on_offer(self) -> None:
+        offer = self._offers.offer_of(self.sender())
+        if offer is not None:
+            self.allowed.emit(offer.scope)
+
+    def _on_deny(self) -> None:
+        self._denial.open()
+        self._show_buttons()
+        self.switched.emit()
+
+    def _on_deny_now(self) -> None:
+        self.denied.emit(self._denial.message)
+
+    def _on_back(self) -> None:
+        self._denial.close()
+        self._show_buttons()
+        self._deny.setFocus()
+        self.switched.emit()
