@@ -4,15 +4,13 @@ from typing import ClassVar, NamedTuple
 
 from PySide6.QtCore import QObject, QRect, Signal
 from PySide6.QtGui import QPainter
-from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.ui.chat.cards.content import Content
 from desktop_agent.ui.chat.cards.source import CardLoader
-from desktop_agent.ui.chat.entry_actions import EntryActions
+from desktop_agent.ui.chat.entries.base import EntryWidget
 from desktop_agent.ui.chat.lexers import Lexers
 from desktop_agent.ui.chat.text.column import Column
-from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.chat.transcript.row_state import RowState
 from desktop_agent.ui.theme import Space
 
@@ -39,18 +37,11 @@ class ToolBody(QObject):
     ground: ClassVar[str] = "sunken"
     """The colour role it stands on."""
 
-    def __init__(
-        self,
-        row: RowState,
-        styles: TextStyles,
-        actions: EntryActions,
-        parent: QWidget,
-        loader: CardLoader | None,
-    ) -> None:
-        super().__init__(parent)
-        self.row = row
-        self.styles = styles
-        self.actions = actions
+    def __init__(self, card: EntryWidget, loader: CardLoader | None) -> None:
+        super().__init__(card)
+        self.row = card.row
+        self.styles = card.styles
+        self.actions = card.entry_actions
         self.loader = loader
 
     # -- what it says; needs no widget --

@@ -6,7 +6,6 @@ from typing import ClassVar, NamedTuple, cast
 
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QFont, QFontMetricsF, QPainter
-from PySide6.QtWidgets import QWidget
 from shiboken6 import isValid
 
 from desktop_agent.core.base.errors import AgentError
@@ -18,12 +17,11 @@ from desktop_agent.ui.chat.cards.content import Content, ContentWriter
 from desktop_agent.ui.chat.cards.excerpt import DiffExcerpt, DiffLine, Tone, excerpt_of
 from desktop_agent.ui.chat.cards.source import CardLoader, CardSource
 from desktop_agent.ui.chat.cards.syntax import language_of, line_colours
-from desktop_agent.ui.chat.entry_actions import EntryActions
+from desktop_agent.ui.chat.entries.base import EntryWidget
 from desktop_agent.ui.chat.lexers import Lexers
 from desktop_agent.ui.chat.markdown.inline import utf16_length
 from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.chat.text.marks import LINK, MUTED, TextMark, Tint
-from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.chat.transcript.row_state import RowState
 from desktop_agent.ui.theme import Space
 
@@ -45,10 +43,8 @@ class ChangeBody(ToolBody):
 
     ground: ClassVar[str] = "surface"
 
-    def __init__(
-        self, row: RowState, styles: TextStyles, actions: EntryActions, parent: QWidget, loader: CardLoader | None
-    ) -> None:
-        super().__init__(row, styles, actions, parent, loader)
+    def __init__(self, card: EntryWidget, loader: CardLoader | None) -> None:
+        super().__init__(card, loader)
         self._loading: set[str] = set()
 
     @classmethod

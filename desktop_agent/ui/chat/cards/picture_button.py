@@ -1,7 +1,7 @@
 """A small picture on a card: a real button, with what it is below it."""
 
 from PySide6.QtCore import QRectF, QSize, Qt
-from PySide6.QtGui import QColor, QFontMetricsF, QKeyEvent, QPainter, QPainterPath, QPaintEvent, QPen
+from PySide6.QtGui import QFontMetricsF, QKeyEvent, QPainter, QPainterPath, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QWidget
 
 from desktop_agent.core.protocol.model import BlobRef
@@ -88,21 +88,19 @@ class PictureButton(QAbstractButton):
         area = QRectF(0.5, 0.5, size.width() - 1, size.height() - 1)
         path = QPainterPath()
         path.addRoundedRect(area, Radius.CONTROL, Radius.CONTROL)
-        painter.fillPath(path, self._colour("sunken"))
+        painter.fillPath(path, self._styles.colour("sunken"))
         if self._picture is not None:
             painter.setClipPath(path)
             painter.drawImage(QRectF(0, 0, size.width(), size.height()), self._picture.image)
             painter.setClipping(False)
-        painter.setPen(QPen(self._colour("accent"), 2) if self.hasFocus() else QPen(self._colour("border"), 1))
+        has_focus = self.hasFocus()
+        painter.setPen(QPen(self._styles.colour("accent" if has_focus else "border"), 2 if has_focus else 1))
         painter.drawPath(path)
         painter.setFont(self._styles.secondary)
-        painter.setPen(self._colour("muted"))
+        painter.setPen(self._styles.colour("muted"))
         if self._picture is None:
             painter.drawText(area, Qt.AlignmentFlag.AlignCenter, self._caption)
         else:
             below = QRectF(0, size.height() + Space.XS, self.width(), _CAPTION - Space.XS)
             painter.drawText(below, Qt.AlignmentFlag.AlignVCenter, self._caption)
         painter.end()
-
-    def _colour(self, role: str) -> QColor:
-        return QColor(getattr(self._styles.colours, role))

@@ -3,7 +3,6 @@
 from typing import ClassVar
 
 from PySide6.QtCore import QRect, QSize
-from PySide6.QtWidgets import QWidget
 from shiboken6 import isValid
 
 from desktop_agent.core.base.errors import AgentError
@@ -14,9 +13,8 @@ from desktop_agent.ui.chat.cards.content import Content
 from desktop_agent.ui.chat.cards.picture_button import MAX_HEIGHT, MAX_WIDTH, PictureButton
 from desktop_agent.ui.chat.cards.picture_reader import CardPicture, read_picture
 from desktop_agent.ui.chat.cards.source import CardLoader, CardSource
-from desktop_agent.ui.chat.entry_actions import EntryActions
+from desktop_agent.ui.chat.entries.base import EntryWidget
 from desktop_agent.ui.chat.flow import flow
-from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.chat.transcript.row_state import RowState
 
 _MOST = 12
@@ -29,15 +27,13 @@ class PicturesBody(ToolBody):
 
     ground: ClassVar[str] = "surface"
 
-    def __init__(
-        self, row: RowState, styles: TextStyles, actions: EntryActions, parent: QWidget, loader: CardLoader | None
-    ) -> None:
-        super().__init__(row, styles, actions, parent, loader)
+    def __init__(self, card: EntryWidget, loader: CardLoader | None) -> None:
+        super().__init__(card, loader)
         self._loading: set[str] = set()
         self._buttons: list[PictureButton] = []
-        result = entry_of(row).result
+        result = entry_of(self.row).result
         for ref in result.images[:_MOST] if result is not None else ():
-            button = PictureButton(ref, entry_of(row).title, styles, parent)
+            button = PictureButton(ref, entry_of(self.row).title, self.styles, card)
             button.hide()
             button.clicked.connect(self._on_clicked)
             self._buttons.append(button)

@@ -2,7 +2,6 @@
 
 from PySide6.QtCore import QPoint, QRect, QRectF, Qt
 from PySide6.QtGui import QPainter
-from PySide6.QtWidgets import QPushButton
 
 from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.chat.cards.body import Bar, ToolBody, entry_of
@@ -11,9 +10,6 @@ from desktop_agent.ui.chat.cards.source import CardLoader
 from desktop_agent.ui.chat.entries.base import EntryWidget
 from desktop_agent.ui.chat.entries.call_buttons import card_button
 from desktop_agent.ui.chat.entries.tool_line import HEADER
-from desktop_agent.ui.chat.text.column import Column
-from desktop_agent.ui.chat.text.styles import TextStyles
-from desktop_agent.ui.chat.transcript.row_state import RowState
 from desktop_agent.ui.theme import Space
 
 _BAR = 26
@@ -24,15 +20,15 @@ class CallBody:
 
     def __init__(self, family: type[ToolBody], card: EntryWidget, loader: CardLoader | None) -> None:
         self.content = Content()
-        self._row: RowState = card.row
-        self._styles: TextStyles = card.styles
-        self._column: Column = card.column
+        self._row = card.row
+        self._styles = card.styles
+        self._column = card.column
         self._bar: Bar | None = None
         self._widgets_height = 0
         self._origin = QPoint()
         more = card.tr("Show all output")
-        self._more: QPushButton = card_button(card, more, more, variant="flat")
-        self.inside = family(card.row, card.styles, card.entry_actions, card, loader)
+        self._more = card_button(card, more, more, variant="flat")
+        self.inside = family(card, loader)
         self._more.clicked.connect(self.inside.on_bar_clicked)
 
     def drop(self) -> None:

@@ -1,6 +1,6 @@
 """A compaction: one line that says what was summarised, and unfolds to the summary that the agent reads instead."""
 
-from PySide6.QtCore import QPoint, QRect, QRectF, Qt
+from PySide6.QtCore import QPoint, QRect
 from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QPushButton, QWidget
 
@@ -8,7 +8,7 @@ from desktop_agent.core.context.summaries import summary_text
 from desktop_agent.core.transcript import CompactionEntry
 from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.chat.entries.base import EntryWidget
-from desktop_agent.ui.chat.entries.fold import FOLDED, UNFOLDED, FoldLine
+from desktop_agent.ui.chat.entries.fold import INDENT, LabelLine
 from desktop_agent.ui.chat.entry_actions import EntryActions
 from desktop_agent.ui.chat.flow import flow
 from desktop_agent.ui.chat.markdown.stream import MarkdownStream
@@ -16,9 +16,6 @@ from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.chat.transcript.row_state import RowState
 from desktop_agent.ui.theme import Height, Space
-
-_INDENT = 18
-_BAR = 2
 
 
 class CompactionWidget(EntryWidget):
@@ -29,13 +26,13 @@ class CompactionWidget(EntryWidget):
         self._width = 0
         self._buttons_height = 0
         self._source = ""
-        self._line = _CompactionLine(styles, self)
+        self._line = LabelLine(styles, self)
         self._line.clicked.connect(self._on_clicked)
         self._edit = self._button(self.tr("Edit…"), "editSummaryButton", actions.summary_edit_requested)
         self._undo = self._button(self.tr("Undo"), "undoCompactionButton", actions.summary_undo_requested)
         self._undo.setToolTip(self.tr("The agent sees the older turns word by word again"))
         self._undo.setAccessibleName(self.tr("Undo the summary"))
-        self.column_origin = QPoint(_INDENT, Height.SMALL_BUTTON + Space.XS)
+        self.column_origin = QPoint(INDENT, Height.SMALL_BUTTON + Space.XS)
         self.refresh()
 
     def _entry(self) -> CompactionEntry:
@@ -49,9 +46,7 @@ class CompactionWidget(EntryWidget):
 
     def refresh(self) -> None:
         entry = self._entry()
-        self._line.setText(entry_words.compaction(entry))
-        self._line.setAccessibleName(self._line.text())
-        self._line.set_folding(is_foldable=True, is_unfolded=self.is_column_shown)
+        self._line.say(entry_words.compaction(entry), is_unfolded=self.is_column_shown)
         self.setAccessibleName(self._line.text())
         source = summary_text(entry.summary)
         if self.is_column_shown and source != self._source:
@@ -62,13 +57,16 @@ class CompactionWidget(EntryWidget):
             self.column.set_blocks(stream.blocks, stream.references, 0)
         for button in (self._edit, self._undo):
             button.setVisible(self.is_column_shown and entry.is_in_force)
+        if self._width:
+            self.set_width(self._width)
+        self.update()
 
     def set_width(self, width: int) -> None:
         self._width = width
         self._line.setGeometry(0, 0, width, Height.SMALL_BUTTON)
-        self.column.set_width(width - _INDENT)
+        self.column.set_width(width - INDENT)
         buttons = [button for button in (self._edit, self._undo) if not button.isHidden()]
-        area = QRect(_INDENT, self._text_bottom() + Space.S, width - _INDENT, 0)
+        area = QRect(INDENT, self._text_bottom() + Space.S, width - INDENT, 0)
         self._buttons_height = Space.S + flow(buttons, area) if buttons else 0
 
     def entry_height(self) -> int:
@@ -82,8 +80,7 @@ class CompactionWidget(EntryWidget):
 
     def paint_under(self, painter: QPainter, area: QRect) -> None:
         if self.is_column_shown:
-            top = self.column_origin.y()
-            painter.fillRect(QRect(5, top, _BAR, self._text_bottom() - top), self.styles.colour("border"))
+            self._line.paint_rule(painter, self.column_origin.y(), self._text_bottom())
 
     def _text_bottom(self) -> int:
         return self.column_origin.y() + self.column.height
@@ -98,19 +95,4 @@ class CompactionWidget(EntryWidget):
     def _on_clicked(self) -> None:
         self.row.is_unfolded = not self.row.is_unfolded
         self.refresh()
-        self.set_width(self._width)
-        self.update()
         self.resized.emit()
-
-
-class _CompactionLine(FoldLine):
-    """▸ Summarised for the agent up to turn 6: about 162,000 tokens became 21,000"""
-
-    def paint_content(self, painter: QPainter) -> None:
-        painter.setFont(self.styles.secondary)
-        painter.setPen(self.styles.colour("text" if self.underMouse() else "muted"))
-        arrow = QRectF(3, 0, Space.L, self.height())
-        painter.drawText(arrow, Qt.AlignmentFlag.AlignVCenter, UNFOLDED if self.is_unfolded else FOLDED)
-        label = QRectF(_INDENT, 0, self.width() - _INDENT, self.height())
-        text = painter.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, int(label.width()))
-        painter.drawText(label, Qt.AlignmentFlag.AlignVCenter, text)

@@ -1,13 +1,16 @@
 """A line that folds and unfolds what is below it: a real button, drawn as one quiet row."""
 
-from PySide6.QtCore import QRectF, Qt
+from PySide6.QtCore import QRect, QRectF, Qt
 from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QWidget
 
 from desktop_agent.ui.chat.text.styles import TextStyles
-from desktop_agent.ui.theme import Radius
+from desktop_agent.ui.theme import Radius, Space
 
 UNFOLDED, FOLDED = "▾", "▸"
+INDENT = 18
+"""How far in the words of a `LabelLine` stand, and what unfolds below it."""
+_RULE = 2
 
 
 class FoldLine(QAbstractButton):
@@ -46,3 +49,26 @@ class FoldLine(QAbstractButton):
             ring = QRectF(self.rect()).adjusted(1, 1, -1, -1)
             painter.drawRoundedRect(ring, Radius.CONTROL, Radius.CONTROL)
         painter.end()
+
+
+class LabelLine(FoldLine):
+    """▸ Thought"""
+
+    def say(self, text: str, *, is_unfolded: bool) -> None:
+        """Show this text, and whether what it stands for is unfolded."""
+        self.setText(text)
+        self.setAccessibleName(text)
+        self.set_folding(is_foldable=True, is_unfolded=is_unfolded)
+
+    def paint_content(self, painter: QPainter) -> None:
+        painter.setFont(self.styles.secondary)
+        painter.setPen(self.styles.colour("text" if self.underMouse() else "muted"))
+        arrow = QRectF(3, 0, Space.L, self.height())
+        painter.drawText(arrow, Qt.AlignmentFlag.AlignVCenter, UNFOLDED if self.is_unfolded else FOLDED)
+        label = QRectF(INDENT, 0, self.width() - INDENT, self.height())
+        text = painter.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, int(label.width()))
+        painter.drawText(label, Qt.AlignmentFlag.AlignVCenter, text)
+
+    def paint_rule(self, painter: QPainter, top: int, bottom: int) -> None:
+        """Paint the rule beside what is unfolded between these edges of the entry."""
+        painter.fillRect(QRect(5, top, _RULE, bottom - top), self.styles.colour("border"))

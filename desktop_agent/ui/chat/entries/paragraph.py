@@ -1,6 +1,6 @@
 """A few lines of text among widgets, wrapped, with inline code. No other markup: the words may be untrusted."""
 
-from PySide6.QtGui import QColor, QFont, QPainter, QPaintEvent
+from PySide6.QtGui import QFont, QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.ui.chat.markdown.inline import InlineSpan, RichText, utf16_length
@@ -32,7 +32,7 @@ class Paragraph(QWidget):
     def paintEvent(self, event: QPaintEvent) -> None:
         if self._passage is not None:
             painter = QPainter(self)
-            painter.setPen(QColor(getattr(self._styles.colours, self._role)))
+            painter.setPen(self._styles.colour(self._role))
             self._passage.draw(painter, ())
             painter.end()
 

@@ -90,13 +90,13 @@ class Box:
         if self.block.containers:
             self._paint_containers(painter)
         if self.passage is None:
-            painter.setPen(QPen(self._colour("border"), 1))
+            painter.setPen(QPen(self._styles.colour("border"), 1))
             y = self.gap + RULE_HEIGHT // 2 + 0.5
             painter.drawLine(QLineF(self.origin.x(), y, self.width, y))
             return
         painter.translate(self.origin)
         painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(self._colour("sunken"))
+        painter.setBrush(self._styles.colour("sunken"))
         self.passage.draw_grounds(painter)
         overflow: list[tuple[int, int]] = []
         if self.block.kind == "code" and isinstance(self.passage, TextPassage):
@@ -115,10 +115,10 @@ class Box:
         path = QPainterPath()
         path.addRoundedRect(QRectF(x, top, self.width - x, bottom - top), radius, radius)
         painter.setClipRect(QRectF(0, self.gap, self.width, self.height - self.gap))
-        painter.fillPath(path, self._colour("sunken"))
+        painter.fillPath(path, self._styles.colour("sunken"))
         painter.setClipping(False)
         if self.block.joint is None:
-            painter.setPen(self._colour("muted"))
+            painter.setPen(self._styles.colour("muted"))
             painter.setFont(self._styles.small)
             area = QRectF(x + CODE_PADDING_X, self.gap, self.width - x - 2 * CODE_PADDING_X, CODE_HEADER)
             painter.drawText(area, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, self.block.language)
@@ -133,7 +133,7 @@ class Box:
                 # One bar through everything in the same quote, gaps included.
                 top = 0 if known[: depth + 1] == containers[: depth + 1] else self.gap
                 bar = QRectF(x, top, QUOTE_BAR, self.height - top)
-                painter.fillRect(bar, self._colour("border_strong"))
+                painter.fillRect(bar, self._styles.colour("border_strong"))
                 x += QUOTE_INDENT
             else:
                 if depth == last_list and self.block.marker:
@@ -148,21 +148,21 @@ class Box:
             self._paint_task(painter, QPointF(x + 3, middle - 6), is_done=marker == "☑")
         elif marker == "•":
             painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(self._colour("muted"))
+            painter.setBrush(self._styles.colour("muted"))
             painter.drawEllipse(QPointF(x + 9, middle + 0.5), 2.25, 2.25)
         else:
-            painter.setPen(self._colour("muted"))
+            painter.setPen(self._styles.colour("muted"))
             painter.setFont(self._styles.body)
             area = QRectF(x - 40, middle - line_height / 2, 40 + LIST_INDENT - 6, line_height)
             painter.drawText(area, Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter, marker)
 
     def _paint_task(self, painter: QPainter, at: QPointF, *, is_done: bool) -> None:
         square = QRectF(at.x() + 0.5, at.y() + 0.5, 12, 12)
-        painter.setPen(QPen(self._colour("accent" if is_done else "faint"), 1))
-        painter.setBrush(self._colour("accent") if is_done else Qt.BrushStyle.NoBrush)
+        painter.setPen(QPen(self._styles.colour("accent" if is_done else "faint"), 1))
+        painter.setBrush(self._styles.colour("accent") if is_done else Qt.BrushStyle.NoBrush)
         painter.drawRoundedRect(square, 3, 3)
         if is_done:
-            painter.setPen(QPen(self._colour("on_accent"), 1.6))
+            painter.setPen(QPen(self._styles.colour("on_accent"), 1.6))
             painter.drawPolyline([at + QPointF(3.5, 6.5), at + QPointF(5.8, 9), at + QPointF(9.7, 4.2)])
 
     def _paint_overflow(self, painter: QPainter, passage: TextPassage) -> list[tuple[int, int]]:
@@ -173,7 +173,7 @@ class Box:
             return []
         left = width - 2 * self._styles.code_width
         painter.setFont(self._styles.code)
-        painter.setPen(self._colour("muted"))
+        painter.setPen(self._styles.colour("muted"))
         region = QRegion(QRectF(0, 0, width, passage.height).toAlignedRect())
         for top, height in lines:
             area = QRectF(left, top, width - left, height)
@@ -181,9 +181,6 @@ class Box:
             region -= QRegion(area.toAlignedRect())
         painter.setClipRegion(region)
         return lines
-
-    def _colour(self, role: str) -> QColor:
-        return QColor(getattr(self._styles.colours, role))
 
 
 def code_padding(block: Block, *, is_continued: bool) -> tuple[int, int]:

@@ -111,7 +111,7 @@ class TextStyles:
     def foreground(self, role: str) -> QTextCharFormat:
         """Return a format that only colours text."""
         text_format = QTextCharFormat()
-        text_format.setForeground(QColor(getattr(self.colours, role)))
+        text_format.setForeground(self.colour(role))
         return text_format
 
     def mark(self, look: PrintedStyle | Tint) -> QTextCharFormat:
@@ -127,7 +127,7 @@ class TextStyles:
     def highlight(self, background: str, foreground: str) -> QTextCharFormat:
         """Return a format for a selection or a match, from two colour roles."""
         text_format = self.foreground(foreground)
-        text_format.setBackground(QColor(getattr(self.colours, background)))
+        text_format.setBackground(self.colour(background))
         return text_format
 
     def _make_format(self, style: int, level: int) -> QTextCharFormat:
@@ -153,9 +153,9 @@ class TextStyles:
         if tint.is_secondary:
             made.setFont(self.secondary)
         if tint.text:
-            made.setForeground(QColor(getattr(self.colours, tint.text)))
+            made.setForeground(self.colour(tint.text))
         if tint.ground:
-            made.setBackground(QColor(getattr(self.colours, tint.ground)))
+            made.setBackground(self.colour(tint.ground))
         if tint.is_bold:
             made.setFontWeight(QFont.Weight.DemiBold)
         if tint.is_spaced:
