@@ -1,29 +1,17 @@
 """The field of a prompt: Enter sends, Shift+Enter breaks the line, Up and Down bring earlier prompts back."""
 
 from collections.abc import Callable
-from typing import Protocol
 
 from PySide6.QtCore import QEvent, QMimeData, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QKeySequence, QTextCursor, QTextOption
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QWidget
 
+from desktop_agent.ui.chat.composer.command_popup import CommandPopup
 from desktop_agent.ui.chat.composer.prompt_history import PromptHistory
 
 MIN_LINES = 2
 MAX_LINES = 10
 _MARGIN = 2
-
-
-class KeyTaker(Protocol):
-    """A list that belongs to the field."""
-
-    def isVisible(self) -> bool:
-        """Whether it is open."""
-        ...
-
-    def takes(self, event: QKeyEvent) -> bool:
-        """Whether the key was for it; then it does nothing else."""
-        ...
 
 
 class MessageEdit(QPlainTextEdit):
@@ -42,7 +30,7 @@ class MessageEdit(QPlainTextEdit):
         self.history = PromptHistory()
         self.refuses: Callable[[QMimeData], bool] = lambda _data: False
         """Whether pasted or dropped data is not for this field."""
-        self.popup: KeyTaker | None = None
+        self.popup: CommandPopup | None = None
         """Is asked first about every key."""
         self.setProperty("variant", "bare")
         self.setFrameShape(QFrame.Shape.NoFrame)

@@ -1,10 +1,10 @@
 """What every entry on screen can do: take a width, know its height, draw its text, and be read aloud."""
 
 from collections.abc import Sequence
-from typing import cast
+from typing import NamedTuple, cast
 
 from PySide6.QtCore import QPoint, QRect, Signal
-from PySide6.QtGui import QColor, QPainter, QPaintEvent
+from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.ui.chat.entry_actions import EntryActions
@@ -14,6 +14,15 @@ from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.chat.text.highlights import TextMatch
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.chat.transcript.row_state import RowState
+
+
+class EntryPlace(NamedTuple):
+    """Where an entry is shown: its row, how text looks there, what the user can ask for, and the widget around it."""
+
+    row: RowState
+    styles: TextStyles
+    actions: EntryActions
+    parent: QWidget
 
 
 class EntryWidget(QWidget):
@@ -30,21 +39,14 @@ class EntryWidget(QWidget):
     resized = Signal()
     body_changed = Signal()
 
-    def __init__(
-        self,
-        row: RowState,
-        styles: TextStyles,
-        actions: EntryActions,
-        parent: QWidget,
-        column: Column | None = None,
-    ) -> None:
-        super().__init__(parent)
-        self.row = row
-        self.styles = styles
-        self.entry_actions = actions
-        self.column = column or Column(styles)
+    def __init__(self, place: EntryPlace, column: Column | None = None) -> None:
+        super().__init__(place.parent)
+        self.row = place.row
+        self.styles = place.styles
+        self.entry_actions = place.actions
+        self.column = column or Column(place.styles)
         self.column_origin = QPoint(0, 0)
-        self._ground = QColor(styles.colours.surface)
+        self._ground = place.styles.colour("surface")
         self.setMouseTracking(True)
 
     # -- for the view --

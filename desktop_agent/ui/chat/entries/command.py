@@ -2,16 +2,13 @@
 
 from PySide6.QtCore import QPoint, QRect
 from PySide6.QtGui import QPainter
-from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.transcript import CommandEntry
-from desktop_agent.ui.chat.entries.text import READ_S, SPOKEN_CHARS, MarkdownWidget, read_on
-from desktop_agent.ui.chat.entry_actions import EntryActions
+from desktop_agent.ui.chat.entries.base import EntryPlace
+from desktop_agent.ui.chat.entries.text import SPOKEN_CHARS, MarkdownWidget
 from desktop_agent.ui.chat.markdown.inline import RichText
-from desktop_agent.ui.chat.slices import Slice
 from desktop_agent.ui.chat.text.passage import TextPassage
-from desktop_agent.ui.chat.text.styles import CODE_LINE, TextStyles
-from desktop_agent.ui.chat.transcript.row_state import RowState
+from desktop_agent.ui.chat.text.styles import CODE_LINE
 from desktop_agent.ui.theme import Space
 
 _INDENT = 14
@@ -21,11 +18,10 @@ _RULE = 2
 class CommandWidget(MarkdownWidget):
     """The command in the code font beside a thin rule, quiet; what it said as markdown; what went wrong in red."""
 
-    def __init__(self, row: RowState, styles: TextStyles, actions: EntryActions, parent: QWidget) -> None:
-        entry = row.entry
+    def __init__(self, place: EntryPlace) -> None:
+        entry = place.row.entry
         assert isinstance(entry, CommandEntry)
-        self._is_error = entry.is_error
-        super().__init__(row, styles, actions, parent, colour="removed_text" if entry.is_error else "text")
+        super().__init__(place, ink="removed_text" if entry.is_error else "text")
         self._line: TextPassage | None = None
         self.refresh()
 
@@ -33,9 +29,6 @@ class CommandWidget(MarkdownWidget):
         entry = self.row.entry
         assert isinstance(entry, CommandEntry)
         return entry
-
-    def read_on(self) -> int:
-        return read_on(self.row, self._command(), Slice(READ_S))
 
     def refresh(self) -> None:
         self.read()
@@ -55,7 +48,7 @@ class CommandWidget(MarkdownWidget):
 
     def paint_under(self, painter: QPainter, area: QRect) -> None:
         rule = QRect(0, 2, _RULE, self.height() - 4)
-        painter.fillRect(rule, self.styles.colour("removed_text" if self._is_error else "border_strong"))
+        painter.fillRect(rule, self.styles.colour("removed_text" if self._command().is_error else "border_strong"))
         if self._line is not None:
             painter.setPen(self.styles.colour("muted"))
             painter.translate(_INDENT, 0)

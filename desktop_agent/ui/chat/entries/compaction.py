@@ -2,34 +2,31 @@
 
 from PySide6.QtCore import QPoint, QRect
 from PySide6.QtGui import QPainter
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtWidgets import QPushButton
 
 from desktop_agent.core.context.summaries import summary_text
 from desktop_agent.core.transcript import CompactionEntry
 from desktop_agent.ui.chat import entry_words
-from desktop_agent.ui.chat.entries.base import EntryWidget
+from desktop_agent.ui.chat.entries.base import EntryPlace, EntryWidget
 from desktop_agent.ui.chat.entries.fold import INDENT, LabelLine
-from desktop_agent.ui.chat.entry_actions import EntryActions
 from desktop_agent.ui.chat.flow import flow
 from desktop_agent.ui.chat.markdown.stream import MarkdownStream
 from desktop_agent.ui.chat.text.column import Column
-from desktop_agent.ui.chat.text.styles import TextStyles
-from desktop_agent.ui.chat.transcript.row_state import RowState
 from desktop_agent.ui.theme import Height, Space
 
 
 class CompactionWidget(EntryWidget):
     """The line, and below it the summary with what can be done to it while it is in force."""
 
-    def __init__(self, row: RowState, styles: TextStyles, actions: EntryActions, parent: QWidget) -> None:
-        super().__init__(row, styles, actions, parent, Column(styles, ink="muted"))
+    def __init__(self, place: EntryPlace) -> None:
+        super().__init__(place, Column(place.styles, ink="muted"))
         self._width = 0
         self._buttons_height = 0
         self._source = ""
-        self._line = LabelLine(styles, self)
+        self._line = LabelLine(place.styles, self)
         self._line.clicked.connect(self._on_clicked)
-        self._edit = self._button(self.tr("Edit…"), "editSummaryButton", actions.summary_edit_requested)
-        self._undo = self._button(self.tr("Undo"), "undoCompactionButton", actions.summary_undo_requested)
+        self._edit = self._button(self.tr("Edit…"), "editSummaryButton", place.actions.summary_edit_requested)
+        self._undo = self._button(self.tr("Undo"), "undoCompactionButton", place.actions.summary_undo_requested)
         self._undo.setToolTip(self.tr("The agent sees the older turns word by word again"))
         self._undo.setAccessibleName(self.tr("Undo the summary"))
         self.column_origin = QPoint(INDENT, Height.SMALL_BUTTON + Space.XS)

@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import QPointF, QRect, QRectF
 from PySide6.QtGui import QFontMetricsF, QPainter
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtWidgets import QPushButton
 
 from desktop_agent.core.transcript import (
     ForkEntry,
@@ -11,12 +11,10 @@ from desktop_agent.core.transcript import (
     UndoEntry,
 )
 from desktop_agent.ui.chat import entry_words
-from desktop_agent.ui.chat.entries.base import EntryWidget
-from desktop_agent.ui.chat.entry_actions import EntryActions
+from desktop_agent.ui.chat.entries.base import EntryPlace, EntryWidget
 from desktop_agent.ui.chat.markdown.inline import RichText
 from desktop_agent.ui.chat.text.passage import TextPassage
-from desktop_agent.ui.chat.text.styles import CODE_LINE, TextStyles
-from desktop_agent.ui.chat.transcript.row_state import RowState
+from desktop_agent.ui.chat.text.styles import CODE_LINE
 from desktop_agent.ui.theme import Space
 
 _INDENT = 20
@@ -25,13 +23,13 @@ _INDENT = 20
 class LineWidget(EntryWidget):
     """A sentence with a sign in front."""
 
-    def __init__(self, row: RowState, styles: TextStyles, actions: EntryActions, parent: QWidget) -> None:
-        super().__init__(row, styles, actions, parent)
+    def __init__(self, place: EntryPlace) -> None:
+        super().__init__(place)
         self._sign = ""
         """In front of the text; a turn's end has a small square instead."""
         self._text = ""
         self._passage: TextPassage | None = None
-        self._open = self._open_button() if isinstance(row.entry, ForkEntry) else None
+        self._open = self._open_button() if isinstance(place.row.entry, ForkEntry) else None
         self.refresh()
 
     def _open_button(self) -> QPushButton:

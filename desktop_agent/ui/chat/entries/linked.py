@@ -2,23 +2,17 @@
 
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QWidget
 
-from desktop_agent.ui.chat.entries.base import EntryWidget
-from desktop_agent.ui.chat.entry_actions import EntryActions
+from desktop_agent.ui.chat.entries.base import EntryPlace, EntryWidget
 from desktop_agent.ui.chat.markdown.inline import InlineSpan, is_web_address
 from desktop_agent.ui.chat.text.column import Column
-from desktop_agent.ui.chat.text.styles import TextStyles
-from desktop_agent.ui.chat.transcript.row_state import RowState
 
 
 class LinkedEntry(EntryWidget):
     """Tab goes from link to link, Enter opens the one with the ring."""
 
-    def __init__(
-        self, row: RowState, styles: TextStyles, actions: EntryActions, parent: QWidget, column: Column
-    ) -> None:
-        super().__init__(row, styles, actions, parent, column)
+    def __init__(self, place: EntryPlace, column: Column) -> None:
+        super().__init__(place, column)
         self._focused: int | None = None
         """Which of the links has the ring."""
 

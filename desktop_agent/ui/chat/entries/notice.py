@@ -5,19 +5,16 @@ from typing import get_args
 
 from PySide6.QtCore import QPoint, QRect, QRectF, Qt, QTimer
 from PySide6.QtGui import QFont, QHideEvent, QPainter, QPen, QShowEvent
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtWidgets import QPushButton
 
 from desktop_agent.core.base.errors import ProviderFault
 from desktop_agent.core.protocol.events import Notice
 from desktop_agent.core.transcript import RETRYING, NoticeEntry
-from desktop_agent.ui.chat.entries.base import EntryWidget
+from desktop_agent.ui.chat.entries.base import EntryPlace, EntryWidget
 from desktop_agent.ui.chat.entries.paragraph import Paragraph
-from desktop_agent.ui.chat.entry_actions import EntryActions
 from desktop_agent.ui.chat.flow import flow
 from desktop_agent.ui.chat.markdown.blocks import plain_blocks
 from desktop_agent.ui.chat.text.column import Column
-from desktop_agent.ui.chat.text.styles import TextStyles
-from desktop_agent.ui.chat.transcript.row_state import RowState
 from desktop_agent.ui.theme import Radius, Space
 
 _PADDING = 12
@@ -40,11 +37,12 @@ FOLDER_CODES = frozenset({"workspace"})
 class NoticeWidget(EntryWidget):
     """One notice."""
 
-    def __init__(self, row: RowState, styles: TextStyles, actions: EntryActions, parent: QWidget) -> None:
-        super().__init__(row, styles, actions, parent, Column(styles, ground="bg", ink="muted"))
+    def __init__(self, place: EntryPlace) -> None:
+        super().__init__(place, Column(place.styles, ground="bg", ink="muted"))
         self._width = 0
         self._height = 0
         notice = self._entry().notice
+        styles, actions = place.styles, place.actions
         bold = QFont(styles.body)
         bold.setWeight(QFont.Weight.DemiBold)
         self._seconds = QTimer(self, interval=1000)

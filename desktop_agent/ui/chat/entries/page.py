@@ -2,12 +2,8 @@
 
 from PySide6.QtCore import QPointF, QRect
 from PySide6.QtGui import QPainter
-from PySide6.QtWidgets import QWidget
 
-from desktop_agent.ui.chat.entries.base import EntryWidget
-from desktop_agent.ui.chat.entry_actions import EntryActions
-from desktop_agent.ui.chat.text.styles import TextStyles
-from desktop_agent.ui.chat.transcript.row_state import RowState
+from desktop_agent.ui.chat.entries.base import EntryPlace, EntryWidget
 from desktop_agent.ui.theme import Space
 
 _STEP = 360
@@ -17,8 +13,8 @@ _STEP = 360
 class PageWidget(EntryWidget):
     """Keeps the place of a page until it is loaded, which takes a moment."""
 
-    def __init__(self, row: RowState, styles: TextStyles, actions: EntryActions, parent: QWidget) -> None:
-        super().__init__(row, styles, actions, parent)
+    def __init__(self, place: EntryPlace) -> None:
+        super().__init__(place)
         self._text = self.tr("Earlier messages")
         self.refresh()
 

@@ -5,13 +5,10 @@ from PySide6.QtGui import QEnterEvent, QFontMetricsF, QPainter, QPainterPath, QP
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.core.transcript import PromptEntry
-from desktop_agent.ui.chat.entries.base import EntryWidget
+from desktop_agent.ui.chat.entries.base import EntryPlace, EntryWidget
 from desktop_agent.ui.chat.entries.prompt_editor import PromptEditor
-from desktop_agent.ui.chat.entry_actions import EntryActions
 from desktop_agent.ui.chat.markdown.blocks import plain_blocks
 from desktop_agent.ui.chat.text.column import Column
-from desktop_agent.ui.chat.text.styles import TextStyles
-from desktop_agent.ui.chat.transcript.row_state import RowState
 from desktop_agent.ui.theme import Space
 
 PADDING_X = 14
@@ -38,8 +35,8 @@ class _QuietButton(QPushButton):
 class PromptWidget(EntryWidget):
     """A prompt of the user."""
 
-    def __init__(self, row: RowState, styles: TextStyles, actions: EntryActions, parent: QWidget) -> None:
-        super().__init__(row, styles, actions, parent, Column(styles, ground="sunken"))
+    def __init__(self, place: EntryPlace) -> None:
+        super().__init__(place, Column(place.styles, ground="sunken"))
         self._width = 0
         self._editor: PromptEditor | None = None
         self._button = _QuietButton(self.tr("Edit"), self)

@@ -2,16 +2,16 @@
 
 from PySide6.QtCore import QPoint, QRect, QTimer
 from PySide6.QtGui import QGuiApplication, QHideEvent
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtWidgets import QPushButton
 
 from desktop_agent.core.transcript import CommandEntry, TextEntry
+from desktop_agent.ui.chat.entries.base import EntryPlace
 from desktop_agent.ui.chat.entries.linked import LinkedEntry
-from desktop_agent.ui.chat.entry_actions import EntryActions
 from desktop_agent.ui.chat.markdown.blocks import bounded
 from desktop_agent.ui.chat.markdown.stream import MarkdownStream
 from desktop_agent.ui.chat.slices import Slice
 from desktop_agent.ui.chat.text.column import Column
-from desktop_agent.ui.chat.text.styles import CODE_HEADER, TextStyles
+from desktop_agent.ui.chat.text.styles import CODE_HEADER
 from desktop_agent.ui.chat.transcript.row_state import RowState
 from desktop_agent.ui.theme import Space
 
@@ -67,10 +67,8 @@ def _text_of(entry: TextEntry | CommandEntry) -> tuple[str, bool]:
 class MarkdownWidget(LinkedEntry):
     """Markdown in an entry."""
 
-    def __init__(
-        self, row: RowState, styles: TextStyles, actions: EntryActions, parent: QWidget, *, colour: str = "text"
-    ) -> None:
-        super().__init__(row, styles, actions, parent, Column(styles, ink=colour))
+    def __init__(self, place: EntryPlace, *, ink: str = "text") -> None:
+        super().__init__(place, Column(place.styles, ink=ink))
         self._is_new = True
         self._arranged: object = None
         self._copy_buttons: dict[int, QPushButton] = {}
@@ -88,17 +86,17 @@ class MarkdownWidget(LinkedEntry):
 
     @property
     def is_behind(self) -> bool:
-        entry = self.row.entry
-        return isinstance(entry, TextEntry | CommandEntry) and is_behind(self.row, entry)
+        return is_behind(self.row, self._written())
 
-    def read_on(self) -> int:
-        """Bring the row's stream up to date, as far as one step may take; return the first block that changed."""
-        return read_on(self.row, self.entry(), Slice(READ_S))
+    def _written(self) -> TextEntry | CommandEntry:
+        entry = self.row.entry
+        assert isinstance(entry, TextEntry | CommandEntry)
+        return entry
 
     def read(self) -> None:
         """Take in what was added to the entry."""
         changed = 0 if self._is_new else len(self.column.text.blocks)
-        changed = min(changed, self.read_on())
+        changed = min(changed, read_on(self.row, self._written(), Slice(READ_S)))
         self._is_new = False
         stream = self.row.stream
         assert stream is not None
@@ -176,8 +174,8 @@ class MarkdownWidget(LinkedEntry):
 class TextWidget(MarkdownWidget):
     """An answer of the model."""
 
-    def __init__(self, row: RowState, styles: TextStyles, actions: EntryActions, parent: QWidget) -> None:
-        super().__init__(row, styles, actions, parent)
+    def __init__(self, place: EntryPlace) -> None:
+        super().__init__(place)
         self.refresh()
 
     def refresh(self) -> None:

@@ -2,22 +2,19 @@
 
 from PySide6.QtCore import QPoint, QRect
 from PySide6.QtGui import QPainter
-from PySide6.QtWidgets import QWidget
 
+from desktop_agent.ui.chat.entries.base import EntryPlace
 from desktop_agent.ui.chat.entries.fold import INDENT, LabelLine
 from desktop_agent.ui.chat.entries.text import MarkdownWidget
-from desktop_agent.ui.chat.entry_actions import EntryActions
-from desktop_agent.ui.chat.text.styles import TextStyles
-from desktop_agent.ui.chat.transcript.row_state import RowState
 from desktop_agent.ui.theme import Height, Space
 
 
 class ThinkingWidget(MarkdownWidget):
     """Thinking, folded until it is asked for."""
 
-    def __init__(self, row: RowState, styles: TextStyles, actions: EntryActions, parent: QWidget) -> None:
-        super().__init__(row, styles, actions, parent, colour="muted")
-        self._line = LabelLine(styles, self)
+    def __init__(self, place: EntryPlace) -> None:
+        super().__init__(place, ink="muted")
+        self._line = LabelLine(place.styles, self)
         self._line.clicked.connect(self._on_clicked)
         self.column_origin = QPoint(INDENT, Height.SMALL_BUTTON + Space.XS)
         self.refresh()

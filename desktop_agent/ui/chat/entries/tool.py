@@ -13,19 +13,17 @@ from desktop_agent.ui.chat.activity import moves
 from desktop_agent.ui.chat.cards.body import entry_of
 from desktop_agent.ui.chat.cards.families import family_of
 from desktop_agent.ui.chat.cards.source import CardLoader
+from desktop_agent.ui.chat.entries.base import EntryPlace
 from desktop_agent.ui.chat.entries.call_body import CallBody
 from desktop_agent.ui.chat.entries.call_buttons import CallButtons
 from desktop_agent.ui.chat.entries.call_notes import CallNotes
 from desktop_agent.ui.chat.entries.call_question import CallQuestion
 from desktop_agent.ui.chat.entries.linked import LinkedEntry
 from desktop_agent.ui.chat.entries.tool_line import HEADER, ToolLine
-from desktop_agent.ui.chat.entry_actions import EntryActions
 from desktop_agent.ui.chat.lexers import Lexers
 from desktop_agent.ui.chat.markdown.inline import is_web_address
 from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.chat.text.highlights import TextMatch
-from desktop_agent.ui.chat.text.styles import TextStyles
-from desktop_agent.ui.chat.transcript.row_state import RowState
 from desktop_agent.ui.theme import Radius
 
 _SPOKEN_CHARS = 4_000
@@ -36,23 +34,20 @@ class ToolWidget(LinkedEntry):
 
     def __init__(
         self,
-        row: RowState,
-        styles: TextStyles,
-        actions: EntryActions,
-        parent: QWidget,
+        place: EntryPlace,
         now: Callable[[], datetime],
         loader: CardLoader | None = None,
     ) -> None:
-        super().__init__(row, styles, actions, parent, Column(styles, ground="", is_framed=False))
+        super().__init__(place, Column(place.styles, ground="", is_framed=False))
         self._now = now
         self._loader = loader
         self._width = 0
         self._question = CallQuestion(self)
-        self._line = ToolLine(styles, self)
+        self._line = ToolLine(place.styles, self)
         self._line.clicked.connect(self._on_clicked)
         self._buttons = CallButtons(self)
         self._body = self._make_body()
-        self._notes = CallNotes(styles)
+        self._notes = CallNotes(place.styles)
         self.refresh()
 
     def _make_body(self) -> CallBody:

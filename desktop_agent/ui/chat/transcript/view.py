@@ -20,7 +20,7 @@ from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
 from desktop_agent.core.transcript import Patch, Transcript
 from desktop_agent.ui.chat.activity import ActivityLine
 from desktop_agent.ui.chat.cards.source import CardLoader
-from desktop_agent.ui.chat.entries.base import EntryWidget
+from desktop_agent.ui.chat.entries.base import EntryPlace, EntryWidget
 from desktop_agent.ui.chat.entry_actions import EntryActions
 from desktop_agent.ui.chat.search.finder import Finder
 from desktop_agent.ui.chat.ticker import Ticker
@@ -188,8 +188,8 @@ class TranscriptView(QAbstractScrollArea):
     def _make_widget(self, row: EntryRow) -> EntryWidget:
         from desktop_agent.ui.chat.transcript.factory import make_widget
 
-        styles = self.row_layout.widgets.styles
-        widget = make_widget(row, styles, self.entry_actions, self.viewport(), self._now, self._loader)
+        place = EntryPlace(row, self.row_layout.widgets.styles, self.entry_actions, self.viewport())
+        widget = make_widget(place, self._now, self._loader)
         widget.column.highlights.select(self.selected.selection.range_in(row))
         return widget
 
