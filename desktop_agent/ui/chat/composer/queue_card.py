@@ -4,8 +4,9 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPen, QResizeEvent
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtWidgets import QWidget
 
+from desktop_agent.ui.chat.small_button import SmallButton
 from desktop_agent.ui.theme import Radius, Space, Theme, TypeSize
 from desktop_agent.ui.wording.tooltips import plain_tooltip
 
@@ -35,15 +36,10 @@ class QueueCard(QWidget):
         self._text = " ".join(text[:_MOST_CHARS].split()) + ("…" if len(text) > _MOST_CHARS else "")
         self.setAccessibleName(self.tr("Waits: {text}").format(text=self._text))
         self.setToolTip(plain_tooltip(text[:_MOST_CHARS]))
-        self._remove = QPushButton(self.tr("Remove"), self)
-        self._remove.setProperty("compact", True)
-        self._remove.setProperty("variant", "flat")
-        self._remove.setAccessibleName(self.tr("Remove the waiting message"))
+        self._remove = SmallButton(self.tr("Remove"), self, name=self.tr("Remove the waiting message"), variant="flat")
         self._remove.clicked.connect(self._on_remove)
-        self._send = QPushButton(self.tr("Send now"), self)
-        self._send.setObjectName("sendQueuedButton")
-        self._send.setProperty("compact", True)
-        self._send.setAccessibleName(self.tr("Send the waiting message now"))
+        send_name = self.tr("Send the waiting message now")
+        self._send = SmallButton(self.tr("Send now"), self, name=send_name, object_name="sendQueuedButton")
         self._send.clicked.connect(self._on_send)
         self._send.hide()
 
@@ -70,7 +66,7 @@ class QueueCard(QWidget):
                 right -= Space.XS
 
     @property
-    def _first_button(self) -> QPushButton:
+    def _first_button(self) -> SmallButton:
         return self._remove if self._send.isHidden() else self._send
 
     def paintEvent(self, event: QPaintEvent) -> None:

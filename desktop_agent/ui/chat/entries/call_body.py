@@ -8,8 +8,8 @@ from desktop_agent.ui.chat.cards.body import Bar, ToolBody, entry_of
 from desktop_agent.ui.chat.cards.content import Content
 from desktop_agent.ui.chat.cards.source import CardLoader
 from desktop_agent.ui.chat.entries.base import EntryWidget
-from desktop_agent.ui.chat.entries.call_buttons import card_button
 from desktop_agent.ui.chat.entries.tool_line import HEADER
+from desktop_agent.ui.chat.small_button import SmallButton
 from desktop_agent.ui.theme import Space
 
 _BAR = 26
@@ -26,8 +26,8 @@ class CallBody:
         self._bar: Bar | None = None
         self._widgets_height = 0
         self._origin = QPoint()
-        more = card.tr("Show all output")
-        self._more = card_button(card, more, more, variant="flat")
+        self._more = SmallButton("", card, variant="flat")
+        self._more.hide()
         self.inside = family(card, loader)
         self._more.clicked.connect(self.inside.on_bar_clicked)
 

@@ -1,13 +1,14 @@
 """What can be done with a tool call: the buttons at the right end of its card's line."""
 
 from PySide6.QtCore import QObject
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.chat.cards.body import entry_of
 from desktop_agent.ui.chat.entries.base import EntryWidget
 from desktop_agent.ui.chat.entries.tool_line import HEADER
+from desktop_agent.ui.chat.small_button import SmallButton
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.wording.tooltips import plain_tooltip
 
@@ -19,13 +20,14 @@ class CallButtons(QObject):
         super().__init__(card)
         self._row = card.row
         self._actions = card.entry_actions
-        self._stop = card_button(card, self.tr("Stop"), self.tr("Stop this turn"))
+        self._stop = SmallButton(self.tr("Stop"), card, name=self.tr("Stop this turn"))
         self._stop.clicked.connect(self._actions.stop_requested)
-        self._change = card_button(card, self.tr("Show change ▸"), self.tr("Show change"), variant="flat")
+        self._change = SmallButton(self.tr("Show change ▸"), card, name=self.tr("Show change"), variant="flat")
         self._change.clicked.connect(self._on_change)
-        self._recover = card_button(card, self.tr("Recover"), self.tr("Recover"))
-        self._recover.setObjectName("recoverButton")
+        self._recover = SmallButton(self.tr("Recover"), card, object_name="recoverButton")
         self._recover.clicked.connect(self._on_recover)
+        for button in self.tab_stops():
+            button.hide()
 
     def show(self, entry: ToolEntry, *, is_running: bool, is_asked_about: bool) -> None:
         """Offer what can be done now."""
@@ -57,14 +59,3 @@ class CallButtons(QObject):
 
     def _on_recover(self) -> None:
         self._actions.recover_requested.emit(entry_of(self._row).call.id)
-
-
-def card_button(card: QWidget, text: str, name: str, *, variant: str = "") -> QPushButton:
-    """Return a small button on a card, hidden at first; `name` is read out for it."""
-    button = QPushButton(text, card)
-    button.setProperty("compact", True)
-    if variant:
-        button.setProperty("variant", variant)
-    button.setAccessibleName(name)
-    button.hide()
-    return button

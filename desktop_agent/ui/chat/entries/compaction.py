@@ -2,7 +2,6 @@
 
 from PySide6.QtCore import QPoint, QRect
 from PySide6.QtGui import QPainter
-from PySide6.QtWidgets import QPushButton
 
 from desktop_agent.core.context.summaries import summary_text
 from desktop_agent.core.transcript import CompactionEntry
@@ -11,6 +10,7 @@ from desktop_agent.ui.chat.entries.base import EntryPlace, EntryWidget
 from desktop_agent.ui.chat.entries.fold import INDENT, LabelLine
 from desktop_agent.ui.chat.flow import flow
 from desktop_agent.ui.chat.markdown.stream import MarkdownStream
+from desktop_agent.ui.chat.small_button import SmallButton
 from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.theme import Height, Space
 
@@ -25,10 +25,12 @@ class CompactionWidget(EntryWidget):
         self._source = ""
         self._line = LabelLine(place.styles, self)
         self._line.clicked.connect(self._on_clicked)
-        self._edit = self._button(self.tr("Edit…"), "editSummaryButton", place.actions.summary_edit_requested)
-        self._undo = self._button(self.tr("Undo"), "undoCompactionButton", place.actions.summary_undo_requested)
+        self._edit = SmallButton(self.tr("Edit…"), self, object_name="editSummaryButton")
+        self._edit.clicked.connect(place.actions.summary_edit_requested)
+        undo_name = self.tr("Undo the summary")
+        self._undo = SmallButton(self.tr("Undo"), self, name=undo_name, object_name="undoCompactionButton")
+        self._undo.clicked.connect(place.actions.summary_undo_requested)
         self._undo.setToolTip(self.tr("The agent sees the older turns word by word again"))
-        self._undo.setAccessibleName(self.tr("Undo the summary"))
         self.column_origin = QPoint(INDENT, Height.SMALL_BUTTON + Space.XS)
         self.refresh()
 
@@ -81,13 +83,6 @@ class CompactionWidget(EntryWidget):
 
     def _text_bottom(self) -> int:
         return self.column_origin.y() + self.column.height
-
-    def _button(self, text: str, name: str, action: object) -> QPushButton:
-        button = QPushButton(text, self)
-        button.setObjectName(name)
-        button.setProperty("compact", True)
-        button.clicked.connect(action)
-        return button
 
     def _on_clicked(self) -> None:
         self.row.is_unfolded = not self.row.is_unfolded

@@ -13,6 +13,7 @@ from desktop_agent.core.transcript import (
 from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.chat.entries.base import EntryPlace, EntryWidget
 from desktop_agent.ui.chat.markdown.inline import RichText
+from desktop_agent.ui.chat.small_button import SmallButton
 from desktop_agent.ui.chat.text.passage import TextPassage
 from desktop_agent.ui.chat.text.styles import CODE_LINE
 from desktop_agent.ui.theme import Space
@@ -33,11 +34,8 @@ class LineWidget(EntryWidget):
         self.refresh()
 
     def _open_button(self) -> QPushButton:
-        button = QPushButton(self.tr("Open it"), self)
-        button.setObjectName("openSourceButton")
-        button.setProperty("compact", True)
-        button.setProperty("variant", "flat")
-        button.setAccessibleName(self.tr("Open the conversation this is a copy of"))
+        name = self.tr("Open the conversation this is a copy of")
+        button = SmallButton(self.tr("Open it"), self, name=name, variant="flat", object_name="openSourceButton")
         button.clicked.connect(self._on_open)
         return button
 

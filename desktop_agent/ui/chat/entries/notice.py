@@ -14,6 +14,7 @@ from desktop_agent.ui.chat.entries.base import EntryPlace, EntryWidget
 from desktop_agent.ui.chat.entries.paragraph import Paragraph
 from desktop_agent.ui.chat.flow import flow
 from desktop_agent.ui.chat.markdown.blocks import plain_blocks
+from desktop_agent.ui.chat.small_button import SmallButton
 from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.theme import Radius, Space
 
@@ -75,10 +76,7 @@ class NoticeWidget(EntryWidget):
         return entry
 
     def _button(self, text: str, action: object, variant: str = "") -> QPushButton:
-        button = QPushButton(text, self)
-        button.setProperty("compact", True)
-        if variant:
-            button.setProperty("variant", variant)
+        button = SmallButton(text, self, variant=variant)
         button.clicked.connect(action)
         return button
 

@@ -2,12 +2,13 @@
 
 from PySide6.QtCore import QEvent, QPoint, QRect, QRectF, Qt
 from PySide6.QtGui import QEnterEvent, QFontMetricsF, QPainter, QPainterPath, QPaintEvent, QPen
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.transcript import PromptEntry
 from desktop_agent.ui.chat.entries.base import EntryPlace, EntryWidget
 from desktop_agent.ui.chat.entries.prompt_editor import PromptEditor
 from desktop_agent.ui.chat.markdown.blocks import plain_blocks
+from desktop_agent.ui.chat.small_button import SmallButton
 from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.theme import Space
 
@@ -23,7 +24,7 @@ EDIT = "edit"
 """Names what the user makes of the prompt among a row's drafts."""
 
 
-class _QuietButton(QPushButton):
+class _QuietButton(SmallButton):
     """A button that is drawn only while the pointer is on its entry, or the keyboard on itself."""
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -39,11 +40,8 @@ class PromptWidget(EntryWidget):
         super().__init__(place, Column(place.styles, ground="sunken"))
         self._width = 0
         self._editor: PromptEditor | None = None
-        self._button = _QuietButton(self.tr("Edit"), self)
-        self._button.setObjectName("editPromptButton")
-        self._button.setProperty("compact", True)
-        self._button.setProperty("variant", "flat")
-        self._button.setAccessibleName(self.tr("Edit this message and send it again"))
+        name = self.tr("Edit this message and send it again")
+        self._button = _QuietButton(self.tr("Edit"), self, name=name, variant="flat", object_name="editPromptButton")
         self._button.clicked.connect(self.begin_edit)
         self.refresh()
 
@@ -124,7 +122,7 @@ class PromptWidget(EntryWidget):
         self._button.hide()
         self._editor = editor = PromptEditor(text, self)
         editor.changed.connect(self._on_changed)
-        editor.cancelled.connect(self._close_editor)
+        editor.cancel.clicked.connect(self._close_editor)
         editor.sent.connect(self._on_sent)
         editor.resized.connect(self._resize)
         editor.show()

@@ -12,17 +12,15 @@ _PADDING = 12
 
 
 class PromptEditor(QWidget):
-    """A message field with what will happen below it. Enter sends, Escape leaves everything as it was.
+    """A message field with what will happen below it. Enter sends, Escape is `cancel`: all stays as it was.
 
     Signals:
         sent: the new text, and whether the files are to be put back, too.
-        cancelled: the user thought better of it.
         changed: it reads so now.
         resized: it wants another height.
     """
 
     sent = Signal(str, bool)
-    cancelled = Signal()
     changed = Signal(str)
     resized = Signal()
 
@@ -43,9 +41,8 @@ class PromptEditor(QWidget):
         self._files.setObjectName("promptEditFiles")
         self._files.setAccessibleName(self.tr("What happens with the files"))
         self._files.addItems([self.tr("Keep files as they are"), self.tr("Also undo the changes made since")])
-        self._cancel = QPushButton(self.tr("Cancel"), self)
-        self._cancel.setObjectName("promptEditCancel")
-        self._cancel.clicked.connect(self.cancelled)
+        self.cancel = QPushButton(self.tr("Cancel"), self)
+        self.cancel.setObjectName("promptEditCancel")
         self._send = QPushButton(self.tr("Send"), self)
         self._send.setObjectName("promptEditSend")
         self._send.setProperty("variant", "primary")
@@ -61,7 +58,7 @@ class PromptEditor(QWidget):
 
     def tab_stops(self) -> list[QWidget]:
         """Return what takes the keyboard, in the order of reading."""
-        return [self._edit, self._files, self._cancel, self._send]  # not the list of choices: it is another window
+        return [self._edit, self._files, self.cancel, self._send]  # not the list of choices: it is another window
 
     def set_width(self, width: int) -> None:
         """Arrange everything at this width; `wanted_height` returns the height it needs."""
@@ -83,7 +80,7 @@ class PromptEditor(QWidget):
     def _arrange_buttons(self, area: QRect) -> int:
         """Place the choice on the left and the buttons on the right, or below it; return where they end."""
         picker = self._files.sizeHint()
-        buttons = (self._send, self._cancel)
+        buttons = (self._send, self.cancel)
         needed = sum(button.sizeHint().width() + Space.S for button in buttons)
         picker_width = min(picker.width(), area.width())
         self._files.setGeometry(area.x(), area.y(), picker_width, picker.height())
@@ -99,7 +96,7 @@ class PromptEditor(QWidget):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if event.key() == Qt.Key.Key_Escape:
-            self.cancelled.emit()
+            self.cancel.click()
             return
         super().keyPressEvent(event)
 

@@ -10,6 +10,7 @@ from desktop_agent.ui.chat.entries.linked import LinkedEntry
 from desktop_agent.ui.chat.markdown.blocks import bounded
 from desktop_agent.ui.chat.markdown.stream import MarkdownStream
 from desktop_agent.ui.chat.slices import Slice
+from desktop_agent.ui.chat.small_button import SmallButton
 from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.chat.text.styles import CODE_HEADER
 from desktop_agent.ui.chat.transcript.row_state import RowState
@@ -135,10 +136,7 @@ class MarkdownWidget(LinkedEntry):
         if self._spare_buttons:
             button = self._spare_buttons.pop()
         else:
-            button = QPushButton(self.tr("Copy"), self)
-            button.setProperty("variant", "flat")
-            button.setProperty("compact", True)
-            button.setAccessibleName(self.tr("Copy code"))
+            button = SmallButton(self.tr("Copy"), self, name=self.tr("Copy code"), variant="flat")
             button.clicked.connect(self._on_copy)
         self._copy_buttons[index] = button
         button.show()

@@ -58,9 +58,7 @@ class ApprovalCard(QWidget):
             field.fold.changed.connect(self._update_answers)
             field.fold.resize_wanted.connect(self._resize)
         self._notes = CardNotes(request, self.asked.text, styles, self)
-        self._answers = CardAnswers(request, drafts, self)
-        self._answers.allowed.connect(self._on_allowed)
-        self._answers.denied.connect(self._on_denied)
+        self._answers = CardAnswers(request, drafts, self, allow=self._allow, deny=self._deny)
         self._answers.switched.connect(self._on_switched)
         self._answers.review.clicked.connect(self._on_review)
         self._refusal = self._label("", "warning")
@@ -192,11 +190,11 @@ class ApprovalCard(QWidget):
         self.asked.edit.setEnabled(False)
         self._actions.approval_answered.emit(self.request.call_id, decision)
 
-    def _on_allowed(self, scope: ApprovalScope) -> None:
+    def _allow(self, scope: ApprovalScope) -> None:
         if not self.asked.obstacle:
             self._answer(Allowed(scope=scope, edited_command=self.asked.edited, judged=self.asked.digest))
 
-    def _on_denied(self, message: str) -> None:
+    def _deny(self, message: str) -> None:
         self._answer(Denied(message=message))
 
     def _on_switched(self) -> None:

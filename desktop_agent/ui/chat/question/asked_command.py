@@ -7,8 +7,8 @@ from desktop_agent.core.protocol.events import CommandJudged
 from desktop_agent.core.protocol.model import ApprovalRequest
 from desktop_agent.ui.chat.entries.paragraph import read_code_spans
 from desktop_agent.ui.chat.markdown.inline import utf16_slice
-from desktop_agent.ui.chat.question.answer_button import answer_button
 from desktop_agent.ui.chat.question.card_command import CardCommand
+from desktop_agent.ui.chat.small_button import SmallButton
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.fold_bar import obstacle_words
@@ -41,8 +41,8 @@ class AskedCommand(QObject):
             self._command.set_editable(is_editable=COMMAND in drafts)
             self._command.textChanged.connect(self._on_text_changed)
             self.mark(request)
-        self.edit = answer_button(self.tr("Edit"), card, variant="flat")
-        self.edit.setProperty("compact", True)
+        self.edit = SmallButton(self.tr("Edit"), card, variant="flat")
+        self.edit.setAutoDefault(False)
         self.edit.setVisible(self._command is not None)
         self.edit.clicked.connect(self._on_edit)
         details = "\n".join(request.details)

@@ -1,10 +1,12 @@
 """The ways to answer a question: a row of buttons, or in its place the reason for a no."""
 
+from collections.abc import Callable
+
 from PySide6.QtCore import QObject, QRect, Qt, Signal
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import QPushButton, QWidget
 
-from desktop_agent.core.protocol.model import ApprovalRequest
+from desktop_agent.core.protocol.model import ApprovalRequest, ApprovalScope
 from desktop_agent.ui.chat.flow import flow
 from desktop_agent.ui.chat.question.answer_button import answer_button
 from desktop_agent.ui.chat.question.card_denial import CardDenial
@@ -14,20 +16,29 @@ from desktop_agent.ui.wording.tooltips import plain_tooltip
 
 
 class CardAnswers(QObject):
-    """Says what the user wants; whether that counts is for the card to decide. `review` is to see the question in full.
+    """Calls `allow` or `deny` as the user wants; whether that counts is for them to decide.
+
+    `review` is the button to see the question in full.
 
     Signals:
-        allowed: the user allows it in this `ApprovalScope`.
-        denied: the user denies it, with this message.
         switched: the buttons gave way to the reason for a no, or came back.
     """
 
-    allowed = Signal(str)
-    denied = Signal(str)
     switched = Signal()
 
-    def __init__(self, request: ApprovalRequest, drafts: dict[str, str], card: QWidget) -> None:
+    def __init__(
+        self,
+        request: ApprovalRequest,
+        drafts: dict[str, str],
+        card: QWidget,
+        *,
+        allow: Callable[[ApprovalScope], None],
+        deny: Callable[[str], None],
+    ) -> None:
+        """`deny` gets the message to the agent."""
         super().__init__(card)
+        self._allow_in = allow
+        self._deny_with = deny
         self._is_stopped = False
         self._allow = answer_button("", card, variant="primary")
         self._allow.clicked.connect(self._on_allow)
@@ -112,12 +123,12 @@ class CardAnswers(QObject):
     # -- what the user does --
 
     def _on_allow(self) -> None:
-        self.allowed.emit("once")
+        self._allow_in("once")
 
     def _on_offer(self) -> None:
         offer = self._offers.offer_of(self.sender())
         if offer is not None:
-            self.allowed.emit(offer.scope)
+            self._allow_in(offer.scope)
 
     def _on_deny(self) -> None:
         self._denial.open()
@@ -125,7 +136,7 @@ class CardAnswers(QObject):
         self.switched.emit()
 
     def _on_deny_now(self) -> None:
-        self.denied.emit(self._denial.message)
+        self._deny_with(self._denial.message)
 
     def _on_back(self) -> None:
         self._denial.close()

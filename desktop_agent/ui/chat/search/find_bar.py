@@ -2,9 +2,10 @@
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QLineEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QLineEdit, QWidget
 
 from desktop_agent.ui.chat.search.finder import Finder
+from desktop_agent.ui.chat.small_button import SmallButton
 from desktop_agent.ui.theme import Space
 
 
@@ -34,7 +35,10 @@ class FindBar(QFrame):
             ("↓", self.tr("Next match"), self._on_next),
             ("✕", self.tr("Close"), self.close_bar),
         ):
-            layout.addWidget(self._build_button(text, name, slot))
+            button = SmallButton(text, self, name=name, variant="flat")
+            button.setToolTip(name)
+            button.clicked.connect(slot)
+            layout.addWidget(button)
         self.hide()
 
     def open_bar(self) -> None:
@@ -55,15 +59,6 @@ class FindBar(QFrame):
 
     def _on_previous(self) -> None:
         self._finder.step(-1)
-
-    def _build_button(self, text: str, name: str, slot: object) -> QPushButton:
-        button = QPushButton(text, self)
-        button.setProperty("variant", "flat")
-        button.setProperty("compact", True)
-        button.setAccessibleName(name)
-        button.setToolTip(name)
-        button.clicked.connect(slot)
-        return button
 
     def _show_count(self, number: int, count: int) -> None:
         if not self._field.text():
