@@ -19,27 +19,23 @@ class CommandWidget(MarkdownWidget):
     """The command in the code font beside a thin rule, quiet; what it said as markdown; what went wrong in red."""
 
     def __init__(self, place: EntryPlace) -> None:
-        entry = place.row.entry
-        assert isinstance(entry, CommandEntry)
-        super().__init__(place, ink="removed_text" if entry.is_error else "text")
+        is_error = place.row.entry_as(CommandEntry).is_error
+        super().__init__(place, ink="removed_text" if is_error else "text")
         self._line: TextPassage | None = None
         self.refresh()
 
-    def _command(self) -> CommandEntry:
-        entry = self.row.entry
-        assert isinstance(entry, CommandEntry)
-        return entry
-
     def refresh(self) -> None:
         self.read()
-        entry = self._command()
+        entry = self.row.entry_as(CommandEntry)
         said = self.tr("Command {text} failed: {output}") if entry.is_error else self.tr("Command {text}: {output}")
         self.setAccessibleName(said.format(text=entry.text, output=entry.output[:SPOKEN_CHARS]))
 
     def set_width(self, width: int) -> None:
         inner = width - _INDENT
         font = self.styles.code
-        self._line = TextPassage(RichText(self._command().text), font, (), width=inner, line_height=CODE_LINE)
+        self._line = TextPassage(
+            RichText(self.row.entry_as(CommandEntry).text), font, (), width=inner, line_height=CODE_LINE
+        )
         self.column_origin = QPoint(_INDENT, self._line.height + Space.XS)
         self.column.set_width(inner)
 
@@ -48,7 +44,9 @@ class CommandWidget(MarkdownWidget):
 
     def paint_under(self, painter: QPainter, area: QRect) -> None:
         rule = QRect(0, 2, _RULE, self.height() - 4)
-        painter.fillRect(rule, self.styles.colour("removed_text" if self._command().is_error else "border_strong"))
+        painter.fillRect(
+            rule, self.styles.colour("removed_text" if self.row.entry_as(CommandEntry).is_error else "border_strong")
+        )
         if self._line is not None:
             painter.setPen(self.styles.colour("muted"))
             painter.translate(_INDENT, 0)

@@ -34,17 +34,12 @@ class CompactionWidget(EntryWidget):
         self.column_origin = QPoint(INDENT, Height.SMALL_BUTTON + Space.XS)
         self.refresh()
 
-    def _entry(self) -> CompactionEntry:
-        entry = self.row.entry
-        assert isinstance(entry, CompactionEntry)
-        return entry
-
     @property
     def is_column_shown(self) -> bool:
         return bool(self.row.is_unfolded)
 
     def refresh(self) -> None:
-        entry = self._entry()
+        entry = self.row.entry_as(CompactionEntry)
         self._line.say(entry_words.compaction(entry), is_unfolded=self.is_column_shown)
         self.setAccessibleName(self._line.text())
         source = summary_text(entry.summary)

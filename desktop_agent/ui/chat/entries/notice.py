@@ -42,7 +42,7 @@ class NoticeWidget(EntryWidget):
         super().__init__(place, Column(place.styles, ground="bg", ink="muted"))
         self._width = 0
         self._height = 0
-        notice = self._entry().notice
+        notice = self.row.entry_as(NoticeEntry).notice
         styles, actions = place.styles, place.actions
         bold = QFont(styles.body)
         bold.setWeight(QFont.Weight.DemiBold)
@@ -70,11 +70,6 @@ class NoticeWidget(EntryWidget):
         self.column.set_blocks(plain_blocks(notice.detail), {}, 0)
         self.refresh()
 
-    def _entry(self) -> NoticeEntry:
-        entry = self.row.entry
-        assert isinstance(entry, NoticeEntry)
-        return entry
-
     def _button(self, text: str, action: object, variant: str = "") -> QPushButton:
         button = SmallButton(text, self, variant=variant)
         button.clicked.connect(action)
@@ -85,7 +80,7 @@ class NoticeWidget(EntryWidget):
         return bool(self.row.is_unfolded)
 
     def refresh(self) -> None:
-        notice = self._entry().notice
+        notice = self.row.entry_as(NoticeEntry).notice
         if self._details is not None:
             self._details.setText(self.tr("Hide details") if self.is_column_shown else self.tr("Details"))
         if self._try_now is not None:
@@ -97,10 +92,10 @@ class NoticeWidget(EntryWidget):
 
     def _offer_try(self, button: QPushButton) -> None:
         transcript = self.parentWidget()
-        if transcript is not None and button.hasFocus() and not self._entry().is_waiting:
+        if transcript is not None and button.hasFocus() and not self.row.entry_as(NoticeEntry).is_waiting:
             # Hiding the button would send the keyboard to some other control.
             transcript.setFocus(Qt.FocusReason.OtherFocusReason)
-        is_waiting = self._entry().is_waiting
+        is_waiting = self.row.entry_as(NoticeEntry).is_waiting
         button.setVisible(is_waiting)
         if is_waiting and not self._seconds.isActive():
             self._seconds.start()
@@ -111,7 +106,7 @@ class NoticeWidget(EntryWidget):
     def _count_down(self) -> None:
         """Say on the button how long the wait still is."""
         assert self._try_now is not None
-        entry = self._entry()
+        entry = self.row.entry_as(NoticeEntry)
         left = round(entry.wait_s - (datetime.now(UTC) - entry.notice.at).total_seconds())
         text = self.tr("Try now")
         self._try_now.setText(f"{text} · {left} s" if left > 0 else text)
@@ -133,7 +128,8 @@ class NoticeWidget(EntryWidget):
         y = _PADDING - 2
         for text in self._texts:
             y += text.place(left, y, inner)
-        buttons = [button for button in self._buttons if button is not self._try_now or self._entry().is_waiting]
+        is_waiting = self.row.entry_as(NoticeEntry).is_waiting
+        buttons = [button for button in self._buttons if button is not self._try_now or is_waiting]
         if buttons:
             y += Space.S - 2
             y += flow(buttons, QRect(left, y, inner, 0))
@@ -145,10 +141,10 @@ class NoticeWidget(EntryWidget):
         return self._height + (self.column.height + Space.S if self.is_column_shown else 0)
 
     def source(self) -> str:
-        return self._entry().notice.detail
+        return self.row.entry_as(NoticeEntry).notice.detail
 
     def paint_under(self, painter: QPainter, area: QRect) -> None:
-        level = self._entry().notice.level
+        level = self.row.entry_as(NoticeEntry).notice.level
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         painter.setPen(QPen(self.styles.colour("border"), 1))
         painter.setBrush(self.styles.colour("bg"))

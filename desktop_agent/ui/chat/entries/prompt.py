@@ -45,13 +45,8 @@ class PromptWidget(EntryWidget):
         self._button.clicked.connect(self.begin_edit)
         self.refresh()
 
-    def _entry(self) -> PromptEntry:
-        entry = self.row.entry
-        assert isinstance(entry, PromptEntry)
-        return entry
-
     def refresh(self) -> None:
-        text = self._entry().text
+        text = self.row.entry_as(PromptEntry).text
         self.column.set_blocks(plain_blocks(text), {}, 0)
         self.setAccessibleName(self.tr("You: {text}").format(text=text[:_MEASURED_CHARS]))
         if self._editor is None and EDIT in self.row.drafts:
@@ -77,7 +72,7 @@ class PromptWidget(EntryWidget):
 
     def _text_width(self, limit: int) -> int:
         """Return how wide the bubble's text is: short prompts have short bubbles."""
-        text = self._entry().text
+        text = self.row.entry_as(PromptEntry).text
         if len(text) > _MEASURED_CHARS:
             return limit
         metrics = QFontMetricsF(self.styles.body)
@@ -91,7 +86,7 @@ class PromptWidget(EntryWidget):
         return [self, self._button] if self._editor is None else [self, *self._editor.tab_stops()]
 
     def source(self) -> str:
-        return self._entry().text
+        return self.row.entry_as(PromptEntry).text
 
     @property
     def is_column_shown(self) -> bool:
@@ -112,8 +107,8 @@ class PromptWidget(EntryWidget):
     def begin_edit(self) -> None:
         """Turn into a field with the prompt's text; it is sent again only when the user says so."""
         if self._editor is None:
-            self.row.drafts[EDIT] = self._entry().text
-            self._open_editor(self._entry().text)
+            self.row.drafts[EDIT] = self.row.entry_as(PromptEntry).text
+            self._open_editor(self.row.entry_as(PromptEntry).text)
             self._resize()
         if self._editor is not None:
             self._editor.put_cursor_at_end()
@@ -137,16 +132,16 @@ class PromptWidget(EntryWidget):
             self._button.setFocus(Qt.FocusReason.OtherFocusReason)
         editor.hide()
         editor.deleteLater()
-        self.entry_actions.edit_closed.emit(self._entry().turn)
+        self.entry_actions.edit_closed.emit(self.row.entry_as(PromptEntry).turn)
         self._resize()
 
     def _on_changed(self, text: str) -> None:
         self.row.drafts[EDIT] = text
-        self.entry_actions.edit_changed.emit(self._entry().turn, text)
+        self.entry_actions.edit_changed.emit(self.row.entry_as(PromptEntry).turn, text)
 
     def _on_sent(self, text: str, takes_files_back: bool) -> None:
         self._close_editor()
-        self.entry_actions.resend_requested.emit(self._entry().turn, text, takes_files_back)
+        self.entry_actions.resend_requested.emit(self.row.entry_as(PromptEntry).turn, text, takes_files_back)
 
     def _resize(self) -> None:
         self.set_width(self._width)

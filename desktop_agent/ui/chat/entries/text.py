@@ -79,12 +79,6 @@ class MarkdownWidget(LinkedEntry):
         self._copied_timer = QTimer(self, interval=_COPIED_MS, singleShot=True)
         self._copied_timer.timeout.connect(self._on_copied_seen)
 
-    def entry(self) -> TextEntry:
-        """The entry it shows."""
-        entry = self.row.entry
-        assert isinstance(entry, TextEntry)
-        return entry
-
     @property
     def is_behind(self) -> bool:
         return is_behind(self.row, self._written())
@@ -178,7 +172,7 @@ class TextWidget(MarkdownWidget):
 
     def refresh(self) -> None:
         self.read()
-        entry = self.entry()
+        entry = self.row.entry_as(TextEntry)
         if entry.is_open:
             self.setAccessibleName(self.tr("Answer, being written"))
         else:

@@ -3,6 +3,7 @@
 from PySide6.QtCore import QPoint, QRect
 from PySide6.QtGui import QPainter
 
+from desktop_agent.core.transcript import TextEntry
 from desktop_agent.ui.chat.entries.base import EntryPlace
 from desktop_agent.ui.chat.entries.fold import INDENT, LabelLine
 from desktop_agent.ui.chat.entries.text import MarkdownWidget
@@ -24,7 +25,7 @@ class ThinkingWidget(MarkdownWidget):
         return bool(self.row.is_unfolded)
 
     def refresh(self) -> None:
-        is_open = self.entry().is_open
+        is_open = self.row.entry_as(TextEntry).is_open
         if self.is_column_shown:
             self.read()
         self._line.say(self.tr("Thinking…") if is_open else self.tr("Thought"), is_unfolded=self.is_column_shown)

@@ -1,9 +1,13 @@
 """What a row keeps about its entry while no widget shows it."""
 
+from typing import TypeVar
+
 from msgspec import Struct
 
 from desktop_agent.core.transcript import Entry
 from desktop_agent.ui.chat.markdown.stream import MarkdownStream
+
+_E = TypeVar("_E")
 
 
 class RowState(Struct, eq=False):
@@ -29,6 +33,11 @@ class RowState(Struct, eq=False):
     """Which parts of it the user folded or unfolded, by name."""
     loaded: dict[str, object] = {}
     """What was fetched or worked out for it. May be forgotten at any time."""
+
+    def entry_as(self, kind: type[_E]) -> _E:
+        """Return the entry, which is of this kind."""
+        assert isinstance(self.entry, kind)
+        return self.entry
 
     def forget(self) -> None:
         """Drop what can be had again."""
