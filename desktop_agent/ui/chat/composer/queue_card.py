@@ -39,7 +39,8 @@ class QueueCard(QWidget):
         self._remove = SmallButton(self.tr("Remove"), self, name=self.tr("Remove the waiting message"), variant="flat")
         self._remove.clicked.connect(self._on_remove)
         send_name = self.tr("Send the waiting message now")
-        self._send = SmallButton(self.tr("Send now"), self, name=send_name, object_name="sendQueuedButton")
+        self._send = SmallButton(self.tr("Send now"), self, name=send_name)
+        self._send.setObjectName("sendQueuedButton")
         self._send.clicked.connect(self._on_send)
         self._send.hide()
 

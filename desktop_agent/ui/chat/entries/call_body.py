@@ -26,7 +26,7 @@ class CallBody:
         self._bar: Bar | None = None
         self._widgets_height = 0
         self._origin = QPoint()
-        self._more = SmallButton("", card, variant="flat")
+        self._more = SmallButton(card.tr("Show all output"), card, name=card.tr("Show all output"), variant="flat")
         self._more.hide()
         self.inside = family(card, loader)
         self._more.clicked.connect(self.inside.on_bar_clicked)

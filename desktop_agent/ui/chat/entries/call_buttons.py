@@ -24,7 +24,8 @@ class CallButtons(QObject):
         self._stop.clicked.connect(self._actions.stop_requested)
         self._change = SmallButton(self.tr("Show change ▸"), card, name=self.tr("Show change"), variant="flat")
         self._change.clicked.connect(self._on_change)
-        self._recover = SmallButton(self.tr("Recover"), card, object_name="recoverButton")
+        self._recover = SmallButton(self.tr("Recover"), card)
+        self._recover.setObjectName("recoverButton")
         self._recover.clicked.connect(self._on_recover)
         for button in self.tab_stops():
             button.hide()

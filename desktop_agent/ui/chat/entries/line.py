@@ -35,7 +35,8 @@ class LineWidget(EntryWidget):
 
     def _open_button(self) -> QPushButton:
         name = self.tr("Open the conversation this is a copy of")
-        button = SmallButton(self.tr("Open it"), self, name=name, variant="flat", object_name="openSourceButton")
+        button = SmallButton(self.tr("Open it"), self, name=name, variant="flat")
+        button.setObjectName("openSourceButton")
         button.clicked.connect(self._on_open)
         return button
 

@@ -41,7 +41,8 @@ class PromptWidget(EntryWidget):
         self._width = 0
         self._editor: PromptEditor | None = None
         name = self.tr("Edit this message and send it again")
-        self._button = _QuietButton(self.tr("Edit"), self, name=name, variant="flat", object_name="editPromptButton")
+        self._button = _QuietButton(self.tr("Edit"), self, name=name, variant="flat")
+        self._button.setObjectName("editPromptButton")
         self._button.clicked.connect(self.begin_edit)
         self.refresh()
 
