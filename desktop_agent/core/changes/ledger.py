@@ -8,11 +8,11 @@ in a thread, one at a time.
 import errno
 import os
 import stat
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
 
-from msgspec import Struct
+from msgspec import Struct, structs
 
 from desktop_agent.core.base.errors import StorageError, ToolError, WorkspaceError
 from desktop_agent.core.base.ids import ChangeId, Digest
@@ -28,6 +28,7 @@ from desktop_agent.core.system.files import FileState, FileTransition, read_stat
 from desktop_agent.core.system.staged_file import is_left_over
 from desktop_agent.core.system.workspace import HeldWorkspace
 
+RENAMED_TOGETHER = "It was renamed together with {}, which has to be left alone."
 _BROKEN_LINK = "Its other name (a hard link) is no ordinary file of this folder, and keeps the content that was there."
 
 
@@ -38,6 +39,8 @@ class LedgerWrite(Struct, frozen=True):
     new_folders: tuple[str, ...] = ()
     is_own: bool = False
     """Whether it is written as a file of its own, also where the path is one of several names (hard links) of one."""
+    moves_to: str = ""
+    """Of a file that is removed because its content goes to another path: that path."""
 
 
 class Ledger:
@@ -155,14 +158,27 @@ class Ledger:
         """Write the after-images one by one, each if its file still is its before-image.
 
         Return why those that were left alone were. What the others could not get beside their content is `missing`.
+        A file that was to move comes back when it could not be written at its other path.
         """
         missing = {} if missing is None else missing
         try:
             self.require_root()
         except WorkspaceError as error:
             return dict.fromkeys((write.change.id for write in writes), error.title)
-        problems = ((write.change.id, self._problem(write, missing)) for write in writes)
-        return {change_id: problem for change_id, problem in problems if problem}
+        problems = {write.change.id: problem for write in writes if (problem := self._problem(write, missing))}
+        return problems | self._brought_back(writes, problems)
+
+    def _brought_back(self, writes: Sequence[LedgerWrite], problems: Mapping[ChangeId, str]) -> dict[ChangeId, str]:
+        """Bring back what was removed for a path that did not get its content, and say so of each."""
+        failed = {write.change.path for write in writes if write.change.id in problems}
+        back: dict[ChangeId, str] = {}
+        for write in writes:
+            change = write.change
+            if write.moves_to in failed and change.id not in problems:
+                opposite = structs.replace(change, before=change.after, after=change.before)
+                if not self._problem(LedgerWrite(opposite), {}):
+                    back[change.id] = RENAMED_TOGETHER.format(write.moves_to)
+        return back
 
     def current(self, path: str) -> FileState | None:
         """The file, symlink or folder as it is now. Raises `OSError` when it cannot be read.
@@ -211,6 +227,13 @@ class Ledger:
         """The outermost folder on the way to `path` that is a symlink; empty without any."""
         folders = (parent for parent in reversed(PurePosixPath(path).parents) if parent.parts)
         return next((str(folder) for folder in folders if (self._root / folder).is_symlink()), "")
+
+    def file_above(self, path: str) -> str:
+        """What stands where a folder on the way to `path` has to be, and is no folder; empty without such a thing."""
+        folders = (str(parent) for parent in reversed(PurePosixPath(path).parents) if parent.parts)
+        return next(
+            (name for name in folders if os.path.lexists(place := self._root / name) and not place.is_dir()), ""
+        )
 
     def is_empty(self, folder: str, gone: Collection[str] = ()) -> bool:
         """Whether this is a folder with nothing but empty folders in it, those that are `gone` apart."""

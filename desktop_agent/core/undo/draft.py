@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import ChangeId, HunkKey
 from desktop_agent.core.changes.attribution import attribute, links_of
-from desktop_agent.core.changes.ledger import Ledger
+from desktop_agent.core.changes.ledger import RENAMED_TOGETHER, Ledger
 from desktop_agent.core.changes.net import net_change
 from desktop_agent.core.diff.diff import diff_change, find_edits
 from desktop_agent.core.diff.hunk_keys import MODE, WHOLE_FILE, all_keys
@@ -28,6 +28,7 @@ from desktop_agent.core.undo.whereabouts import as_edit, parts_of
 _RENAMED = "It was renamed to {} since. Undo that first."
 _OTHER_EXTRAS = "Its owner or extended attributes were changed since; those were left alone."
 _LINK = "A symlink has taken the place of the folder {}."
+_FILE = "Something else has taken the place of the folder {}."
 _EMPTY = "It came with {} and is empty now. Remove it if you do not need it."
 _MISSING = "Its earlier content is missing from the data folder."
 
@@ -40,6 +41,8 @@ class DraftedWrite(Struct, frozen=True):
     outcome: FileOutcome
     new_folders: tuple[str, ...] = ()
     """Folders that go with a removed file when they are empty."""
+    moves_to: str = ""
+    """Of a file that is removed because its content goes to another path: that path."""
 
 
 class UndoDraft(Struct, frozen=True):
@@ -70,8 +73,8 @@ class Drafter:
         self._leaving: frozenset[str] = frozenset()
         """Folders that go with the files in them, so that what was in their place can come back."""
         self._planned: frozenset[str] = frozenset()
-        self._links: dict[str, str] = {}
-        """The paths that lie below a link now, with that link, which is planned for, too."""
+        self._covered: dict[str, str] = {}
+        """The paths with a link or a file where a folder above them has to be; that is planned for, too."""
 
     def draft(self, direction: Direction, plans: Sequence[FilePlan]) -> UndoDraft:
         """Return what carrying out `plans` comes to with the files as they are now."""
@@ -82,9 +85,9 @@ class Drafter:
         moved = self._follow_moves(plans)
         # Undo goes backwards over the files, too: the one that came with a new folder goes last, when that is empty.
         ordered = plans if direction == "redo" else tuple(reversed(plans))
-        self._links = {}
+        self._covered = {}
         drafted = {plan.path: self._file(direction, plan, moved) for plan in ordered}
-        self._leave_below_links(ordered, drafted)
+        self._leave_covered(ordered, drafted)
         for plan in ordered:
             _keep_together(plan, drafted)
         going = {folder for one in drafted.values() if isinstance(one, DraftedWrite) for folder in one.new_folders}
@@ -119,14 +122,15 @@ class Drafter:
                     break  # what is in it goes with it
         return list(found.values())
 
-    def _leave_below_links(self, plans: Sequence[FilePlan], drafted: dict[str, DraftedWrite | FileOutcome]) -> None:
-        """Leave alone what would be written through a link that stays."""
+    def _leave_covered(self, plans: Sequence[FilePlan], drafted: dict[str, DraftedWrite | FileOutcome]) -> None:
+        """Leave alone what would be written through a link that stays, or below a file that does."""
         for plan in plans:
-            link = self._links.get(plan.path, "")
-            above, one = drafted.get(link), drafted[plan.path]
+            cover = self._covered.get(plan.path, "")
+            above, one = drafted.get(cover), drafted[plan.path]
             goes = isinstance(above, DraftedWrite) and above.transition.after != above.transition.before
-            if link and isinstance(one, DraftedWrite) and not goes:
-                drafted[plan.path] = _outcome(plan, "conflict", _LINK.format(link))
+            if cover and isinstance(one, DraftedWrite) and not goes:
+                reason = _LINK if self._ledger.link_above(plan.path) else _FILE
+                drafted[plan.path] = _outcome(plan, "conflict", reason.format(cover))
 
     def _is_there(self, one: DraftedWrite) -> bool:
         """Whether a folder that was taken to go with its files, and come again, stays after all."""
@@ -139,8 +143,8 @@ class Drafter:
         self, direction: Direction, plan: FilePlan, moved: dict[str, FileState | None]
     ) -> DraftedWrite | FileOutcome:
         link = self._ledger.link_above(plan.path)
-        if link in self._planned:  # by its turn the folder is there again: `_leave_below_links` sees to that
-            self._links[plan.path] = link
+        if link in self._planned:  # by its turn the folder is there again: `_leave_covered` sees to that
+            self._covered[plan.path] = link
         else:
             if not self._ledger.is_inside(plan.path):
                 return _outcome(plan, "conflict", "Its folder does not lie in the workspace any more.")
@@ -175,9 +179,20 @@ class Drafter:
         outcome = FileOutcome(path=plan.path, state=state, change_ids=ids, hunks=plan.hunks, reason=note)
         if is_there:
             return structs.replace(outcome, reverts=tuple(reverted for reverted in reverts if reverted.hunks))
-        outcome = structs.replace(outcome, is_removed=result is None)
-        transition = FileTransition(plan.path, yours, result)
-        return DraftedWrite(transition, reverts, outcome, plan.new_folders if result is None else ())
+        return self._write(plan, FileTransition(plan.path, yours, result), reverts, outcome)
+
+    def _write(
+        self, plan: FilePlan, transition: FileTransition, reverts: tuple[Reverted, ...], outcome: FileOutcome
+    ) -> DraftedWrite | FileOutcome:
+        """Return the write, unless something that is no folder stands above the path and stays."""
+        if transition.after is None:
+            outcome = structs.replace(outcome, is_removed=True)
+            return DraftedWrite(transition, reverts, outcome, plan.new_folders, plan.moves_to)
+        if above := self._ledger.file_above(plan.path):
+            if above not in self._planned:
+                return _outcome(plan, "conflict", _FILE.format(above))
+            self._covered[plan.path] = above
+        return DraftedWrite(transition, reverts, outcome)
 
     def _with_extras(
         self, plan: FilePlan, yours: FileState | None, result: FileState | None, goals: Sequence[_Goal]
@@ -419,7 +434,7 @@ def _keep_together(plan: FilePlan, drafted: dict[str, DraftedWrite | FileOutcome
         one, left = drafted[path], drafted[other]
         if isinstance(left, FileOutcome) and not left.is_done and (isinstance(one, DraftedWrite) or one.is_done):
             ids = tuple(r.change_id for r in one.reverts) if isinstance(one, DraftedWrite) else one.change_ids
-            reason = f"It was renamed together with {other}, which has to be left alone."
+            reason = RENAMED_TOGETHER.format(other)
             drafted[path] = FileOutcome(
                 path=path, state="conflict", change_ids=ids, reason=reason, reverts=plan.restores or ()
             )

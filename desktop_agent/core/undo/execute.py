@@ -97,7 +97,7 @@ class Undoing:
         changes = await asyncio.to_thread(self._recorded, turn, draft.writes)
         await self._log.record(ev.ChangesPrepared(turn=turn, call_id="", purpose=direction, changes=changes))
         writes = [
-            LedgerWrite(c, d.new_folders, is_own=self._is_own(d.reverts))
+            LedgerWrite(c, d.new_folders, is_own=self._is_own(d.reverts), moves_to=d.moves_to)
             for c, d in zip(changes, draft.writes, strict=True)
         ]
         # Before the other names of such a file are written, it has to be a file of its own.

@@ -77,6 +77,23 @@ def test_of_an_undo_that_fails_no_folder_is_left(tmp_path: Path, code: int) -> N
         assert (folder / "work/new").exists() == (folder / "work/new/folder/file").exists(), faulty.failed
 
 
+@pytest.mark.parametrize("code", [errno.ENOSPC, errno.EACCES], ids=os.strerror)
+def test_the_content_of_a_file_that_moves_is_at_one_of_its_names_whatever_fails(tmp_path: Path, code: int) -> None:
+    for faulty, folder in rounds(tmp_path, code=code):
+        root = folder / "work"
+        root.mkdir()
+        (root / "old").write_bytes(b"the user's line")
+        ledger = Ledger(root, Blobs(folder / "blobs"))
+        state = read_state(root / "old")
+        moves = (FileTransition("old", state, None), FileTransition("folder/new", None, state))
+        old, new = (ledger.record(move, author="undo", change_id=f"1.{n}") for n, move in enumerate(moves))
+        with in_place_of_os(faulty):
+            problems = ledger.apply_each([LedgerWrite(old, moves_to="folder/new"), LedgerWrite(new)])
+        for change in (old, new):
+            assert ledger.is_at(change.path, change.before if change.id in problems else change.after), faulty.failed
+        assert ledger.is_at("old", old.before) or ledger.is_at("folder/new", new.after), faulty.failed
+
+
 DYING = """
 import os, sys
 from pathlib import Path

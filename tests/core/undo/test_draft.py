@@ -447,6 +447,19 @@ def test_files_behind_a_link_that_somebody_else_put_there_are_left_alone(history
     assert history.read("e/x") == TEXT
 
 
+def test_a_renamed_file_stays_at_its_name_when_a_file_stands_in_place_of_its_folder(history: History) -> None:
+    history.set("a", TEXT)
+    start = len(history.records)
+    history.rename("a", "d/x")
+    renaming = history.records[start:]
+    assert states(history.undo(renaming)) == {"restored"}
+    (history.root / "d").write_text("the user's")
+    outcomes = {outcome.path: (outcome.state, outcome.reason) for outcome in history.redo(renaming)}
+    assert outcomes["d/x"] == ("conflict", "Something else has taken the place of the folder d.")
+    assert outcomes["a"] == ("conflict", "It was renamed together with d/x, which has to be left alone.")
+    assert (history.read("a"), history.read("d")) == (TEXT, b"the user's")
+
+
 def test_two_names_of_one_file_are_both_undone(history: History) -> None:
     (history.root / "b").hardlink_to(history.root / "a")
     before, after = FileState(content=TEXT), FileState(content=TEXT + MINE)
