@@ -33,15 +33,15 @@ def conversation() -> History:
     """A conversation as agents have them: a prompt, some calls one after another, an answer."""
     history = History()
     for turn in range(1, TURNS + 1):
-        history.apply(ev.PromptSubmitted(turn=turn, prompt_id="p", text="Find out why, and fix it."))
+        history.fold.apply(ev.PromptSubmitted(turn=turn, prompt_id="p", text="Find out why, and fix it."))
         for number in range(CALLS):
             call = ToolUseBlock(id=f"c{turn}.{number}", name="read_file", arguments={"path": "src/a.py"})
             result = ToolResult(content=RESULT)
-            history.apply(message(turn, call))
-            history.apply(
+            history.fold.apply(message(turn, call))
+            history.fold.apply(
                 ev.ToolCallFinished(turn=turn, call_id=call.id, state="completed", result=result, duration_s=0)
             )
-        history.apply(message(turn, TextBlock(text="It was the rounding. " * 20)))
+        history.fold.apply(message(turn, TextBlock(text="It was the rounding. " * 20)))
     return history
 
 

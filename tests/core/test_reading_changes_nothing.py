@@ -35,7 +35,7 @@ async def shown(bench: Workbench, session_id: str) -> object:
     events, _ = await asyncio.to_thread(read_journal, bench.catalog.journal_path(session_id), bench.blobs)
     history = History()
     for event in events:
-        history.apply(event)
+        history.fold.apply(event)
     return replay(events), history.messages()
 
 

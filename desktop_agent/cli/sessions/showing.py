@@ -41,7 +41,7 @@ def main(args: argparse.Namespace, console: Console) -> int:
     transcript = replay(events)
     history = History()
     for event in events:
-        history.apply(event)
+        history.fold.apply(event)
     document: JsonObject = {
         "id": session_id,
         "title": transcript.session.title,

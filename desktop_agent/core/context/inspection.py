@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 from msgspec.structs import replace
 
-from desktop_agent.core.context.history import Compaction
+from desktop_agent.core.context.history_fold import Compaction
 from desktop_agent.core.context.packing import guidance_text
 from desktop_agent.core.context.readable import conversation_text
 from desktop_agent.core.context.summaries import rendered

@@ -10,7 +10,8 @@ from msgspec import Struct
 
 from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.base.ids import new_compaction_id
-from desktop_agent.core.context.history import Compaction, History
+from desktop_agent.core.context.history import History
+from desktop_agent.core.context.history_fold import Compaction
 from desktop_agent.core.context.summaries import extracted, rendered
 from desktop_agent.core.context.tokens import message_tokens, text_tokens
 from desktop_agent.core.context_window.plan import CompactionPlan

@@ -129,7 +129,7 @@ class ContextManager:
     async def measure_opened(self) -> None:
         """Tell how full the context is when a session is opened again: as it was reported, if that still holds."""
         model, tokens = self._parts.transcript.session.model, self._parts.transcript.context.context_tokens
-        if model is not None and tokens and self.history.is_as_answered:
+        if model is not None and tokens and self.history.fold.is_as_answered:
             self.meter.tell_known(tokens, self.window(model))
         elif self.history.turns:
             await self.measure(provider=None)

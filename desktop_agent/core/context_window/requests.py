@@ -44,7 +44,7 @@ class TurnRequests(Struct):
         if self._is_forced or (target and tokens > (target if fits else 0)):
             urgency: Urgency = "needed" if self._is_forced or not fits else "wanted"
             # What the user took back by hand is not done again before it must be.
-            is_wanted = not (context_manager.history.is_compaction_undone or self._has_failed)
+            is_wanted = not (context_manager.history.fold.is_compaction_undone or self._has_failed)
             if urgency == "needed" or is_wanted:
                 if await self._compact(tokens, urgency):
                     request = context_manager.pack(self.model)

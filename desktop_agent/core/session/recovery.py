@@ -8,7 +8,7 @@ import asyncio
 
 from desktop_agent.core.capture.capture import Snapshot
 from desktop_agent.core.changes.ledger import Ledger
-from desktop_agent.core.context.history import UNANSWERED
+from desktop_agent.core.context.message_building import UNANSWERED
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.event_log import EventLog
 from desktop_agent.core.protocol.model import (

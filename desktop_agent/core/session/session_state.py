@@ -1,7 +1,5 @@
 """Everything a session knows about itself: the folds of its journal, which begin where the last process left them."""
 
-from dataclasses import fields
-
 from msgspec import Struct, field
 
 from desktop_agent.core.context.history import History
@@ -23,16 +21,11 @@ class SessionState(Struct):
     rules: dict[str, Rule] = field(default_factory=dict[str, Rule])
     """What the user decided for the rest of the session, by id."""
 
-    def put_history(self, history: History) -> None:
-        """Let another fold of the same journal take the place of the history. Every holder of it sees that one."""
-        for field_ in fields(History):
-            setattr(self.history, field_.name, getattr(history, field_.name))
-
     def apply(self, event: ev.Event) -> None:
         """Fold one event into all of them."""
         asked = self.transcript.turns.waiting.get(event.call_id) if isinstance(event, ev.ApprovalResolved) else None
         self.transcript.apply(event)
-        self.history.apply(event)
+        self.history.fold.apply(event)
         self.unfinished.apply(event)
         self.reads.apply(event)
         match event:

@@ -63,7 +63,7 @@ def folder(path: str, text: str = "Use tabs.") -> GuidanceFile:
 def fold(events: Sequence[ev.KnownEvent]) -> History:
     history = History()
     for number, event in enumerate(events, start=1):
-        history.apply(event.stamped(number, ev.UNSTAMPED))
+        history.fold.apply(event.stamped(number, ev.UNSTAMPED))
     return history
 
 
@@ -86,7 +86,7 @@ def test_a_second_compaction_replaces_the_first_and_has_its_summary_to_begin_wit
     history = fold([*turns(1, 2, 3), compacted(1, "a"), *turns(4)])
     assert texts(history.messages_through(3))[0] == "prompt 2"
     newer = Summary(goals=("ship it twice",))
-    history.apply(compacted(3, "b", newer))
+    history.fold.apply(compacted(3, "b", newer))
     assert texts(history.messages()) == [rendered(newer), "prompt 4", "answer 4"]
 
 
@@ -94,7 +94,7 @@ def test_an_undone_compaction_gives_back_the_same_request() -> None:
     before = fold(turns(1, 2, 3))
     undone = fold([*turns(1, 2, 3), compacted(2), ev.CompactionUndone(compaction_id="c")])
     assert request(undone) == request(before)
-    assert undone.is_compaction_undone
+    assert undone.fold.is_compaction_undone
 
 
 def test_undoing_the_second_compaction_shows_the_first_summary_again() -> None:
@@ -145,7 +145,7 @@ def test_pins_survive_compaction_and_go_when_they_are_removed() -> None:
     pin = ev.Pinned(pin=Pin(id="p1", text="answer in French"))
     history = fold([*turns(1, 2), pin, compacted(1)])
     assert "answer in French" in request(history).pinned
-    history.apply(ev.Unpinned(pin_id="p1"))
+    history.fold.apply(ev.Unpinned(pin_id="p1"))
     assert request(history).pinned == ""
 
 
@@ -165,7 +165,7 @@ def test_guidance_of_a_folder_comes_where_it_was_read_and_stays_after_a_compacti
     check_valid(history.messages())
     content = history.messages()[2].content
     assert [type(block) for block in content] == [ToolResultBlock, TextBlock]
-    history.apply(compacted(1))
+    history.fold.apply(compacted(1))
     kept = texts(history.messages())
     assert "Use tabs." in kept[1]
     assert kept[2:] == ["prompt 2", "answer 2"]
@@ -258,10 +258,10 @@ def test_a_fold_from_where_it_must_begin_is_the_fold_of_everything(events: list[
     beginning = whole.beginning(undoable)
     late = History()
     for event in beginning.events:
-        late.apply(event)
+        late.fold.apply(event)
     for number, event in enumerate(events, start=1):
         if number >= beginning.seq:
-            late.apply(event.stamped(number, ev.UNSTAMPED))
+            late.fold.apply(event.stamped(number, ev.UNSTAMPED))
     assert request(late) == request(whole)
     assert late.guidance == whole.guidance
     for _ in range(undoable):
@@ -269,8 +269,8 @@ def test_a_fold_from_where_it_must_begin_is_the_fold_of_everything(events: list[
         if compaction is None:
             break
         undo = ev.CompactionUndone(compaction_id=compaction.id)
-        whole.apply(undo)
-        late.apply(undo)
+        whole.fold.apply(undo)
+        late.fold.apply(undo)
         assert request(late) == request(whole)
 
 

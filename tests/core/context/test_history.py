@@ -6,7 +6,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core.context.history import STOPPED, UNANSWERED, History
+from desktop_agent.core.context.history import History
+from desktop_agent.core.context.history_fold import STOPPED
+from desktop_agent.core.context.message_building import UNANSWERED
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import (
     AssistantBlock,
@@ -49,7 +51,7 @@ def finished(identifier: str, content: str = "ok") -> ev.ToolCallFinished:
 def fold(*events: ev.Event) -> tuple[Message, ...]:
     history = History()
     for event in events:
-        history.apply(event)
+        history.fold.apply(event)
     return history.messages()
 
 

@@ -39,13 +39,13 @@ def picture(number: int, size: int = 100) -> BlobRef:
 def packed(*results: ToolResult) -> ModelRequest:
     """The request of a conversation in which every call came to one of these."""
     history = History()
-    history.apply(ev.PromptSubmitted(turn=1, prompt_id="p", text="Look."))
+    history.fold.apply(ev.PromptSubmitted(turn=1, prompt_id="p", text="Look."))
     for number, result in enumerate(results):
         call = ToolUseBlock(id=f"c{number}", name="view_image", arguments={})
-        history.apply(
+        history.fold.apply(
             ev.MessageDone(turn=1, message_id=f"m{number}", model=MODEL, content=(call,), stop_reason="tool_use")
         )
-        history.apply(ev.ToolCallFinished(turn=1, call_id=call.id, state="completed", result=result, duration_s=0))
+        history.fold.apply(ev.ToolCallFinished(turn=1, call_id=call.id, state="completed", result=result, duration_s=0))
     return pack(history, model="m", system="", tools=(), max_tokens=1)
 
 

@@ -15,7 +15,7 @@ from tests.servers.wire import check_request
 def test_the_next_request_is_accepted_although_its_tools_are_others(ground: Importing, name: str) -> None:
     history = History()
     for event in ground.events(ground.run(ground.sample(name))):
-        history.apply(event)
+        history.fold.apply(event)
     *before, last = history.messages()
     assert isinstance(last, UserMessage)
     prompt = UserMessage(content=(*last.content, TextBlock(text="Go on")))

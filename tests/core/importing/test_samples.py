@@ -23,7 +23,7 @@ def prompts(transcript: Transcript) -> list[str]:
 def check_request(events: list[ev.JournalEvent]) -> None:
     history = History()
     for event in events:
-        history.apply(event)
+        history.fold.apply(event)
     messages = history.messages()
     blocks = [block for message in messages for block in message.content]
     assert not any(isinstance(block, ThinkingBlock) for block in blocks), "signed for another conversation"

@@ -84,7 +84,7 @@ def resume(journal: Path, blobs: Blobs, *, yield_gil: YieldGil) -> Resumed:
     state, rest = known.state, known.offset
     if rest:
         records = read_records(journal, blobs, known.offset_of(known.beginning), rest, yield_gil=yield_gil)
-        state.put_history(folded_history(known.beginning, records))
+        state.history.fold = folded_history(known.beginning, records)
     for record in read_records(journal, blobs, rest, yield_gil=yield_gil):
         known.note(record)
         if record.event is not None:
@@ -92,7 +92,7 @@ def resume(journal: Path, blobs: Blobs, *, yield_gil: YieldGil) -> Resumed:
             state.apply(record.event)
             if is_beyond:
                 records = read_records(journal, blobs, 0, known.offset, yield_gil=yield_gil)
-                state.put_history(folded_history(WHOLE, records))
+                state.history.fold = folded_history(WHOLE, records)
     return Resumed(state, known.damages, known.damage_count, is_empty=not known.events)
 
 
@@ -109,8 +109,8 @@ def show_end(transcript: Transcript, journal: Path, blobs: Blobs, *, yield_gil: 
 
 def read_whole_history(state: SessionState, journal: Path, blobs: Blobs, *, yield_gil: YieldGil) -> None:
     """See that nothing is missing from what `state` knows the model to see. Blocks. Raises `StorageError`."""
-    if not state.history.is_whole:
-        state.put_history(folded_history(WHOLE, read_records(journal, blobs, yield_gil=yield_gil)))
+    if not state.history.fold.is_whole:
+        state.history.fold = folded_history(WHOLE, read_records(journal, blobs, yield_gil=yield_gil))
 
 
 def close_with_snapshot(journal: Path, blobs: Blobs) -> None:

@@ -8,7 +8,8 @@ from typing import Final
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from desktop_agent.core.context.history import Beginning, History
+from desktop_agent.core.context.history import History
+from desktop_agent.core.context.history_fold import Beginning, HistoryFold
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.session.session_state import SessionState
 from desktop_agent.core.store.blobs import Blobs
@@ -93,7 +94,7 @@ class ReplayState(Struct):
     def _fold_history(self, journal: "_Reader", beginning: Beginning) -> None:
         """Fold up to here what the model sees, from `beginning` on."""
         records = journal(self.offset_of(beginning), self.offset)
-        self.state.put_history(folded_history(beginning, records))
+        self.state.history.fold = folded_history(beginning, records)
 
 
 def goes_beyond(history: History, event: ev.Event) -> bool:
@@ -107,15 +108,15 @@ def goes_beyond(history: History, event: ev.Event) -> bool:
             return False
 
 
-def folded_history(beginning: Beginning, records: Iterable[Record]) -> History:
+def folded_history(beginning: Beginning, records: Iterable[Record]) -> HistoryFold:
     """Return what the model sees of the records that come from `beginning` on."""
-    history = History(is_whole=beginning.seq <= 1)
+    fold = HistoryFold(is_whole=beginning.seq <= 1)
     for event in beginning.events:
-        history.apply(event)
+        fold.apply(event)
     for record in records:
         if record.event is not None:
-            history.apply(record.event)
-    return history
+            fold.apply(record.event)
+    return fold
 
 
 class _Pager:

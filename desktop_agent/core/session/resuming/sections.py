@@ -13,7 +13,7 @@ from typing import Final, Generic, TypeVar, cast, get_type_hints
 from msgspec import Struct, convert, to_builtins
 
 from desktop_agent.core.base.ids import CallId
-from desktop_agent.core.context.history import Beginning
+from desktop_agent.core.context.history_fold import Beginning
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.codec import decode_event, encode, encode_event
 from desktop_agent.core.protocol.model import (

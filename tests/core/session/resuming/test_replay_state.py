@@ -53,7 +53,7 @@ def all_entries(transcript: Transcript, journal: Path, blobs: Blobs) -> list[Ent
 
 
 def head_of(transcript: Transcript) -> tuple[object, ...]:
-    return transcript.session, transcript.turns, transcript.changed, transcript.context.use
+    return transcript.session, transcript.turns, transcript.changed, transcript.context
 
 
 def check(journal: Path, blobs: Blobs, *, is_honest: bool = True) -> None:
@@ -121,7 +121,7 @@ def test_the_history_is_folded_from_where_it_matters(journal: Path, blobs: Blobs
     write_journal(journal, blobs, events)
     make_snapshot(journal, blobs)
     state = resume(journal, blobs, yield_gil=no_breath).state
-    assert not state.history.is_whole
+    assert not state.history.fold.is_whole
     assert not state.history.has_turn(18)
     assert state.history.has_turn(19)
     check(journal, blobs)
@@ -246,7 +246,7 @@ def test_a_summary_undone_after_the_snapshot_shows_what_the_one_before_it_stood_
 ) -> None:
     count = write_journal(journal, blobs, thrice_summarised())
     make_snapshot(journal, blobs)
-    assert not resume(journal, blobs, yield_gil=no_breath).state.history.is_whole
+    assert not resume(journal, blobs, yield_gil=no_breath).state.history.fold.is_whole
     for name in ("k12", "k8", "k4"):
         count = write_journal(journal, blobs, [ev.CompactionUndone(compaction_id=name)], first=count + 1)
         check(journal, blobs)

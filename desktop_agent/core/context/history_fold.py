@@ -1,0 +1,245 @@
+"""What a journal says that the model sees: a fold of prompts, answers, results, notes and compactions.
+
+A compaction takes nothing out of the fold: it says from where on it is shown, behind which summary. Undoing it, or
+going back to before a turn that it summarised, shows again what stood there.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from typing import NamedTuple
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from desktop_agent.core.base.ids import CallId
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.model import (
+    AssistantBlock,
+    FileOutcome,
+    GuidanceFile,
+    Pin,
+    Summary,
+    TextBlock,
+    ToolResult,
+)
+
+STOPPED = "[The user stopped the previous turn.]"
+NO_ROOM = "[Your answer ended here because the context window was full. Go on from there.]"
+
+
+class GuidanceNote(Struct, frozen=True):
+    """An AGENTS.md of a folder came into the conversation here, or went."""
+
+    path: str
+    file: GuidanceFile | None
+
+
+class Beginning(NamedTuple):
+    """From where on a journal must be folded: `events` first, then everything from number `seq` on."""
+
+    seq: int
+    events: tuple[ev.KnownEvent, ...]
+
+
+class Compaction(Struct, frozen=True):
+    """A compaction in force: everything before the item at `end` is shown as its summary."""
+
+    id: str
+    through_turn: int
+    summary: Summary
+    end: int
+    made_at: int
+    """How many items there were when it was made, or its summary edited."""
+    beginning: Beginning
+    """The first turn that it kept, or its own record: what comes before is not shown while it is in force."""
+    guidance: tuple[GuidanceFile, ...]
+    """Of the folders that came into sight before `end`: they stay in it."""
+    shortened: frozenset[CallId]
+
+
+class TurnStart(Struct, frozen=True):
+    """Where a turn begins, and what held then."""
+
+    index: int
+    beginning: Beginning
+
+
+Item = TextBlock | GuidanceNote | tuple[AssistantBlock, ...]
+"""A prompt or a note as a text block, guidance, or a message of the model as a tuple of blocks."""
+
+
+@dataclass(slots=True)
+class HistoryFold:
+    """The fold. `apply` every durable event, in order; nothing else changes it.
+
+    It need not begin with the first line of its journal: one that began as `History.beginning(undoable)` said gives
+    the same messages, pins and guidance as one that saw everything, as long as nothing goes back beyond it: no more
+    than `undoable` compactions are undone (`History.can_undo_compaction`), and no turn is rewound to that is not there
+    (`History.can_rewind_to`). Before one of these is recorded, the session must fold its whole journal.
+    """
+
+    items: list[Item] = field(default_factory=list[Item])
+    starts: dict[int, TurnStart] = field(default_factory=dict[int, TurnStart])
+    """Where each turn's prompt stands among them, oldest first."""
+    results: dict[CallId, ToolResult] = field(default_factory=dict[CallId, ToolResult])
+    compactions: list[Compaction] = field(default_factory=list[Compaction])
+    """Those in force, each on top of the one before. The summary of the last is shown."""
+    asked_at: int = -1
+    """How many items the last request had; -1 before the first."""
+    pins: dict[str, Pin] = field(default_factory=dict[str, Pin])
+    """What stays in sight, oldest first."""
+    always: tuple[GuidanceFile, ...] = ()
+    """The guidance that stands in the system prompt."""
+    folders: dict[str, GuidanceFile] = field(default_factory=dict[str, GuidanceFile])
+    """The guidance that came into the conversation, by path."""
+    is_whole: bool = True
+    """Whether it saw the journal from its first line; a caller that begins later says so."""
+    is_compaction_undone: bool = False
+    """Whether the user took the last compaction back and there was none since."""
+    is_as_answered: bool = False
+    """Whether the conversation only grew since the last answer, so that what was reported with it still holds."""
+
+    @property
+    def guidance(self) -> tuple[GuidanceFile, ...]:
+        """The AGENTS.md files that hold: those of the system prompt first, then those of folders."""
+        return (*self.always, *self.folders.values())
+
+    @property
+    def compaction(self) -> Compaction | None:
+        """The one whose summary is shown."""
+        return self.compactions[-1] if self.compactions else None
+
+    @property
+    def shortened(self) -> frozenset[CallId]:
+        """The calls of whose results the beginning and the end are shown."""
+        return self.compactions[-1].shortened if self.compactions else frozenset()
+
+    def bounds(self) -> dict[int, tuple[int, int]]:
+        """Where the items of each turn begin and end, oldest first."""
+        firsts = [start.index for start in self.starts.values()]
+        return dict(zip(self.starts, pairwise([*firsts, len(self.items)]), strict=True))
+
+    def apply(self, event: ev.Event) -> None:
+        """Fold one event in; events that the model need not know of are ignored."""
+        match event:
+            case ev.PromptSubmitted(turn=turn, text=text, seq=seq):
+                self.starts.pop(turn, None)  # a hostile journal: the order of turns must stay that of the items
+                self.starts[turn] = TurnStart(len(self.items), Beginning(seq, self._held()))
+                self.items.append(TextBlock(text=text))
+            case ev.MessageDone():
+                self._message(event)
+            case ev.ToolCallFinished(call_id=call_id, result=result):
+                self.results.setdefault(call_id, result)
+            case ev.ChangesUndone(outcomes=outcomes, reason=reason):
+                self._note("undid", outcomes, reason)
+            case ev.ChangesRedone(outcomes=outcomes, reason=reason):
+                self._note("redid", outcomes, reason)
+            case ev.Rewound(turn=turn, scope=scope) if scope != "files":
+                self._rewind(turn)
+            case ev.TurnEnded(reason="interrupted"):
+                self.items.append(TextBlock(text=STOPPED))
+            case ev.Compacted() | ev.SummaryEdited() | ev.CompactionUndone():
+                self._compact(event)
+            case ev.Pinned(pin=pin):
+                self.pins[pin.id] = pin
+            case ev.Unpinned(pin_id=pin_id):
+                self.pins.pop(pin_id, None)
+            case ev.GuidanceLoaded(files=files):
+                self._guide(files)
+            case _:
+                pass
+
+    def _message(self, event: ev.MessageDone) -> None:
+        self.asked_at = len(self.items)
+        self.is_as_answered = event.stop_reason != "interrupted"
+        if event.stop_reason == "refusal":
+            return  # left out: providers keep refusing while it stands in the conversation
+        self.items.append(event.content)
+        if event.stop_reason == "model_context_window_exceeded":
+            self.items.append(TextBlock(text=NO_ROOM))
+
+    def _rewind(self, turn: int) -> None:
+        """Go back to before `turn`. A compaction that summarised it is dropped: its summary describes what is gone."""
+        gone = [number for number in self.starts if number >= turn]
+        if not gone:
+            return
+        self.is_as_answered = False
+        del self.items[min(self.starts[number].index for number in gone) :]
+        for number in gone:
+            del self.starts[number]
+        size = len(self.items)
+        self.asked_at = min(self.asked_at, size)
+        self.compactions = [
+            replace(compaction, made_at=min(compaction.made_at, size))
+            for compaction in self.compactions
+            if compaction.end <= size and compaction.through_turn < turn
+        ]
+        self.folders = self._folders_until(size)
+
+    def _compact(self, event: ev.Compacted | ev.SummaryEdited | ev.CompactionUndone) -> None:
+        self.is_as_answered = False
+        match event:
+            case ev.Compacted(compaction_id=identifier, through_turn=through, summary=summary):
+                kept = [start for turn, start in self.starts.items() if turn > through]
+                # One through no turn only shortens results of the first: nothing stands before those.
+                end = kept[0].index if kept else len(self.items)
+                first = kept[0].beginning if kept else Beginning(event.seq, self._held())
+                compaction = Compaction(
+                    id=identifier,
+                    through_turn=through,
+                    summary=summary,
+                    end=end if through else 0,
+                    made_at=len(self.items),
+                    beginning=first if through else Beginning(1, ()),
+                    guidance=tuple(self._folders_until(end).values()),
+                    shortened=frozenset(event.shortened),
+                )
+                self.compactions.append(compaction)
+                self.is_compaction_undone = False
+            case ev.SummaryEdited(compaction_id=identifier, summary=summary):
+                size = len(self.items)
+                self.compactions = [
+                    replace(one, summary=summary, made_at=size) if one.id == identifier else one
+                    for one in self.compactions
+                ]
+            case ev.CompactionUndone(compaction_id=identifier):
+                self.compactions = [one for one in self.compactions if one.id != identifier]
+                self.is_compaction_undone = True
+
+    def _guide(self, files: Sequence[GuidanceFile]) -> None:
+        """Let the files of folders come into the conversation where they were read; the others are not part of it."""
+        self.always = tuple(file for file in files if file.scope != "folder")
+        folders = {file.path: file for file in files if file.scope == "folder"}
+        for path in self.folders.keys() - folders.keys():
+            self.items.append(GuidanceNote(path, None))
+        self.items += [GuidanceNote(path, file) for path, file in folders.items() if self.folders.get(path) != file]
+        self.folders = self._folders_until(len(self.items))
+
+    def _held(self) -> tuple[ev.KnownEvent, ...]:
+        """The events that a fold that begins here must receive first."""
+        guidance = self.guidance
+        told: list[ev.KnownEvent] = [ev.GuidanceLoaded(files=guidance)] if guidance else []
+        return (*told, *(ev.Pinned(pin=pin) for pin in self.pins.values()))
+
+    def _folders_until(self, end: int) -> dict[str, GuidanceFile]:
+        """The guidance of folders that holds before the item at `end`, in the order in which it came."""
+        holding: dict[str, GuidanceFile] = {}
+        for item in self.items[:end]:
+            if isinstance(item, GuidanceNote):
+                holding.pop(item.path, None)
+                if item.file is not None:
+                    holding[item.path] = item.file
+        return holding
+
+    def _note(self, verb: str, outcomes: Sequence[FileOutcome], reason: str) -> None:
+        """Tell the model that the user took changes back, so that it does not build on what is gone."""
+        touched = [outcome for outcome in outcomes if outcome.state in ("restored", "merged")]
+        if not touched:
+            return
+        whole = {outcome.path for outcome in touched if not outcome.hunks}
+        parts = {outcome.path for outcome in touched} - whole
+        what = [*sorted(whole), *(f"{path} (a part of them)" for path in sorted(parts))]
+        why = f" Their reason: {reason}" if reason else ""
+        text = f"[The user {verb} your changes to: {', '.join(what)}.{why} Read a file again before editing it.]"
+        self.items.append(TextBlock(text=text))
