@@ -78,7 +78,8 @@ def repair(catalog: Catalog, session_id: SessionId, *, caches: Sequence[CacheChe
 
 def mended_lines(path: Path, blobs: Blobs) -> Iterator[bytes]:
     """Yield the lines of a journal as they should be, each with its newline."""
-    numbers, unfinished = Numbers(), Unfinished()
+    numbers = Numbers()
+    unfinished = numbers.unfinished
     count = 0
     at = ev.UNSTAMPED
     for line, found in read_each_line(path, blobs):
@@ -86,21 +87,19 @@ def mended_lines(path: Path, blobs: Blobs) -> Iterator[bytes]:
             continue
         event = found.event
         if numbers.concludes(event):
-            for made in _conclusions(numbers, getattr(event, "turn", 0)):
+            for made in _conclusions(unfinished, getattr(event, "turn", 0)):
                 count += 1
                 yield _line_of(made, count, at, blobs)
                 numbers.apply(made)
-                unfinished.apply(made)
         count += 1
         at = event.at if event.at != ev.UNSTAMPED else at
         yield _renumbered(line, event, count)
         numbers.apply(event)
-        unfinished.apply(event)
     if unfinished.is_waiting:
         return  # for the user: nothing is missing
-    if not numbers.is_writing and (numbers.calls or numbers.turn is not None):
-        turn = numbers.turn
-        endings = list(_conclusions(numbers, turn or 0))
+    turn = unfinished.turn
+    if not unfinished.is_writing and (unfinished.calls or turn is not None):
+        endings = list(_conclusions(unfinished, turn or 0))
         if turn is not None:
             endings.append(ev.TurnEnded(turn=turn, reason="interrupted", requests=0, duration_s=0.0))
         for number, made in enumerate(endings, start=count + 1):
@@ -138,13 +137,14 @@ def _keep(path: Path) -> Path:
     return kept
 
 
-def _conclusions(numbers: Numbers, turn: int) -> Iterator[ev.KnownEvent]:
+def _conclusions(unfinished: Unfinished, turn: int) -> Iterator[ev.KnownEvent]:
     """Yield an answer for every open question and a result for every open call."""
-    for call_id in sorted(numbers.asked):
+    asked_in = turn if unfinished.turn is None else unfinished.turn
+    for call_id in sorted(unfinished.asked):
         decision = Aborted(reason="The application ended before an answer came.")
-        yield ev.ApprovalResolved(turn=numbers.asked[call_id], call_id=call_id, decision=decision)
-    for block in list(numbers.calls.values()):
-        if block.id not in numbers.started:
+        yield ev.ApprovalResolved(turn=asked_in, call_id=call_id, decision=decision)
+    for block in list(unfinished.calls.values()):
+        if block.id not in unfinished.started:
             call = ToolCall(id=block.id, name=block.name, arguments=block.arguments)
             yield ev.ToolCallStarted(
                 turn=turn, call=call, title=block.name, source="system", capabilities=(), is_read_only=True

@@ -33,6 +33,11 @@ class Unfinished(Struct):
         return self.turn is None and self.prepared is None and not self.calls
 
     @property
+    def is_writing(self) -> bool:
+        """Whether files may be half written: only the next opening finds out."""
+        return self.prepared is not None or not self.jobs.keys().isdisjoint(self.calls)
+
+    @property
     def is_waiting(self) -> bool:
         """Whether an open turn only waits for the user, so that it can go on with their answer.
 

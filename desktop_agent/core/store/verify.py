@@ -79,26 +79,26 @@ class ListEntryCheck(Struct, frozen=True):
 
 
 class Numbers(Struct):
-    """A fold of the journal's order: numbers, repeated lines, and what is begun and not concluded."""
+    """A fold of the journal's order: numbers, names that come twice, and what is begun and not concluded."""
 
     last: int = 0
     is_gap_explained: bool = False
     """Whether a line that could not be read came since the last one that could."""
-    calls: dict[CallId, ToolUseBlock] = field(default_factory=dict[CallId, ToolUseBlock])
-    """Calls without a result, in their order."""
-    started: set[CallId] = field(default_factory=set[CallId])
-    asked: dict[CallId, int] = field(default_factory=dict[CallId, int])
-    """Calls that wait for an answer, and their turn."""
+    unfinished: Unfinished = field(default_factory=Unfinished)
+    given_up: set[CallId] = field(default_factory=set[CallId])
+    """Calls without a result whose turn went on all the same."""
     finished: set[CallId] = field(default_factory=set[CallId])
     known: set[CallId] = field(default_factory=set[CallId])
     changes: set[ChangeId] = field(default_factory=set[ChangeId])
-    turn: int | None = None
-    is_writing: bool = False
-    """Whether files may be half written: only the next opening finds out."""
+
+    @property
+    def open_calls(self) -> list[ToolUseBlock]:
+        """The calls that may still get a result, in their order."""
+        return [block for block in self.unfinished.calls.values() if block.id not in self.given_up]
 
     def concludes(self, event: ev.JournalEvent) -> bool:
         """Whether no call of the conversation before may be open any more when `event` comes."""
-        return bool(self.calls) and isinstance(event, ev.TurnEnded | ev.PromptSubmitted | ev.MessageDone)
+        return isinstance(event, ev.TurnEnded | ev.PromptSubmitted | ev.MessageDone) and bool(self.open_calls)
 
     def problems(self, event: ev.JournalEvent, number: int) -> Iterator[Finding]:
         """Yield what is wrong with `event` where it stands, on line `number`."""
@@ -129,32 +129,16 @@ class Numbers(Struct):
     def apply(self, event: ev.JournalEvent) -> None:
         """Fold one event in."""
         self.last, self.is_gap_explained = event.seq, False
+        self.unfinished.apply(event)
         match event:
-            case ev.TurnStarted(turn=turn):
-                self.turn = turn
-            case ev.TurnEnded():
-                self.turn = None
             case ev.MessageDone(content=content):
-                blocks = {block.id: block for block in content if isinstance(block, ToolUseBlock)}
-                self.calls |= blocks
-                self.known |= blocks.keys()
-            case ev.ToolCallStarted(call=call):
-                self.started.add(call.id)
+                names = {block.id for block in content if isinstance(block, ToolUseBlock)}
+                self.given_up -= names
+                self.known |= names
             case ev.ToolCallFinished(call_id=call_id):
-                self.calls.pop(call_id, None)
                 self.finished.add(call_id)
-                self.is_writing = False
-            case ev.ApprovalRequested(turn=turn, request=request):
-                self.asked[request.call_id] = turn
-            case ev.ApprovalResolved(call_id=call_id):
-                self.asked.pop(call_id, None)
-            case ev.ChangesPrepared():
-                self.is_writing = True
             case ev.ChangesRecorded(changes=changes):
                 self.changes |= {change.id for change in changes}
-                self.is_writing = False
-            case ev.ChangesUndone() | ev.ChangesRedone():
-                self.is_writing = False
             case _:
                 pass
 
@@ -186,7 +170,7 @@ def verify(
 
 def _of_journal(path: Path, blobs: Blobs, *, is_open: bool) -> Iterator[tuple[Finding | None, bool]]:
     """Yield what is wrong, and for every record that could be read, whether anything is or not, one mark."""
-    numbers, unfinished = Numbers(), Unfinished()
+    numbers = Numbers()
     named: dict[Digest, tuple[int, int]] = {}
     is_first = True
     for line, found in read_each_line(path, blobs):
@@ -204,13 +188,12 @@ def _of_journal(path: Path, blobs: Blobs, *, is_open: bool) -> Iterator[tuple[Fi
         for finding in numbers.problems(found.event, line.number):
             yield finding, False
         numbers.apply(found.event)
-        unfinished.apply(found.event)
         for digest, size in references(found.event):
             named.setdefault(digest, (size, line.number))
     if is_first and not is_open:
         title = "Nothing of this session was ever written: the application ended while it was created."
         yield Finding(code="empty", title=title), False
-    elif not is_open and not unfinished.is_waiting and (finding := _unfinished(numbers)) is not None:
+    elif not is_open and not numbers.unfinished.is_waiting and (finding := _unfinished(numbers)) is not None:
         yield finding, False
     for digest, (size, number) in named.items():
         if (reason := blob_problem(blobs, digest, size)) is not None:
@@ -284,20 +267,21 @@ def _missing_results(numbers: Numbers, event: ev.JournalEvent, number: int) -> I
     title = "A call of the agent's has no result."
     found = [
         Finding(code="missing_result", title=title, repair=repair, line=number, detail=f"{block.name} {block.id}")
-        for block in numbers.calls.values()
+        for block in numbers.open_calls
     ]
-    numbers.calls.clear()
+    numbers.given_up |= numbers.unfinished.calls.keys()
     return found
 
 
 def _unfinished(numbers: Numbers) -> Finding | None:
-    if numbers.turn is None and not numbers.calls:
+    is_writing, blocks = numbers.unfinished.is_writing, numbers.open_calls
+    if numbers.unfinished.turn is None and not blocks:
         return None
-    calls = ", ".join(f"{block.name} {block.id}" for block in numbers.calls.values())
-    code = "missing_result" if numbers.calls else "unfinished"
+    calls = ", ".join(f"{block.name} {block.id}" for block in blocks)
+    code = "missing_result" if blocks else "unfinished"
     title = "The application ended while the agent worked" + ("; calls have no result." if calls else ".")
-    repair = "" if numbers.is_writing else "The calls get a result that says so, and the turn its end."
-    if numbers.is_writing:
+    repair = "" if is_writing else "The calls get a result that says so, and the turn its end."
+    if is_writing:
         title += " It may have been writing files: open the session, which finds out how far it got."
     return Finding(code=code, title=title, repair=repair, detail=calls)
 
