@@ -34,22 +34,22 @@ All others do wait: what was said, decided, changed or paid for. Of these here, 
 is read anew), or comes in great numbers and is repeated by what follows it.
 """
 
-_answers: ContextVar[list[ev.KnownEvent] | None] = ContextVar("answers", default=None)
-"""Where what is recorded for a command is heard, in the task that carries it out and in those that it starts."""
+_captured: ContextVar[list[ev.KnownEvent] | None] = ContextVar("captured", default=None)
+"""What is recorded for a command, in the task that carries it out and in those that it starts."""
 
 
 @contextmanager
-def hearing() -> Generator[list[ev.KnownEvent]]:
-    """Hear what this task, and what it starts meanwhile, records from now on.
+def capture_events() -> Generator[list[ev.KnownEvent]]:
+    """Yield a list that gets the events which this task, and those it starts meanwhile, record from now on.
 
-    Its notices are heard instead of recorded: the caller says them in other words.
+    Notices come into the list *instead of* the journal: the caller says in other words what they say.
     """
-    heard: list[ev.KnownEvent] = []
-    token = _answers.set(heard)
+    captured: list[ev.KnownEvent] = []
+    token = _captured.set(captured)
     try:
-        yield heard
+        yield captured
     finally:
-        _answers.reset(token)
+        _captured.reset(token)
 
 
 class Recorder:
@@ -76,19 +76,22 @@ class Recorder:
         self._is_sealed = False
 
     async def record(self, event: ev.KnownEvent) -> None:
-        """Write and tell `event`; see `EventLog.record`. Cancelling the caller does not cancel the write."""
+        """Write and tell `event`; see `EventLog.record`, and `capture_events` for notices of a command.
+
+        Cancelling the caller does not cancel the write.
+        """
         if self._is_sealed:
             return
-        heard = _answers.get()
-        if heard is not None and isinstance(event, ev.Notice):
-            heard.append(event)
+        captured = _captured.get()
+        if captured is not None and isinstance(event, ev.Notice):
+            captured.append(event)
             return
         task = asyncio.create_task(self._write(event), name=f"record {event.type}")
         self._writing.add(task)
         task.add_done_callback(self._on_written)
         await asyncio.shield(task)
-        if heard is not None:
-            heard.append(event)
+        if captured is not None:
+            captured.append(event)
 
     def seal(self) -> None:
         """Leave the journal as it is from now on, as if the process had been killed: what comes is not recorded."""

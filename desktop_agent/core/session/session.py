@@ -24,7 +24,7 @@ from desktop_agent.core.session.failure_notices import notice_of, readable_addre
 from desktop_agent.core.session.filing_ops import FilingOp, event_of
 from desktop_agent.core.session.parts import SessionParts
 from desktop_agent.core.session.readiness import Readiness
-from desktop_agent.core.session.recorder import hearing
+from desktop_agent.core.session.recorder import capture_events
 from desktop_agent.core.session.turn_runner import TurnRunner
 from desktop_agent.core.slash.commands import SlashCommands
 from desktop_agent.core.slash.parts import Performed, SessionHands
@@ -188,11 +188,11 @@ class Session:
 
     async def _perform(self, op: ops.Op) -> Performed:
         """Carry out an op for a command, which says what came of it."""
-        with hearing() as heard:
+        with capture_events() as events:
             if isinstance(op, ContextOp):
-                return Performed(heard, await self._change_context(op))
+                return Performed(events, await self._change_context(op))
             await self._handle(op)
-        return Performed(heard)
+        return Performed(events)
 
     # -- the rest --
 
