@@ -26,6 +26,7 @@ from desktop_agent.core.importing.detect import detect
 from desktop_agent.core.importing.facts import SOURCE_NAMES, FileFacts, SourceKind
 from desktop_agent.core.importing.log import LOG_NAME, ImportMark, earlier_import, remember_import
 from desktop_agent.core.importing.own import import_own, read_own
+from desktop_agent.core.importing.results import ImportedResults
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import ApprovalPolicy, ModelRef, SandboxMode
 from desktop_agent.core.store.blobs import Blobs
@@ -110,7 +111,9 @@ def import_conversation(file: Path, data: Path, blobs: Blobs, plan: ImportPlan) 
 def _write(file: Path, folder: Path, facts: FileFacts, plan: ImportPlan, place: "_Place", blobs: Blobs) -> Imported:
     writer = _Writer(Journal.create(folder / JOURNAL_NAME, blobs))
     try:
-        conversation = ConversationWriter(writer.record, blobs, plan.model, plan.now)
+        left_out = Counter[str]()
+        results = ImportedResults(blobs, left_out)
+        conversation = ConversationWriter(writer.record, results, left_out, plan.model, plan.now)
         writer.opening = ev.SessionOpened(
             session_id=plan.session_id,
             workspace=str(place.workspace),

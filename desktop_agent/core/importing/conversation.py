@@ -4,8 +4,6 @@ Whatever is added in whatever order, the records are a valid session: turns foll
 one result, no call id is used twice, times lie in the past. Nothing is run, and no permission comes with it.
 """
 
-from base64 import b64decode
-from binascii import Error as Base64Error
 from collections import Counter
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
@@ -14,7 +12,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from desktop_agent.core.base.ids import CallId, new_prompt_id
-from desktop_agent.core.base.images import PictureError, inspect_picture
+from desktop_agent.core.importing.results import ImportedPicture, ImportedResults
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import (
     AssistantBlock,
@@ -33,13 +31,9 @@ from desktop_agent.core.protocol.model import (
     Usage,
 )
 from desktop_agent.core.providers.arguments import is_too_deep
-from desktop_agent.core.store.blobs import Blobs
 
 BEGINNING_MISSING = "[The prompt of this turn is not in the imported file.]"
 NO_RESULT = "The imported file has no result of this call."
-MAX_RESULT_CHARS = 40_000
-"""How much of a result the model reads again; the whole of a longer one is kept beside it."""
-MAX_PICTURE_BYTES = 8 * 2**20
 
 _OLDEST = datetime(2000, 1, 1, tzinfo=UTC)
 _TITLE_KEYS = (
@@ -58,21 +52,15 @@ _MAX_TITLE = 120
 _CHARS_PER_TOKEN = 4
 
 
-class ImportedPicture(Struct, frozen=True):
-    """A picture as files of conversations hold it."""
-
-    base64: str
-
-
 class ConversationWriter(Struct):
     """Takes the steps and records them. `finish` must be called at the end."""
 
     record: Callable[[ev.KnownEvent], None]
-    blobs: Blobs
+    results: ImportedResults
+    left_out: Counter[str]
+    """What is not imported, in words, and how many of it."""
     model: ModelRef
     now: datetime
-    left_out: Counter[str] = field(default_factory=Counter[str])
-    """What is not imported, in words, and how many of it."""
     turn: int = 0
     messages: int = 0
     calls: int = 0
@@ -145,8 +133,8 @@ class ConversationWriter(Struct):
         if ours is None:
             self.left_out["results of calls that are not in the file"] += 1
             return
-        images += tuple(ref for picture in pictures if (ref := self._picture(picture)) is not None)
-        self._finish_call(ours, self._result(text, is_error=is_error, images=images))
+        images += tuple(ref for picture in pictures if (ref := self.results.picture(picture)) is not None)
+        self._finish_call(ours, self.results.result(text, is_error=is_error, images=images))
 
     def use(self, usage: Usage, at: datetime | None) -> None:
         """What the last answer cost."""
@@ -277,25 +265,6 @@ class ConversationWriter(Struct):
     def _since(self, moment: datetime) -> float:
         """Seconds by the file's times; an import knows no better."""
         return max(0.0, (self._at - moment).total_seconds()) if moment != ev.UNSTAMPED else 0.0
-
-    def _result(self, text: str, *, is_error: bool, images: tuple[BlobRef, ...]) -> ToolResult:
-        output: BlobRef | None = None
-        if len(text) > MAX_RESULT_CHARS:
-            output = self.blobs.put_ref(text.encode("utf-8", "replace"), "text/plain; charset=utf-8")
-            half = MAX_RESULT_CHARS // 2
-            text = f"{text[:half]}\n[… {len(text) - 2 * half} characters …]\n{text[-half:]}"
-        error_type = "recoverable" if is_error else None
-        return ToolResult(content=text, is_error=is_error, error_type=error_type, images=images, output=output)
-
-    def _picture(self, picture: ImportedPicture) -> BlobRef | None:
-        try:
-            if len(picture.base64) > MAX_PICTURE_BYTES * 4 // 3 + 4:
-                raise PictureError("too large")
-            content = b64decode(picture.base64, validate=True)
-            return self.blobs.put_ref(content, inspect_picture(content).media_type)
-        except (Base64Error, ValueError):
-            self.left_out["pictures that cannot be shown"] += 1
-            return None
 
 
 def _title(call: ToolUseBlock) -> str:
