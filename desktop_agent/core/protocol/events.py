@@ -1,39 +1,51 @@
 """Events: what happened in a session. Past-tense names; the journal of the durable ones *is* the session.
 
 Durable events carry a sequence number (from 1, without gaps) and a time, both set by the session when it writes them.
-Live events exist only while something runs: their content is repeated, whole, by a durable event later.
+Those about files are in `change_events`, the live ones in `live_events`; all of them are found here.
 """
 
-from datetime import UTC, datetime
-from typing import Literal, Self
+from typing import Literal
 
-from msgspec import Struct, field
-from msgspec.structs import replace
+from msgspec import field
 
-from desktop_agent.core.base.ids import CallId, ChangeId, Digest, HunkKey, PromptId, SessionId
+from desktop_agent.core.base.ids import CallId, PromptId, SessionId
+from desktop_agent.core.protocol.change_events import ChangePurpose as ChangePurpose
+from desktop_agent.core.protocol.change_events import (
+    ChangesPrepared,
+    ChangesRecorded,
+    ChangesRedone,
+    ChangesUndone,
+    CommentAdded,
+    CommentsRemoved,
+    ReviewMarked,
+    Rewound,
+)
+from desktop_agent.core.protocol.durable import UNSTAMPED as UNSTAMPED
+from desktop_agent.core.protocol.durable import DurableEvent
+from desktop_agent.core.protocol.live_events import (
+    CommandJudged,
+    ContextInspected,
+    ContextMeasured,
+    JobsReported,
+    PromptRejected,
+    RetryWaitReported,
+    RulesReported,
+    TextDelta,
+    ThinkingDelta,
+    ToolOutputDelta,
+    ToolProgress,
+)
 from desktop_agent.core.protocol.model import (
     ApprovalPolicy,
     ApprovalRequest,
     AssistantBlock,
     Capability,
-    ChangeSelection,
-    ContextReport,
-    ContextUse,
     Decision,
-    FileChange,
-    FileOutcome,
     Finite,
     GuidanceFile,
-    Job,
     JsonObject,
-    LineComment,
     ModelRef,
-    OutsideFile,
     Pin,
-    RefChange,
-    ReviewState,
-    RewindScope,
-    Rule,
     SandboxMode,
     SessionPurpose,
     StopReason,
@@ -41,14 +53,11 @@ from desktop_agent.core.protocol.model import (
     ToolCall,
     ToolResult,
     ToolSource,
-    Uncaptured,
     Usage,
 )
 
 FORMAT_VERSION = 1
 """Version of a journal line. A reader keeps lines of a later version untouched and skips them."""
-
-UNSTAMPED = datetime.fromtimestamp(0, UTC)
 
 TurnEndReason = Literal[
     "completed",
@@ -65,17 +74,6 @@ TurnEndReason = Literal[
     "internal_error",
 ]
 NoticeLevel = Literal["info", "warning", "error"]
-
-
-class DurableEvent(Struct, frozen=True, kw_only=True):
-    """An event that is written to the journal before any front receives it."""
-
-    seq: int = 0
-    at: datetime = UNSTAMPED
-
-    def stamped(self, seq: int, at: datetime) -> Self:
-        """Return this event as the `seq`-th record of its session."""
-        return replace(self, seq=seq, at=at)
 
 
 # --- the session --------------------------------------------------------------------------------------------------
@@ -344,109 +342,7 @@ class RuleRevoked(DurableEvent, frozen=True, kw_only=True):
     type: Literal["rule_revoked"] = "rule_revoked"
 
 
-# --- changes ------------------------------------------------------------------------------------------------------
-
-ChangePurpose = Literal["apply", "undo", "redo"]
-
-
-class ChangesPrepared(DurableEvent, frozen=True, kw_only=True):
-    """Files are about to be written; their images are durable. The write-ahead record of a change, an undo or a redo.
-
-    If the process dies here, the files tell how far it got: each is either its before- or its after-image.
-    """
-
-    turn: int
-    call_id: CallId
-    purpose: ChangePurpose
-    changes: tuple[FileChange, ...]
-    snapshot: int | None = None
-    """For a command, whose changes are not known before: the snapshot of the folder that shows them afterwards."""
-    is_background: bool = False
-    """Whether the command goes on in the background: it is looked at again and again, until a last time."""
-    type: Literal["changes_prepared"] = "changes_prepared"
-
-
-class ChangesRecorded(DurableEvent, frozen=True, kw_only=True):
-    """A call changed these files; what could not be captured is named.
-
-    Without a call they are the user's own changes, noticed before something of the agent's came on top of them.
-    """
-
-    turn: int
-    call_id: CallId
-    changes: tuple[FileChange, ...]
-    uncaptured: tuple[Uncaptured, ...] = ()
-    refs: tuple[RefChange, ...] = ()
-    """Branches, tags and stash entries of the git repository that the call moved or dropped."""
-    outside: tuple[OutsideFile, ...] = ()
-    """Files outside the workspace, and git's own, that it destroyed; only a recovery puts them back."""
-    is_recoverable: bool = False
-    """Whether the command was one that destroys, and a safety copy was made before it ran."""
-    is_last_look: bool = False
-    """Whether a background command has ended, so that nothing more of it will come."""
-    type: Literal["changes_recorded"] = "changes_recorded"
-
-
-class ChangesUndone(DurableEvent, frozen=True, kw_only=True):
-    """Changes were taken back; files that changed since in the same place were left alone and are listed."""
-
-    selection: ChangeSelection
-    change_ids: tuple[ChangeId, ...]
-    outcomes: tuple[FileOutcome, ...]
-    changes: tuple[FileChange, ...] = ()
-    """What was written, as entries of the ledger like any other: by `undo`, each with what it reverts."""
-    reason: str = ""
-    """A word of the user's to the model."""
-    refs: tuple[RefChange, ...] = ()
-    """Branches, tags and stash entries that were put back."""
-    outside: tuple[OutsideFile, ...] = ()
-    """Files outside the workspace, and git's own, that were put back."""
-    type: Literal["changes_undone"] = "changes_undone"
-
-
-class ChangesRedone(DurableEvent, frozen=True, kw_only=True):
-    """Undone changes were applied again."""
-
-    selection: ChangeSelection
-    change_ids: tuple[ChangeId, ...]
-    outcomes: tuple[FileOutcome, ...]
-    changes: tuple[FileChange, ...] = ()
-    reason: str = ""
-    type: Literal["changes_redone"] = "changes_redone"
-
-
-class ReviewMarked(DurableEvent, frozen=True, kw_only=True):
-    """The user decided about hunks of a file, or took a decision back."""
-
-    path: str
-    hunks: tuple[HunkKey, ...]
-    state: ReviewState
-    type: Literal["review_marked"] = "review_marked"
-
-
-class CommentAdded(DurableEvent, frozen=True, kw_only=True):
-    """The user wrote, or rewrote, a remark on lines of a diff."""
-
-    comment: LineComment
-    type: Literal["comment_added"] = "comment_added"
-
-
-class CommentsRemoved(DurableEvent, frozen=True, kw_only=True):
-    """Remarks were taken back, or sent to the agent."""
-
-    comment_ids: tuple[str, ...]
-    type: Literal["comments_removed"] = "comments_removed"
-
-
-class Rewound(DurableEvent, frozen=True, kw_only=True):
-    """The user went back to before `turn`: with the conversation, the files, or both.
-
-    A rewound conversation is still in the journal; the model does not see it any more.
-    """
-
-    turn: int
-    scope: RewindScope
-    type: Literal["rewound"] = "rewound"
+# --- what this program does not know ------------------------------------------------------------------------------
 
 
 class UnknownEvent(DurableEvent, frozen=True, kw_only=True):
@@ -454,103 +350,6 @@ class UnknownEvent(DurableEvent, frozen=True, kw_only=True):
 
     payload: JsonObject = field(default_factory=dict[str, object])
     type: str = "unknown"
-
-
-# --- live only ----------------------------------------------------------------------------------------------------
-
-
-class TextDelta(Struct, frozen=True, kw_only=True):
-    """More text of the message being written."""
-
-    turn: int
-    text: str
-    type: Literal["text_delta"] = "text_delta"
-
-
-class ThinkingDelta(Struct, frozen=True, kw_only=True):
-    """More thinking of the message being written."""
-
-    turn: int
-    text: str
-    type: Literal["thinking_delta"] = "thinking_delta"
-
-
-class ToolOutputDelta(Struct, frozen=True, kw_only=True):
-    """More output of a running call, as it was written."""
-
-    turn: int
-    call_id: CallId
-    text: str
-    type: Literal["tool_output_delta"] = "tool_output_delta"
-
-
-class ToolProgress(Struct, frozen=True, kw_only=True):
-    """How far something is that takes a while: a call the model is still writing, a search, a scan."""
-
-    turn: int
-    call_id: CallId
-    name: str
-    message: str
-    type: Literal["tool_progress"] = "tool_progress"
-
-
-class PromptRejected(Struct, frozen=True, kw_only=True):
-    """A prompt could not be taken, because nothing can be written. Here is its text back, so that it is not lost."""
-
-    text: str
-    type: Literal["prompt_rejected"] = "prompt_rejected"
-
-
-class RetryWaitReported(Struct, frozen=True, kw_only=True):
-    """A turn waits before it asks the model again, as the notice `retrying` before it says, or waits no longer."""
-
-    turn: int
-    is_waiting: bool
-    delay_s: Finite = 0.0
-    """How long it waits from now, unless the user skips it; 0 when it waits no longer."""
-    type: Literal["retry_wait_reported"] = "retry_wait_reported"
-
-
-class JobsReported(Struct, frozen=True, kw_only=True):
-    """The session's background commands as they are now, oldest first."""
-
-    jobs: tuple[Job, ...]
-    type: Literal["jobs_reported"] = "jobs_reported"
-
-
-class RulesReported(Struct, frozen=True, kw_only=True):
-    """The rules in force in this session, the session's own first."""
-
-    rules: tuple[Rule, ...]
-    type: Literal["rules_reported"] = "rules_reported"
-
-
-class ContextMeasured(Struct, frozen=True, kw_only=True):
-    """How full the context is now."""
-
-    use: ContextUse
-    type: Literal["context_measured"] = "context_measured"
-
-
-class ContextInspected(Struct, frozen=True, kw_only=True):
-    """What the model would see now; the answer to `InspectContext`."""
-
-    report: ContextReport
-    type: Literal["context_inspected"] = "context_inspected"
-
-
-class CommandJudged(Struct, frozen=True, kw_only=True):
-    """What there is to know of a command as the user edits it: the answer to `JudgeCommand`, in one or two steps."""
-
-    call_id: CallId
-    command: str
-    request: ApprovalRequest | None
-    """The question as it would be about this command; None when it must not run."""
-    digest: Digest | None = None
-    """What an answer to it carries (`Allowed.judged`); None while the safety copy is still being found out."""
-    obstacle: str = ""
-    """Why it must not run."""
-    type: Literal["command_judged"] = "command_judged"
 
 
 LiveEvent = (

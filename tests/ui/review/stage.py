@@ -14,6 +14,7 @@ from desktop_agent.core.protocol.model import (
     ApprovalRequest,
     Author,
     ChangeKind,
+    ChangeSelection,
     FileChange,
     FileDiff,
     FileImage,
@@ -100,11 +101,11 @@ class Session:
         return tuple(record.change for record in self.transcript.changes.values())
 
     def undo(self, *change_ids: str, outcomes: tuple[FileOutcome, ...] = ()) -> None:
-        selection = ev.ChangeSelection(change_ids=change_ids)
+        selection = ChangeSelection(change_ids=change_ids)
         self.transcript.apply(ev.ChangesUndone(selection=selection, change_ids=change_ids, outcomes=outcomes))
 
     def redo(self, *change_ids: str) -> None:
-        selection = ev.ChangeSelection(change_ids=change_ids)
+        selection = ChangeSelection(change_ids=change_ids)
         self.transcript.apply(ev.ChangesRedone(selection=selection, change_ids=change_ids, outcomes=()))
 
 
