@@ -13,7 +13,7 @@ from typing import Literal
 from msgspec import Struct
 
 from desktop_agent.core.policy.git_losses import GitLoss, git_losses
-from desktop_agent.core.policy.shell import ParsedCommand, Segment
+from desktop_agent.core.policy.segments import ParsedCommand, Segment
 from desktop_agent.core.policy.shell_words import Word
 
 LossKind = Literal["tree", "file", "uncommitted", "untracked", "ignored", "refs", "objects", "worktree"]

@@ -28,7 +28,8 @@ from desktop_agent.core.policy.rules import (
     names_any,
     patterns_for,
 )
-from desktop_agent.core.policy.shell import ParsedCommand, parse
+from desktop_agent.core.policy.segments import ParsedCommand
+from desktop_agent.core.policy.shell import parse
 from desktop_agent.core.protocol.model import Rule, RuleKind
 
 CONFINEMENT_WORDS: dict[Confinement, str] = {

@@ -16,7 +16,8 @@ from functools import lru_cache
 from msgspec import Struct
 
 from desktop_agent.core.policy.paths import normalized
-from desktop_agent.core.policy.shell import ParsedCommand, Segment, parse
+from desktop_agent.core.policy.segments import ParsedCommand, Segment
+from desktop_agent.core.policy.shell import parse
 from desktop_agent.core.policy.shell_words import Word
 from desktop_agent.core.policy.wrappers import SYSTEM_FOLDERS, bare_name
 

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 
 from msgspec import Struct
 
-from desktop_agent.core.policy.shell import ParsedCommand, Segment
+from desktop_agent.core.policy.segments import ParsedCommand, Segment
 from desktop_agent.core.policy.wrappers import SEEN_THROUGH
 
 HARMLESS_VARIABLES = frozenset(

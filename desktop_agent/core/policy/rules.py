@@ -20,7 +20,8 @@ from desktop_agent.core.policy.mentions import mention
 from desktop_agent.core.policy.paths import inside, normalized, plain_name, sensitivity
 from desktop_agent.core.policy.reading import is_harmless_variable, is_reading
 from desktop_agent.core.policy.risks import GIT_COMMANDS, git_command
-from desktop_agent.core.policy.shell import ParsedCommand, Segment, parse
+from desktop_agent.core.policy.segments import ParsedCommand, Segment
+from desktop_agent.core.policy.shell import parse
 from desktop_agent.core.policy.shell_words import Word
 from desktop_agent.core.policy.wrappers import (
     INTERPRETERS,

@@ -7,7 +7,7 @@ import posixpath
 import re
 from collections.abc import Iterator, Sequence
 
-from desktop_agent.core.policy.shell import ParsedCommand, Segment
+from desktop_agent.core.policy.segments import ParsedCommand, Segment
 from desktop_agent.core.policy.wrappers import INTERPRETERS, OTHER_SHELLS, SHELLS, SYSTEM_FOLDERS
 
 MOST_SCRIPTS = 32
