@@ -1,6 +1,5 @@
 """The session that is exported, read from its journal turn by turn: memory is bounded by the longest turn."""
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from desktop_agent.core.protocol.codec import MalformedLineError
 from desktop_agent.core.protocol.events import PromptSubmitted
 from desktop_agent.core.protocol.model import FileImage
 from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.store.journal.line_heads import head_of
 from desktop_agent.core.store.journal.lines import open_regular, read_lines
 from desktop_agent.core.store.journal.reading import Damage, Readable, read_each_line, read_line
 from desktop_agent.core.transcript import Entry, SessionInfo, Transcript, TurnState
@@ -18,11 +18,9 @@ from desktop_agent.core.transcript import Entry, SessionInfo, Transcript, TurnSt
 MAX_FILE_BYTES = 512 * 2**10
 """The largest file of which a document shows what changed in it."""
 
-_HEAD = re.compile(
-    rb'"type"\s*:\s*"(?:session_opened|session_renamed|mode_set|prompt_submitted|usage_reported|turn_started)"'
+_HEADING = frozenset(
+    {"session_opened", "session_renamed", "mode_set", "prompt_submitted", "usage_reported", "turn_started"}
 )
-_HEAD_BYTES = 256
-"""`type` stands among the first fields of a line."""
 
 
 class ExportSource(Struct, frozen=True):
@@ -47,7 +45,8 @@ def read_facts(source: ExportSource) -> Facts:
     try:
         with open_regular(source.journal) as file:
             for line in read_lines(file):
-                if line.content is None or not _HEAD.search(line.content[:_HEAD_BYTES]):
+                head = head_of(line.content) if line.content is not None else None
+                if head is None or head.kind not in _HEADING:
                     continue
                 found = read_line(line, source.blobs)
                 if isinstance(found, Readable):

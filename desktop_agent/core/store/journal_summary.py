@@ -1,13 +1,10 @@
 """A summary of a journal: what the session list shows of it, without decoding all of it.
 
-Only the few lines that tell about the session itself are decoded, and folded like everywhere else. Of
-all others, their beginning says what they are: that is how this application writes them. A line that begins
-otherwise is decoded to see.
+Only the few lines that tell about the session itself are decoded, and folded like everywhere else. Of all others, their
+beginning says what they are.
 """
 
-import json
 import os
-import re
 from pathlib import Path
 from typing import NamedTuple
 
@@ -26,18 +23,15 @@ from desktop_agent.core.store.journal.journal_mark import (
     state_of,
     whole_lines,
 )
+from desktop_agent.core.store.journal.line_heads import head_of, usage_in
 from desktop_agent.core.store.journal.payloads import internalise
 from desktop_agent.core.transcript import SessionInfo
 
-_HEAD = re.compile(rb'\{"v":\d+,"seq":\d+,"at":"([0-9T:.Z+-]{19,40})","type":"([a-z_]+)"(?:,"turn":(\d{1,18}))?')
-_TOKENS = re.compile(
-    rb'"usage":\{"input_tokens":(\d{1,18}),"output_tokens":(\d{1,18}),"cache_read_tokens":(\d{1,18}),"cache_write_tokens":(\d{1,18})[,}]'
-)
-_FILING = frozenset({b"session_renamed", b"session_pinned", b"session_archived"})
+_FILING = frozenset({"session_renamed", "session_pinned", "session_archived"})
 """What puts a session in order does not use it."""
-_TURNS = frozenset({b"turn_started", b"turn_ended"})
+_TURNS = frozenset({"turn_started", "turn_ended"})
 """No question outlives its turn."""
-_ABOUT_THE_SESSION = _FILING | {b"session_opened", b"session_forked"}
+_ABOUT_THE_SESSION = _FILING | {"session_opened", "session_forked"}
 
 
 class JournalSummary(NamedTuple):
@@ -71,9 +65,9 @@ class _Fold:
         self._id = session_id
         self._blobs = blobs
         self._session = SessionInfo()
-        self._at = self._active_at = b""
+        self._at = self._active_at = ""
         self._turn = 0
-        self._usage = (0, 0, 0, 0)
+        self._usage = Usage()
         self._asks = 0
         if known is not None:
             self._go_on_from(known)
@@ -89,38 +83,32 @@ class _Fold:
             forked_from=known.forked_from,
             purpose=known.purpose,
         )
-        self._at, self._active_at = known.updated_at.isoformat().encode(), known.active_at.isoformat().encode()
+        self._at, self._active_at = known.updated_at.isoformat(), known.active_at.isoformat()
         self._turn = known.turns
         self._asks = known.asks
-        usage = known.usage
-        self._usage = (usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens)
+        self._usage = known.usage
 
     def take(self, line: bytes) -> None:
         """Fold in a line; one that cannot be read is none."""
-        head = _HEAD.match(line) or _HEAD.match(_as_written(line))
+        head = head_of(line)
         if head is None:
             return
-        at, kind, turn = head.groups()
-        self._at = at
+        kind = head.kind
+        self._at = head.at
         if kind not in _FILING:
-            self._active_at = at
+            self._active_at = head.at
         if kind in _TURNS:
             self._asks = 0
-        if kind == b"turn_started":
-            self._turn = int(turn or 0)
-        elif kind == b"approval_requested":
+        if kind == "turn_started":
+            self._turn = head.turn
+        elif kind == "approval_requested":
             self._asks += 1
-        elif kind == b"approval_resolved":
+        elif kind == "approval_resolved":
             self._asks = max(0, self._asks - 1)
-        elif kind == b"usage_reported":
-            self._add_usage(line)
-        elif kind in _ABOUT_THE_SESSION or (kind == b"prompt_submitted" and not self._session.title):
+        elif kind == "usage_reported" and (usage := usage_in(line)) is not None:
+            self._usage += usage
+        elif kind in _ABOUT_THE_SESSION or (kind == "prompt_submitted" and not self._session.title):
             self._apply(line)
-
-    def _add_usage(self, line: bytes) -> None:
-        if found := _TOKENS.search(line) or _TOKENS.search(_as_written(line)):
-            first, second, third, fourth = self._usage
-            self._usage = first + int(found[1]), second + int(found[2]), third + int(found[3]), fourth + int(found[4])
 
     def _apply(self, line: bytes) -> None:
         try:
@@ -133,23 +121,17 @@ class _Fold:
         if not self._at:
             return None
         session = self._session
-        input_tokens, output_tokens, cache_read_tokens, cache_write_tokens = self._usage
         return SessionSummary(
             id=self._id,
             title=session.title,
             workspace=session.workspace,
             created_at=session.opened_at,
-            updated_at=moment_of(self._at.decode()),
-            active_at=moment_of((self._active_at or self._at).decode()),
+            updated_at=moment_of(self._at),
+            active_at=moment_of(self._active_at or self._at),
             state="waiting" if self._asks else "idle",
             turns=self._turn,
             size_bytes=size_bytes,
-            usage=Usage(
-                input_tokens=input_tokens,
-                output_tokens=output_tokens,
-                cache_read_tokens=cache_read_tokens,
-                cache_write_tokens=cache_write_tokens,
-            ),
+            usage=self._usage,
             is_title_given=session.is_title_given,
             is_pinned=session.is_pinned,
             is_archived=session.is_archived,
@@ -157,13 +139,3 @@ class _Fold:
             purpose=session.purpose,
             asks=self._asks,
         )
-
-
-def _as_written(line: bytes) -> bytes:
-    """Return a line that another program wrote as we write it; nothing of one that is none."""
-    fields = fields_of(line)
-    head = {key: fields[key] for key in ("v", "seq", "at", "type", "turn") if key in fields}
-    try:
-        return json.dumps(head | fields, separators=(",", ":")).encode()
-    except RecursionError:
-        return b""
