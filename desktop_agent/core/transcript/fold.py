@@ -95,6 +95,8 @@ class Transcript:
 
     def apply(self, event: ev.Event) -> list[Patch]:
         """Fold one event in and return what it changed. Never raises for events it does not expect."""
+        if isinstance(event, ev.TextDelta | ev.ThinkingDelta | ev.ToolOutputDelta):
+            return self.shown.apply(event)  # they come in great numbers, and only an entry grows
         call_id = _call_of(event)
         tool = self.paged.tool_of(call_id) if call_id is not None else None
         self.session.apply(event)

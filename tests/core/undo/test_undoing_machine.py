@@ -239,23 +239,23 @@ class Histories(RuleBasedStateMachine):
 
     # -- undo and redo --
 
-    @precondition(lambda self: self.busy("active_changes"))
+    @precondition(lambda self: self.busy("active"))
     @rule(data=st.data())
     def undo(self, data: st.DataObject) -> None:
-        party = data.draw(st.sampled_from(self.busy("active_changes")))
+        party = data.draw(st.sampled_from(self.busy("active")))
         self.revert(party, "undo", self.some_selection(party, data))
 
-    @precondition(lambda self: self.busy("undone_changes"))
+    @precondition(lambda self: self.busy("undone"))
     @rule(data=st.data())
     def redo(self, data: st.DataObject) -> None:
-        party = data.draw(st.sampled_from(self.busy("undone_changes")))
+        party = data.draw(st.sampled_from(self.busy("undone")))
         self.revert(party, "redo", self.some_selection(party, data))
 
-    @precondition(lambda self: self.busy("active_changes"))
+    @precondition(lambda self: self.busy("active"))
     @rule(data=st.data())
     def undo_and_redo_at_once(self, data: st.DataObject) -> None:
         """Redo is the inverse of undo, also of several in a row, one by one or in one."""
-        party = data.draw(st.sampled_from(self.busy("active_changes")))
+        party = data.draw(st.sampled_from(self.busy("active")))
         first = len(party.steps)
         was = [self.told(party)]
         for _ in range(data.draw(st.integers(1, 3), label="undos")):
@@ -298,9 +298,9 @@ class Histories(RuleBasedStateMachine):
         if all(outcome.is_done for outcome in event.outcomes):
             assert not {step.seq for step in steps} & {step.seq for step in party.steps}
 
-    def busy(self, question: Literal["active_changes", "undone_changes"]) -> list[Party]:
+    def busy(self, question: Literal["active", "undone"]) -> list[Party]:
         """The sessions that have something to undo, or to redo."""
-        return [party for party in self.parties if getattr(party.state.transcript, question)()]
+        return [party for party in self.parties if getattr(party.state.transcript.changed, question)()]
 
     def some_selection(self, party: Party, data: st.DataObject) -> ChangeSelection:
         records = [record for record in party.records() if record.change.is_by_agent]
