@@ -7,7 +7,7 @@ import os
 from desktop_agent.cli.console import Console, table
 from desktop_agent.core.base.errors import ToolError, UsageError
 from desktop_agent.core.base.paths import AppPaths
-from desktop_agent.core.protocol.model import JsonObject, ToolDefinition
+from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.settings.project_trust import ProjectTrust
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
@@ -15,6 +15,7 @@ from desktop_agent.core.system.workspace import current_folder
 from desktop_agent.core.tools.access import UNAVAILABLE, Access, CallRules
 from desktop_agent.core.tools.builtin import builtin_tools
 from desktop_agent.core.tools.registry import ToolRegistry
+from desktop_agent.core.tools.spec import AnyTool
 
 
 def main(args: argparse.Namespace, console: Console) -> int:
@@ -25,25 +26,26 @@ def main(args: argparse.Namespace, console: Console) -> int:
     folder = (args.workspace or current_folder()).resolve()
     settings = WorkspaceSettings(live, folder, ProjectTrust(paths.project_answers))
     settings.look()
-    definitions = Access(registry, CallRules(), lambda: settings.current.execution.sandbox).definitions()
+    access = Access(registry, CallRules(), lambda: settings.current.execution.sandbox)
     if args.action == "list":
-        documents = [_document(registry, definition) for definition in definitions]
-        rows = [[definition.name, definition.description.splitlines()[0]] for definition in definitions]
+        tools = access.permitted()
+        # A schema takes longer than all the rest, and only the document has them.
+        documents = [_document(tool, access) for tool in tools] if console.is_json else []
+        rows = [[tool.name, access.description(tool).splitlines()[0]] for tool in tools]
         console.result({"tools": documents}, table(rows))
         return 0
     try:
-        name = registry.require(args.name).name
+        tool = registry.require(args.name)
     except ToolError as error:
         raise UsageError(str(error)) from error
-    wanted = next(definition for definition in definitions if definition.name == name)
+    wanted = access.definition(tool)
     schema = json.dumps(wanted.input_schema, indent=2)
-    console.result(_document(registry, wanted), f"{wanted.name}\n\n{wanted.description}\n\n{schema}")
+    console.result(_document(tool, access), f"{wanted.name}\n\n{wanted.description}\n\n{schema}")
     return 0
 
 
-def _document(registry: ToolRegistry, definition: ToolDefinition) -> JsonObject:
-    tool = registry.get(definition.name)
-    assert tool is not None
+def _document(tool: AnyTool, access: Access) -> JsonObject:
+    definition = access.definition(tool)
     return {
         "name": definition.name,
         "description": definition.description,

@@ -8,7 +8,6 @@ import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
 
-import psutil
 from msgspec import Struct
 
 from desktop_agent.core.capture.entries import as_note
@@ -154,6 +153,8 @@ class SnapshotRows:
 
 
 def _started(process: int) -> float:
+    import psutil  # slow, and nothing asks before the first command
+
     with suppress(psutil.Error):
         return psutil.Process(process).create_time()
     return 0.0
@@ -161,4 +162,6 @@ def _started(process: int) -> float:
 
 def _is_alive(process: int, started: float) -> bool:
     """Whether a process still runs, and is not another one with its number."""
+    import psutil  # as above
+
     return psutil.pid_exists(process) and abs(_started(process) - started) < 1

@@ -9,7 +9,6 @@ from collections.abc import Callable, Generator
 from contextlib import closing, contextmanager
 from pathlib import Path
 
-from filelock import FileLock, Timeout
 from msgspec import Struct
 
 from desktop_agent.core.base.private_files import PRIVATE_FILE, make_private_file, make_private_folder
@@ -86,6 +85,8 @@ class CacheFile(Struct, frozen=True):
     @contextmanager
     def writing(self, is_stopped: Callable[[], bool], on_wait: Callable[[], None]) -> Generator[bool]:
         """Be the one that writes for longer than a transaction; False when stopped before it was one's turn."""
+        from filelock import FileLock, Timeout  # slow, and who only reads needs none
+
         make_private_folder(self.path.parent)
         lock = FileLock(f"{self.path}.lock", mode=PRIVATE_FILE)
         while not is_stopped():

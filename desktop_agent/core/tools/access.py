@@ -9,6 +9,7 @@ from collections.abc import Callable, Collection
 from typing import Literal, get_args
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.protocol.model import Capability, SandboxMode, ToolDefinition
@@ -57,30 +58,32 @@ class Access:
         if mark := self._mark(tool):
             raise ToolError(f"{tool.name} cannot be used here: {mark}.", error_type="permission")
 
+    def permitted(self) -> tuple[AnyTool, ...]:
+        """Return the tools that the model receives, in order."""
+        return tuple(tool for tool in self._registry if self._permits(tool))
+
+    def description(self, tool: AnyTool) -> str:
+        """Return what the model reads of `tool`, first that it cannot work here, if so."""
+        mark = self._mark(tool)
+        return f"{mark} {tool.description}" if mark else tool.description
+
+    def definition(self, tool: AnyTool) -> ToolDefinition:
+        """Return what the model receives of `tool`."""
+        return replace(tool.definition(), description=self.description(tool))
+
     def definitions(self) -> tuple[ToolDefinition, ...]:
         """Return what the model receives of the tools, in order."""
-        return tuple(self._told(tool) for tool in self._registry if self._permits(tool))
+        return tuple(map(self.definition, self.permitted()))
 
     def listing(self) -> str:
         """Return the system prompt's list of tools."""
-        lines = [f"- {tool.name}: {_summary(tool.description)}" for tool in self.definitions()]
+        lines = [f"- {tool.name}: {_summary(self.description(tool))}" for tool in self.permitted()]
         return "\n".join(["## Available Tools", *(lines or ["There are no tools in this session."])])
 
     def _permits(self, tool: AnyTool) -> bool:
         rules = self._rules
         is_named = rules.allowed_tools is None or tool.name in rules.allowed_tools
         return is_named and tool.name not in rules.blocked_tools and (rules.role == "worker" or tool.is_read_only)
-
-    def _told(self, tool: AnyTool) -> ToolDefinition:
-        definition = tool.definition()
-        mark = self._mark(tool)
-        if not mark:
-            return definition
-        return ToolDefinition(
-            name=definition.name,
-            description=f"{mark} {definition.description}",
-            input_schema=definition.input_schema,
-        )
 
     def _mark(self, tool: AnyTool) -> str:
         granted = self._rules.capabilities

@@ -48,7 +48,7 @@ SKIPPED_KEY = "skipped"
 class ToolArguments(BaseModel):
     """Base of every tool's arguments: unknown fields are an error, so that a typo is answered instead of ignored."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     @field_validator("*", mode="before")
     @classmethod

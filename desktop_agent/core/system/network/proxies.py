@@ -7,7 +7,6 @@ in `no_proxy`. Where the environment names none, Windows and macOS have proxies 
 import ipaddress
 import os
 import sys
-import urllib.request
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from urllib.parse import SplitResult, urlsplit
@@ -65,9 +64,12 @@ def _named(scheme: str, environ: Mapping[str, str]) -> tuple[str, str] | None:
                 if value := environ[variable].strip():
                     return variable, value
                 break  # the lower-case name, set to nothing, takes the other back
-    if sys.platform in ("win32", "darwin") and not urllib.request.getproxies_environment():
-        value = urllib.request.getproxies().get(scheme)
-        return ("the system's settings", value) if value else None
+    if sys.platform in ("win32", "darwin"):
+        import urllib.request  # slow, and of no use elsewhere
+
+        if not urllib.request.getproxies_environment():
+            value = urllib.request.getproxies().get(scheme)
+            return ("the system's settings", value) if value else None
     return None
 
 

@@ -8,7 +8,6 @@ import os
 import sys
 from collections.abc import Iterator
 
-import psutil
 from msgspec import Struct
 
 _PAGE_BYTES = os.sysconf("SC_PAGE_SIZE") if hasattr(os, "sysconf") else 4096
@@ -51,6 +50,8 @@ def task_count() -> int:
 def environment_value(pid: int, variable: str) -> str:
     """Return a variable of another process's environment; empty where it has none or may not be read."""
     if sys.platform != "linux":
+        import psutil  # slow, and of no use where there is /proc
+
         try:
             return psutil.Process(pid).environ().get(variable, "")
         except (psutil.Error, OSError):
@@ -100,6 +101,14 @@ def _read_proc() -> Iterator[ProcessEntry]:
 
 
 def _ask_psutil() -> Iterator[ProcessEntry]:
+    import psutil  # as above
+
+    def resident_bytes(process: psutil.Process) -> int:
+        try:
+            return process.memory_info().rss
+        except psutil.Error:
+            return 0
+
     for process in psutil.process_iter():
         try:
             if process.status() in (psutil.STATUS_ZOMBIE, psutil.STATUS_DEAD):
@@ -111,17 +120,10 @@ def _ask_psutil() -> Iterator[ProcessEntry]:
                 name=process.name(),
                 threads=1,
                 started=process.create_time(),
-                resident_bytes=_resident_bytes(process),
+                resident_bytes=resident_bytes(process),
             )
         except psutil.Error:
             continue
-
-
-def _resident_bytes(process: psutil.Process) -> int:
-    try:
-        return process.memory_info().rss
-    except psutil.Error:
-        return 0
 
 
 def _group_of(pid: int) -> int:

@@ -14,8 +14,6 @@ from collections.abc import Collection, Iterable
 from contextlib import suppress
 from typing import Literal
 
-import psutil
-
 from desktop_agent.core.system.processes.cgroup import CommandGroup
 from desktop_agent.core.system.processes.priority import give_back, go_first
 from desktop_agent.core.system.processes.table import ProcessEntry, environment_value, process_table
@@ -168,10 +166,12 @@ def _descendants(found: set[int], table: dict[int, ProcessEntry]) -> set[int]:
 
 
 def _send(pid: int, *, forceful: bool) -> None:
-    try:
-        if os.name == "nt":
+    # One that is gone meanwhile, or not ours to end, is left: the caller's patience decides.
+    if os.name == "nt":
+        import psutil  # slow, and of no use elsewhere
+
+        with suppress(OSError, psutil.Error):
             psutil.Process(pid).kill()
-        else:
-            os.kill(pid, signal.SIGKILL if forceful else signal.SIGTERM)
-    except (OSError, psutil.Error):
-        return  # gone meanwhile, or not ours to end: the caller's patience decides
+        return
+    with suppress(OSError):
+        os.kill(pid, signal.SIGKILL if forceful else signal.SIGTERM)

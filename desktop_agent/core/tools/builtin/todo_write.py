@@ -40,7 +40,7 @@ FilledText = Annotated[str, AfterValidator(_not_blank)]
 class TodoEntry(BaseModel):
     """One item as the model writes it. What is left out stays as it was."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     id: Annotated[FilledText, Field(max_length=100)] = Field(description="Names the item; your own choice.")
     content: Annotated[FilledText, Field(max_length=LONGEST_CONTENT)] | None = Field(
