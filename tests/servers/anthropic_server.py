@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Literal, Self, cast
 
 from desktop_agent.core.protocol.model import JsonObject
-from desktop_agent.core.providers.sdk_import import ANTHROPIC, import_sdk
 from tests.servers import fault
 from tests.servers.http1 import HttpRequest, Responder, read_request
 from tests.servers.script import Answer, Refusal, Reply, Stage, answers_from_json, reply, text
@@ -298,7 +297,6 @@ class _Connection(asyncio.StreamReaderProtocol):
 
 def _load_checker() -> None:
     """Import the SDK's types in advance: a second that must not fall into the middle of a test."""
-    import_sdk(ANTHROPIC)
     from tests.servers import wire
 
     wire.check_request({})

@@ -16,7 +16,7 @@ from desktop_agent.core.base.private_files import make_private_file, make_privat
 _NAME: Final = "desktop-agent.log"
 _MAX_BYTES: Final = 1_000_000
 _KEPT: Final = 3
-_QUIET: Final = ("anthropic", "httpx2", "httpcore2", "asyncio")
+_QUIET: Final = ("httpx2", "httpcore2", "asyncio")
 """At `DEBUG` some of them write down request headers."""
 
 

@@ -253,7 +253,6 @@ def _load_rest() -> None:
     from importlib import import_module
 
     from desktop_agent.core.diff.intraline import get_ready
-    from desktop_agent.core.providers.sdk_import import ANTHROPIC, import_sdk
     from desktop_agent.ui.chat.warm_up import warm_up
 
     import_module("pygit2")  # reads what git has already, in a thread of the first turn
@@ -261,4 +260,4 @@ def _load_rest() -> None:
         import_module(f"desktop_agent.ui.{module}")
     get_ready()
     warm_up()
-    import_sdk(ANTHROPIC)
+    import_module("desktop_agent.core.providers.anthropic.connection")

@@ -39,7 +39,7 @@ class ProviderCatalog:
         """Return the provider of `model`.
 
         Raises `CredentialsError` when it needs a key and there is none, and `UsageError` for an unknown provider. No
-        SDK is imported yet: a provider does that itself, in a thread, when it is first asked.
+        HTTP client is imported yet: a provider does that itself, in a thread, when it is first asked.
         """
         match model.provider:
             case "demo":

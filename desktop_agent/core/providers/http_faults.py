@@ -1,6 +1,6 @@
 """What can go wrong on the way to any model behind HTTP, in words for a user: statuses, waiting times, the network.
 
-Decided on types and numbers only, never on the wording of a message. `httpx2` is imported by the caller's SDK already
+Decided on types and numbers only, never on the wording of a message. `httpx2` is imported by the caller already
 when something fails; importing this module does not import it.
 """
 

@@ -1,8 +1,6 @@
 """Server-sent events out of the bytes of a response: their data only, in linear time, each up to a bound.
 
 Source: https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation
-
-The SDK's own decoder is not used: it copies an unfinished event for every line of it, and keeps one of any size.
 """
 
 from collections.abc import AsyncIterator

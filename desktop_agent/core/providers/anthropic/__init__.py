@@ -1,4 +1,4 @@
-"""Anthropic's Messages API. Importing this package imports no SDK; the provider does when it is first used."""
+"""Anthropic's Messages API. Importing this package imports no HTTP client; the first request does."""
 
 from desktop_agent.core.providers.anthropic.provider import AnthropicProvider
 

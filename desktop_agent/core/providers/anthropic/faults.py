@@ -5,10 +5,12 @@ details hold what support asks for (status, type, request id, the API's message)
 masked.
 """
 
+import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING, assert_never, cast
+from typing import assert_never, cast
 
 from msgspec import Struct
 
@@ -22,9 +24,6 @@ from desktop_agent.core.providers.http_faults import (
     retry_after_s,
 )
 from desktop_agent.core.system.network.proxies import Proxy
-
-if TYPE_CHECKING:
-    from anthropic import APIStatusError
 
 _FAULT_OF_TYPE: Mapping[str, ProviderFault] = {
     "authentication_error": "authentication",
@@ -62,30 +61,48 @@ class _Refusal(Struct, frozen=True, kw_only=True):
     """What the API said when it refused: everything as far as it is known."""
 
     status: int | None
-    type: str | None
-    code: str | None
+    type: str
+    code: str = ""
     message: str
-    request_id: str | None
+    request_id: str
     retry_after_s: float | None = None
 
     @property
     def fault(self) -> ProviderFault:
         if self.code in _BILLING_CODES:
             return "billing"
-        if by_type := _FAULT_OF_TYPE.get(self.type or ""):
+        if by_type := _FAULT_OF_TYPE.get(self.type):
             return by_type
         if self.status:
             return fault_of_status(self.status)
         return "invalid_request" if self.type == "invalid_request_error" else "server"
 
 
+class RefusedError(Exception):
+    """An answer whose status is no success, read to its end. It is shown to no user: `explain` says what it means."""
+
+    def __init__(self, status: int, headers: Mapping[str, str], text: str) -> None:
+        super().__init__(status)
+        self.status = status
+        self.headers = headers
+        self.text = text
+        self.body: object = None
+        """The text, as far as it is JSON."""
+        with suppress(ValueError, RecursionError):
+            self.body = json.loads(text)
+
+    @property
+    def error(self) -> JsonObject:
+        """What the API says of it; empty where something else has answered."""
+        return _object(_object(self.body).get("error"))
+
+
 def failures() -> tuple[type[Exception], ...]:
     """Return what a request or the reading of its answer raises when something outside of us fails."""
-    import anthropic
     import httpx2
 
     return (
-        anthropic.AnthropicError,
+        RefusedError,
         httpx2.HTTPError,
         httpx2.InvalidURL,
         httpx2.StreamError,
@@ -95,17 +112,16 @@ def failures() -> tuple[type[Exception], ...]:
 
 
 def explain(error: Exception, call: FailedCall, *, now: datetime, has_started: bool = False) -> ProviderError:
-    """Return what an exception of the SDK or of its HTTP client means.
+    """Return what a refusal or an exception of the HTTP client means.
 
     `has_started` says that the answer had begun: then a lost connection is a broken answer, not a missing network.
     """
-    import anthropic
     import httpx2
 
     match error:
-        case anthropic.APIStatusError():
+        case RefusedError():
             if (proxy := _answered_by(call, error)) is not None:
-                return refused_by_proxy(proxy, error.status_code)
+                return refused_by_proxy(proxy, error.status)
             return _refused(_refusal(error, now), call)
         case httpx2.TransportError() if has_started and not isinstance(error, httpx2.TimeoutException):
             return broken_off(f"the connection was lost: {type(error).__name__}")
@@ -117,15 +133,13 @@ def explain(error: Exception, call: FailedCall, *, now: datetime, has_started: b
 
 def explain_event(event: JsonObject, call: FailedCall) -> ProviderError:
     """Return what an `error` event in the middle of a stream means."""
-    error = event.get("error")
-    fields = cast("JsonObject", error) if isinstance(error, dict) else {}
+    fields = _object(event.get("error"))
     return _refused(
         _Refusal(
             status=None,
-            type=(_text(fields, "type") or "")[:_LONGEST_NAME],
-            code=None,
-            message=(_text(fields, "message") or "")[:_LONGEST_MESSAGE],
-            request_id=(_text(event, "request_id") or "")[:_LONGEST_NAME],
+            type=_text(fields, "type")[:_LONGEST_NAME],
+            message=_text(fields, "message")[:_LONGEST_MESSAGE],
+            request_id=_text(event, "request_id")[:_LONGEST_NAME],
         ),
         call,
     )
@@ -157,20 +171,22 @@ def bad_key() -> ProviderError:
     )
 
 
-def _answered_by(call: FailedCall, error: "APIStatusError") -> Proxy | None:
+def _answered_by(call: FailedCall, error: RefusedError) -> Proxy | None:
     """Return the proxy that answered in place of the API: it wants a password, or it sent no error of the API."""
-    is_api = error.type is not None and error.status_code != 407
+    is_api = error.error.get("type") is not None and error.status != 407
     return None if is_api else call.proxy
 
 
-def _refusal(error: "APIStatusError", now: datetime) -> _Refusal:
+def _refusal(error: RefusedError, now: datetime) -> _Refusal:
+    said = f"Error code: {error.status}"
+    said = error.text or said if error.body is None else f"{said} - {error.body}"
     return _Refusal(
-        status=error.status_code,
-        type=error.type and error.type[:_LONGEST_NAME],
-        code=error.error_code and error.error_code[:_LONGEST_NAME],
-        message=(error.api_message or error.message)[:_LONGEST_MESSAGE],
-        request_id=error.request_id and error.request_id[:_LONGEST_NAME],
-        retry_after_s=retry_after_s(error.response.headers, now),
+        status=error.status,
+        type=_text(error.error, "type")[:_LONGEST_NAME],
+        code=_text(_object(error.error.get("details")), "error_code")[:_LONGEST_NAME],
+        message=(_text(error.error, "message") or said)[:_LONGEST_MESSAGE],
+        request_id=error.headers.get("request-id", "")[:_LONGEST_NAME],
+        retry_after_s=retry_after_s(error.headers, now),
     )
 
 
@@ -231,13 +247,17 @@ def _words(fault: ProviderFault, call: FailedCall, wait_s: float | None) -> tupl
 def _detail(refusal: _Refusal) -> str:
     facts = [
         f"HTTP {refusal.status}" if refusal.status else "in the stream",
-        refusal.type or "",
-        refusal.code or "",
+        refusal.type,
+        refusal.code,
         f"request {refusal.request_id}" if refusal.request_id else "",
     ]
     return "\n".join(filter(None, [" · ".join(filter(None, facts)), refusal.message]))
 
 
-def _text(fields: JsonObject, name: str) -> str | None:
+def _object(value: object) -> JsonObject:
+    return cast("JsonObject", value) if isinstance(value, dict) else {}
+
+
+def _text(fields: JsonObject, name: str) -> str:
     value = fields.get(name)
-    return value if isinstance(value, str) else None
+    return value if isinstance(value, str) else ""

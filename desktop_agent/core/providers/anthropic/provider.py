@@ -21,16 +21,14 @@ from desktop_agent.core.providers.anthropic.request import EncodedPictures, enco
 from desktop_agent.core.providers.anthropic.stream import MessageBuilder, decode_event
 from desktop_agent.core.providers.base import ModelInfo, StreamPiece
 from desktop_agent.core.providers.http_faults import address_with_password, bad_address, readable_by_proxy
-from desktop_agent.core.providers.sdk_import import ANTHROPIC, import_sdk
 from desktop_agent.core.providers.sse import event_data
 from desktop_agent.core.system.network.proxies import proxy_for
 
 if TYPE_CHECKING:
-    from anthropic import AsyncAnthropic, AsyncStream
+    from desktop_agent.core.providers.anthropic.connection import Connection
 
 BASE_URL = "https://api.anthropic.com"
 
-CONNECT_S = 10.0
 SILENCE_S = 120.0
 """How long a stream may send nothing at all. The API sends a ping every few seconds, so this is a dead connection."""
 
@@ -41,8 +39,8 @@ _DRAIN_S = 0.5
 class AnthropicProvider:
     """Claude, through the Messages API of Anthropic or of a gateway at `base_url`.
 
-    The key is always passed on: the SDK on its own would fall back to whatever credential it finds on the machine. The
-    SDK never retries; the turn does. Imports the SDK in a thread at first use, and belongs to one event loop.
+    Only the key it was given is sent, no credential that may lie around on the machine. It never retries; the turn
+    does. Imports its HTTP client in a thread at first use, and belongs to one event loop.
     """
 
     label = "Anthropic"
@@ -62,7 +60,7 @@ class AnthropicProvider:
         self._allows_readable_proxy = allows_readable_proxy
         self._silence_s = silence_s
         self._clock = clock or SystemClock()
-        self._client: AsyncAnthropic | None = None
+        self._connection: Connection | None = None
         self._pictures = EncodedPictures()
         self._building = asyncio.Lock()
         self._is_closed = False
@@ -74,14 +72,14 @@ class AnthropicProvider:
         generator (`contextlib.aclosing`).
         """
         call = self._call(request.model)
-        client = await self._ready()
+        connection = await self._ready()
         body = await asyncio.to_thread(encode_request, request, self._pictures)
         message = MessageBuilder()
         has_started = False
         try:
-            async with await _send(client, body) as response:
+            async with connection.stream("/v1/messages", body) as response:
                 has_started = True
-                events = event_data(response.response.aiter_raw())
+                events = event_data(response.aiter_raw())
                 async for data in events:
                     event = decode_event(data)
                     if event is None:
@@ -94,7 +92,7 @@ class AnthropicProvider:
                     if message.is_stopped:
                         await _drain(events)
                         break
-                content_type = response.response.headers.get("content-type", "")
+                content_type = response.headers.get("content-type", "")
         except failures() as error:
             raise explain(error, call, now=self._clock.now(), has_started=has_started) from None
         if message.is_untouched and not content_type.startswith("text/event-stream"):
@@ -112,15 +110,13 @@ class AnthropicProvider:
     async def count_tokens(self, request: ModelRequest) -> int:
         """Return how many tokens the request takes, by the API's own count, which is free. Raises `ProviderError`."""
         call = self._call(request.model)
-        client = await self._ready()
-        import httpx2
-
+        connection = await self._ready()
         body = await asyncio.to_thread(encode_count, request, self._pictures)
         try:
-            response = await client.post("/v1/messages/count_tokens", content=body, cast_to=httpx2.Response)
+            answer = await connection.post("/v1/messages/count_tokens", body)
         except failures() as error:
             raise explain(error, call, now=self._clock.now()) from None
-        return read_count(response.content, call)
+        return read_count(answer, call)
 
     async def context_window(self, model: str) -> int | None:
         """Return the size of the model's window as the list of models has it. Raises `ProviderError`.
@@ -135,20 +131,18 @@ class AnthropicProvider:
     async def aclose(self) -> None:
         """Release connections; a stream that is still open fails. Safe to call twice."""
         self._is_closed = True
-        client, self._client = self._client, None
-        if client is not None:
-            await client.close()
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            await connection.aclose()
 
     async def _get_models(self, *, limit: int) -> tuple[ModelInfo, ...]:
         call = self._call()
-        client = await self._ready()
-        import httpx2
-
+        connection = await self._ready()
         try:
-            response = await client.get("/v1/models", cast_to=httpx2.Response, options={"params": {"limit": limit}})
+            page = await connection.get("/v1/models", limit=limit)
         except failures() as error:
             raise explain(error, call, now=self._clock.now()) from None
-        return read_models(response.content, call)
+        return read_models(page, call)
 
     def _call(self, model: str | None = None) -> FailedCall:
         """Return what a call is about, or raise `ProviderError` if the configuration cannot work."""
@@ -164,45 +158,22 @@ class AnthropicProvider:
             raise readable_by_proxy(address, proxy)
         return FailedCall(address=address, model=model, proxy=proxy, secrets=(self._api_key,))
 
-    async def _ready(self) -> "AsyncAnthropic":
-        """Return the client, built in a thread at first: the import and the certificates take a second."""
+    async def _ready(self) -> "Connection":
+        """Return the connection, made in a thread at first: the import and the certificates take a moment."""
         async with self._building:
-            if self._client is None and not self._is_closed:
-                self._client = await asyncio.to_thread(self._build)
+            if self._connection is None and not self._is_closed:
+                self._connection = await asyncio.to_thread(self._build)
             if self._is_closed:
-                await self.aclose()  # it was closed while the client was being built
+                await self.aclose()  # it was closed while the connection was being made
                 raise RuntimeError("the provider is closed")
-            assert self._client is not None
-            return self._client
+            assert self._connection is not None
+            return self._connection
 
-    def _build(self) -> "AsyncAnthropic":
-        import_sdk(ANTHROPIC)
-        import anthropic
-        import httpx2
+    def _build(self) -> "Connection":
+        from desktop_agent.core.providers.anthropic.connection import Connection
 
-        from desktop_agent.core.system.network.client import model_client
-
-        timeout = httpx2.Timeout(self._silence_s, connect=CONNECT_S)
-        # Not left to the SDK: its own client follows redirects, unpacks anything, and asks a proxy for this machine.
-        http = model_client(proxy=proxy_for(self._base_url), timeout=timeout)
-        return anthropic.AsyncAnthropic(
-            api_key=self._api_key,
-            base_url=self._base_url,
-            http_client=http,
-            timeout=timeout,
-            max_retries=0,
-            open_telemetry=False,  # what leaves the machine is decided by our own telemetry settings
-        )
-
-
-async def _send(client: "AsyncAnthropic", body: bytes) -> "AsyncStream[object]":
-    """Send the request and return once the response begins. Raises what the SDK raises, for any status but 2xx too.
-
-    Not `messages.create`: on the event loop, it copies and converts a body that is already what goes over the wire.
-    """
-    from anthropic import AsyncStream
-
-    return await client.post("/v1/messages", content=body, cast_to=object, stream=True, stream_cls=AsyncStream[object])
+        proxy = proxy_for(self._base_url)
+        return Connection(self._base_url, self._api_key, proxy=proxy, silence_s=self._silence_s)
 
 
 async def _drain(events: AsyncIterator[object]) -> None:

@@ -1,7 +1,6 @@
 """Read fields of the API's JSON: the right type, or a stream that cannot be trusted.
 
-Plain functions over decoded JSON instead of the SDK's models: those guess a type for what they do not know, so an
-unknown block could not go back as it came.
+Plain functions over decoded JSON instead of models: an unknown block must go back as it came.
 """
 
 from typing import cast

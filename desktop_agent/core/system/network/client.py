@@ -70,7 +70,7 @@ def _no_cookies() -> CookieJar:
 
 
 def _keeping_alive() -> list[tuple[int, int, int]]:
-    """Options that notice a connection whose other end has vanished, as the SDK sets them."""
+    """Options that notice a connection whose other end has vanished."""
     options = [(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)]
     interval = getattr(socket, "TCP_KEEPINTVL", None)
     if interval is not None:

@@ -25,6 +25,7 @@ from desktop_agent.core.providers.anthropic import AnthropicProvider
 from desktop_agent.core.providers.base import Completion, ModelInfo, StreamPiece, TextChunk
 from desktop_agent.core.system.files import digest_of
 from tests.core.providers.anthropic.conftest import KEY
+from tests.core.test_imports import loaded_after
 from tests.pictures import png
 from tests.servers import fault, threaded
 from tests.servers.anthropic_server import MODELS, AnthropicServer
@@ -109,6 +110,20 @@ async def test_a_key_from_the_environment_is_never_used_instead(
     assert server.messages[0].headers["authorization"] == f"Bearer {KEY}"
 
 
+async def test_headers_that_the_environment_names_go_with_every_request(
+    monkeypatch: pytest.MonkeyPatch, server: AnthropicServer, model_request: ModelRequest
+) -> None:
+    monkeypatch.setenv("ANTHROPIC_CUSTOM_HEADERS", "X-Team: a: b\nno header\nanthropic-version: 2027-01-01")
+    provider = AnthropicProvider(api_key=KEY, base_url=server.url)
+    server.will(reply(text("Hi.")))
+    await pieces_of(provider, model_request)
+    await provider.list_models()
+    for exchange in server.exchanges:
+        assert (exchange.headers["x-team"], exchange.headers["anthropic-version"]) == ("a: b", "2027-01-01")
+        assert exchange.headers["user-agent"].startswith("desktop-agent/")
+    await provider.aclose()
+
+
 async def test_a_connection_is_used_again(
     server: AnthropicServer, provider: AnthropicProvider, model_request: ModelRequest
 ) -> None:
@@ -124,6 +139,11 @@ async def test_a_message_is_whole_even_if_its_response_never_ends(
     whole = len(reply(text("Hi.")).stages(1, "m")[0].chunks)
     server.will(reply(text("Hi."), fault.stall_after(events=whole)))
     assert last_of(await pieces_of(provider, model_request)).stop_reason == "end_turn"
+
+
+def test_importing_the_provider_imports_no_http_client() -> None:
+    program = "import desktop_agent.core.providers.anthropic, desktop_agent.core.providers.auth.keys"
+    assert loaded_after(program, "anthropic", "httpx2", "keyring", "pydantic", "PySide6") == []
 
 
 async def test_two_answers_at_once_do_not_mix(
