@@ -10,11 +10,6 @@ async with Agent("~/code/app", approve=lambda request: request.command is None) 
 An `Agent` is a front like the window: ops go into a session, events come out of it, and the session does the rest.
 """
 
-import asyncio
-from collections.abc import AsyncGenerator, Callable, Sequence
-from pathlib import Path
-from types import TracebackType
-
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.approvals.rules_file import RulesFile
 from desktop_agent.core.base.errors import (
@@ -30,7 +25,6 @@ from desktop_agent.core.base.errors import (
     UsageError,
     WorkspaceError,
 )
-from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.changes.net import NetChange
 from desktop_agent.core.diff.diff import FileDiff
@@ -40,7 +34,6 @@ from desktop_agent.core.protocol.events import Event
 from desktop_agent.core.protocol.model import (
     Aborted,
     Allowed,
-    ApprovalPolicy,
     ApprovalRequest,
     ChangeSelection,
     Decision,
@@ -49,7 +42,6 @@ from desktop_agent.core.protocol.model import (
     FileOutcome,
     ModelRef,
     Rule,
-    SandboxMode,
     SearchHit,
     SearchQuery,
     SessionSummary,
@@ -58,21 +50,17 @@ from desktop_agent.core.protocol.model import (
 )
 from desktop_agent.core.providers.base import Provider
 from desktop_agent.core.providers.scripted import Call, Say, ScriptedProvider, in_order
-from desktop_agent.core.session.session import Session
 from desktop_agent.core.session.turn import TurnLimits
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.tools.access import CallRules
 from desktop_agent.core.tools.builtin import builtin_tools
-from desktop_agent.core.tools.function_tool import Function, FunctionTool, tool
-from desktop_agent.core.tools.spec import AnyTool
+from desktop_agent.core.tools.function_tool import FunctionTool, tool
 from desktop_agent.core.transcript import Transcript
-from desktop_agent.library.answering import Answering, Approver
+from desktop_agent.library.agent import Agent
+from desktop_agent.library.answering import Approver
 from desktop_agent.library.changes import Changes
-from desktop_agent.library.opening import model_meant, workbench_of
-from desktop_agent.library.results import Result, RunFailedError, error_of
-from desktop_agent.library.turns import BUSY_HINT, BUSY_TITLE, RunningTurn, closed_error
-from desktop_agent.library.waiting import to_its_end
+from desktop_agent.library.results import Result, RunFailedError
 
 __all__ = [
     "Aborted",
@@ -130,245 +118,3 @@ __all__ = [
     "ops",
     "tool",
 ]
-
-
-_STEPS_TO_CLOSE = 3
-"""Steps of the loop until an iterator that was just dropped is being closed."""
-
-
-class Agent:
-    """One session in one folder. Open it with `async with`; all calls come from the loop that opened it."""
-
-    def __init__(
-        self,
-        workspace: Path | str = ".",
-        *,
-        resume: SessionId = "",
-        model: ModelRef | str | None = None,
-        provider: Provider | None = None,
-        approve: Approver | None = None,
-        approval: ApprovalPolicy | None = None,
-        sandbox: SandboxMode | None = None,
-        tools: Sequence[AnyTool | Function] = (),
-        rules: CallRules | None = None,
-        limits: TurnLimits | None = None,
-        settings: Settings | None = None,
-        home: Path | str | None = None,
-        on_event: Callable[[Event], None] | None = None,
-    ) -> None:
-        """Read the settings, and open nothing yet. What is left out is as the settings say.
-
-        `resume` goes on with a session, named by its id or the beginning or end of it, in its own folder. `model` is
-        `"demo"`, `"PROVIDER/NAME"` or the name of a model; `provider` answers instead of those that are known.
-        `approve` is asked about calls that need a word: without it, each of them is denied. `tools` come beside the
-        built-in ones. `home` keeps settings, sessions and logs in a folder of its own, `settings` replace those of
-        the file. `on_event` hears every event, in order; it must not block and not raise.
-
-        Raises `TypeError` for a function that cannot be a tool, and `UsageError` for two tools of one name.
-        """
-        self._workspace = Path(workspace).expanduser()
-        self._resume, self._model, self._provider = resume, model, provider
-        self._approval: ApprovalPolicy | None = approval
-        self._sandbox: SandboxMode | None = sandbox
-        self._rules, self._limits = rules, limits
-        self._bench = workbench_of(home, settings, provider, tools)
-        self._on_event = on_event
-        self._answering = Answering(approve, self._submit)
-        self._changes = Changes(self._open_session, self._bench.blobs)
-        self._session: Session | None = None
-        self._serving: asyncio.Task[None] | None = None
-        self._opened: asyncio.Future[None] | None = None
-        """Whether a new session is on disk."""
-        self._turn: RunningTurn | None = None
-
-    # -- opening and closing --
-
-    async def __aenter__(self) -> "Agent":
-        """Open the session. Raises `AgentError` of the kind that `Workbench` names; then nothing is left open."""
-        if self._serving is not None:
-            raise UsageError("This agent was opened before.", hint="Make a new one; `resume` goes on with a session.")
-        self._opened = asyncio.get_running_loop().create_future()
-        self._session = await self._open()
-        if self._resume:
-            self._opened.set_result(None)
-        self._serving = asyncio.create_task(self._session.run(), name=f"session {self._session.id}")
-        self._serving.add_done_callback(self._on_served)
-        try:
-            await self._opened
-        except BaseException:
-            await self.aclose()
-            raise
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        await self.aclose()
-
-    async def aclose(self) -> None:
-        """End the session with everything that it started: a turn that runs, its commands, its lock. Safe to repeat.
-
-        Returns when all of that is over, also where it is cancelled meanwhile.
-        """
-        if self._serving is None:
-            return
-        if not self._serving.done():
-            self._submit(ops.Shutdown())
-        try:
-            await to_its_end(self._serving)
-        finally:
-            await self._answering.aclose()
-
-    async def _open(self) -> Session:
-        model = model_meant(self._model, self._bench, has_provider=self._provider is not None)
-        if not self._resume:
-            return await self._bench.create_session(
-                self._workspace,
-                sink=self._hear,
-                model=model,
-                approval=self._approval,
-                sandbox=self._sandbox,
-                rules=self._rules,
-                limits=self._limits,
-            )
-        session_id = await asyncio.to_thread(self._bench.catalog.find, self._resume)
-        opened = await self._bench.open_session(
-            session_id, sink=self._hear, rules=self._rules, limits=self._limits, is_attended=False
-        )
-        if (model, self._approval, self._sandbox) != (None, None, None):
-            opened.session.submit(ops.SetMode(model=model, approval=self._approval, sandbox=self._sandbox))
-        return opened.session
-
-    @staticmethod
-    async def list_sessions(home: Path | str | None = None) -> tuple[SessionSummary, ...]:
-        """All conversations, the last used first, also those that another program has open."""
-        catalog = workbench_of(home, None, None, ()).catalog
-        return tuple(summary for summary in await asyncio.to_thread(catalog.summaries) if summary.is_listed)
-
-    # -- asking --
-
-    async def run(self, prompt: str) -> Result:
-        """Run one turn to its end and return what it came to.
-
-        Cancelling this stops the turn first; the session can be used on. Raises `RunFailedError` (with the `result` so
-        far) when the model, the disk or the folder failed, `UsageError` while another turn runs, what else kept the
-        prompt from being taken as an `AgentError`, and whatever `approve` raised.
-        """
-        turn: RunningTurn | None = None
-        async for _event in self.stream(prompt):
-            turn = self._turn
-        assert turn is not None
-        return turn.result()
-
-    async def stream(self, prompt: str) -> AsyncGenerator[Event]:
-        """Run one turn and yield its events as they come, `TurnEnded` last. Raises what `run` raises, at the end.
-
-        Closing the iterator early, or cancelling who iterates, stops the turn.
-        """
-        session = await self._ready_session()
-        self._answering.failure = None
-        turn = self._turn = RunningTurn(session.id, prompt, self._submit)
-        session.submit(ops.SubmitPrompt(text=prompt))
-        try:
-            async for event in turn.events():
-                yield event
-        finally:
-            if not turn.is_over:
-                turn.is_left = True
-                session.submit(ops.Interrupt())
-                await to_its_end(turn.over)
-        turn.raise_failure()
-
-    def interrupt(self) -> None:
-        """Stop the turn that runs, if one does; `run` returns with the reason `interrupted`."""
-        self._submit(ops.Interrupt())
-
-    def submit(self, op: ops.Op) -> None:
-        """Ask the session for anything else. Returns at once; what comes of it is heard by `on_event`."""
-        self._open_session()
-        self._submit(op)
-
-    async def _ready_session(self) -> Session:
-        """The session, with no turn in it. Raises `UsageError` when one runs."""
-        session = self._open_session()
-        if self._turn is not None and not self._turn.is_over:
-            for _ in range(_STEPS_TO_CLOSE):
-                await asyncio.sleep(0)
-            if self._turn.is_left:
-                await asyncio.wait([self._turn.over])
-        if session.transcript.turns.is_running or (self._turn is not None and not self._turn.is_over):
-            raise UsageError(BUSY_TITLE, hint=BUSY_HINT)
-        return session
-
-    # -- what there is --
-
-    @property
-    def id(self) -> SessionId:
-        """The id of the session, to resume it by."""
-        return self._open_session().id
-
-    @property
-    def changes(self) -> Changes:
-        """What the session changed: listed, shown, undone and redone."""
-        return self._changes
-
-    @property
-    def workbench(self) -> Workbench:
-        """What opens, lists, searches and files sessions."""
-        return self._bench
-
-    @property
-    def settings(self) -> Settings:
-        """The settings in force in the folder."""
-        return self._bench.settings_in(Path(self.transcript.session.workspace)).current
-
-    async def change_setting(self, key: str, value: object) -> None:
-        """Change one of the user's settings, from the next step on. Raises `UsageError` naming what is allowed."""
-        await self._bench.live.change(key, value)
-
-    @property
-    def transcript(self) -> Transcript:
-        """The session as a user would read it. Read only; it follows the events."""
-        return self._open_session().transcript
-
-    # -- between the session and this --
-
-    def _open_session(self) -> Session:
-        if self._session is None or self._serving is None or self._serving.done():
-            raise closed_error()
-        return self._session
-
-    def _submit(self, op: ops.Op) -> None:
-        if self._session is not None:
-            self._session.submit(op)
-
-    def _hear(self, event: Event) -> None:
-        """The session's sink: called for every event, in order, on the loop's thread."""
-        match event:
-            case events.SessionOpened() if self._opened is not None and not self._opened.done():
-                self._opened.set_result(None)
-            case events.Notice(code="storage") if self._opened is not None and not self._opened.done():
-                self._opened.set_exception(error_of(event))
-            case events.ApprovalRequested(request=request):
-                self._answering.ask(request)
-            case events.ApprovalResolved(call_id=call_id):
-                self._answering.drop(call_id)
-            case events.TurnEnded() if self._turn is not None and not self._turn.is_over:
-                self._turn.note_failure(self._answering.failure)
-            case _:
-                pass
-        if self._turn is not None:
-            self._turn.hear(event)
-        self._changes.hear(event)
-        if self._on_event is not None:
-            self._on_event(event)
-
-    def _on_served(self, serving: asyncio.Task[None]) -> None:
-        """The session has ended: release who still waits for something of it."""
-        error = None if serving.cancelled() else serving.exception()
-        reason = error if isinstance(error, Exception) else closed_error()
-        if self._opened is not None and not self._opened.done():
-            self._opened.set_exception(reason)
-        if self._turn is not None and not self._turn.is_over:
-            self._turn.fail(reason)
-        self._changes.fail(reason)

@@ -7,15 +7,14 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import cast
 
-from desktop_agent.cli.console import Console, OutputError
+from desktop_agent.cli.console import Console
 from desktop_agent.cli.interruptible import run_to_end
+from desktop_agent.cli.run_listener import RunListener
 from desktop_agent.cli.warnings import ProblemTeller, warn_of_project
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.paths import AppPaths
-from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol.codec import encode_event
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.auth.keys import SystemKeyStore
 from desktop_agent.core.providers.catalog import PROVIDER_IDS
@@ -55,7 +54,7 @@ def main(args: argparse.Namespace, console: Console) -> int:
     logs = RunLogs(
         audit=args.audit_log, changes=args.changes_log, debug=args.tool_debug_log if args.debug_tool_use else None
     )
-    listener = _Listener(args, console)
+    listener = RunListener(args, console)
     result = asyncio.run(run_to_end(HeadlessRun(bench, options, logs, listener)))  # noqa: TID251 - entry point
     if listener.has_lost_reader:
         return result.exit_code
@@ -154,48 +153,6 @@ def _model(args: argparse.Namespace, bench: Workbench) -> ModelRef | None:
     is_default = provider == default.provider
     name = args.model or (default.model if is_default else provider)
     return ModelRef(provider=provider, model=name, base_url=args.base_url or (default.base_url if is_default else None))
-
-
-class _Listener:
-    """Shows what happens while it happens: as JSON lines with --stream, in words with --verbose.
-
-    Raises `OutputError` when its reader has gone.
-    """
-
-    def __init__(self, args: argparse.Namespace, console: Console) -> None:
-        self._is_stream: bool = args.stream
-        self._is_verbose: bool = args.verbose or args.debug_tool_use
-        self._console = console
-        self.has_lost_reader = False
-        """Whether the program that read along has ended; the run was stopped for it."""
-
-    def __call__(self, event: ev.Event) -> None:
-        try:
-            self._show(event)
-        except OutputError as error:
-            self.has_lost_reader = error.is_closed
-            raise
-
-    def _show(self, event: ev.Event) -> None:
-        if self._is_stream:
-            self._console.line(encode_event(event))
-        if not self._is_verbose:
-            if isinstance(event, ev.Notice) and event.level == "warning":  # a run that waits says what for
-                self._console.say(f"! {event.title} {event.hint}".rstrip())
-            return
-        match event:
-            case ev.ToolCallStarted(call=call, title=title):
-                self._console.report(f"▸ {call.name} {title}" if title != call.name else f"▸ {call.name}")
-            case ev.ToolCallFinished(state=state, duration_s=duration_s):
-                self._console.report(f"  {state} after {duration_s:.1f} s")
-            case ev.Notice(title=title, hint=hint):
-                self._console.report(f"! {title} {hint}".rstrip())
-            case ev.CommandRun(output=output):
-                self._console.report(f"COMMAND: {output}")
-            case ev.TurnEnded(reason=reason):
-                self._console.report(f"■ {reason}")
-            case _:
-                pass
 
 
 def _summary(result: RunResult) -> str:

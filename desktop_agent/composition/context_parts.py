@@ -17,6 +17,8 @@ from desktop_agent.core.providers.catalog import PROVIDER_IDS
 from desktop_agent.core.session.resuming.opening import read_whole_history
 from desktop_agent.core.session.retries import Retries
 from desktop_agent.core.session.turn import TurnLimits
+from desktop_agent.core.slash.declarations import Declaration
+from desktop_agent.core.slash.own import declarations_of, read_own_commands
 from desktop_agent.core.slash.parts import CommandParts
 from desktop_agent.core.store.journal.records import Yielder
 from desktop_agent.core.tools.access import Access
@@ -62,6 +64,13 @@ def history_reader(shared: SharedParts, plan: SessionPlan) -> Callable[[], Await
         await asyncio.to_thread(read_whole_history, plan.state, journal, shared.blobs, yield_gil=Yielder())
 
     return read
+
+
+def declared_commands(shared: SharedParts, root: Path) -> tuple[Declaration, ...]:
+    """Return the commands of a session in a workspace: built in, then the user's and the project's. Blocks."""
+    secrets = finder_of_secrets(root, shared.environ)
+    own = read_own_commands(shared.paths.config, root, secrets().secret_at)
+    return (*shared.services.commands, *declarations_of(own))
 
 
 def build_commands(shared: SharedParts, plan: SessionPlan, context_manager: ContextManager) -> CommandParts:

@@ -4,8 +4,12 @@ from pathlib import Path
 
 from msgspec import Struct
 
+from desktop_agent.composition.settings_in_force import allowed_folders
 from desktop_agent.core.base.ids import SessionId
+from desktop_agent.core.base.stand_ins import sweep
 from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.model import ApprovalPolicy, ModelRef, SandboxMode, SessionPurpose
+from desktop_agent.core.sandbox.guarded import places_of_stand_ins
 from desktop_agent.core.session.recorder import Sink
 from desktop_agent.core.session.session_state import SessionState
 from desktop_agent.core.session.turn import TurnLimits
@@ -52,6 +56,17 @@ class SessionStorage(Struct, frozen=True):
         self.lock.release()
 
 
+class SessionWish(Struct, frozen=True, kw_only=True):
+    """What a front end may ask of a session when it opens it; what is None is as the settings say."""
+
+    model: ModelRef | None = None
+    approval: ApprovalPolicy | None = None
+    sandbox: SandboxMode | None = None
+    rules: CallRules | None = None
+    limits: TurnLimits | None = None
+    purpose: SessionPurpose = "conversation"
+
+
 class SessionPlan(Struct, frozen=True, kw_only=True):
     """What makes one session different from the others."""
 
@@ -68,3 +83,8 @@ class SessionPlan(Struct, frozen=True, kw_only=True):
     limits: TurnLimits | None
     is_attended: bool = True
     """Whether a user can answer the approval requests of an earlier process."""
+
+
+def sweep_folders(plan: SessionPlan) -> None:
+    """Remove what a sandbox of a killed process has left in the folders of a session. Blocks."""
+    sweep(places_of_stand_ins((plan.root, *allowed_folders(plan.settings))))

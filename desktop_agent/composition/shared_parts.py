@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from desktop_agent.core.approvals.rulebook import LiveRules
 from desktop_agent.core.base.clock import Clock
@@ -55,7 +55,7 @@ class SharedParts(Struct, frozen=True, kw_only=True):
     probe: SandboxProbe
     provider_source: ProviderSource
     retry: RetryPolicy
-    calibration: Calibration
+    calibration: Calibration = field(default_factory=Calibration)
     services: Services
     """What slash commands reach beyond their session."""
     makes_titles: bool

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 from desktop_agent.composition.opened_session import OpenedSession
+from desktop_agent.composition.shared_parts import SharedParts
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import SessionBusyError
 from desktop_agent.core.base.ids import SessionId
@@ -30,7 +31,7 @@ class ViewedSession:
         sink: Sink,
         take_over: Callable[[Sink], Awaitable[OpenedSession]],
     ) -> None:
-        """`Workbench.view_session` makes one."""
+        """`open` makes one."""
         self.id = session_id
         self.events = events
         """What had happened in it when it was opened. What comes later goes to the sink."""
@@ -39,6 +40,20 @@ class ViewedSession:
         self._clock = clock
         self._sink = sink
         self._take_over = take_over
+
+    @classmethod
+    async def open(
+        cls,
+        session_id: SessionId,
+        journal: Path,
+        shared: SharedParts,
+        sink: Sink,
+        take_over: Callable[[Sink], Awaitable[OpenedSession]],
+    ) -> "ViewedSession":
+        """Read what there is of it. Raises `StorageError`."""
+        follower = Follower(journal, shared.blobs)
+        events = await asyncio.to_thread(follower.read)
+        return cls(session_id, events, follower, journal.parent, shared.clock, sink, take_over)
 
     async def run(self) -> None:
         """Pass the events that its writer records to the sink, until this is cancelled.

@@ -13,6 +13,7 @@ from typing import TypeVar
 from msgspec import Struct, field
 from msgspec.structs import replace
 
+from desktop_agent.composition.session_plan import SessionWish
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import AgentError, UnsafeSettingsError, UsageError
 from desktop_agent.core.base.ids import SessionId
@@ -166,25 +167,17 @@ class HeadlessRun:
 
     async def _open(self) -> Session:
         options = self._options
-        if options.resume is None:
-            return await self._bench.create_session(
-                options.workspace,
-                sink=self._on_event,
-                model=options.model,
-                approval=options.approval,
-                sandbox=options.sandbox,
-                rules=options.rules,
-                limits=options.limits,
-                purpose=options.purpose,
-            )
-        opened = await self._bench.open_session(
-            options.resume, sink=self._on_event, rules=options.rules, limits=options.limits, is_attended=False
+        wish = SessionWish(
+            model=options.model,
+            approval=options.approval,
+            sandbox=options.sandbox,
+            rules=options.rules,
+            limits=options.limits,
+            purpose=options.purpose,
         )
+        opened = await self._bench.opener.open_unattended(options.workspace, options.resume, wish, self._on_event)
         self._transcript = opened.transcript
         self._turn_before = self._transcript.turn
-        if (options.model, options.approval, options.sandbox) != (None, None, None):
-            mode = ops.SetMode(model=options.model, approval=options.approval, sandbox=options.sandbox)
-            opened.session.submit(mode)
         return opened.session
 
     async def _undo(self, turn: int, serving: asyncio.Task[None]) -> tuple[FileOutcome, ...]:

@@ -14,8 +14,7 @@ from desktop_agent.core.protocol.model import ChangeSelection, FileImage, FileOu
 from desktop_agent.core.session.session import Session
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.library.results import error_of
-from desktop_agent.library.turns import BUSY_HINT, BUSY_TITLE
-from desktop_agent.library.waiting import to_its_end
+from desktop_agent.library.turns import BUSY_HINT, BUSY_TITLE, to_its_end
 
 _REFUSALS = frozenset({"busy", "nothing_selected", "not_undone", "not_redone", "storage"})
 """Codes of the notices that say that an undo or redo was not carried out."""

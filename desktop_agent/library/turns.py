@@ -2,12 +2,15 @@
 
 import asyncio
 from collections.abc import AsyncGenerator, Callable
+from typing import TypeVar
 
 from desktop_agent.core.base.errors import AgentError, UsageError
 from desktop_agent.core.base.ids import PromptId, SessionId
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.library.results import FAILURES, Result, ResultFold, RunFailedError, error_of
+
+T = TypeVar("T")
 
 BUSY_TITLE = "A turn is running."
 BUSY_HINT = "Wait for its end, or stop it with `interrupt()`."
@@ -102,3 +105,16 @@ def closed_error() -> AgentError:
     """The error of asking an agent that is not open."""
     hint = "Use it inside `async with Agent(…) as agent:`; `resume` goes on with an earlier session."
     return UsageError("The agent is not open.", hint=hint)
+
+
+async def to_its_end(future: "asyncio.Future[T]") -> T:
+    """Wait until `future` is done, also where this is cancelled meanwhile, and then be cancelled."""
+    is_cancelled = False
+    while not future.done():
+        try:
+            await asyncio.wait([future])
+        except asyncio.CancelledError:
+            is_cancelled = True
+    if is_cancelled:
+        raise asyncio.CancelledError
+    return future.result()

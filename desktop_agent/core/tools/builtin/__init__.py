@@ -3,7 +3,6 @@
 from collections.abc import Callable
 from pathlib import Path
 
-from desktop_agent.core.policy.paths import sensitivity
 from desktop_agent.core.tools.builtin.apply_patch import ApplyPatch
 from desktop_agent.core.tools.builtin.codebase_search import CodebaseSearch
 from desktop_agent.core.tools.builtin.create_file import CreateFile
@@ -42,7 +41,7 @@ def builtin_tools(
         ListFiles(),
         Grep(),
         GlobFileSearch(),
-        CodebaseSearch(cache_folder, is_secret=lambda path: sensitivity(path) is not None),
+        CodebaseSearch(cache_folder),
         ViewImage(),
         EditFile(),
         ApplyPatch(),

@@ -17,6 +17,7 @@ from pydantic import Field
 
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.policy.boundary import ResolvedPath
+from desktop_agent.core.policy.paths import sensitivity
 from desktop_agent.core.protocol.model import JsonObject, ToolResult
 from desktop_agent.core.search.files.database import Hit
 from desktop_agent.core.search.files.index import CodeIndex, CodeSearchResult
@@ -85,7 +86,9 @@ class CodebaseSearch(ReadTool[CodebaseSearchArguments]):
     capabilities = ("read_fs",)
     arguments_type = CodebaseSearchArguments
 
-    def __init__(self, cache_folder: Path, *, is_secret: Callable[[str], bool]) -> None:
+    def __init__(
+        self, cache_folder: Path, *, is_secret: Callable[[str], bool] = lambda path: sensitivity(path) is not None
+    ) -> None:
         """Keep indexes in `cache_folder`. What `is_secret` (a path relative to the workspace) is never read."""
         self._folder = cache_folder / "index"
         self._is_secret = is_secret

@@ -1,0 +1,49 @@
+"""What `desktop-agent run` shows while it runs."""
+
+import argparse
+
+from desktop_agent.cli.console import Console, OutputError
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.codec import encode_event
+
+
+class RunListener:
+    """Shows what happens while it happens: as JSON lines with --stream, in words with --verbose.
+
+    Raises `OutputError` when its reader has gone.
+    """
+
+    def __init__(self, args: argparse.Namespace, console: Console) -> None:
+        self._is_stream: bool = args.stream
+        self._is_verbose: bool = args.verbose or args.debug_tool_use
+        self._console = console
+        self.has_lost_reader = False
+        """Whether the program that read along has ended; the run was stopped for it."""
+
+    def __call__(self, event: ev.Event) -> None:
+        try:
+            self._show(event)
+        except OutputError as error:
+            self.has_lost_reader = error.is_closed
+            raise
+
+    def _show(self, event: ev.Event) -> None:
+        if self._is_stream:
+            self._console.line(encode_event(event))
+        if not self._is_verbose:
+            if isinstance(event, ev.Notice) and event.level == "warning":  # a run that waits says what for
+                self._console.say(f"! {event.title} {event.hint}".rstrip())
+            return
+        match event:
+            case ev.ToolCallStarted(call=call, title=title):
+                self._console.report(f"▸ {call.name} {title}" if title != call.name else f"▸ {call.name}")
+            case ev.ToolCallFinished(state=state, duration_s=duration_s):
+                self._console.report(f"  {state} after {duration_s:.1f} s")
+            case ev.Notice(title=title, hint=hint):
+                self._console.report(f"! {title} {hint}".rstrip())
+            case ev.CommandRun(output=output):
+                self._console.report(f"COMMAND: {output}")
+            case ev.TurnEnded(reason=reason):
+                self._console.report(f"■ {reason}")
+            case _:
+                pass

@@ -1,0 +1,85 @@
+"""What a workbench stands on: the parts that its sessions share, and what finds sessions on the disk."""
+
+import os
+from collections.abc import Mapping, Sequence
+from typing import TypedDict, Unpack
+
+from msgspec import Struct
+
+from desktop_agent.composition.shared_parts import SharedParts, SharedTools
+from desktop_agent.composition.stored_sessions import StoredSessions
+from desktop_agent.composition.user_settings import UserSettings
+from desktop_agent.core.base.clock import Clock, SystemClock
+from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.providers.auth.keys import KeyStore, SystemKeyStore
+from desktop_agent.core.providers.base import ProviderSource
+from desktop_agent.core.providers.catalog import ProviderCatalog
+from desktop_agent.core.providers.retry import RetryPolicy
+from desktop_agent.core.search.sessions.index import SessionSearch
+from desktop_agent.core.slash.live_config import LiveConfig
+from desktop_agent.core.slash.parts import Services
+from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.store.catalog import Catalog
+from desktop_agent.core.tools.builtin import builtin_tools
+from desktop_agent.core.tools.execution.confiner import SandboxProbe
+from desktop_agent.core.tools.spec import AnyTool
+
+
+class OwnParts(TypedDict, total=False):
+    """What a program may bring itself, each in place of what the application has."""
+
+    environ: Mapping[str, str]
+    """Where settings and keys are looked for, instead of the process's environment."""
+    clock: Clock | None
+    key_store: KeyStore | None
+    provider_source: ProviderSource | None
+    """Instead of the catalogue of real providers."""
+    retry: RetryPolicy | None
+    tools: Sequence[AnyTool] | None
+    """Instead of the built-in tools."""
+    probe: SandboxProbe | None
+    """Instead of the look for a sandbox."""
+    services: Services | None
+    """What slash commands reach beyond their session."""
+    makes_titles: bool
+    """Whether the model names each session after its first turn, if the settings say so."""
+
+
+class Foundation(Struct, frozen=True, kw_only=True):
+    """The parts, made for each other."""
+
+    shared: SharedParts
+    stored: StoredSessions
+    search: SessionSearch
+    keys: KeyStore
+
+
+def lay_foundation(paths: AppPaths, settings: UserSettings, **own: Unpack[OwnParts]) -> Foundation:
+    """Return it for one data folder. Touches no disk."""
+    live = settings.live
+    environ, clock = own.get("environ", os.environ), own.get("clock") or SystemClock()
+    keys = own.get("key_store") or SystemKeyStore()
+    blobs = Blobs(paths.blobs)
+    catalog = Catalog(paths.sessions, blobs, paths.cache)
+    stored = StoredSessions(paths, catalog, blobs, live, clock, settings.default_model)
+    providers = ProviderCatalog(environ, keys, allows_readable_proxy=lambda: live.current.model.allow_readable_proxy)
+    tools = own.get("tools") or builtin_tools(
+        paths.cache, longest_command_s=lambda: live.current.execution.timeout_seconds
+    )
+    services = Services(config=LiveConfig(settings.settings_in), forker=stored.fork, exporter=stored.export)
+    shared = SharedParts(
+        paths=paths,
+        settings_file=live.path,
+        rules=settings.rules,
+        environ=environ,
+        clock=clock,
+        blobs=blobs,
+        catalog=catalog,
+        tools=SharedTools(tools),
+        probe=own.get("probe") or SandboxProbe(environ),
+        provider_source=own.get("provider_source") or providers.build,
+        retry=own.get("retry") or RetryPolicy(),
+        services=own.get("services") or services,
+        makes_titles=own.get("makes_titles", False),
+    )
+    return Foundation(shared=shared, stored=stored, search=SessionSearch(paths.sessions, blobs, paths.cache), keys=keys)

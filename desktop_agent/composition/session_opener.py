@@ -1,0 +1,115 @@
+"""Opens the sessions of one data folder: new ones, those on the disk, and those that another process writes."""
+
+import asyncio
+from functools import partial
+from pathlib import Path
+
+from desktop_agent.composition.assembly import assemble
+from desktop_agent.composition.opened_session import OpenedSession
+from desktop_agent.composition.resumption import take_up
+from desktop_agent.composition.session_plan import SessionPlan, SessionStorage, SessionWish, sweep_folders
+from desktop_agent.composition.shared_parts import SharedParts
+from desktop_agent.composition.user_settings import UserSettings
+from desktop_agent.composition.viewing import ViewedSession
+from desktop_agent.core.base.ids import SessionId, new_session_id
+from desktop_agent.core.base.package import __version__
+from desktop_agent.core.context.packing import system_prompt
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.session.recorder import Sink
+from desktop_agent.core.session.session import Session
+from desktop_agent.core.session.session_state import SessionState
+from desktop_agent.core.system.workspace import usable_workspace
+from desktop_agent.core.transcript import Transcript
+
+
+class SessionOpener:
+    """Makes each session from the parts that all share, with the settings in force in its workspace."""
+
+    def __init__(self, shared: SharedParts, settings: UserSettings) -> None:
+        self._shared = shared
+        self._settings = settings
+
+    async def create(self, workspace: Path, sink: Sink, wish: SessionWish) -> Session:
+        """Start a session. Raises `WorkspaceError`, `UnsafeSettingsError` or `StorageError`."""
+        shared = self._shared
+        root = await asyncio.to_thread(usable_workspace, workspace)
+        settings = await self._settings.safe_in(root)
+        now = shared.clock.now()
+        system = await asyncio.to_thread(system_prompt, root, now)
+        session_id = new_session_id(now)
+        storage = await asyncio.to_thread(SessionStorage.create, session_id, shared.catalog, shared.blobs)
+        opened = ev.SessionOpened(
+            session_id=session_id,
+            workspace=str(root),
+            model=wish.model or self._settings.default_model(),
+            approval=wish.approval or settings.current.execution.approval,
+            sandbox=wish.sandbox or settings.current.execution.sandbox,
+            app_version=__version__,
+            purpose=wish.purpose,
+            at=now,  # the system prompt names the day
+        )
+        plan = SessionPlan(
+            storage=storage,
+            state=SessionState(),
+            root=root,
+            system=system,
+            opening=(opened,),
+            sink=sink,
+            settings=settings,
+            rules=wish.rules,
+            limits=wish.limits,
+        )
+        await asyncio.to_thread(sweep_folders, plan)
+        return assemble(shared, plan)
+
+    async def open(
+        self, session_id: SessionId, sink: Sink, wish: SessionWish | None = None, *, is_attended: bool = True
+    ) -> OpenedSession:
+        """Open a session to go on with it; of the wish, its rules and limits count.
+
+        Raises `SessionNotFoundError`, `SessionBusyError` or `StorageError`.
+        """
+        shared, wish = self._shared, wish or SessionWish()
+        taken = await take_up(session_id, shared.catalog, shared.blobs)
+        try:
+            root = Path(taken.state.transcript.session.workspace)
+            settings = self._settings.settings_in(root)
+            await settings.refresh()
+            system = await asyncio.to_thread(system_prompt, root, taken.state.transcript.session.opened_at)
+        except BaseException:
+            taken.storage.close()
+            raise
+        plan = SessionPlan(
+            storage=taken.storage,
+            state=taken.state,
+            root=root,
+            system=system,
+            opening=taken.notices,
+            sink=sink,
+            settings=settings,
+            rules=wish.rules,
+            limits=wish.limits,
+            is_attended=is_attended,
+        )
+        await asyncio.to_thread(sweep_folders, plan)
+        return OpenedSession(assemble(shared, plan), taken.transcript)
+
+    async def open_unattended(
+        self, workspace: Path, resumed: SessionId | None, wish: SessionWish, sink: Sink
+    ) -> OpenedSession:
+        """Start a session in `workspace`, or go on with the `resumed` one in its own, in the modes that are wished.
+
+        No user can answer what an earlier process asked. Raises what `create` and `open` raise.
+        """
+        if resumed is None:
+            return OpenedSession(await self.create(workspace, sink, wish), Transcript())
+        opened = await self.open(resumed, sink, wish, is_attended=False)
+        if (wish.model, wish.approval, wish.sandbox) != (None, None, None):
+            opened.session.submit(ops.SetMode(model=wish.model, approval=wish.approval, sandbox=wish.sandbox))
+        return opened
+
+    async def view(self, session_id: SessionId, sink: Sink) -> ViewedSession:
+        """Open a session only to read it. Raises `SessionNotFoundError` or `StorageError`."""
+        path = await asyncio.to_thread(self._shared.catalog.journal_path, session_id)
+        return await ViewedSession.open(session_id, path, self._shared, sink, partial(self.open, session_id))
