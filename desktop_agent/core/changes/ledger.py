@@ -7,24 +7,25 @@ in a thread, one at a time.
 
 import errno
 import os
-import stat
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from pathlib import Path, PurePosixPath
+from pathlib import Path
 
 from msgspec import Struct, structs
 
 from desktop_agent.core.base.errors import StorageError, ToolError, WorkspaceError
-from desktop_agent.core.base.ids import ChangeId, Digest
+from desktop_agent.core.base.ids import ChangeId
 from desktop_agent.core.changes.anchored import anchored
-from desktop_agent.core.changes.other_names import IsSpecial, has_names_elsewhere, is_hidden, names_inside
+from desktop_agent.core.changes.other_names import IsSpecial, is_hidden
 from desktop_agent.core.changes.recorder import ChangeRecorder
+from desktop_agent.core.changes.stored_images import StoredImages, image_of
 from desktop_agent.core.changes.untouched import MEANWHILE, UNSEEN, Mark, mark_of, unless_touched
+from desktop_agent.core.changes.workspace_files import WorkspaceFiles
 from desktop_agent.core.protocol.model import Author, FileChange, FileImage, OutsideFile, Reverted
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.system.displacing import ANYTHING, ChangedError, Expected
 from desktop_agent.core.system.file_writes import give_state_extras, is_torn, write_state
-from desktop_agent.core.system.files import FileState, FileTransition, read_state
+from desktop_agent.core.system.files import FileState, FileTransition
 from desktop_agent.core.system.staged_file import is_left_over
 from desktop_agent.core.system.workspace import HeldWorkspace
 
@@ -53,15 +54,10 @@ class Ledger:
 
         A path that `is_special` keeps its content when another name of the same file is written.
         """
-        self._root = root.resolve()
-        self._held = held or HeldWorkspace(self._root)
+        self.files = WorkspaceFiles(root, is_special)
+        self.images = StoredImages(blobs)
+        self._held = held or HeldWorkspace(self.files.root)
         self._blobs = blobs
-        self._is_special = is_special
-
-    @property
-    def root(self) -> Path:
-        """The workspace folder."""
-        return self._root
 
     def require_root(self) -> None:
         """Raise `WorkspaceError` when the workspace is gone, or another folder stands in its place.
@@ -73,10 +69,6 @@ class Ledger:
     def accept_root(self) -> None:
         """Go on in the folder that is there now, if the user has learned that it is another one."""
         self._held.accept()
-
-    def blob(self, digest: Digest) -> bytes:
-        """A stored content by its digest. Raises `StorageError` when it is missing."""
-        return self._blobs.get(digest)
 
     def record(
         self,
@@ -96,7 +88,7 @@ class Ledger:
 
     def recorder(self) -> ChangeRecorder:
         """Return what records many changes at once, in a `with` block."""
-        return ChangeRecorder(self._blobs, self._missing_folders)
+        return ChangeRecorder(self._blobs, self.files.missing_folders)
 
     def record_outside(self, transition: FileTransition) -> OutsideFile:
         """Store both images of a file that no change can name, by its absolute path; it had one before."""
@@ -115,15 +107,15 @@ class Ledger:
             self.require_root()
         except WorkspaceError as error:
             raise ToolError(f"{error.title} Nothing was written.", error_type="fatal") from error
-        states = [(change, self.state(change.before), self.state(change.after)) for change in changes]
-        seen = {change.path: mark_of(self._root / change.path) for change in changes}
+        states = [(change, self.images.state(change.before), self.images.state(change.after)) for change in changes]
+        seen = {change.path: mark_of(self.files.root / change.path) for change in changes}
         for change, before, _ in states:
-            if not self.is_inside(change.path):
+            if not self.files.is_inside(change.path):
                 raise ToolError(
                     f"The folder of {change.path} does not lie in the workspace any more. Nothing was written.",
                     error_type="permission",
                 )
-            if self.current(change.path) != before:
+            if self.files.current(change.path) != before:
                 raise ToolError(
                     f"{change.path} changed on disk before the edit could be written. Nothing was written. Read it "
                     "again, then redo the edit against its current content."
@@ -132,25 +124,18 @@ class Ledger:
         try:
             for change, before, after in states:
                 done.append((change, before))
-                if self.is_at(change.path, change.after):
+                if self.files.is_at(change.path, change.after):
                     continue  # it is another name of a file that was just written
                 self._write(change.path, after, seen[change.path], before)
         except OSError as error:
             failed, _ = done[-1]
             for change, before in reversed(done):
-                is_ours = change is not failed and self.is_at(change.path, change.after)
+                is_ours = change is not failed and self.files.is_at(change.path, change.after)
                 if is_ours or (change is failed and not isinstance(error, ChangedError)):  # another program's stays
                     with suppress(OSError):
-                        self._restore(change, before, self.state(change.after) if is_ours else ANYTHING)
+                        self._restore(change, before, self.images.state(change.after) if is_ours else ANYTHING)
             path = failed.path
             raise ToolError(f"{path} could not be written: {error.strerror or error}. Nothing was changed.") from error
-
-    def is_at(self, path: str, image: FileImage | None) -> bool:
-        """Whether the file is in this state now. Shows, after a crash, how far a write got."""
-        try:
-            return _image(self.current(path)) == image
-        except OSError:
-            return False
 
     def apply_each(
         self, writes: Sequence[LedgerWrite], missing: dict[ChangeId, str] | None = None
@@ -180,83 +165,13 @@ class Ledger:
                     back[change.id] = RENAMED_TOGETHER.format(write.moves_to)
         return back
 
-    def current(self, path: str) -> FileState | None:
-        """The file, symlink or folder as it is now. Raises `OSError` when it cannot be read.
-
-        Where a symlink has taken the place of a folder on the way, there is nothing: what it leads to has another path.
-        """
-        if self.link_above(path):
-            return None
-        return read_state(self._root / path, with_special=True)
-
-    def state(self, image: FileImage | None) -> FileState | None:
-        """The whole state that an image stands for. Raises `StorageError` when its content is missing."""
-        if image is None:
-            return None
-        return FileState(content=self._content(image), mode=image.mode, kind=image.kind, extras=image.extras)
-
-    def keep(self, state: FileState) -> None:
-        """Make a content durable that no change has, such as what a user wrote where an undo clashes with it."""
-        self._blobs.put(state.content)
-
-    def is_inside(self, path: str) -> bool:
-        """Whether the folder of `path` still lies in the workspace; a program may have put a symlink in its place."""
-        return Path(os.path.realpath((self._root / path).parent)).is_relative_to(self._root)
-
-    def has_names_elsewhere(self, path: str) -> bool:
-        """Whether the file has a name (a hard link) that a write to `path` must not change, and so breaks off."""
-        try:
-            status = (self._root / path).lstat()
-        except OSError:
-            return False
-        is_linked = stat.S_ISREG(status.st_mode) and status.st_nlink > 1
-        return is_linked and has_names_elsewhere(self._root, status, self._is_special)
-
-    def other_names(self, path: str) -> tuple[str, ...]:
-        """The other names (hard links) of the file that a write to `path` changes as well."""
-        try:
-            status = (self._root / path).lstat()
-        except OSError:
-            return ()
-        if not stat.S_ISREG(status.st_mode) or status.st_nlink < 2:
-            return ()
-        names = names_inside(self._root, status, self._is_special) or ()
-        return tuple(sorted(name for name in names if name != path))
-
-    def link_above(self, path: str) -> str:
-        """The outermost folder on the way to `path` that is a symlink; empty without any."""
-        folders = (parent for parent in reversed(PurePosixPath(path).parents) if parent.parts)
-        return next((str(folder) for folder in folders if (self._root / folder).is_symlink()), "")
-
-    def file_above(self, path: str) -> str:
-        """What stands where a folder on the way to `path` has to be, and is no folder; empty without such a thing."""
-        folders = (str(parent) for parent in reversed(PurePosixPath(path).parents) if parent.parts)
-        return next(
-            (name for name in folders if os.path.lexists(place := self._root / name) and not place.is_dir()), ""
-        )
-
-    def is_empty(self, folder: str, gone: Collection[str] = ()) -> bool:
-        """Whether this is a folder with nothing but empty folders in it, those that are `gone` apart."""
-        place = self._root / folder
-        if self.link_above(folder) or place.is_symlink():
-            return False
-        try:
-            names = [f"{folder}/{path.name}" for path in place.iterdir()]
-        except OSError:
-            return False
-        return all(name in gone or self.is_empty(name, gone) for name in names)
-
-    def content(self, image: FileImage | None) -> bytes | None:
-        """The bytes of an image; None for an absent file."""
-        return None if image is None else self._content(image)
-
     def sweep(self, changes: Sequence[FileChange]) -> None:
         """Put right what a process left that was killed while it made these changes.
 
         Temporary files are removed, a file that was being written in place gets its content of before back, and folders
         that were made for a file go when it did not come, or went.
         """
-        for folder in {(self._root / change.path).parent for change in changes}:
+        for folder in {(self.files.root / change.path).parent for change in changes}:
             with suppress(OSError):
                 for path in folder.iterdir():
                     if is_left_over(path):
@@ -268,39 +183,32 @@ class Ledger:
             with suppress(OSError, StorageError):  # then it stays as it is, and counts as not written
                 self._mend(path, chain[0].before, chain[-1].after)
         for change in reversed(changes):
-            if change.new_folders and not os.path.lexists(self._root / change.path):
+            if change.new_folders and not os.path.lexists(self.files.root / change.path):
                 self._remove_empty(change.new_folders)
 
     def _mend(self, path: str, before: FileImage | None, after: FileImage | None) -> None:
-        current = self.current(path)
-        if before is None or after is None or current is None or _image(current) in (before, after):
+        current = self.files.current(path)
+        if before is None or after is None or current is None or image_of(current) in (before, after):
             return
-        old = self._content(before)
-        if current.digest != after.digest and is_torn(current.content, old, self._content(after)):
+        old = self.images.bytes_of(before)
+        if current.digest != after.digest and is_torn(current.content, old, self.images.bytes_of(after)):
             old_state = FileState(content=old, mode=before.mode, kind=before.kind)
-            write_state(self._root / path, old_state, keeps_names=self._keeps_names)
-
-    def _content(self, image: FileImage) -> bytes:
-        return b"" if image.kind == "folder" else self._blobs.get(image.digest, size=image.size)
-
-    def _missing_folders(self, path: str) -> tuple[str, ...]:
-        """The folders that writing `path` will have to make, outermost first."""
-        parents = reversed([parent for parent in Path(path).parents if parent != Path()])
-        return tuple(parent.as_posix() for parent in parents if not (self._root / parent).exists())
+            write_state(self.files.root / path, old_state, keeps_names=self.files.keeps_names)
 
     def _problem(self, write: LedgerWrite, missing: dict[ChangeId, str]) -> str:
         """Carry out one write, and say why it could not be."""
         change = write.change
         try:
-            if not self.is_inside(change.path):
+            if not self.files.is_inside(change.path):
                 return "Its folder does not lie in the workspace any more."
-            seen = mark_of(self._root / change.path)
-            now = self.current(change.path)
-            if _image(now) != change.before:
-                if _image(now) == change.after:
+            seen = mark_of(self.files.root / change.path)
+            now = self.files.current(change.path)
+            if image_of(now) != change.before:
+                if image_of(now) == change.after:
                     return ""  # it is another name of a file that was just written
                 return MEANWHILE
-            is_broken = change.before is not None and change.after is not None and self.has_names_elsewhere(change.path)
+            is_written = change.before is not None and change.after is not None
+            is_broken = is_written and self.files.has_names_elsewhere(change.path)
             lost = [self._write_or_leave_no_folder(write, seen, now), _BROKEN_LINK if is_broken else ""]
             if any(lost):
                 missing[change.id] = " ".join(filter(None, lost))
@@ -324,12 +232,12 @@ class Ledger:
     def _remove_empty(self, folders: Sequence[str]) -> None:
         for folder in reversed(folders):
             with suppress(OSError):  # not empty: it is in use again
-                (self._root / folder).rmdir()
+                (self.files.root / folder).rmdir()
 
     def _write_or_leave_no_folder(self, write: LedgerWrite, seen: Mark, before: FileState | None) -> str:
         change = write.change
         try:
-            return self._write(change.path, self.state(change.after), seen, before, is_own=write.is_own)
+            return self._write(change.path, self.images.state(change.after), seen, before, is_own=write.is_own)
         except OSError:
             if change.before is None:
                 self._remove_empty(change.new_folders)
@@ -348,10 +256,11 @@ class Ledger:
 
         Return what it could not get beside its content.
         """
+        root, makes_folders = self.files.root, state is not None
         try:
-            with anchored(self._root, path, makes_folders=state is not None, identity=self._held.identity) as place:
+            with anchored(root, path, makes_folders=makes_folders, identity=self._held.identity) as place:
                 check = unless_touched(place, seen)
-                keeps_names = _never if is_own else self._keeps_names
+                keeps_names = _never if is_own else self.files.keeps_names
                 write_state(place, state, check=check, keeps_names=keeps_names, before=before)
                 return give_state_extras(place, state) if state is not None else ""
         except FileNotFoundError:
@@ -359,13 +268,6 @@ class Ledger:
                 raise
             return ""
 
-    def _keeps_names(self, status: os.stat_result) -> bool:
-        return not has_names_elsewhere(self._root, status, self._is_special)
-
 
 def _never(_status: os.stat_result) -> bool:
     return False
-
-
-def _image(state: FileState | None) -> FileImage | None:
-    return None if state is None else state.image()

@@ -75,7 +75,7 @@ async def _settle_changes(prepared: ev.ChangesPrepared, ledger: Ledger, effects:
 
 def _done(prepared: ev.ChangesPrepared, ledger: Ledger) -> tuple[FileChange, ...]:
     """The prepared changes whose file has reached the state that was meant. Blocks: it reads the files."""
-    return tuple(change for change in prepared.changes if ledger.is_at(change.path, change.after))
+    return tuple(change for change in prepared.changes if ledger.files.is_at(change.path, change.after))
 
 
 async def _answer(turn: int, block: ToolUseBlock, log: EventLog, *, is_started: bool) -> None:

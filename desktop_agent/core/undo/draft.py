@@ -15,7 +15,7 @@ from desktop_agent.core.base.ids import ChangeId, HunkKey
 from desktop_agent.core.changes.attribution import attribute, links_of
 from desktop_agent.core.changes.ledger import RENAMED_TOGETHER, Ledger
 from desktop_agent.core.changes.net import net_change
-from desktop_agent.core.diff.diff import diff_change, find_edits
+from desktop_agent.core.diff.diff import find_edits
 from desktop_agent.core.diff.hunk_keys import MODE, WHOLE_FILE, all_keys
 from desktop_agent.core.diff.text import as_utf8
 from desktop_agent.core.merge.file_merge import ClashError, merge_states
@@ -115,7 +115,7 @@ class Drafter:
                 continue
             for folder in plan.new_folders:
                 is_used = any(path.startswith(f"{folder}/") for path in coming)
-                if folder not in going and not is_used and self._ledger.is_empty(folder, gone):
+                if folder not in going and not is_used and self._ledger.files.is_empty(folder, gone):
                     found[folder] = FileOutcome(
                         path=folder, state="conflict", change_ids=(), reason=_EMPTY.format(plan.path)
                     )
@@ -129,24 +129,24 @@ class Drafter:
             above, one = drafted.get(cover), drafted[plan.path]
             goes = isinstance(above, DraftedWrite) and above.transition.after != above.transition.before
             if cover and isinstance(one, DraftedWrite) and not goes:
-                reason = _LINK if self._ledger.link_above(plan.path) else _FILE
+                reason = _LINK if self._ledger.files.link_above(plan.path) else _FILE
                 drafted[plan.path] = _outcome(plan, "conflict", reason.format(cover))
 
     def _is_there(self, one: DraftedWrite) -> bool:
         """Whether a folder that was taken to go with its files, and come again, stays after all."""
         after = one.transition.after
-        return after is not None and after.kind == "folder" and self._ledger.current(one.transition.path) == after
+        return after is not None and after.kind == "folder" and self._ledger.files.current(one.transition.path) == after
 
     # -- one file --
 
     def _file(
         self, direction: Direction, plan: FilePlan, moved: dict[str, FileState | None]
     ) -> DraftedWrite | FileOutcome:
-        link = self._ledger.link_above(plan.path)
+        link = self._ledger.files.link_above(plan.path)
         if link in self._planned:  # by its turn the folder is there again: `_leave_covered` sees to that
             self._covered[plan.path] = link
         else:
-            if not self._ledger.is_inside(plan.path):
+            if not self._ledger.files.is_inside(plan.path):
                 return _outcome(plan, "conflict", "Its folder does not lie in the workspace any more.")
             if link:
                 return _outcome(plan, "conflict", _LINK.format(link))
@@ -188,7 +188,7 @@ class Drafter:
         if transition.after is None:
             outcome = structs.replace(outcome, is_removed=True)
             return DraftedWrite(transition, reverts, outcome, plan.new_folders, plan.moves_to)
-        if above := self._ledger.file_above(plan.path):
+        if above := self._ledger.files.file_above(plan.path):
             if above not in self._planned:
                 return _outcome(plan, "conflict", _FILE.format(above))
             self._covered[plan.path] = above
@@ -199,7 +199,7 @@ class Drafter:
     ) -> tuple[FileState | None, str]:
         """Return the result with the owner and attributes it is to have, and what to say of those left alone."""
         base, wanted = (one and one.extras for one in (goals[0].base, goals[-1].wanted))
-        if plan.inverse and not plan.hunks and yours == self._ledger.state(plan.inverse.base):
+        if plan.inverse and not plan.hunks and yours == self._ledger.images.state(plan.inverse.base):
             base, wanted = (image and image.extras for image in (plan.inverse.base, plan.inverse.wanted))
         if result is None or yours is None:
             return result and replace(result, extras=wanted), ""
@@ -211,15 +211,15 @@ class Drafter:
         return replace(result, extras=wanted), ""
 
     def _now(self, path: str) -> FileState | None:
-        state = self._ledger.current(path)
+        state = self._ledger.files.current(path)
         return None if state is not None and state.kind == "folder" and path in self._leaving else state
 
     def _result(
         self, direction: Direction, plan: FilePlan, yours: FileState | None, goals: Sequence[_Goal]
     ) -> FileState | None:
         """Merge every goal into the file. Raises `ClashError`."""
-        if plan.inverse and not plan.hunks and yours == self._ledger.state(plan.inverse.base):
-            return self._ledger.state(plan.inverse.wanted)
+        if plan.inverse and not plan.hunks and yours == self._ledger.images.state(plan.inverse.base):
+            return self._ledger.images.state(plan.inverse.wanted)
         if plan.hunks:
             self._refuse_foreign_lines(plan)
         state = yours
@@ -250,7 +250,7 @@ class Drafter:
         chosen = frozenset(plan.hunks or all_keys(diff))
         absent = missing | chosen if direction == "undo" else missing - chosen
         is_old = frozenset(all_keys(diff)) <= absent | {MODE}
-        content = self._ledger.content(first) if is_old else without_hunks(diff, absent)
+        content = self._ledger.images.content(first) if is_old else without_hunks(diff, absent)
         base, wanted = (replace(state, content=yours.content) for state in (goal.base, goal.wanted))
         merged = merge_states(base, yours, wanted)  # of the modes
         return replace(merged, content=content) if merged and content is not None else None
@@ -270,10 +270,10 @@ class Drafter:
         return replace(plan, hunks=()), [self._goal(delta) for delta in plan.deltas]
 
     def _goal(self, delta: Delta) -> _Goal:
-        return _Goal(self._ledger.state(delta.base), self._ledger.state(delta.wanted))
+        return _Goal(self._ledger.images.state(delta.base), self._ledger.images.state(delta.wanted))
 
     def _partial_goal(self, direction: Direction, plan: FilePlan, diff: FileDiff) -> _Goal:
-        after, before = self._ledger.state(plan.changes[-1].after), (plan.net or plan.changes[0]).before
+        after, before = self._ledger.images.state(plan.changes[-1].after), (plan.net or plan.changes[0]).before
         assert after is not None
         # Another change may have set the mode between the selected ones: that is not theirs to take back.
         edits = (as_edit(change, plan.elsewhere) for change in plan.changes)
@@ -288,8 +288,7 @@ class Drafter:
         """The diff that the user selected hunks of; None when there are no lines to tell apart."""
         if plan.changes[-1].after is None:
             return None
-        change = plan.net or net_change(plan.changes)
-        return diff_change(change, self._ledger.content(change.before), self._ledger.content(change.after))
+        return self._ledger.images.diff(plan.net or net_change(plan.changes))
 
     def _refuse_foreign_lines(self, plan: FilePlan) -> None:
         """Raise `ClashError` when a selected hunk holds lines that are not of the selected changes."""
@@ -298,7 +297,7 @@ class Drafter:
         if diff is None or len(plan.deltas) == 1:
             return
         theirs = (change if change.id in meant else structs.replace(change, author="person") for change in plan.chain)
-        authors = attribute(links_of(tuple(theirs), self._ledger.content), diff)
+        authors = attribute(links_of(tuple(theirs), self._ledger.images.content), diff)
         if any("person" in authors.get(key, ()) for key in plan.hunks):
             raise ClashError("Lines of the user or of another change stand among them.")
 
@@ -316,7 +315,7 @@ class Drafter:
         edits = [change for change in plan.elsewhere if change.after and as_edit(change, others).before]
         for change in (*edits, *plan.changes):
             edit = as_edit(change, others)
-            diff = diff_change(edit, self._ledger.content(edit.before), self._ledger.content(edit.after))
+            diff = self._ledger.images.diff(edit)
             every = parts_of(change, diff)
             before = (
                 every if WHOLE_FILE in self._undone.get(change.id, ()) else self._undone.get(change.id, every - every)
@@ -371,7 +370,7 @@ class Drafter:
         if plan.inverse is None or not any(change.moved_from or change.moved_to for change in plan.changes):
             return plan
         try:
-            is_as_left = self._now(plan.path) == self._ledger.state(plan.inverse.base)
+            is_as_left = self._now(plan.path) == self._ledger.images.state(plan.inverse.base)
         except (OSError, StorageError):
             is_as_left = False
         return plan if is_as_left else replace(plan, inverse=None)
@@ -403,7 +402,7 @@ class Drafter:
     def _kept(self, state: FileState | None) -> FileImage | None:
         if state is None:
             return None
-        self._ledger.keep(state)
+        self._ledger.images.keep(state)
         return state.image()
 
 

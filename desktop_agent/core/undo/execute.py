@@ -141,16 +141,16 @@ class Undoing:
         return known if known.outside or any(change.is_loss for change in known.refs) else None
 
     async def _recover(self, lost: Destroyed) -> Recovered:
-        return await recover(self._ledger.root, lost.refs, lost.outside, self._ledger.blob)
+        return await recover(self._ledger.files.root, lost.refs, lost.outside, self._ledger.images.blob)
 
     # -- the user's own writes --
 
     def _transition(self, op: ops.WriteFile) -> FileTransition | None:
         self._ledger.require_root()
-        if not _is_a_name(op.path) or not self._ledger.is_inside(op.path):
+        if not _is_a_name(op.path) or not self._ledger.files.is_inside(op.path):
             raise AgentError("The file does not lie in the folder of this conversation.", hint="Nothing was written.")
         try:
-            before = self._ledger.current(op.path)
+            before = self._ledger.files.current(op.path)
         except OSError as error:
             raise AgentError(f"{op.path} cannot be read.", hint="Nothing was written.", detail=str(error)) from error
         if (before.digest if before else None) != op.expected:

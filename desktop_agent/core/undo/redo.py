@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import ChangeId, HunkKey
 from desktop_agent.core.changes.ledger import Ledger
-from desktop_agent.core.diff.diff import diff_change
 from desktop_agent.core.protocol.model import FileChange, FileOutcome, Reverted
 from desktop_agent.core.transcript import Transcript, UndoStep, undone_of
 from desktop_agent.core.undo.draft import Drafter, UndoDraft
@@ -79,7 +78,7 @@ def _take_back(
 def _every_part(change: FileChange, transcript: Transcript, ledger: Ledger) -> frozenset[HunkKey]:
     edit = as_edit(change, (record.change for record in transcript.changes.values()))
     try:
-        return parts_of(change, diff_change(edit, ledger.content(edit.before), ledger.content(edit.after)))
+        return parts_of(change, ledger.images.diff(edit))
     except StorageError:
         return frozenset()  # without the content there are no hunks
 

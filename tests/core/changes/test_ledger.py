@@ -63,8 +63,8 @@ def test_recording_stores_both_images_and_leaves_the_file_alone(ledger: Ledger, 
     (root / "a").write_bytes(b"one\ntwo\n")
     change = record(ledger, root, "a", state(b"one\n2\n"))
     assert (root / "a").read_bytes() == b"one\ntwo\n"
-    assert ledger.content(change.before) == b"one\ntwo\n"
-    assert ledger.content(change.after) == b"one\n2\n"
+    assert ledger.images.content(change.before) == b"one\ntwo\n"
+    assert ledger.images.content(change.after) == b"one\n2\n"
     assert (change.kind, change.added, change.removed) == ("modified", 1, 1)
 
 
@@ -292,7 +292,7 @@ def test_what_somebody_writes_while_an_undo_waits_for_the_disk_is_not_overwritte
             file.write(b"mine\n")
 
     if is_removed:
-        monkeypatch.setattr(ledger, "state", write_meanwhile)
+        monkeypatch.setattr(ledger.images, "state", write_meanwhile)
     else:
         monkeypatch.setattr(os, "fsync", write_meanwhile)
     problems = ledger.apply_each([LedgerWrite(change)])

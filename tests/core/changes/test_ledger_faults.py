@@ -61,7 +61,7 @@ def test_several_files_are_changed_all_or_none(tmp_path: Path, code: int) -> Non
         except ToolError:
             assert everything(folder / "work") == before, faulty.failed
         else:
-            assert all(ledger.is_at(change.path, change.after) for change in changes)
+            assert all(ledger.files.is_at(change.path, change.after) for change in changes)
             assert (folder / "work/other-name").read_bytes() == NEW
 
 
@@ -73,7 +73,8 @@ def test_of_an_undo_that_fails_no_folder_is_left(tmp_path: Path, code: int) -> N
         with in_place_of_os(faulty):
             problems = ledger.apply_each([LedgerWrite(change) for change in changes])
         for change in changes:
-            assert ledger.is_at(change.path, change.before if change.id in problems else change.after), faulty.failed
+            left = change.before if change.id in problems else change.after
+            assert ledger.files.is_at(change.path, left), faulty.failed
         assert (folder / "work/new").exists() == (folder / "work/new/folder/file").exists(), faulty.failed
 
 

@@ -13,7 +13,6 @@ from msgspec.structs import replace
 from desktop_agent.core.base.ids import ChangeId, HunkKey
 from desktop_agent.core.changes.ledger import Ledger, LedgerWrite
 from desktop_agent.core.changes.net import net_change
-from desktop_agent.core.diff.diff import diff_change
 from desktop_agent.core.diff.hunk_keys import review_hunks
 from desktop_agent.core.protocol.model import FileChange, FileOutcome, Reverted
 from desktop_agent.core.store.blobs import Blobs
@@ -44,7 +43,7 @@ class History:
 
     def set(self, path: str, after: FileState | bytes | None) -> list[FileChange]:
         """Make a path this."""
-        before = self.ledger.current(path)
+        before = self.ledger.files.current(path)
         if isinstance(after, bytes):
             after = before.with_content(after) if before else FileState(content=after)
         return self._write([FileTransition(path, before, after)])
@@ -55,8 +54,8 @@ class History:
 
     def rename(self, old: str, new: str, *, is_tool: bool = True) -> list[FileChange]:
         """Rename a file, as a tool records it or as a command's changes are."""
-        source = self.ledger.current(old)
-        arrival = FileTransition(new, self.ledger.current(new), source, moved_from=old)
+        source = self.ledger.files.current(old)
+        arrival = FileTransition(new, self.ledger.files.current(new), source, moved_from=old)
         departure = FileTransition(old, source, None, moved_to=new)
         return self._write([arrival, departure] if is_tool or new < old else [departure, arrival])
 
@@ -119,11 +118,11 @@ class History:
             return
         assert outcome.reason
         if outcome.clash is not None:
-            now = self.ledger.current(outcome.path)
+            now = self.ledger.files.current(outcome.path)
             assert outcome.clash.yours == (now.image() if now else None)
             for image in (outcome.clash.base, outcome.clash.wanted):
                 if image is not None and image.kind != "folder":
-                    assert len(self.ledger.blob(image.digest)) == image.size
+                    assert len(self.ledger.images.blob(image.digest)) == image.size
 
     def tree(self) -> dict[str, Node]:
         return tree_of(self.root)
@@ -201,7 +200,7 @@ def test_a_renaming_that_was_taken_back_half_way_is_taken_back_wholly(history: H
     changes = history.rename("a", "b")
     done, left = changes[half], changes[1 - half]
     # What an undo had written when the process was killed, and recovery recorded.
-    back = FileTransition(done.path, history.ledger.current(done.path), history.ledger.state(done.before))
+    back = FileTransition(done.path, history.ledger.files.current(done.path), history.ledger.images.state(done.before))
     cut = history.ledger.record(back, author="undo", change_id="9.0", reverts=(Reverted(change_id=done.id),))
     history.ledger.apply([cut])
     history.records.append(cut)
@@ -244,7 +243,7 @@ def test_a_hunk_of_a_renamed_file_is_undone_where_the_file_is_now(history: Histo
     changes += history.replace("b", b"line 3\n", b"three\n") + history.replace("b", b"line 25\n", b"twenty-five\n")
     net = net_change(changes)
     assert (net.moved_from, net.kind) == ("a", "renamed")
-    diff = diff_change(net, history.ledger.content(net.before), history.ledger.content(net.after))
+    diff = history.ledger.images.diff(net)
     first, second = (hunk.key for hunk in review_hunks(diff))
     edited = history.tree()
     assert states(history.undo(changes, (first,))) == {"restored"}
@@ -372,7 +371,8 @@ steps = st.lists(
 
 def act(history: History, what: str, path: str, other: str, number: int, word: bytes) -> None:
     """Let the agent do one thing, where it can be done."""
-    now = history.ledger.current(path)
+    files = history.ledger.files
+    now = files.current(path)
     match what:
         case "create" if now is None:
             history.set(path, word * 20)
@@ -380,7 +380,7 @@ def act(history: History, what: str, path: str, other: str, number: int, word: b
             history.set(path, None)
         case "chmod" if now is not None and now.mode == 0o644:
             history.set(path, replace(now, mode=0o755))
-        case "rename" | "shell rename" if now is not None and path != other and history.ledger.current(other) != now:
+        case "rename" | "shell rename" if now is not None and path != other and files.current(other) != now:
             history.rename(path, other, is_tool=what == "rename")
         case "edit" if now is not None:
             lines = now.content.splitlines(keepends=True)

@@ -34,7 +34,6 @@ from desktop_agent.core.capture.safety import SafetyCopies, SafetyLimits
 from desktop_agent.core.capture.stat_capture import StatCapture
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.changes.net import NetChange, net_changes
-from desktop_agent.core.diff.diff import diff_change
 from desktop_agent.core.diff.hunk_keys import RENAMING, WHOLE_FILE, all_keys
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
@@ -327,7 +326,7 @@ class Histories(RuleBasedStateMachine):
         """Some of what a review of the whole session, or of one turn, shows of one file."""
         turn = data.draw(st.sampled_from([None, record.turn]))
         row = data.draw(st.sampled_from(self.rows(party, turn)), label="row")
-        diff = diff_change(row.change, party.ledger.content(row.change.before), party.ledger.content(row.change.after))
+        diff = party.ledger.images.diff(row.change)
         some = data.draw(st.sets(st.sampled_from(all_keys(diff)), min_size=1), label="hunks")
         return ChangeSelection(path=row.change.path, turn=turn, hunks=tuple(some))
 
@@ -449,7 +448,7 @@ class Histories(RuleBasedStateMachine):
         return self.runner.run(work)
 
     def state(self, party: Party, image: FileImage | None) -> FileState | None:
-        return party.ledger.state(image)
+        return party.ledger.images.state(image)
 
     def tree(self) -> dict[str, FileState]:
         found: dict[str, FileState] = {}

@@ -76,7 +76,7 @@ class Effects:
         for item in transitions:
             found.append(item)
             if item.before is not None and item.after is not None and item.before != item.after:
-                others = [name for name in self._ledger.other_names(item.path) if name not in named]
+                others = [name for name in self._ledger.files.other_names(item.path) if name not in named]
                 found += [FileTransition(name, item.before, item.after) for name in others]
         return found
 
@@ -90,7 +90,7 @@ class Effects:
             f"[`{path}` has another name (a hard link) that is not an ordinary file of this folder. Only `{path}` gets "
             "the new content; the other name keeps the old one.]"
             for path in written
-            if self._ledger.has_names_elsewhere(path)
+            if self._ledger.files.has_names_elsewhere(path)
         )
 
     async def apply(self, turn: int, call_id: CallId, changes: tuple[FileChange, ...]) -> None:
@@ -291,7 +291,7 @@ class Effects:
         now: list[tuple[str, FileState | None]] = []
         for path in different:
             with suppress(OSError):  # it cannot be read; then nothing can be said of it
-                now.append((path, self._ledger.current(path)))
+                now.append((path, self._ledger.files.current(path)))
         return self._since(last, now)
 
     def _since(
@@ -303,7 +303,7 @@ class Effects:
             image = last[path]
             if (state.image() if state else None) != image:
                 with suppress(StorageError):
-                    found.append(FileTransition(path, self._ledger.state(image), state))
+                    found.append(FileTransition(path, self._ledger.images.state(image), state))
         return found
 
     def _record_all(
