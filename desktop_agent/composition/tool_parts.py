@@ -28,7 +28,7 @@ from desktop_agent.core.system.processes.runner import ProcessRunner
 from desktop_agent.core.tools.access import Access, CallRules
 from desktop_agent.core.tools.approval.policies import Policies
 from desktop_agent.core.tools.execution.confiner import Confiner
-from desktop_agent.core.tools.execution.execution import Toolbox
+from desktop_agent.core.tools.execution.toolbox import Toolbox
 from desktop_agent.core.tools.output import ContextLimits
 from desktop_agent.core.tools.registry import ToolRegistry
 from desktop_agent.core.tools.secret_names import finder_of_secrets
@@ -51,7 +51,7 @@ def build_tool_parts(shared: SharedParts, plan: SessionPlan, changes: ChangePart
     """Return them for one session; `aclose` gives back the shared tools, too."""
     processes = ProcessRunner(shared.clock, limits=partial(command_limits, plan.settings))
     jobs = Jobs(processes, shared.clock, folder=shared.job_logs(plan.storage.session_id))
-    jobs.on_end, jobs.on_look = changes.effects.end_job, changes.effects.look
+    jobs.on_end, jobs.on_look = changes.effects.jobs.end, changes.effects.jobs.look
     reports = JobReports(jobs, recorder, shared.clock)
     rulebook = RuleBook(shared.rules, plan.state.rules, recorder)
     policies = _policies(shared, plan, rulebook)

@@ -55,8 +55,8 @@ async def settle(unfinished: Unfinished, ledger: Ledger, effects: Effects, log: 
 async def settle_jobs(unfinished: Unfinished, effects: Effects) -> None:
     """Record what background commands of a killed process changed after the last look at them."""
     for call_id, prepared in list(unfinished.jobs.items()):
-        if not effects.is_watching(call_id):
-            await effects.conclude_job(prepared.turn, call_id, Snapshot(prepared.snapshot or 0))
+        if not effects.jobs.is_watching(call_id):
+            await effects.jobs.conclude(prepared.turn, call_id, Snapshot(prepared.snapshot or 0))
 
 
 async def _settle_changes(prepared: ev.ChangesPrepared, ledger: Ledger, effects: Effects, log: EventLog) -> None:
@@ -68,7 +68,7 @@ async def _settle_changes(prepared: ev.ChangesPrepared, ledger: Ledger, effects:
         return
     done = await asyncio.to_thread(_done, prepared, ledger)
     if prepared.purpose == "apply":
-        await effects.record_applied(prepared.turn, prepared.call_id, done)
+        await effects.recording.record_applied(prepared.turn, prepared.call_id, done)
     else:
         await log.record(recovered(prepared.purpose, done))
 

@@ -140,7 +140,7 @@ class Session:
             case ops.SetMode():
                 await self._set_mode(op)
             case ops.LookAtChanges():
-                await self._parts.tools.effects.look()
+                await self._parts.tools.effects.jobs.look()
             case ops.StopJob(job_id=job_id):
                 with suppress(KeyError):  # a job of an earlier process
                     self._parts.tools.jobs.ask_to_stop(job_id)

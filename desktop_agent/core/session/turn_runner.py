@@ -196,7 +196,7 @@ class TurnRunner:
             if notice is not None:
                 await self._record(notice)
             await self._readiness.settle(number)
-            await self._parts.tools.effects.look()
+            await self._parts.tools.effects.jobs.look()
             duration_s = round(self._parts.clock.monotonic() - started, 3)
             await self._record(ev.TurnEnded(turn=number, reason=reason, requests=requests, duration_s=duration_s))
             self._parts.titling.after_turn(reason)

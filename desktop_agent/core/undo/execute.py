@@ -55,7 +55,7 @@ class Undoing:
         done when the folder is gone or another one stands in its place.
         """
         await asyncio.to_thread(self._ledger.require_root)
-        await self._effects.look()
+        await self._effects.jobs.look()
         draft = await asyncio.to_thread(draft_revert, self._transcript, self._ledger, direction, op.selection)
         destroyed = self._destroyed(op)
         if draft is None and destroyed is None:
@@ -67,7 +67,7 @@ class Undoing:
     async def redo(self, op: ops.RedoSteps) -> bool:
         """Take back the undos that `op` names. As `revert` otherwise; False when there is no such undo any more."""
         await asyncio.to_thread(self._ledger.require_root)
-        await self._effects.look()
+        await self._effects.jobs.look()
         steps = steps_meant(self._transcript, op)
         if not steps:
             return False
@@ -78,7 +78,7 @@ class Undoing:
 
     async def write(self, op: ops.WriteFile) -> None:
         """Write a file as the user wants it. Raises `AgentError` when it is not what the user saw."""
-        await self._effects.look()
+        await self._effects.jobs.look()
         transition = await asyncio.to_thread(self._transition, op)
         if transition is not None:
             await unhurried(self._write(op, transition))
@@ -124,7 +124,7 @@ class Undoing:
         return any(record is not None and record.change.is_new_name for record in records)
 
     def _recorded(self, turn: int, writes: Sequence[DraftedWrite]) -> tuple[FileChange, ...]:
-        ids = self._effects.reserve_ids(turn, len(writes))
+        ids = self._effects.recording.reserve_ids(turn, len(writes))
         with self._ledger.recorder() as recorder:
             for change_id, write in zip(ids, writes, strict=True):
                 transition = replace(write.transition, new_folders=write.new_folders)
@@ -176,7 +176,7 @@ class Undoing:
     async def _write(self, op: ops.WriteFile, transition: FileTransition) -> None:
         turn = self._transcript.turn
         is_edit = op.purpose == "edit"
-        (change_id,) = self._effects.reserve_ids(turn, 1)
+        (change_id,) = self._effects.recording.reserve_ids(turn, 1)
         change = await asyncio.to_thread(
             self._ledger.record,
             transition,

@@ -4,7 +4,6 @@ The orchestrator of one call. No tool asks for itself, confines itself or writes
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import assert_never
 
@@ -14,24 +13,17 @@ from msgspec.structs import replace
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import StorageError, ToolError, WorkspaceError
 from desktop_agent.core.base.ids import CallId
-from desktop_agent.core.jobs.background import Jobs
-from desktop_agent.core.policy.boundary import Boundary
 from desktop_agent.core.policy.call import CallFacts
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.event_log import EventLog
-from desktop_agent.core.protocol.model import FileChange, TodoItem, ToolCall, ToolResult, ToolUseBlock
-from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.system.processes.runner import ProcessRunner
-from desktop_agent.core.system.workspace import HeldWorkspace
-from desktop_agent.core.tools.access import Access
+from desktop_agent.core.protocol.model import FileChange, ToolCall, ToolResult, ToolUseBlock
 from desktop_agent.core.tools.approval.gate import ApprovalGate, NotApprovedError, Permit
-from desktop_agent.core.tools.execution.confiner import Confinement, Confiner
+from desktop_agent.core.tools.execution.confiner import Confinement
 from desktop_agent.core.tools.execution.effects import Effects
 from desktop_agent.core.tools.execution.kept_back import KEPT_BACK_KEY, kept_back_in, sentences_about
 from desktop_agent.core.tools.execution.safeguard import PlannedCommand
-from desktop_agent.core.tools.output import RESULT_LIMIT, ContextLimits, fit, fit_all
-from desktop_agent.core.tools.reads import ReadLog
-from desktop_agent.core.tools.secret_names import SecretNames
+from desktop_agent.core.tools.execution.toolbox import Toolbox
+from desktop_agent.core.tools.output import RESULT_LIMIT, fit, fit_all
 from desktop_agent.core.tools.spec import (
     SKIPPED_KEY,
     SPOOL_KEY,
@@ -48,29 +40,6 @@ MADE_REPOSITORIES = (
     "The command left a git repository or a list of submodules: {}. Git runs the programs that such a repository "
     "names. Do not run git there before the user has looked at it.\n"
 )
-
-
-class Toolbox(Struct, frozen=True, kw_only=True):
-    """What calls work with: one per session."""
-
-    workspace: HeldWorkspace
-    access: Access
-    boundary: Callable[[], Boundary]
-    """What calls may reach under the settings in force."""
-    confiner: Confiner
-    reads: ReadLog
-    processes: ProcessRunner
-    jobs: Jobs
-    blobs: Blobs
-    environ: Mapping[str, str]
-    """What children get of the application's environment."""
-    kept_back: Mapping[str, str]
-    """The names of what they do not get of it, each with the reason."""
-    spool_folder: Path
-    todos: Callable[[], tuple[TodoItem, ...]]
-    secrets: Callable[[], SecretNames]
-    """What finds which files of the workspace are secrets by another name, made for one call."""
-    limits: Callable[[], ContextLimits] = ContextLimits
 
 
 class TakenCall(Struct):

@@ -1,0 +1,95 @@
+"""What became different under commands, stored and given to the calls that did it."""
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+
+from desktop_agent.core.base.errors import WorkspaceError
+from desktop_agent.core.base.ids import CallId
+from desktop_agent.core.capture.capture import Capture, Snapshot
+from desktop_agent.core.capture.safety import SafetyReport
+from desktop_agent.core.changes.ledger import Ledger
+from desktop_agent.core.protocol.model import FileChange, FileImage, OutsideFile, Uncaptured
+from desktop_agent.core.system.files import FileTransition
+from desktop_agent.core.tools.execution.recording import LastImages, Recording
+from desktop_agent.core.tools.execution.watched_jobs import WatchedJobs
+
+_PLANTED = (
+    "The command made a git repository here, which is not captured. Using git in it runs the programs that it "
+    "names: look at it first."
+)
+
+
+class FoundChanges(Struct, frozen=True):
+    """What changed since a snapshot."""
+
+    by_call: dict[CallId, tuple[FileChange, ...]]
+    outside: tuple[OutsideFile, ...]
+    lost: tuple[Uncaptured, ...]
+    repositories: tuple[str, ...]
+    """Those that the command made."""
+
+
+class ChangeFinder:
+    """Finds the changes of one session's commands."""
+
+    def __init__(
+        self, ledger: Ledger, capture: Capture, recording: Recording, jobs: WatchedJobs, last_images: LastImages
+    ) -> None:
+        self._ledger = ledger
+        self._capture = capture
+        self._recording = recording
+        self._jobs = jobs
+        self._last_images = last_images
+        self._told: set[Uncaptured] = set()
+
+    def collect(self, turn: int, call_id: CallId, snapshot: Snapshot, copied: SafetyReport) -> FoundChanges:
+        """Return what changed since the snapshot by the call that did it; without `call_id`, jobs did all of it."""
+        told = {transition.path for transition in copied.inside}
+        try:
+            self._ledger.require_root()
+        except WorkspaceError as error:  # every file would count as deleted, or as made by the command
+            outside = tuple(self._ledger.record_outside(transition) for transition in copied.outside)
+            lost = Uncaptured(path=".", reason=f"{error.title} Its changes were not captured.")
+            return FoundChanges({}, outside, (lost,), ())
+        makers: list[CallId] = []
+        last: Mapping[str, FileImage | None] = self._last_images() if self._jobs else {}
+        with self._ledger.recorder() as recorder:
+
+            def record(transition: FileTransition) -> None:
+                job = self._jobs.maker_of(transition) if call_id else self._jobs.likeliest(transition)
+                if job is not None and _is_on_record(transition, last):
+                    return  # before the process was killed, or because it was written for an undo
+                (change_id,) = self._recording.reserve_ids(turn if job is None else job.turn, 1)
+                makers.append(call_id if job is None else job.call_id)
+                recorder.add(transition, author="shell", change_id=change_id)
+
+            def record_unless_copied(transition: FileTransition) -> None:
+                if transition.path not in told:
+                    record(transition)
+
+            report = self._capture.collect(snapshot, record_unless_copied)
+            for transition in copied.inside:
+                record(transition)
+        outside = tuple(self._ledger.record_outside(transition) for transition in copied.outside)
+        news = tuple(item for item in report.out_of_reach if item not in self._told)
+        self._told.update(news)
+        lost = tuple(item for item in report.lost if item.path not in told)
+        submodules = (change.path for change in recorder.changes if _is_submodule_list(change))
+        made = (*report.repositories, *submodules)
+        planted = tuple(Uncaptured(path=path, reason=_PLANTED) for path in report.repositories)
+        changes: dict[CallId, list[FileChange]] = {}
+        for maker, change in zip(makers, recorder.changes, strict=True):
+            changes.setdefault(maker, []).append(change)
+        by_maker = {maker: tuple(theirs) for maker, theirs in changes.items()}
+        return FoundChanges(by_maker, outside, lost + news + planted, made)
+
+
+def _is_on_record(transition: FileTransition, last: Mapping[str, FileImage | None]) -> bool:
+    if transition.path not in last:
+        return False
+    return last[transition.path] == (transition.after.image() if transition.after is not None else None)
+
+
+def _is_submodule_list(change: FileChange) -> bool:
+    return change.path.rpartition("/")[2] == ".gitmodules" and change.after is not None

@@ -1,0 +1,97 @@
+"""Puts changes on record: those of calls, and first those that the user made since to the same files."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
+
+from desktop_agent.core.base.errors import StorageError
+from desktop_agent.core.base.ids import CallId, ChangeId, change_id
+from desktop_agent.core.capture.capture import Capture
+from desktop_agent.core.changes.ledger import Ledger
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.event_log import EventLog
+from desktop_agent.core.protocol.model import Author, FileChange, FileImage
+from desktop_agent.core.system.files import FileState, FileTransition
+
+LastImages = Callable[[], Mapping[str, FileImage | None]]
+"""How the session's records left each file that they name."""
+
+
+class Recording:
+    """The changes of one session on their way to its records."""
+
+    def __init__(self, ledger: Ledger, log: EventLog, recorded: Iterable[ChangeId]) -> None:
+        """`recorded` are the changes that the session already has, so that new ids continue theirs."""
+        self._ledger = ledger
+        self._log = log
+        self._counts = Counter(int(identifier.partition(".")[0]) for identifier in recorded)
+
+    def reserve_ids(self, turn: int, count: int) -> tuple[ChangeId, ...]:
+        """Return ids for `count` more changes of `turn`, which nothing else will get."""
+        ids = tuple(change_id(turn, self._counts[turn] + number) for number in range(1, count + 1))
+        self._counts[turn] += count
+        return ids
+
+    def store(
+        self, turn: int, transitions: Sequence[FileTransition], author: Author = "agent"
+    ) -> tuple[FileChange, ...]:
+        """Store the images of those that change something, and return their changes. Blocks."""
+        real = [item for item in transitions if item.before != item.after]
+        with self._ledger.recorder() as recorder:
+            for item, change_id in zip(real, self.reserve_ids(turn, len(real)), strict=True):
+                recorder.add(item, author=author, change_id=change_id)
+        return recorder.changes
+
+    async def record_applied(self, turn: int, call_id: CallId, changes: tuple[FileChange, ...]) -> None:
+        """Put on record that `changes` are on disk now."""
+        if changes:
+            await self._log.record(ev.ChangesRecorded(turn=turn, call_id=call_id, changes=changes))
+            highest = max(int(change.id.partition(".")[2]) for change in changes)
+            self._counts[turn] = max(self._counts[turn], highest)
+
+
+class UserEdits:
+    """What the user did to files of a session since its records left them."""
+
+    def __init__(self, ledger: Ledger, capture: Capture, recording: Recording, last_images: LastImages) -> None:
+        self._ledger = ledger
+        self._capture = capture
+        self._recording = recording
+        self._last_images = last_images
+
+    async def record_in(self, turn: int, transitions: Sequence[FileTransition]) -> None:
+        """Put on record what the user did to the files of a plan, before its changes come on top of it."""
+        last = self._last_images()
+        known = [(item.path, item.before) for item in transitions if item.path in last]
+        await self._record(turn, await asyncio.to_thread(self._since, last, known))
+
+    async def record_all(self, turn: int) -> None:
+        """Put on record what the user did to any of the files, before a command may change them."""
+        await self._record(turn, await asyncio.to_thread(self._changed_since, self._last_images()))
+
+    async def _record(self, turn: int, transitions: Sequence[FileTransition]) -> None:
+        changes = await asyncio.to_thread(self._recording.store, turn, transitions, "person")
+        await self._recording.record_applied(turn, "", changes)
+
+    def _changed_since(self, last: Mapping[str, FileImage | None]) -> list[FileTransition]:
+        """What became of the files of this session since it last had to do with them."""
+        seen = self._capture.images(last)
+        different = [path for path, image in last.items() if seen.get(path) != image]
+        now: list[tuple[str, FileState | None]] = []
+        for path in different:
+            with suppress(OSError):  # it cannot be read; then nothing can be said of it
+                now.append((path, self._ledger.files.current(path)))
+        return self._since(last, now)
+
+    def _since(
+        self, last: Mapping[str, FileImage | None], now: Iterable[tuple[str, FileState | None]]
+    ) -> list[FileTransition]:
+        """How these files differ from what the records left. One whose old content is gone is left out."""
+        found: list[FileTransition] = []
+        for path, state in now:
+            image = last[path]
+            if (state.image() if state else None) != image:
+                with suppress(StorageError):
+                    found.append(FileTransition(path, self._ledger.images.state(image), state))
+        return found
