@@ -6,31 +6,20 @@ has its landmarks.
 """
 
 import operator
-from bisect import bisect_left, bisect_right
-from collections.abc import Iterator, Sequence
+from bisect import bisect_right
+from collections.abc import Iterator
 from functools import cached_property
-from itertools import accumulate, chain, compress
+from itertools import accumulate
 from typing import Literal, NamedTuple
 
 from desktop_agent.core.base.ids import HunkKey
-from desktop_agent.core.diff.hunk_keys import (
-    ENDINGS,
-    MIN_FOLDED_LINES,
-    MODE,
-    WHOLE_FILE,
-    changes_kind,
-    converted_edits,
-    review_hunks,
-    surplus_of,
-)
+from desktop_agent.core.diff.hunk_keys import ENDINGS, MODE, WHOLE_FILE, changes_kind, converted_edits
 from desktop_agent.core.diff.hunks import Hunk
 from desktop_agent.core.diff.pairing import Pairs
-from desktop_agent.core.protocol.model import Edit, FileDiff, ReviewHunk
+from desktop_agent.core.diff.row_layout import HunkColumns, RowKind, RowLayout, RowMode, Segment
+from desktop_agent.core.protocol.model import Edit, FileDiff
 
-RowMode = Literal["side_by_side", "unified"]
-RowKind = Literal["hunk", "gap", "context", "changed", "removed", "added"]
 LineSide = Literal["old", "new"]
-
 
 _TOLD_BY: dict[HunkKey, tuple[str, ...]] = {
     MODE: ("mode ",),
@@ -65,18 +54,6 @@ class Gap(NamedTuple):
     converted: int
 
 
-class _Segment(NamedTuple):
-    """Rows of one kind that show consecutive lines, from `old` and `new` on. `edit` is where they come from."""
-
-    kind: RowKind
-    start: int
-    """Its first row."""
-    size: int
-    old: int
-    new: int
-    edit: Edit | None = None
-
-
 class DiffRows:
     """The rows of one diff in one mode; the gaps whose names are in `opened` are unfolded.
 
@@ -101,38 +78,32 @@ class DiffRows:
         self.opened = opened
         self.has_heads = has_heads
         self._converted = like._converted if like else _LineCounts(converted_edits(diff))
-        self._hunks = like._hunks if like else _Hunks(diff)
+        self._hunks = like._hunks if like else HunkColumns(diff)
         self._pairs: dict[Edit, Pairs] = {}
         self._heads = self._found_heads() if has_heads else []
-        # The rows lie in blocks: a gap before each hunk, which may be empty, the hunk, and a gap behind the last.
-        gaps = self._gap_sizes()
-        sizes = chain.from_iterable(zip(gaps, self._hunks.sizes(mode), strict=False))
-        self._starts = list(accumulate(chain(sizes, gaps[-1:]), initial=len(self._heads)))
-        heads = range(len(self._heads))
-        self.changes: list[int] = [*heads, *self._starts[1:-1:2]]
+        self._layout = RowLayout(self._hunks, mode, opened, len(self._heads))
+        self.changes = self._layout.changes
         """The `hunk` rows."""
         self.keys: list[HunkKey] = [*self._heads, *self._hunks.keys]
         """The names of what they are the heads of."""
-        is_folded = map(_is_folded, self._hunks.gaps, gaps)
-        is_bar = chain.from_iterable((is_gap, True) for is_gap in is_folded)
-        self.bars: list[int] = [*heads, *compress(self._starts[:-1], is_bar)]
+        self.bars = self._layout.bars
         """The `hunk` and `gap` rows, which show no line."""
         told = tuple(start for key in self._heads for start in _TOLD_BY.get(key, ()))
         self.notes = tuple(note for note in diff.notes if not (told and note.startswith(told)))
         """The notes of the diff that no head says."""
 
     def __len__(self) -> int:
-        return self._starts[-1]
+        return len(self._layout)
 
     def __getitem__(self, index: int) -> DiffRow:
         if not 0 <= index < len(self):
             raise IndexError(index)
-        segment = self._segment_at(index)
+        segment = self._layout.segment_at(index)
         return self._row_in(segment, index - segment.start)
 
     def between(self, first: int, last: int) -> list[DiffRow]:
         """Return the rows from `first` to `last`. Costs less than to ask for each, which is looked for each time."""
-        cut = self._cut_segments(first, last)
+        cut = self._layout.cut(first, last)
         return [self._row_in(segment, offset) for segment, begin, end in cut for offset in range(begin, end)]
 
     def hunk(self, index: int) -> Hunk | None:
@@ -160,11 +131,11 @@ class DiffRows:
 
     def gap(self, index: int) -> Gap | None:
         """Return the gap that the row at `index` stands for."""
-        block = self._block_at(index)
-        if block < 0 or block % 2 or not self._is_folded(block):
+        number = self._layout.folded_gap(index)
+        if number is None:
             return None
-        old, new = self._hunks.gap_start(block // 2)
-        size = self._hunks.gaps[block // 2]
+        old, new = self._hunks.gap_start(number)
+        size = self._hunks.gaps[number]
         return Gap(old, new, size, self._converted.between(old, old + size))
 
     def find(self, side: LineSide, line: int) -> int:
@@ -172,17 +143,17 @@ class DiffRows:
         is_old = side == "old"
         number = bisect_right(self._hunks.old_starts if is_old else self._hunks.new_starts, line) - 1
         if number < 0 or line >= (self._hunks.old_ends if is_old else self._hunks.new_ends)[number]:
-            block = 2 * (number + 1)
-            folded = 0 if self._is_folded(block) else line - self._hunks.gap_start(number + 1)[0 if is_old else 1]
-            return self._starts[block] + folded
+            gap = number + 1
+            folded = 0 if self._layout.is_folded(gap) else line - self._hunks.gap_start(gap)[0 if is_old else 1]
+            return self._layout.start_of_gap(gap) + folded
         hunk = self._hunks.named[number].hunk
         at = bisect_right(hunk.edits, line, key=_old_start if is_old else _new_start) - 1
         if at < 0:
-            return self._starts[2 * number + 1] + 1 + line - (hunk.old_start if is_old else hunk.new_start)
-        edit, row = hunk.edits[at], self._row_of(number, at)
+            return self._layout.start_of_lines(number) + line - (hunk.old_start if is_old else hunk.new_start)
+        edit, row = hunk.edits[at], self._layout.row_of(number, at)
         start, end = (edit.old_start, edit.old_end) if is_old else (edit.new_start, edit.new_end)
         if line >= end:
-            return self._row_behind(number, at) + line - end
+            return self._layout.row_behind(number, at) + line - end
         if self.mode == "unified":
             return row + line - start + (0 if is_old else edit.old_end - edit.old_start)
         offset = line - start
@@ -190,15 +161,13 @@ class DiffRows:
 
     def lines(self, first: int, last: int, side: LineSide | None = None) -> Iterator[str]:
         """Yield the lines that the rows from `first` to `last` show: of one side, or all of a unified diff."""
-        for segment, begin, end in self._cut_segments(first, last):
+        for segment, begin, end in self._layout.cut(first, last):
             if segment.kind == "changed" and segment.edit:
                 yield from self._changed_lines(segment.edit, begin, end, side)
             elif segment.kind == "removed" or (segment.kind == "context" and side == "old"):
                 yield from self.diff.old_lines[segment.old + begin : segment.old + end]
             elif segment.kind in ("added", "context"):
                 yield from self.diff.new_lines[segment.new + begin : segment.new + end]
-
-    # -- blocks --
 
     def _found_heads(self) -> list[HunkKey]:
         diff = self.diff
@@ -209,107 +178,18 @@ class DiffRows:
             heads.append(MODE)
         return heads or ([WHOLE_FILE] if diff.path and not self._hunks.named else [])
 
-    def _gap_sizes(self) -> list[int]:
-        """How many rows each gap takes: one, unless it was opened or hides hardly any lines."""
-        hidden = self._hunks.gaps
-        sizes = [1 if lines >= MIN_FOLDED_LINES else lines for lines in hidden]
-        for name in self.opened:
-            number = bisect_left(self._hunks.old_ends, name) + 1 if name else 0
-            if number < len(sizes) and self._hunks.gap_start(number)[0] == name:
-                sizes[number] = hidden[number]
-        return sizes
-
-    def _block_at(self, row: int) -> int:
-        """The number of the block that the row is in; -1 among the heads."""
-        return bisect_right(self._starts, row) - 1 if row < len(self) else -1
-
-    def _is_folded(self, block: int) -> bool:
-        return _is_folded(self._hunks.gaps[block // 2], self._starts[block + 1] - self._starts[block])
-
     def _change_of(self, row: int) -> int:
         """The number of the change that this row is the head of; -1 when it is none."""
         number = self.change_at(row)
         return number if number >= 0 and self.changes[number] == row else -1
 
-    # -- segments --
-
-    def _row_in(self, segment: _Segment, offset: int) -> DiffRow:
+    def _row_in(self, segment: Segment, offset: int) -> DiffRow:
         if segment.edit is None:
             is_line = segment.kind == "context"
             return DiffRow("context", segment.old + offset, segment.new + offset) if is_line else DiffRow(segment.kind)
         if segment.kind == "changed":
             return self._paired_row(segment.edit, offset)
         return self._single_row("old" if segment.kind == "removed" else "new", segment.edit, offset)
-
-    def _segment_at(self, row: int) -> _Segment:
-        return next(self._segments_from(row))
-
-    def _cut_segments(self, first: int, last: int) -> Iterator[tuple[_Segment, int, int]]:
-        """Yield the segments from `first` to `last`, and from where to where these rows are in each."""
-        for segment in self._segments_from(max(0, first)):
-            if segment.start > last:
-                return
-            yield segment, max(0, first - segment.start), min(segment.size, last - segment.start + 1)
-
-    def _segments_from(self, row: int) -> Iterator[_Segment]:
-        """Yield the segment that `row` is in, and those behind it."""
-        for head in range(row, len(self._heads)):
-            yield _Segment("hunk", head, 1, 0, 0)
-        for block in range(max(0, self._block_at(max(row, len(self._heads)))), len(self._starts) - 1):
-            if block % 2:
-                yield from self._hunk_segments(block // 2, row)
-            elif size := self._starts[block + 1] - self._starts[block]:
-                kind: RowKind = "gap" if self._is_folded(block) else "context"
-                yield _Segment(kind, self._starts[block], size, *self._hunks.gap_start(block // 2))
-
-    def _hunk_segments(self, number: int, row: int) -> Iterator[_Segment]:
-        """Yield the segments of a hunk from the one with `row` on, or all of them when it is above."""
-        hunk = self._hunks.named[number].hunk
-        head, end = self._starts[2 * number + 1 : 2 * number + 3]
-        if row <= head:
-            yield _Segment("hunk", head, 1, hunk.old_start, hunk.new_start)
-        at = bisect_right(range(len(hunk.edits)), row, key=lambda edit: self._row_of(number, edit)) - 1
-        if at < 0:
-            first = self._row_of(number, 0)
-            if first > head + 1:
-                yield _Segment("context", head + 1, first - head - 1, hunk.old_start, hunk.new_start)
-            at = 0
-        for edit_number in range(at, len(hunk.edits)):
-            edit, start = hunk.edits[edit_number], self._row_of(number, edit_number)
-            behind = self._row_behind(number, edit_number)
-            following = self._row_of(number, edit_number + 1) if edit_number + 1 < len(hunk.edits) else end
-            yield from (segment for segment in self._edit_segments(edit, start) if segment.start + segment.size > row)
-            if following > max(behind, row):
-                yield _Segment("context", behind, following - behind, edit.old_end, edit.new_end)
-
-    def _edit_segments(self, edit: Edit, row: int) -> Iterator[_Segment]:
-        removed, added = edit.old_end - edit.old_start, edit.new_end - edit.new_start
-        if self.mode == "side_by_side":
-            yield _Segment("changed", row, max(removed, added), edit.old_start, edit.new_start, edit)
-            return
-        if removed:
-            yield _Segment("removed", row, removed, edit.old_start, edit.new_start, edit)
-        if added:
-            yield _Segment("added", row + removed, added, edit.old_end, edit.new_start, edit)
-
-    def _row_of(self, number: int, edit: int) -> int:
-        """The first row of an edit, both by their numbers: of the hunk, and in it."""
-        hunk = self._hunks.named[number].hunk
-        return (
-            self._starts[2 * number + 1] + 1 + hunk.edits[edit].old_start - hunk.old_start + self._above(number, edit)
-        )
-
-    def _row_behind(self, number: int, edit: int) -> int:
-        """The row behind an edit."""
-        hunk = self._hunks.named[number].hunk
-        above = self._above(number, edit + 1)
-        return self._starts[2 * number + 1] + 1 + hunk.edits[edit].old_end - hunk.old_start + above
-
-    def _above(self, number: int, edit: int) -> int:
-        """How many rows more than old lines there are in a hunk above an edit."""
-        first = self._hunks.first_edits[number]
-        surplus = self._hunks.surplus(self.mode)
-        return surplus[first + edit] - surplus[first]
 
     # -- pairs --
 
@@ -344,41 +224,6 @@ class DiffRows:
         return DiffRow("added", new=edit.new_start + offset, peer=None if other is None else edit.old_start + other)
 
 
-class _Hunks:
-    """The hunks of a diff and what lies between them, in columns: what is the same in both modes and for all gaps."""
-
-    def __init__(self, diff: FileDiff) -> None:
-        self.named = review_hunks(diff)
-        if self.named and self.named[0].hunk.old_start < MIN_FOLDED_LINES:
-            # It takes the few lines before it. Between others there is more, else they would be one.
-            key, hunk = self.named[0]
-            self.named[0] = ReviewHunk(key, hunk._replace(old_start=0, new_start=0))
-        self._surplus = diff.landmarks.surplus if diff.landmarks else surplus_of(self.named)
-        self.keys = [named.key for named in self.named]
-        hunks = [named.hunk for named in self.named]
-        self.old_starts = [hunk.old_start for hunk in hunks]
-        self.new_starts = [hunk.new_start for hunk in hunks]
-        self.old_ends = [hunk.old_end for hunk in hunks]
-        self.new_ends = [hunk.new_end for hunk in hunks]
-        self.gaps = list(map(operator.sub, (*self.old_starts, len(diff.old_lines)), (0, *self.old_ends)))
-        """How many lines each gap hides when it is folded: before each hunk, and behind the last."""
-        self.first_edits = list(accumulate((len(hunk.edits) for hunk in hunks), initial=0))
-
-    def surplus(self, mode: RowMode) -> Sequence[int]:
-        """Return how many rows more than old lines all edits take, up to each."""
-        return self._surplus.side_by_side if mode == "side_by_side" else self._surplus.unified
-
-    def sizes(self, mode: RowMode) -> Iterator[int]:
-        """Yield how many rows each hunk has, its head included."""
-        above = list(map(self.surplus(mode).__getitem__, self.first_edits))
-        lines = map(operator.sub, self.old_ends, self.old_starts)
-        return map(operator.add, map(operator.sub, above[1:], above), (1 + count for count in lines))
-
-    def gap_start(self, number: int) -> tuple[int, int]:
-        """Return the first old and the first new line of a gap."""
-        return (self.old_ends[number - 1], self.new_ends[number - 1]) if number else (0, 0)
-
-
 class _LineCounts:
     """How many old lines of some edits are in a range, in logarithmic time."""
 
@@ -401,10 +246,6 @@ class _LineCounts:
 
 _old_start = operator.attrgetter("old_start")
 _new_start = operator.attrgetter("new_start")
-
-
-def _is_folded(hidden: int, size: int) -> bool:
-    return size == 1 and hidden >= MIN_FOLDED_LINES
 
 
 def _shorter_side(edit: Edit) -> LineSide:

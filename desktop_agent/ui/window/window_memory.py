@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import QByteArray, QSettings
 
-from desktop_agent.core.diff.rows import RowMode
+from desktop_agent.core.diff.row_layout import RowMode
 
 
 class WindowMemory:

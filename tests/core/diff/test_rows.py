@@ -9,7 +9,8 @@ from msgspec.structs import replace
 
 from desktop_agent.core.diff.hunk_keys import CONTEXT_LINES, MIN_FOLDED_LINES, all_keys, review_hunks
 from desktop_agent.core.diff.landmarks import with_landmarks
-from desktop_agent.core.diff.rows import DiffRows, RowMode
+from desktop_agent.core.diff.row_layout import RowMode
+from desktop_agent.core.diff.rows import DiffRows
 from desktop_agent.core.protocol.model import Edit, FileDiff
 
 if TYPE_CHECKING:
@@ -171,7 +172,7 @@ def test_nothing_is_made_per_line(make_diff: "MakeDiff") -> None:
     rows = DiffRows(make_diff(before, before + b"y\n"), "side_by_side", opened=frozenset({0}))
     assert len(rows) == 200_002
     assert rows[200_001].kind == "added"
-    assert len(vars(rows)["_starts"]) < 5
+    assert len(vars(vars(rows)["_layout"])["_starts"]) < 5
 
 
 def test_what_is_no_lines_has_a_head_of_its_own(make_diff: "MakeDiff") -> None:
