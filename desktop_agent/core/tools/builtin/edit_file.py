@@ -13,14 +13,13 @@ from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.system.files import FileState, FileTransition, new_file_mode
 from desktop_agent.core.tools.arguments import PathText
-from desktop_agent.core.tools.files.suggest import same_words, similar_lines
+from desktop_agent.core.tools.files.suggest import same_words, similar_shown
 from desktop_agent.core.tools.files.target import Target, edit_target, large_file_warning, not_found, text_of
 from desktop_agent.core.tools.files.textfile import TextFile, as_seen
 from desktop_agent.core.tools.spec import EditPlan, EditTool, ToolArguments, ToolContext
 
 _MOST_LINES_NAMED = 10
 _MOST_LINES_SHOWN = 20
-_LONGEST_LINE_SHOWN = 200
 
 
 class EditFileArguments(ToolArguments):
@@ -134,7 +133,8 @@ def _what_is_there(arguments: EditFileArguments, file: TextFile) -> str:
         return f"The same words with other white space are at line {spaced}; quote them exactly:\n{exact}"
     if new.strip() and (found := file.text.find(new)) >= 0:
         return f"new_str is already there at line {file.line_at(found)}, so this edit may have been made before."
-    if similar := similar_lines(old, file.shown_text):
-        shown = "\n".join(f"{number}: {lines[number - 1][:_LONGEST_LINE_SHOWN]}" for number in similar)
-        return f"Read the file again and quote it exactly. The lines most like the first line of old_str are:\n{shown}"
+    if similar := similar_shown(old, file.shown_text):
+        return (
+            f"Read the file again and quote it exactly. The lines most like the first line of old_str are:\n{similar}"
+        )
     return "Nothing in it resembles the first line of old_str. Read the file again, or search with grep."

@@ -9,11 +9,9 @@ from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.tools.arguments import PathText, one_of
 from desktop_agent.core.tools.files.line_plan import chosen, existing_text, splice_plan
 from desktop_agent.core.tools.files.splice import Splice, split_block
-from desktop_agent.core.tools.files.suggest import similar_lines
+from desktop_agent.core.tools.files.suggest import similar_shown
 from desktop_agent.core.tools.files.textfile import as_seen, as_shown
 from desktop_agent.core.tools.spec import EditPlan, EditTool, ToolArguments, ToolContext
-
-_LONGEST_LINE_SHOWN = 200
 
 _Mode = Literal["insert_before", "insert_after", "replace", "delete"]
 
@@ -108,10 +106,8 @@ def _found(arguments: LineEditArguments, path: str, lines: tuple[str, ...]) -> t
     anchor = as_seen(arguments.anchor)
     found = [number for number, line in enumerate(lines) if anchor in as_shown(as_seen(line))]
     if not found:
-        text = as_shown(as_seen("".join(lines)))
-        shown = text.split("\n")
-        similar = "".join(f"\n{n}: {shown[n - 1][:_LONGEST_LINE_SHOWN]}" for n in similar_lines(anchor, text))
-        advice = f"The lines most like it are:{similar}" if similar else "Read the file again, or search with grep."
+        similar = similar_shown(anchor, as_shown(as_seen("".join(lines))))
+        advice = f"The lines most like it are:\n{similar}" if similar else "Read the file again, or search with grep."
         raise ToolError(f"anchor {anchor!r} is on no line of {path}. Nothing was changed. {advice}")
     return chosen(
         found,

@@ -9,11 +9,9 @@ from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.tools.arguments import PathText
 from desktop_agent.core.tools.files.line_plan import chosen, existing_text, splice_plan
 from desktop_agent.core.tools.files.splice import Splice, split_block
-from desktop_agent.core.tools.files.suggest import same_words, similar_lines
+from desktop_agent.core.tools.files.suggest import LONGEST_SHOWN, same_words, similar_shown
 from desktop_agent.core.tools.files.textfile import TextFile, as_seen
 from desktop_agent.core.tools.spec import EditPlan, EditTool, ToolArguments, ToolContext
-
-_LONGEST_LINE_SHOWN = 200
 
 
 class TemplateBlockArguments(ToolArguments):
@@ -100,19 +98,18 @@ def _block_end(arguments: TemplateBlockArguments, path: str, lines: tuple[str, .
         at = first + number - 1
         actual = as_seen(lines[at]).removesuffix("\n") if at < len(lines) else None
         if actual != expected:
-            there = "the file ends there" if actual is None else f"{path} has {actual[:_LONGEST_LINE_SHOWN]!r}"
+            there = "the file ends there" if actual is None else f"{path} has {actual[:LONGEST_SHOWN]!r}"
             raise ToolError(
                 f"expected_block does not match at line {at + 1}: its line {number} is "
-                f"{expected[:_LONGEST_LINE_SHOWN]!r}, but {there}. Nothing was changed. Read the file again."
+                f"{expected[:LONGEST_SHOWN]!r}, but {there}. Nothing was changed. Read the file again."
             )
     return first + len(split_block(arguments.expected_block))
 
 
 def _closest(anchor: str, file: TextFile) -> str:
-    lines = file.shown_text.split("\n")
     if spaced := same_words(anchor, file.shown_text):
-        return f"The same words with other white space are at line {spaced}: {lines[spaced - 1][:_LONGEST_LINE_SHOWN]}"
-    if similar := similar_lines(anchor, file.shown_text):
-        shown = "".join(f"\n{number}: {lines[number - 1][:_LONGEST_LINE_SHOWN]}" for number in similar)
-        return f"The lines most like its first line are:{shown}"
+        line = file.shown_text.split("\n")[spaced - 1]
+        return f"The same words with other white space are at line {spaced}: {line[:LONGEST_SHOWN]}"
+    if similar := similar_shown(anchor, file.shown_text):
+        return f"The lines most like its first line are:\n{similar}"
     return "Read the file again, or search with grep."

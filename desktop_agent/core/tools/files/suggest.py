@@ -12,6 +12,8 @@ from pathlib import Path
 LIMIT = 3
 MOST_COMPARED = 20_000
 LONGEST_COMPARED = 300
+LONGEST_SHOWN = 200
+"""Characters of a line of which the model only has to see which it is."""
 
 _ALIKE = 60
 """From here on a likeness is worth a suggestion."""
@@ -102,3 +104,9 @@ def similar_lines(wanted: str, text: str) -> tuple[int, ...]:
     lines = [line.strip()[:LONGEST_COMPARED] for line in text.split("\n")[:MOST_COMPARED]]
     found = process.extract(first, lines, scorer=fuzz.ratio, limit=LIMIT, score_cutoff=60) if first else []
     return tuple(number + 1 for _, _, number in found)
+
+
+def similar_shown(wanted: str, text: str) -> str:
+    """Return what `similar_lines` finds as the model reads it: a line each, with its number; empty without any."""
+    lines = text.split("\n")
+    return "\n".join(f"{number}: {lines[number - 1][:LONGEST_SHOWN]}" for number in similar_lines(wanted, text))
