@@ -48,9 +48,7 @@ class WorkspaceFiles:
     def file_above(self, path: str) -> str:
         """What stands where a folder on the way to `path` has to be, and is no folder; empty without such a thing."""
         folders = (str(parent) for parent in reversed(PurePosixPath(path).parents) if parent.parts)
-        return next(
-            (name for name in folders if os.path.lexists(place := self._root / name) and not place.is_dir()), ""
-        )
+        return next((name for name in folders if os.path.lexists(place := self.root / name) and not place.is_dir()), "")
 
     def is_empty(self, folder: str, gone: Collection[str] = ()) -> bool:
         """Whether this is a folder with nothing but empty folders in it, those that are `gone` apart."""

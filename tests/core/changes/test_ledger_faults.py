@@ -91,8 +91,10 @@ def test_the_content_of_a_file_that_moves_is_at_one_of_its_names_whatever_fails(
         with in_place_of_os(faulty):
             problems = ledger.apply_each([LedgerWrite(old, moves_to="folder/new"), LedgerWrite(new)])
         for change in (old, new):
-            assert ledger.is_at(change.path, change.before if change.id in problems else change.after), faulty.failed
-        assert ledger.is_at("old", old.before) or ledger.is_at("folder/new", new.after), faulty.failed
+            assert ledger.files.is_at(change.path, change.before if change.id in problems else change.after), (
+                faulty.failed
+            )
+        assert ledger.files.is_at("old", old.before) or ledger.files.is_at("folder/new", new.after), faulty.failed
 
 
 DYING = """

@@ -113,7 +113,7 @@ def test_a_file_of_before_an_edit_comes_back_though_the_power_failed_at_its_firs
             states = FileState(content=before), FileState(content=after)
             change = ledger.record(FileTransition("a.py", *states), author="agent", change_id="1.1")
             later = Ledger(tmp_path, disk.lose_power(tmp_path / f"after {number}", loss))
-            assert (later.state(change.before), later.state(change.after)) == states
+            assert (later.images.state(change.before), later.images.state(change.after)) == states
 
 
 @pytest.mark.parametrize("loss", LOSSES)
