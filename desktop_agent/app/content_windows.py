@@ -13,10 +13,10 @@ from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.ui.chat.cards.picture_reader import read_picture
 from desktop_agent.ui.chat.output import readable
+from desktop_agent.ui.chat.picture_window import LARGE, PictureWindow
 from desktop_agent.ui.terminal.document import PrintedDocument
+from desktop_agent.ui.terminal.output_window import MAX_CHARS, OutputWindow
 from desktop_agent.ui.theme import Theme
-from desktop_agent.ui.window.output_window import MAX_CHARS, OutputWindow
-from desktop_agent.ui.window.picture_window import LARGE, PictureWindow
 
 _MAX_LOG_BYTES = 20_000_000
 """How much of the end of a log is read: more than its window shows."""

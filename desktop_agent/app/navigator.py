@@ -150,10 +150,10 @@ class Navigator(QObject):
         self._panels.composer.setFocus()
 
     def _show(self, bridge: SessionBridge) -> None:
-        self._panels.banner.hide()
+        self._panels.conversation.banner.hide()
         is_viewed = self._viewing.is_viewing(bridge)
-        self._panels.viewing_bar.show_state(is_free=False)
-        self._panels.viewing_bar.setVisible(is_viewed)
+        self._panels.conversation.viewing_bar.show_state(is_free=False)
+        self._panels.conversation.viewing_bar.setVisible(is_viewed)
         self._model_following.note_shown(bridge)
         self._panels.wiring.show(bridge)
         if not is_viewed:
@@ -170,7 +170,7 @@ class Navigator(QObject):
             bridge = await self._live.create(draft.workspace, draft.model, draft.approval)
         except AgentError as error:
             self._panels.wiring.give_back([prompt.text for prompt in draft.hand_over()])
-            self._panels.banner.show_error(error)
+            self._panels.conversation.banner.show_error(error)
             return
         self.session_opened.emit(bridge)
         if self._panels.wiring.bridge is draft.bridge:

@@ -3,14 +3,12 @@
 from datetime import UTC, datetime
 
 from msgspec import Struct
-from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from desktop_agent.app.review.diffs import BlobDiffs
 from desktop_agent.app.review.git_review import GitReview
 from desktop_agent.app.review.rule_judge import RuleJudges
 from desktop_agent.ui.chat.cards.source import CardLoader
 from desktop_agent.ui.chat.composer.composer import Composer
-from desktop_agent.ui.chat.search.find_bar import FindBar
 from desktop_agent.ui.chat.transcript.view import TranscriptView
 from desktop_agent.ui.files.panel import FileTree
 from desktop_agent.ui.jobs.panel import JobsPanel
@@ -18,17 +16,14 @@ from desktop_agent.ui.review.panel.panel import ReviewPanel
 from desktop_agent.ui.runtime.eventloop import TaskSpawner
 from desktop_agent.ui.sessions.panel import SessionList
 from desktop_agent.ui.sessions.search_panel import SearchPanel
-from desktop_agent.ui.settings.hold_banner import HoldBanner
-from desktop_agent.ui.settings.project_banner import ProjectBanner
 from desktop_agent.ui.theme import Theme
-from desktop_agent.ui.widgets.banner import Banner
 from desktop_agent.ui.widgets.focus_keeper import FocusKeeper
 from desktop_agent.ui.widgets.icons import Icons
+from desktop_agent.ui.window.conversation_pane import ConversationPane
 from desktop_agent.ui.window.main_window import MainWindow, Panels
 from desktop_agent.ui.window.mode_pickers import ModePickers
 from desktop_agent.ui.window.session_panels import SessionPanels
 from desktop_agent.ui.window.session_wiring import SessionWiring
-from desktop_agent.ui.window.viewing_bar import ViewingBar
 
 
 class WindowPanels(Struct, frozen=True):
@@ -38,14 +33,12 @@ class WindowPanels(Struct, frozen=True):
     sessions: SessionList
     search: SearchPanel
     files: FileTree
+    conversation: ConversationPane
     transcript: TranscriptView
     composer: Composer
     pickers: ModePickers
     review: ReviewPanel
-    banner: Banner
-    project_banner: ProjectBanner
-    hold_banner: HoldBanner
-    viewing_bar: ViewingBar
+    jobs: JobsPanel
     wiring: SessionWiring
     judges: RuleJudges
 
@@ -55,67 +48,57 @@ def build_panels(
 ) -> WindowPanels:
     """Build all panels, empty, put them into the window and connect what needs no session."""
     sessions = SessionList(theme)
+    shown = _build_session_panels(window, theme, diffs, spawner)
+    conversation = ConversationPane(shown.transcript)
+    window.furnish(Panels(sessions, shown.files, conversation, shown.composer, shown.review, shown.jobs))
+    window.top_bar.attach_icons(icons)
+    FocusKeeper(shown.transcript, shown.composer, window)
+    panels = WindowPanels(
+        window=window,
+        sessions=sessions,
+        search=SearchPanel(theme, window),
+        files=shown.files,
+        conversation=conversation,
+        transcript=shown.transcript,
+        composer=shown.composer,
+        pickers=shown.pickers,
+        review=shown.review,
+        jobs=shown.jobs,
+        wiring=SessionWiring(window, theme, window.actions_, shown, diffs, spawner.spawn, _now, judges.judge),
+        judges=judges,
+    )
+    _connect(panels)
+    return panels
+
+
+def _build_session_panels(window: MainWindow, theme: Theme, diffs: BlobDiffs, spawner: TaskSpawner) -> SessionPanels:
+    """Build what shows a session."""
     files = FileTree(theme, spawner.spawn)
     transcript = TranscriptView(theme, loader=CardLoader(diffs, spawner.spawn))
     composer = Composer(theme)
     pickers = ModePickers(composer)
-    composer.add_control(pickers.model_button)
-    composer.add_control(pickers.approval_button)
-    composer.add_control(pickers.sandbox_button)
+    for button in (pickers.model_button, pickers.approval_button, pickers.sandbox_button):
+        composer.add_control(button)
     jobs = JobsPanel(theme, _now)
     review = ReviewPanel(theme, diffs, spawner.spawn, git=GitReview(diffs.comparer))
-    banner = Banner()
-    project_banner = ProjectBanner()
-    hold_banner = HoldBanner()
-    viewing_bar = ViewingBar()
-    find_bar = FindBar(transcript.finder, transcript)
-    conversation = _stack(viewing_bar, hold_banner, banner, project_banner, find_bar, transcript)
-    window.furnish(Panels(sessions, files, conversation, composer, review, jobs))
-    window.top_bar.attach_icons(icons)
-    FocusKeeper(transcript, composer, window)
-    actions = window.actions_
-    panels = SessionPanels(window.top_bar, transcript, composer, pickers, review, files, jobs)
-    wiring = SessionWiring(window, theme, actions, panels, diffs, spawner.spawn, _now, judges.judge)
-    wiring.review_requested.connect(window.review.show)
-    jobs.closed.connect(window.hide_jobs)
-    review.diff_mode_changed.connect(window.memory.remember_diff_mode)
     if (mode := window.memory.diff_mode) is not None:
         review.set_diff_mode(mode)
-    files.set_filter_shortcut(actions.filter_files.shortcut().toString())
-    actions.connect(actions.find, find_bar.open_bar)
+    return SessionPanels(window.top_bar, transcript, composer, pickers, review, files, jobs)
+
+
+def _connect(panels: WindowPanels) -> None:
+    """Connect what panels ask of the window, and the actions that lead to panels."""
+    window, actions = panels.window, panels.window.actions_
+    panels.wiring.review_requested.connect(window.review.show)
+    panels.jobs.closed.connect(window.hide_jobs)
+    panels.review.diff_mode_changed.connect(window.memory.remember_diff_mode)
+    panels.files.set_filter_shortcut(actions.filter_files.shortcut().toString())
+    actions.connect(actions.find, panels.conversation.find_bar.open_bar)
     actions.connect(actions.filter_files, window.side.show)
-    actions.connect(actions.filter_files, files.focus_filter)
-    actions.connect(actions.focus_composer, composer.setFocus)
-    search = SearchPanel(theme, window)
-    actions.connect(actions.search, search.open_panel)
-    return WindowPanels(
-        window,
-        sessions,
-        search,
-        files,
-        transcript,
-        composer,
-        pickers,
-        review,
-        banner,
-        project_banner,
-        hold_banner,
-        viewing_bar,
-        wiring,
-        judges,
-    )
+    actions.connect(actions.filter_files, panels.files.focus_filter)
+    actions.connect(actions.focus_composer, panels.composer.setFocus)
+    actions.connect(actions.search, panels.search.open_panel)
 
 
 def _now() -> datetime:
     return datetime.now(UTC)
-
-
-def _stack(*widgets: QWidget) -> QWidget:
-    area = QWidget()
-    layout = QVBoxLayout(area)
-    layout.setContentsMargins(0, 0, 0, 0)
-    layout.setSpacing(0)
-    for widget in widgets[:-1]:
-        layout.addWidget(widget)
-    layout.addWidget(widgets[-1], 1)
-    return area

@@ -28,3 +28,11 @@ def go(tmp_path: Path, expected_logs: list[str]) -> Go:
         drive(argv, tmp_path / "album", until_quit)
 
     return run
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    folder = tmp_path / "my project"
+    folder.mkdir()
+    (folder / "notes.txt").write_text("mine\n")
+    return folder

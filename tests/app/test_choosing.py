@@ -50,7 +50,7 @@ def test_a_session_that_is_chosen_twice_at_once_is_ours(go: Go, project: Path, i
         for _ in range(3):
             desk.sessions.session_chosen.emit(journal.parent.name)
         await person.until_true(lambda: person.transcript.session.session_id == journal.parent.name, "it is shown")
-        await person.until_true(desk.viewing_bar.isHidden, "no other window has it")
+        await person.until_true(desk.conversation.viewing_bar.isHidden, "no other window has it")
         await say(person, "again")
 
     with serve(reply(text("Hello.")), reply(text("Again."))) as server:
@@ -66,12 +66,12 @@ def test_a_draft_of_the_window_that_had_the_session_is_there_after_the_take_over
 
     async def second(person: Driver) -> None:
         desk = person.window.panels
-        await person.until_true(desk.viewing_bar.isVisible, "it is only read")
+        await person.until_true(desk.conversation.viewing_bar.isVisible, "it is only read")
         desk.composer.set_text("written while reading")
         drafts.save(session_draft(journal.parent.name), SavedDraft("written by its owner"))
         lock.release()
         await person.click("takeOverButton")
-        await person.until_true(desk.viewing_bar.isHidden, "it is ours")
+        await person.until_true(desk.conversation.viewing_bar.isHidden, "it is ours")
         assert desk.composer.text() == "written by its owner\n\nwritten while reading"
 
     with serve(reply(text("Hello."))) as server:

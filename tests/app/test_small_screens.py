@@ -18,7 +18,7 @@ from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QApplication
 from desktop_agent.ui.context.inspector import ContextInspector
 from desktop_agent.ui.onboarding.dialog import OnboardingDialog
-from desktop_agent.ui.window.picture_window import PictureWindow
+from desktop_agent.ui.chat.picture_window import PictureWindow
 from desktop_agent.ui.settings.actions import SettingsActions
 from desktop_agent.ui.settings.dialog import SettingsDialog
 from tests.e2e.driver import drive

@@ -42,7 +42,9 @@ class Driver:
     @property
     def banner(self) -> list[str]:
         """What the banner says: its title and its hint, as far as it is in sight."""
-        return [label.text() for label in self.window.panels.banner.findChildren(QLabel) if label.isVisible()]
+        return [
+            label.text() for label in self.window.panels.conversation.banner.findChildren(QLabel) if label.isVisible()
+        ]
 
     @property
     def notices(self) -> list[Notice]:

@@ -54,12 +54,12 @@ class SettingsController(QObject):
         self._timer.timeout.connect(self._on_time)
         panels.judges.execution_in = self._execution_in
         self._unsubscribe = bench.live.subscribe(self._on_changed)
-        panels.project_banner.answered.connect(self._on_answered)
-        panels.project_banner.details_requested.connect(setup.open_project)
+        panels.conversation.project_banner.answered.connect(self._on_answered)
+        panels.conversation.project_banner.details_requested.connect(setup.open_project)
         setup.project_answered.connect(self._on_answered)
         self._faults: tuple[SettingsProblem, ...] = ()
-        panels.hold_banner.file_requested.connect(self._on_faulty_file)
-        panels.hold_banner.go_on_requested.connect(self._on_go_on)
+        panels.conversation.hold_banner.file_requested.connect(self._on_faulty_file)
+        panels.conversation.hold_banner.go_on_requested.connect(self._on_go_on)
         self._show_faults()
         self._timer.start()
 
@@ -73,13 +73,13 @@ class SettingsController(QObject):
         self._project = self._bench.settings_in(root)
         self._asked = ""
         self._shown = None
-        self._panels.project_banner.hide()
+        self._panels.conversation.project_banner.hide()
         self._spawner.spawn(self._refresh())
 
     def tell_problems(self) -> None:
         """Say which settings are not in force, unless something else that went wrong is shown already."""
         problems = self._problems()
-        if problems and self._panels.banner.isHidden():
+        if problems and self._panels.conversation.banner.isHidden():
             self._show(self.tr("Some of your settings cannot be used. Their defaults apply."), problems)
         self._told = problems
 
@@ -137,9 +137,9 @@ class SettingsController(QObject):
         self._faults = faults
         if faults:
             logger.info("nothing runs: %s", "; ".join(map(str, faults)))
-            self._panels.hold_banner.show_faults(faults)
+            self._panels.conversation.hold_banner.show_faults(faults)
         else:
-            self._panels.hold_banner.hide()
+            self._panels.conversation.hold_banner.hide()
 
     def _on_faulty_file(self) -> None:
         if self._faults:
@@ -158,7 +158,9 @@ class SettingsController(QObject):
         lines = [text if len(text) <= _LONGEST_LINE else f"{text[: _LONGEST_LINE - 1]}…" for text in problems]
         if len(lines) > _SHOWN_LINES:
             lines = [*lines[: _SHOWN_LINES - 1], self.tr("And {0} more.").format(len(lines) - _SHOWN_LINES + 1)]
-        self._panels.banner.show_error(UsageError(title, hint="\n".join(lines), detail="\n".join(problems)))
+        self._panels.conversation.banner.show_error(
+            UsageError(title, hint="\n".join(lines), detail="\n".join(problems))
+        )
 
     def _execution_in(self, workspace: str) -> ExecutionSettings:
         return self._bench.settings_in(Path(workspace)).current.execution
@@ -178,9 +180,9 @@ class SettingsController(QObject):
         self._shown = proposal
         self._setup.show_project(project)
         if proposal is not None and project.is_waiting:
-            self._panels.project_banner.show_proposal(proposal)
+            self._panels.conversation.project_banner.show_proposal(proposal)
         else:
-            self._panels.project_banner.hide()
+            self._panels.conversation.project_banner.hide()
 
     def _on_answered(self, answer: Answer) -> None:
         if self._project is not None and self._shown is not None:
@@ -191,7 +193,7 @@ class SettingsController(QObject):
         try:
             await asyncio.to_thread(project.remember, answer, text)
         except AgentError as error:
-            self._panels.banner.show_error(error)
+            self._panels.conversation.banner.show_error(error)
             return
         self._ask()
         shown = self._panels.wiring.bridge

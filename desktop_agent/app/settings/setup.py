@@ -1,4 +1,4 @@
-"""Setting up: the welcome, the settings dialog, and the keys behind it."""
+"""Setting up: the settings dialog, and the keys behind it."""
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
@@ -16,7 +16,6 @@ from desktop_agent.core.protocol.model import Rule
 from desktop_agent.core.providers.auth.keys import KeyStore
 from desktop_agent.core.settings.live_settings import LiveSettings, SettingChange
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
-from desktop_agent.ui.onboarding.dialog import OnboardingDialog
 from desktop_agent.ui.settings.actions import SettingsActions
 from desktop_agent.ui.settings.dialog import SettingsDialog
 from desktop_agent.ui.settings.state import SettingsView
@@ -26,17 +25,14 @@ from desktop_agent.ui.window.mode_pickers import ANTHROPIC_MODELS
 
 
 class Setup(QObject):
-    """Shows the dialogs around keys and settings, and carries out what they ask for.
+    """Shows the settings dialog, and carries out what it asks for.
 
     Signals:
         project_answered: the user says `trusted` or `ignored` to the project's settings.
-        demo_requested, folder_requested: the user chose that in the welcome.
         rule_revoked: a rule (id) is to hold no longer.
     """
 
     project_answered = Signal(str)
-    demo_requested = Signal()
-    folder_requested = Signal()
     rule_revoked = Signal(str)
 
     def __init__(
@@ -59,7 +55,6 @@ class Setup(QObject):
         self._try = try_
         self._saving = asyncio.Lock()
         live.subscribe(self._show_settings)
-        self._welcome: OnboardingDialog | None = None
         self._dialog: SettingsDialog | None = None
         self._rules: tuple[Rule, ...] = ()
         self._actions = SettingsActions(
@@ -72,31 +67,6 @@ class Setup(QObject):
             remove_key=self.keys.remove,
             check_key=self.keys.check,
         )
-
-    # -- the welcome --
-
-    def welcome(self, folder: Path | None) -> None:
-        """Offer the ways to begin."""
-        if self._welcome is None:
-            self._welcome = OnboardingDialog(self._theme, self._window)
-            self._welcome.demo_requested.connect(self.demo_requested)
-            self._welcome.key_requested.connect(self.enter_key)
-            self._welcome.folder_requested.connect(self.folder_requested)
-            self._welcome.finished.connect(self._forget_welcome)
-        self._welcome.set_folder(folder)
-        self._welcome.open()
-
-    def show_folder(self, folder: Path) -> None:
-        """Tell the welcome, if it is open, which folder was chosen."""
-        if self._welcome is not None:
-            self._welcome.set_folder(folder)
-
-    def _forget_welcome(self) -> None:
-        if self._welcome is not None:
-            self._welcome.deleteLater()
-            self._welcome = None
-
-    # -- the settings --
 
     def open_settings(self) -> None:
         """Show the settings as they are in force."""

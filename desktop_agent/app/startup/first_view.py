@@ -6,8 +6,9 @@ from pathlib import Path
 
 from desktop_agent.app.background_tasks import Try
 from desktop_agent.app.navigator import Navigator
-from desktop_agent.app.settings.setup import Setup
+from desktop_agent.app.settings.key_actions import KeyActions
 from desktop_agent.app.startup.arguments import NEWEST, WindowArguments
+from desktop_agent.app.ways_to_begin import WaysToBegin
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import WorkspaceError
 from desktop_agent.core.base.ids import SessionId
@@ -19,12 +20,19 @@ class FirstView:
     """Chooses it."""
 
     def __init__(
-        self, navigator: Navigator, arguments: WindowArguments, bench: Workbench, setup: Setup, try_: Try
+        self,
+        navigator: Navigator,
+        arguments: WindowArguments,
+        bench: Workbench,
+        keys: KeyActions,
+        ways: WaysToBegin,
+        try_: Try,
     ) -> None:
         self._navigator = navigator
         self._arguments = arguments
         self._bench = bench
-        self._setup = setup
+        self._keys = keys
+        self._ways = ways
         self._try = try_
 
     async def show(self) -> None:
@@ -59,8 +67,8 @@ class FirstView:
             self._try(self._welcome_without_key())
 
     async def _welcome_without_key(self) -> None:
-        if not await self._setup.keys.has_key():
-            self._setup.welcome(self._navigator.workspace)
+        if not await self._keys.has_key():
+            self._ways.welcome()
 
 
 def _plausible_folder() -> Path | None:

@@ -113,7 +113,6 @@ class Window(QObject):
             self._controller = self._build_controller(bench)
             self.panels.review.wait_for_preparation()
             await self._controller.start()
-            self._controller.tell_settings_problems()
             self.ready.emit()
             self.panels.review.prepare()
             self._spawner.spawn(asyncio.to_thread(_load_rest))
@@ -149,9 +148,9 @@ class Window(QObject):
         from desktop_agent.core.base.errors import AgentError
 
         if text:
-            self.panels.banner.show_error(AgentError(text))
+            self.panels.conversation.banner.show_error(AgentError(text))
         else:
-            self.panels.banner.hide()
+            self.panels.conversation.banner.hide()
 
     def _on_error(self, error: BaseException) -> None:
         """Where every exception of background work ends: in the log, whole, and in the banner, in words."""
@@ -162,7 +161,9 @@ class Window(QObject):
         logging.getLogger(__name__).error("Background work failed", exc_info=error)
         told = self.tr("Something went wrong inside the application.")
         hint = self.tr("Your files and conversations are safe. The details are in the log.")
-        self.panels.banner.show_error(AgentError(told, hint=hint, detail=f"{type(error).__name__}: {error}"))
+        self.panels.conversation.banner.show_error(
+            AgentError(told, hint=hint, detail=f"{type(error).__name__}: {error}")
+        )
 
 
 def build(argv: Sequence[str]) -> Window:

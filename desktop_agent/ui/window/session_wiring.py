@@ -26,20 +26,16 @@ class SessionWiring(QObject):
     """Shows one session at a time in the panels it is given.
 
     Signals:
-        settings_requested: the user should see the settings, for a key for instance.
         review_requested: the review panel should come into sight.
         retry_requested: the last prompt is about to be asked again.
         folder_requested: the user wrote something, but nothing is open that could answer.
         rules_changed: other rules are in force in the shown session; carries them.
-        job_output_requested: the user wants to read what a `Job` printed.
     """
 
-    settings_requested = Signal()
     review_requested = Signal()
     retry_requested = Signal()
     folder_requested = Signal()
     rules_changed = Signal(object)
-    job_output_requested = Signal(object)
 
     def __init__(
         self,
@@ -150,8 +146,6 @@ class SessionWiring(QObject):
         view.entry_actions.approval_edited.connect(self._approvals.judge)
         view.entry_actions.approval_opened.connect(self._approvals.open)
         view.entry_actions.link_activated.connect(_open_link)
-        view.entry_actions.settings_requested.connect(self.settings_requested)
-        self._panels.jobs.output_requested.connect(self.job_output_requested)
         self._panels.top_bar.waiting_clicked.connect(self._approvals.open_next)
         self._actions.inspect_context.setEnabled(False)  # until a session is shown
         self._actions.compact.setEnabled(False)

@@ -128,7 +128,7 @@ def test_a_project_is_asked_about_and_holds_when_it_is_trusted(go: Go, project: 
 
     async def again(person: Driver) -> None:
         assert person.transcript.session.approval == "always"
-        banner = person.window.panels.project_banner
+        banner = person.window.panels.conversation.project_banner
         assert banner.isHidden()
         write(project / ".desktop-agent" / "config.toml", "[tools.limits]\nmax_lines = 100\n")
         await person.until_true(banner.isVisible, "the changed file is asked about")

@@ -31,7 +31,11 @@ def mend(file: Path) -> None:
 
 def held(person: Driver) -> list[str]:
     """What the banner says, as far as it is in sight."""
-    return [label.text() for label in person.window.panels.hold_banner.findChildren(QLabel) if label.isVisible()]
+    return [
+        label.text()
+        for label in person.window.panels.conversation.hold_banner.findChildren(QLabel)
+        if label.isVisible()
+    ]
 
 
 async def try_to_send(person: Driver) -> None:
@@ -59,7 +63,7 @@ def test_nothing_runs_until_the_file_is_mended(go: Go, config: Path) -> None:
         await person.until_true(lambda: bool(held(person)), "the banner says so")
         assert f"{file}:2: execution.sandbox: 'strct' is not one of restricted, strict, none" in held(person)[1]
         await try_to_send(person)
-        assert f"{file}:2" in person.window.panels.banner.toolTip()
+        assert f"{file}:2" in person.window.panels.conversation.banner.toolTip()
         assert person.transcript.turn == 0
         mend(file)
         await person.until_true(lambda: not held(person), "the banner goes")

@@ -5,7 +5,7 @@ from PySide6.QtGui import QColor, QImage, QWheelEvent
 from PySide6.QtWidgets import QApplication, QPushButton, QScrollArea
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.ui.window.picture_window import PictureWindow
+from desktop_agent.ui.chat.picture_window import PictureWindow
 
 
 def opened(qtbot: QtBot, width: int, height: int) -> PictureWindow:

@@ -5,8 +5,8 @@ from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPlainTextEdit
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.ui.terminal.document import PrintedDocument
+from desktop_agent.ui.terminal.output_window import OutputWindow
 from desktop_agent.ui.theme import Theme
-from desktop_agent.ui.window.output_window import OutputWindow
 
 
 @pytest.fixture

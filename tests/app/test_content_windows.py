@@ -1,0 +1,75 @@
+"""What is too large for the conversation has windows of its own."""
+
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QBuffer
+from PySide6.QtGui import QImage
+from PySide6.QtWidgets import QPlainTextEdit
+
+from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.protocol.events import JobsReported
+from desktop_agent.core.protocol.model import Job, ToolCall
+from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.transcript import ToolEntry
+from desktop_agent.ui.chat.picture_window import PictureWindow
+from desktop_agent.ui.terminal.output_window import OutputWindow
+from tests.app.conftest import Go
+from tests.e2e.driver import Driver
+
+pytestmark = pytest.mark.usefixtures("qapp")
+
+
+def test_output_and_pictures_open_in_windows_of_their_own(go: Go, project: Path) -> None:
+    image = QImage(40, 30, QImage.Format.Format_RGB32)
+    image.fill(0)
+    buffer = QBuffer()
+    buffer.open(QBuffer.OpenModeFlag.WriteOnly)
+    image.save(buffer, "PNG")  # pyright: ignore[reportArgumentType,reportCallIssue] - the stub wants bytes, Qt a name
+    folder = AppPaths.from_environment()
+    ref = Blobs(folder.blobs).put_ref(bytes(buffer.data().data()), "image/png")
+    entry = ToolEntry(
+        turn=1,
+        call=ToolCall(id="c1", name="run_terminal_cmd", arguments={}),
+        title="make",
+        is_read_only=False,
+        started_at=datetime(2026, 11, 21, tzinfo=UTC),
+        output_tail="\x1b[31mred\x1b[0m\n",
+        output_chars=13,
+    )
+
+    async def journey(person: Driver) -> None:
+        window, transcript = person.window.main_window, person.window.panels.transcript
+        transcript.entry_actions.output_requested.emit(entry)
+        await person.until_true(lambda: bool(window.findChildren(OutputWindow)), "the output is shown")
+        [output] = window.findChildren(OutputWindow)
+        assert output.findChildren(QPlainTextEdit)[0].toPlainText() == "red\n"
+        output.close()
+        transcript.entry_actions.picture_requested.emit(ref, entry)
+        await person.until_true(lambda: bool(window.findChildren(PictureWindow)), "the picture is shown")
+        window.findChildren(PictureWindow)[0].close()
+
+    go([str(project)], journey)
+
+
+def test_the_output_of_a_background_command_is_read_from_its_log(go: Go, tmp_path: Path) -> None:
+    log = tmp_path / "job.log"
+    log.write_text("ready on :5173\n")
+    job = Job(id="job-1", command="npm run dev", cwd=tmp_path, pid=1, log=log, started_at=datetime.now(UTC))
+
+    async def journey(person: Driver) -> None:
+        bridge = person.window.panels.wiring.bridge
+        assert bridge is not None
+        bridge.deliver(JobsReported(jobs=(job,)))
+        await person.click("jobsButton")
+        await person.click("jobOutputButton")
+        output = await person.see(OutputWindow, "outputWindow")
+        assert output.findChildren(QPlainTextEdit)[0].toPlainText() == "ready on :5173\n"
+        output.close()
+        log.unlink()
+        await person.click("jobOutputButton")
+        await person.until_true(lambda: bool(person.banner), "the banner says what is wrong")
+        assert person.banner[0].startswith("The output cannot be read:")
+
+    go(["--demo"], journey)
