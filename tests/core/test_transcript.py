@@ -8,6 +8,9 @@ from hypothesis import strategies as st
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import ModelRef, TextBlock, ThinkingBlock, ToolCall, ToolUseBlock
 from desktop_agent.core.transcript import NoticeEntry, Patch, TextEntry, ToolEntry, Transcript, replay
+from desktop_agent.core.transcript.change_state import CHANGE_EVENTS
+from desktop_agent.core.transcript.context_state import CONTEXT_EVENTS
+from desktop_agent.core.transcript.turn_state import TURN_EVENTS
 from tests.core.samples import CHANGE, SAMPLE_EVENTS
 
 MODEL = ModelRef(provider="demo", model="demo")
@@ -26,6 +29,20 @@ def started(call_id: str) -> ev.ToolCallStarted:
     return ev.ToolCallStarted(
         turn=1, call=call, title="ls", source="workspace", capabilities=("exec_shell",), is_read_only=False
     )
+
+
+def test_the_folds_do_nothing_with_events_that_the_transcript_spares_them() -> None:
+    transcript = Transcript()
+    for event in SAMPLE_EVENTS:
+        turns, changed, context = transcript.turns.copy(), transcript.changed.copy(), transcript.context.copy()
+        if type(event) not in TURN_EVENTS:
+            turns.apply(event, is_known_call=True)
+        if type(event) not in CHANGE_EVENTS:
+            changed.apply(event, transcript.turn, "edit_file")
+        if type(event) not in CONTEXT_EVENTS:
+            context.apply(event, transcript.turn)
+        assert (turns, changed, context) == (transcript.turns, transcript.changed, transcript.context), event.type
+        transcript.apply(event)
 
 
 def test_a_session_reads_in_the_order_it_happened() -> None:

@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from copy import copy
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from desktop_agent.core.base.ids import CallId, ChangeId, HunkKey
 from desktop_agent.core.protocol import events as ev
@@ -10,6 +11,14 @@ from desktop_agent.core.protocol.model import FileImage, LineComment, OutsideFil
 from desktop_agent.core.transcript.entries import ChangeRecord, Destroyed, UndoEntry
 from desktop_agent.core.transcript.reading import is_index
 from desktop_agent.core.transcript.steps import UndoStep, changes_named, step_of, undone_of
+
+CHANGE_EVENTS: Final = frozenset(
+    (
+        *(ev.ToolCallStarted, ev.ChangesRecorded, ev.ChangesUndone, ev.ChangesRedone),
+        *(ev.ReviewMarked, ev.CommentAdded, ev.CommentsRemoved),
+    )
+)
+"""What `ChangeState.apply` folds in; it does nothing with other events."""
 
 
 @dataclass(slots=True)

@@ -1,9 +1,18 @@
 """What the model sees besides the conversation, and what it sees no more."""
 
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import ContextUse, GuidanceFile, Pin
+
+CONTEXT_EVENTS: Final = frozenset(
+    (
+        *(ev.Rewound, ev.Compacted, ev.CompactionUndone, ev.UsageReported, ev.Pinned, ev.Unpinned),
+        *(ev.GuidanceLoaded, ev.ContextMeasured),
+    )
+)
+"""What `ContextState.apply` folds in; it does nothing with other events."""
 
 
 @dataclass(slots=True)

@@ -2,20 +2,29 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
-from typing import assert_never
+from typing import Final
 
 from desktop_agent.core.base.ids import CallId, ChangeId
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import ApprovalRequest
-from desktop_agent.core.transcript.change_state import ChangeState
-from desktop_agent.core.transcript.context_state import ContextState
+from desktop_agent.core.transcript.change_state import CHANGE_EVENTS, ChangeState
+from desktop_agent.core.transcript.context_state import CONTEXT_EVENTS, ContextState
 from desktop_agent.core.transcript.entries import ChangeRecord, Entry, JournalPage, PromptEntry
 from desktop_agent.core.transcript.entry_fold import EntryFold
 from desktop_agent.core.transcript.paged import PagedEntries
 from desktop_agent.core.transcript.patches import CHANGES, STATUS, Patch
 from desktop_agent.core.transcript.reading import todos_of
 from desktop_agent.core.transcript.session_info import SessionInfo
-from desktop_agent.core.transcript.turn_state import TurnState
+from desktop_agent.core.transcript.turn_state import TURN_EVENTS, TurnState
+
+_CHANGING: Final = CHANGE_EVENTS - {ev.ToolCallStarted}
+_SILENT: Final = frozenset(
+    (
+        *(ev.ToolCallStarted, ev.ToolCallFinished, ev.CommandJudged, ev.RetryWaitReported, ev.CommandRun),
+        *(ev.ChangesPrepared, ev.RuleRevoked, ev.PromptRejected, ev.ContextInspected, ev.UnknownEvent),
+    )
+)
+"""What says nothing beside its entry, if it has one."""
 
 
 @dataclass(slots=True)
@@ -99,10 +108,15 @@ class Transcript:
             return self.shown.apply(event)  # they come in great numbers, and only an entry grows
         call_id = _call_of(event)
         tool = self.paged.tool_of(call_id) if call_id is not None else None
+        # Asking for the type spares most events of a long journal most of the questions that a `match` asks.
+        kind = type(event)
         self.session.apply(event)
-        self.turns.apply(event, is_known_call=tool is not None)
-        self.changed.apply(event, self.turns.turn, tool)
-        self.context.apply(event, self.turns.turn)
+        if kind in TURN_EVENTS:
+            self.turns.apply(event, is_known_call=tool is not None)
+        if kind in CHANGE_EVENTS:
+            self.changed.apply(event, self.turns.turn, tool)
+        if kind in CONTEXT_EVENTS:
+            self.context.apply(event, self.turns.turn)
         patches = self.shown.apply(event)
         match event:
             case ev.ChangesUndone() | ev.ChangesRedone():
@@ -138,28 +152,7 @@ def _call_of(event: ev.Event) -> CallId | None:
 
 def _besides(event: ev.Event) -> list[Patch]:
     """Return what an event changes besides the entries, whatever the transcript is."""
-    match event:
-        case ev.TextDelta() | ev.ThinkingDelta() | ev.ToolOutputDelta() | ev.ToolCallStarted() | ev.ToolCallFinished():
-            return []
-        case ev.CommandJudged() | ev.RetryWaitReported() | ev.CommandRun() | ev.ChangesPrepared():
-            return []
-        case ev.RuleRevoked() | ev.PromptRejected() | ev.ContextInspected() | ev.UnknownEvent():
-            return []
-        case ev.ChangesRecorded() | ev.ChangesUndone() | ev.ChangesRedone():
-            return [CHANGES]
-        case ev.ReviewMarked() | ev.CommentAdded() | ev.CommentsRemoved():
-            return [CHANGES]
-        case ev.ToolProgress() | ev.MessageDone() | ev.UsageReported() | ev.ApprovalRequested() | ev.ApprovalResolved():
-            return [STATUS]
-        case ev.PromptSubmitted() | ev.Queued() | ev.Unqueued() | ev.TurnStarted() | ev.TurnEnded() | ev.Notice():
-            return [STATUS]
-        case ev.SessionOpened() | ev.SessionRenamed() | ev.SessionForked() | ev.SessionArchived() | ev.SessionPinned():
-            return [STATUS]
-        case ev.ModeSet() | ev.JobsReported() | ev.RulesReported() | ev.Rewound():
-            return [STATUS]
-        case ev.Compacted() | ev.SummaryEdited() | ev.CompactionUndone():
-            return [STATUS]
-        case ev.Pinned() | ev.Unpinned() | ev.GuidanceLoaded() | ev.ContextMeasured():
-            return [STATUS]
-        case _:
-            assert_never(event)
+    kind = type(event)
+    if kind in _CHANGING:
+        return [CHANGES]
+    return [] if kind in _SILENT else [STATUS]

@@ -1,7 +1,7 @@
 """How far the turns are: what the user asked, what runs or waits, what it cost."""
 
 from dataclasses import dataclass, field, replace
-from typing import Literal
+from typing import Final, Literal
 
 from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.protocol import events as ev
@@ -13,6 +13,15 @@ Status = Literal["idle", "working", "waiting"]
 
 CUT = 2_000
 """How many characters of a prompt are kept when its entry goes to a page."""
+
+TURN_EVENTS: Final = frozenset(
+    (
+        *(ev.TurnStarted, ev.TurnEnded, ev.MessageDone, ev.Compacted, ev.ToolProgress, ev.ToolCallStarted),
+        *(ev.ToolCallFinished, ev.ApprovalRequested, ev.ApprovalResolved, ev.PromptSubmitted, ev.Queued, ev.Unqueued),
+        *(ev.UsageReported,),
+    )
+)
+"""What `TurnState.apply` folds in; it does nothing with other events."""
 
 
 @dataclass(slots=True)
