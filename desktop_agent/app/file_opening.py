@@ -18,19 +18,20 @@ _STARTED = frozenset(
 
 
 class FileOpening(QObject):
-    """Opens the files that the user chooses in the tree, and those that a search found."""
+    """Opens the files that the user chooses in the tree or the review, and those that a search found."""
 
     def __init__(self, panels: WindowPanels, navigator: Navigator) -> None:
         super().__init__(panels.window)
         self._banner = panels.conversation.banner
         self._navigator = navigator
         panels.files.file_activated.connect(self._on_file_activated)
-        panels.transcript.entry_actions.file_requested.connect(self._on_found)
+        panels.transcript.entry_actions.file_requested.connect(self._open_in_workspace)
+        panels.review.file_open_requested.connect(self._open_in_workspace)
 
     def _on_file_activated(self, path: str) -> None:
         _open_file(Path(path))
 
-    def _on_found(self, path: str, _line: int) -> None:
+    def _open_in_workspace(self, path: str, _line: int = 0) -> None:
         """Open it as the file tree opens it. Applications do not get the line."""
         if self._navigator.workspace is None:
             return

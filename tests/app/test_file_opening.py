@@ -35,8 +35,9 @@ def test_a_file_that_would_be_run_is_not_opened_but_its_folder(
 @pytest.mark.parametrize(
     ("path", "is_opened"), [("notes.txt", True), ("gone.txt", False), ("//host/share/notes.txt", False)]
 )
-def test_a_place_a_search_found_opens_like_a_file_of_the_tree(
-    go: Go, project: Path, monkeypatch: pytest.MonkeyPatch, path: str, *, is_opened: bool
+@pytest.mark.parametrize("place", ["search", "review"])
+def test_what_a_search_found_or_the_review_lists_opens_like_a_file_of_the_tree(
+    go: Go, project: Path, monkeypatch: pytest.MonkeyPatch, path: str, place: str, *, is_opened: bool
 ) -> None:
     opened: list[str] = []
 
@@ -48,7 +49,10 @@ def test_a_place_a_search_found_opens_like_a_file_of_the_tree(
     banners: list[bool] = []
 
     async def journey(person: Driver) -> None:
-        person.window.panels.transcript.entry_actions.file_requested.emit(path, 3)
+        if place == "search":
+            person.window.panels.transcript.entry_actions.file_requested.emit(path, 3)
+        else:
+            person.window.panels.review.file_open_requested.emit(path)
         banners.append(person.window.panels.conversation.banner.isVisible())
 
     go([str(project)], journey)
