@@ -122,7 +122,7 @@ class Source:
     async def diff(self, records: Sequence[ChangeRecord], recorded: Sequence[FileChange] = ()) -> FileDiff:
         self.asked.append([record.change.id for record in records])
         if self.is_held:
-            await _Hold()
+            await Hold()
         if self.error:
             raise self.error
         return reviewed_diff([record.change for record in records], recorded, self._content)
@@ -136,7 +136,7 @@ class Source:
 
     async def preview(self, request: ApprovalRequest) -> list[FileDiff]:
         if self.is_held:
-            await _Hold()
+            await Hold()
         if self.error:
             raise self.error
         return [self._compare(change) for change in request.changes]
@@ -146,7 +146,7 @@ class Source:
 
     async def contents(self, images: Sequence[FileImage | None]) -> tuple[bytes | None, ...]:
         if self.is_held:
-            await _Hold()
+            await Hold()
         if self.error:
             raise self.error
         return tuple(map(self._content, images))
@@ -180,7 +180,9 @@ class Tasks:
         self.waiting.append(task)
 
 
-class _Hold:
+class Hold:
+    """What a coroutine awaits until the test lets it go on."""
+
     def __await__(self):
         yield
 

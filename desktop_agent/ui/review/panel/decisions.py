@@ -57,9 +57,9 @@ class ReviewDecisions(QObject):
 
     def mark_files(self, files: Sequence[ChangedFile], state: ReviewState) -> None:
         """Keep what is not undone of these files, or make it undecided again. Compares those that were not yet."""
-        self._spawn(self._mark_files(tuple(files), state))
+        self._spawn(self._mark_files(self.submit, tuple(files), state))
 
-    async def _mark_files(self, files: Sequence[ChangedFile], state: ReviewState) -> None:
+    async def _mark_files(self, submit: Submit, files: Sequence[ChangedFile], state: ReviewState) -> None:
         for file in files:
             try:
                 compared = await self._counts.compared(file)
@@ -70,7 +70,7 @@ class ReviewDecisions(QObject):
             if not isValid(self):
                 return
             if keys := tuple(key for key in compared.keys if key not in compared.undone):
-                self.submit(MarkReviewed(path=file.path, hunks=keys, state=state))
+                submit(MarkReviewed(path=file.path, hunks=keys, state=state))
 
     def undo_with_care(self, transcript: Transcript, selection: ChangeSelection, reason: str, parent: QWidget) -> None:
         """Take the selected changes back; if the user keeps some of them, ask first."""
@@ -99,12 +99,12 @@ class ReviewDecisions(QObject):
     def undo_git(self, folder: str, files: Sequence[ChangedFile], keys: Sequence[HunkKey] = ()) -> None:
         """Make these files as git has them, or only these hunks of one."""
         if self._git is not None:
-            self._spawn(self._undo_git(self._git, folder, tuple(files), tuple(keys)))
+            self._spawn(self._undo_git(self.submit, self._git, folder, tuple(files), tuple(keys)))
 
     def redo_git(self) -> None:
         """Bring back what `undo_git` took last."""
-        if self._put_back:
-            self._write(self._put_back.pop())
+        for write in self._put_back.pop() if self._put_back else ():
+            self.submit(write)
 
     @property
     def git_redo_count(self) -> int:
@@ -112,7 +112,7 @@ class ReviewDecisions(QObject):
         return len({write.path for write in self._put_back[-1]}) if self._put_back else 0
 
     async def _undo_git(
-        self, git: GitSource, folder: str, files: Sequence[ChangedFile], keys: Sequence[HunkKey]
+        self, submit: Submit, git: GitSource, folder: str, files: Sequence[ChangedFile], keys: Sequence[HunkKey]
     ) -> None:
         back: list[WriteFile] = []
         for file in files:
@@ -124,14 +124,11 @@ class ReviewDecisions(QObject):
                 continue
             if not isValid(self):
                 return
-            self._write(revert.undo)
+            for write in revert.undo:
+                submit(write)
             back += revert.redo
-        if back:
+        if back and submit == self.submit:  # else another session is reviewed by now
             self._put_back.append(tuple(back))
-
-    def _write(self, writes: Sequence[WriteFile]) -> None:
-        for write in writes:
-            self.submit(write)
 
 
 def _settled(transcript: Transcript, outcome: FileOutcome, purpose: Purpose) -> tuple[Reverted, ...]:

@@ -57,7 +57,7 @@ from desktop_agent.ui.review.panel.file_editor import FileEditor
 from desktop_agent.ui.review.panel.panel import ReviewPanel
 from desktop_agent.ui.review.source import GitRevert, GitState
 from desktop_agent.ui.theme import Theme
-from tests.ui.review.stage import Session, Source, Tasks, change_of
+from tests.ui.review.stage import Hold, Session, Source, Tasks, change_of
 
 _Widget = TypeVar("_Widget", bound=QWidget)
 
@@ -658,6 +658,7 @@ class Git:
         self.contents = {"one": b"1\n", "two": b"2\n"}
         self.branches_asked: list[str] = []
         self.error: AgentError | None = None
+        self.is_slow = False
 
     async def look(self, folder: str) -> GitState:
         return self.state
@@ -676,6 +677,8 @@ class Git:
     async def revert(self, folder: str, change: FileChange, keys: Sequence[str]) -> GitRevert:
         if self.error:
             raise self.error
+        if self.is_slow:
+            await Hold()
         one, two = self.contents["one"], self.contents["two"]
         undo = WriteFile(path="a.py", expected=digest_of(two), content=one, purpose="undo")
         redo = WriteFile(path="a.py", expected=digest_of(one), content=two, purpose="redo")
@@ -1053,6 +1056,21 @@ def test_an_undo_against_git_writes_the_file_and_can_be_redone(
         (b"1\n", "undo"),
         (b"2\n", "redo"),
     ]
+
+
+def test_an_undo_against_git_is_asked_of_the_session_in_which_the_user_pressed_it(
+    in_git: ReviewPanel, session: Session, tasks: Tasks, git: Git, asked: Asked
+) -> None:
+    button(in_git, "reviewUncommittedButton").click()
+    git.is_slow = True
+    button(in_git, "undoTurnButton").click()
+    other, asked_there = Session(), Asked()
+    other.transcript.session.workspace = "/other"
+    in_git.set_transcript(other.transcript, asked_there.submit)
+    tasks.let_go()
+    button(in_git, "redoButton").click()
+    assert [op.path for op in asked if isinstance(op, WriteFile)] == ["a.py"]
+    assert [op for op in asked_there if isinstance(op, WriteFile)] == []
 
 
 def test_what_git_cannot_put_back_is_said(in_git: ReviewPanel, git: Git) -> None:
