@@ -18,17 +18,11 @@ from desktop_agent.core.merge.file_merge import ClashError, merge_states
 from desktop_agent.core.merge.hunk_edit import sole_missing_keys, without_hunks
 from desktop_agent.core.protocol.model import Clash, FileImage, FileOutcome, OutcomeState, Reverted
 from desktop_agent.core.system.files import FileState, FileTransition
+from desktop_agent.core.undo import refusals
 from desktop_agent.core.undo.goals import Goal, Goals
 from desktop_agent.core.undo.moved_files import MovedFiles, in_one_step
 from desktop_agent.core.undo.plan import Direction, FilePlan, inverse_together
 from desktop_agent.core.undo.undone_parts import UndoneParts
-
-_RENAMED = "It was renamed to {} since. Undo that first."
-_OTHER_EXTRAS = "Its owner or extended attributes were changed since; those were left alone."
-_LINK = "A symlink has taken the place of the folder {}."
-_FILE = "Something else has taken the place of the folder {}."
-_EMPTY = "It came with {} and is empty now. Remove it if you do not need it."
-_MISSING = "Its earlier content is missing from the data folder."
 
 
 class DraftedWrite(Struct, frozen=True):
@@ -111,7 +105,7 @@ class Drafter:
                 is_used = any(path.startswith(f"{folder}/") for path in coming)
                 if folder not in going and not is_used and self._ledger.files.is_empty(folder, gone):
                     found[folder] = FileOutcome(
-                        path=folder, state="conflict", change_ids=(), reason=_EMPTY.format(plan.path)
+                        path=folder, state="conflict", change_ids=(), reason=refusals.LEFT_EMPTY.format(plan.path)
                     )
                     break  # what is in it goes with it
         return list(found.values())
@@ -123,7 +117,7 @@ class Drafter:
             above, one = drafted.get(cover), drafted[plan.path]
             goes = isinstance(above, DraftedWrite) and above.transition.after != above.transition.before
             if cover and isinstance(one, DraftedWrite) and not goes:
-                reason = _LINK if self._ledger.files.link_above(plan.path) else _FILE
+                reason = refusals.LINK_ABOVE if self._ledger.files.link_above(plan.path) else refusals.FILE_ABOVE
                 drafted[plan.path] = _outcome(plan, "conflict", reason.format(cover))
 
     def _is_there(self, one: DraftedWrite) -> bool:
@@ -141,30 +135,30 @@ class Drafter:
             self._covered[plan.path] = link
         else:
             if not self._ledger.files.is_inside(plan.path):
-                return _outcome(plan, "conflict", "Its folder does not lie in the workspace any more.")
+                return _outcome(plan, "conflict", refusals.OUTSIDE)
             if link:
-                return _outcome(plan, "conflict", _LINK.format(link))
+                return _outcome(plan, "conflict", refusals.LINK_ABOVE.format(link))
         try:
             yours = self._now(plan.path)
         except OSError as error:
-            return _outcome(plan, "failed", f"It cannot be read: {error.strerror or error}.")
+            return _outcome(plan, "failed", refusals.UNREADABLE.format(error.strerror or error))
         try:
             plan, goals = self._goals.of_plan(direction, plan)
         except StorageError:
-            return _outcome(plan, "failed", _MISSING)
+            return _outcome(plan, "failed", refusals.CONTENT_MISSING)
         except KeyError:
-            return _outcome(plan, "failed", "There is no such change in it.")
+            return _outcome(plan, "failed", refusals.NO_SUCH_CHANGE)
         if yours is None and goals[-1].wanted is None and plan.gone_to and plan.gone_to not in self._planned:
-            return _outcome(plan, "conflict", _RENAMED.format(plan.gone_to))
+            return _outcome(plan, "conflict", refusals.RENAMED_SINCE.format(plan.gone_to))
         try:
             result = moved[plan.path] if plan.path in moved else self._result(direction, plan, yours, goals)
             reverts = self._parts.after(direction, plan, yours, result)
         except ClashError as clash:
-            reason = _RENAMED.format(plan.gone_to) if yours is None and plan.gone_to else str(clash)
+            reason = refusals.RENAMED_SINCE.format(plan.gone_to) if yours is None and plan.gone_to else str(clash)
             outcome = structs.replace(_outcome(plan, "conflict", reason), clash=self._clash(yours, goals))
             return structs.replace(outcome, reverts=self._parts.once_settled(direction, plan, goals))
         except StorageError:
-            return _outcome(plan, "failed", _MISSING)
+            return _outcome(plan, "failed", refusals.CONTENT_MISSING)
         ids = tuple(reverted.change_id for reverted in reverts if not reverted.hunks)
         result, note = self._with_extras(plan, yours, result, goals)
         is_exact = yours in (goals[0].base, result)
@@ -184,7 +178,7 @@ class Drafter:
             return DraftedWrite(transition, reverts, outcome, plan.new_folders, plan.moves_to)
         if above := self._ledger.files.file_above(plan.path):
             if above not in self._planned:
-                return _outcome(plan, "conflict", _FILE.format(above))
+                return _outcome(plan, "conflict", refusals.FILE_ABOVE.format(above))
             self._covered[plan.path] = above
         return DraftedWrite(transition, reverts, outcome)
 
@@ -201,7 +195,7 @@ class Drafter:
         if None in (base, wanted) or wanted in (base, now):
             return replace(result, extras=now), ""
         if now != base:
-            return replace(result, extras=now), _OTHER_EXTRAS
+            return replace(result, extras=now), refusals.OTHER_EXTRAS
         return replace(result, extras=wanted), ""
 
     def _now(self, path: str) -> FileState | None:
@@ -258,7 +252,7 @@ class Drafter:
         theirs = (change if change.id in meant else structs.replace(change, author="person") for change in plan.chain)
         authors = attribute(links_of(tuple(theirs), self._ledger.images.content), diff)
         if any("person" in authors.get(key, ()) for key in plan.hunks):
-            raise ClashError("Lines of the user or of another change stand among them.")
+            raise ClashError(refusals.FOREIGN_LINES)
 
     def _clash(self, yours: FileState | None, goals: Sequence[Goal]) -> Clash:
         """Keep the three versions, for as long as the journal names them."""

@@ -31,12 +31,11 @@ from desktop_agent.core.system.processes.child import unhurried
 from desktop_agent.core.tools.execution.effects import Effects
 from desktop_agent.core.tools.execution.safeguard import Recovered, recover
 from desktop_agent.core.transcript import ChangeRecord, Destroyed, Transcript, UndoStep
+from desktop_agent.core.undo import refusals
 from desktop_agent.core.undo.draft import DraftedWrite, Drafter, UndoDraft
 from desktop_agent.core.undo.plan import Direction, plan_revert
 from desktop_agent.core.undo.redo import draft_steps
 from desktop_agent.core.undo.whereabouts import in_force
-
-SHARED = "Another session's command ran at the same time, so it may be its work. Select the file by itself to undo it."
 
 
 class Undoing:
@@ -254,7 +253,9 @@ def draft_revert(
         standing=in_force(every),
     )
     draft = Drafter(ledger, undone).draft(direction, plans)
-    left = (FileOutcome(path=c.path, state="conflict", change_ids=(c.id,), reason=SHARED) for c in shared)
+    left = (
+        FileOutcome(path=c.path, state="conflict", change_ids=(c.id,), reason=refusals.OTHER_SESSION) for c in shared
+    )
     return UndoDraft(draft.writes, (*draft.settled, *left))
 
 

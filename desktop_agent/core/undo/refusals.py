@@ -1,0 +1,24 @@
+"""Why an undo or redo leaves a file alone, in the words that the user and the model read.
+
+`draft` refuses with these before anything is written, `execute` where a change may be another session's. What is
+refused at the very moment of writing is said in `core/changes/ledger`, how contents clash in `core/merge/file_merge`.
+"""
+
+from typing import Final
+
+RENAMED_SINCE: Final = "It was renamed to {} since. Undo that first."
+LINK_ABOVE: Final = "A symlink has taken the place of the folder {}."
+FILE_ABOVE: Final = "Something else has taken the place of the folder {}."
+OUTSIDE: Final = "Its folder does not lie in the workspace any more."
+UNREADABLE: Final = "It cannot be read: {}."
+CONTENT_MISSING: Final = "Its earlier content is missing from the data folder."
+NO_SUCH_CHANGE: Final = "There is no such change in it."
+FOREIGN_LINES: Final = "Lines of the user or of another change stand among them."
+OTHER_SESSION: Final = (
+    "Another session's command ran at the same time, so it may be its work. Select the file by itself to undo it."
+)
+
+LEFT_EMPTY: Final = "It came with {} and is empty now. Remove it if you do not need it."
+"""Of a folder that stays."""
+OTHER_EXTRAS: Final = "Its owner or extended attributes were changed since; those were left alone."
+"""Of a file that is undone but for these."""
