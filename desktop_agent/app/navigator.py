@@ -111,9 +111,10 @@ class Navigator(QObject):
                 if self._viewing.is_viewing(bridge):
                     self._viewing.leave()
                 return False
+            is_shown = self.workspace is None and bridge is self._panels.wiring.bridge  # since the window's first sight
             self._enter_workspace(Path(bridge.transcript.session.workspace))
             self.session_opened.emit(bridge)
-            self._show(bridge)
+            self._show(bridge, is_shown=is_shown)
             self._drafts.enter(key)
             return True
 
@@ -130,6 +131,11 @@ class Navigator(QObject):
             bridge = await self._live.open(session_id)
         except SessionBusyError:
             return await self._viewing.open(session_id), theirs
+        except AgentError:
+            shown = self._panels.wiring.bridge
+            if self.workspace is None and shown is not None and shown.transcript.session.session_id == session_id:
+                self._drafts.enter(ours)  # it was shown first and stays in sight, with what was written to it
+            raise
         await self._drafts.fetch(ours)
         self._drafts.adopt(theirs, ours)
         return bridge, ours
@@ -149,13 +155,14 @@ class Navigator(QObject):
         self._drafts.enter(folder_draft(root))
         self._panels.composer.setFocus()
 
-    def _show(self, bridge: SessionBridge) -> None:
+    def _show(self, bridge: SessionBridge, *, is_shown: bool = False) -> None:
         self._panels.conversation.banner.hide()
         is_viewed = self._viewing.is_viewing(bridge)
         self._panels.conversation.viewing_bar.show_state(is_free=False)
         self._panels.conversation.viewing_bar.setVisible(is_viewed)
         self._model_following.note_shown(bridge)
-        self._panels.wiring.show(bridge)
+        if not is_shown:
+            self._panels.wiring.show(bridge)
         if not is_viewed:
             self._viewing.leave()
         self._panels.sessions.set_current(bridge.transcript.session.session_id or None)

@@ -8,6 +8,7 @@ from desktop_agent.app.background_tasks import BackgroundTasks
 from desktop_agent.app.content_windows import ContentWindows
 from desktop_agent.app.file_opening import FileOpening
 from desktop_agent.app.quit_question import QuitQuestion
+from desktop_agent.app.sessions.ports import OpeningPort
 from desktop_agent.app.sessions.window_sessions import WindowSessions
 from desktop_agent.app.settings.settings_controller import SettingsController
 from desktop_agent.app.settings.setup import Setup
@@ -19,7 +20,6 @@ from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.ui.runtime.eventloop import TaskSpawner
 from desktop_agent.ui.theme import Theme
-from desktop_agent.ui.widgets.pasted_keys import PastedKeys
 
 
 class WindowController:
@@ -32,9 +32,12 @@ class WindowController:
         arguments: WindowArguments,
         bench: Workbench,
         spawner: TaskSpawner,
+        begun: OpeningPort | None,
     ) -> None:
+        """`begun` is the session that is shown already."""
         self._panels = panels
         self._bench = bench
+        self._begun = begun
         try_ = BackgroundTasks(spawner, panels.conversation.banner)
         self._setup = Setup(panels.window, theme, bench.paths, bench.live, bench.keys, bench.environ, try_)
         self._settings = SettingsController(panels, theme, bench, self._setup, spawner)
@@ -45,13 +48,13 @@ class WindowController:
             self._setup,
             spawner,
             try_,
+            begun,
             default_model=lambda: model_of(arguments, bench.default_model()),
         )
         navigator, ways = self._sessions.navigator, self._sessions.ways
-        self._first_view = FirstView(navigator, arguments, bench, self._setup.keys, ways, try_)
+        self._first_view = FirstView(navigator, arguments, bench.catalog, self._setup.keys, ways, try_)
         self._quit_question = QuitQuestion(panels.window)
         self._contents = ContentWindows(panels.window, theme, bench.blobs, try_)
-        self._pasted_keys = PastedKeys(panels.window)
         FileOpening(panels, navigator)
         navigator.workspace_changed.connect(self._settings.show_workspace)
         ShownFolder(panels, bench, navigator, try_)
@@ -61,7 +64,7 @@ class WindowController:
         """Show what the command line asks for, else what was open last, else the welcome; then what is wrong."""
         try:
             await self._sessions.start()
-            await self._first_view.show()
+            await self._first_view.show(self._begun.session_id if self._begun is not None else None)
         except AgentError as error:
             self._panels.conversation.banner.show_error(error)
             self._sessions.ways.welcome()
@@ -85,7 +88,6 @@ class WindowController:
         entries.output_requested.connect(self._contents.show_output)
         entries.picture_requested.connect(self._contents.show_picture)
         panels.jobs.output_requested.connect(self._contents.show_job_output)
-        panels.composer.edit.refuses = self._pasted_keys.refuses
-        self._pasted_keys.found.connect(self._setup.enter_key)
+        panels.pasted_keys.found.connect(self._setup.enter_key)
         panels.wiring.rules_changed.connect(self._setup.show_rules)
         self._setup.rule_revoked.connect(panels.wiring.revoke_rule)

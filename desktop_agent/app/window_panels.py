@@ -18,7 +18,7 @@ from desktop_agent.ui.sessions.panel import SessionList
 from desktop_agent.ui.sessions.search_panel import SearchPanel
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.focus_keeper import FocusKeeper
-from desktop_agent.ui.widgets.icons import Icons
+from desktop_agent.ui.widgets.pasted_keys import PastedKeys
 from desktop_agent.ui.window.conversation_pane import ConversationPane
 from desktop_agent.ui.window.main_window import MainWindow, Panels
 from desktop_agent.ui.window.mode_pickers import ModePickers
@@ -41,17 +41,17 @@ class WindowPanels(Struct, frozen=True):
     jobs: JobsPanel
     wiring: SessionWiring
     judges: RuleJudges
+    pasted_keys: PastedKeys
 
 
 def build_panels(
-    window: MainWindow, theme: Theme, icons: Icons, diffs: BlobDiffs, judges: RuleJudges, spawner: TaskSpawner
+    window: MainWindow, theme: Theme, diffs: BlobDiffs, judges: RuleJudges, spawner: TaskSpawner
 ) -> WindowPanels:
     """Build all panels, empty, put them into the window and connect what needs no session."""
     sessions = SessionList(theme)
     shown = _build_session_panels(window, theme, diffs, spawner)
     conversation = ConversationPane(shown.transcript)
     window.furnish(Panels(sessions, shown.files, conversation, shown.composer, shown.review, shown.jobs))
-    window.top_bar.attach_icons(icons)
     FocusKeeper(shown.transcript, shown.composer, window)
     panels = WindowPanels(
         window=window,
@@ -66,6 +66,7 @@ def build_panels(
         jobs=shown.jobs,
         wiring=SessionWiring(window, theme, window.actions_, shown, diffs, spawner.spawn, _now, judges.judge),
         judges=judges,
+        pasted_keys=PastedKeys(window),
     )
     _connect(panels)
     return panels
@@ -93,6 +94,7 @@ def _connect(panels: WindowPanels) -> None:
     panels.jobs.closed.connect(window.hide_jobs)
     panels.review.diff_mode_changed.connect(window.memory.remember_diff_mode)
     panels.files.set_filter_shortcut(actions.filter_files.shortcut().toString())
+    panels.composer.edit.refuses = panels.pasted_keys.refuses
     actions.connect(actions.find, panels.conversation.find_bar.open_bar)
     actions.connect(actions.filter_files, window.side.show)
     actions.connect(actions.filter_files, panels.files.focus_filter)

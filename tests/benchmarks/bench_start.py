@@ -1,11 +1,13 @@
 """How long the user waits for the window: process start to first paint, beside a bare `QMainWindow` program.
 
-And until everything on the screen is true and usable: the sessions, the conversation and the changes of a home with
-months of work are shown, nothing says that it is being read, and a key that is typed stands in the message field.
+And until it is true and usable, in a home with months of work: all sessions are listed, the conversation is shown, and
+a key that is typed stands in the message field; then until nothing says any more that it is being read, and the changes
+are shown.
 """
 
 import ast
 import os
+import shutil
 import statistics
 import subprocess
 import sys
@@ -62,7 +64,7 @@ class Watched(module.Window):
         self.ready.connect(lambda: self.note("the core is loaded, the session open", True))
         self.timer = QTimer(self)
         self.timer.timeout.connect(self.look)
-        self.timer.start(20)
+        self.timer.start(10)
 
     def note(self, what, is_so):
         if is_so:
@@ -71,33 +73,41 @@ class Watched(module.Window):
 
     def look(self):
         from desktop_agent.ui.chat.entries.base import EntryWidget
-        from desktop_agent.ui.review.diff.diff_view import DiffView
 
         desk, main_window = self.panels, self.main_window
         lists = desk.sessions.findChildren(QAbstractItemView)
         listed = largest(one.model().rowCount() for one in lists if one.isVisible())
         entries = sum(one.isVisible() for one in desk.transcript.findChildren(EntryWidget))
-        lines = largest(len(one.document.rows) for one in desk.review.findChildren(DiffView) if one.isVisible())
-        shown = [
-            self.note("sessions", listed >= int(os.environ["SESSIONS"])),
-            self.note("conversation", entries > 0),
-            self.note("changes", lines > 0),
-        ]
-        if all(shown) and len(self.seen) == 4:
-            labels = main_window.findChildren(QLabel)
-            if not any("Reading" in label.text() for label in labels if label.isVisible()):
-                self.timer.stop()
-                self.end()
+        shown = [self.note("sessions", listed >= int(os.environ["SESSIONS"])), self.note("conversation", entries > 0)]
+        labels = [label.text() for label in main_window.findChildren(QLabel) if label.isVisible()]
+        if all(shown) and "usable" not in self.seen:
+            assert not any(text.startswith("No ") for text in labels), labels
+            self.type_letter()
+        if len(self.seen) < 4:
+            return
+        from desktop_agent.ui.review.diff.diff_view import DiffView
 
-    def end(self):
-        from PySide6.QtTest import QTest
+        lines = largest(len(one.document.rows) for one in desk.review.findChildren(DiffView) if one.isVisible())
+        if self.note("changes", lines > 0) and len(self.seen) == 5 and not any("Reading" in text for text in labels):
+            self.timer.stop()
+            self.end()
+
+    def type_letter(self):
+        from PySide6.QtCore import QEvent, Qt
+        from PySide6.QtGui import QKeyEvent
         from PySide6.QtWidgets import QApplication
 
         composer = self.panels.composer
-        QTest.keyClick(composer.focusProxy() or composer, "x")
+        pressed = QKeyEvent(QEvent.Type.KeyPress, Qt.Key.Key_X, Qt.KeyboardModifier.NoModifier, "x")
+        QApplication.sendEvent(composer.focusProxy() or composer, pressed)
         assert composer.text() == "x", composer.text()
         QApplication.processEvents()  # the letter is painted
-        self.note("a letter in the message field", True)
+        self.note("usable", True)
+
+    def end(self):
+        composer = self.panels.composer
+        assert composer.text() == "x", composer.text()
+        self.note("whole", True)
         print(self.seen, flush=True)
         if os.environ.get("QUITS"):
             composer.set_text("")
@@ -136,8 +146,8 @@ def test_the_first_paint_comes_at_most_twice_as_late_as_a_bare_windows(tmp_path:
     assert ratio <= 2.0
 
 
-def test_how_long_it_takes_until_everything_on_the_screen_is_true_and_usable(tmp_path: Path, is_nightly: bool) -> None:
-    """Printed only, beside the bare window in turns with it: the limit comes later."""
+def test_the_window_is_true_and_usable_in_four_times_a_bare_windows_time(tmp_path: Path, is_nightly: bool) -> None:
+    """How long it takes until the changes are shown, too, is printed only."""
     workspace = tmp_path / "work"
     workspace.mkdir()
     git = ["git", "-c", "user.name=T", "-c", "user.email=t@example.org", "-C", str(workspace)]
@@ -153,14 +163,15 @@ def test_how_long_it_takes_until_everything_on_the_screen_is_true_and_usable(tmp
     bare: list[float] = []
     seen: list[dict[str, float]] = []
     for _ in range(25 if is_nightly else 9):
+        shutil.rmtree(paths.data / "drafts", ignore_errors=True)  # the letter of the time before
         bare.append(run(BARE, home)[0] * 1_000)
         seen.append(ast.literal_eval(run(USABLE, home, *arguments)[1]))
-    usable = [max(times.values()) for times in seen]
-    ratio = statistics.median(mine / floor for mine, floor in zip(usable, bare, strict=True))
-    print(f"\nstart to true and usable, median of {len(bare)}: {statistics.median(usable):.0f} ms, ratio {ratio:.1f} "
-          f"to the bare window's {statistics.median(bare):.0f} ms (no limit yet)")  # fmt: skip
+    print(f"\nfrom the start, median of {len(bare)}, and ratio to the bare window's {statistics.median(bare):.0f} ms:")
+    ratios: dict[str, float] = {}
     for what in seen[0]:
-        print(f"  {what}: {statistics.median(times[what] for times in seen):.0f} ms")
+        ratios[what] = statistics.median(times[what] / floor for times, floor in zip(seen, bare, strict=True))
+        print(f"  {what}: {statistics.median(times[what] for times in seen):.0f} ms, {ratios[what]:.2f}")
+    assert ratios["usable"] <= 4.0
 
 
 def run(program: str, home: Path, *arguments: str, quits: bool = False) -> tuple[float, str]:

@@ -7,16 +7,14 @@ from PySide6.QtCore import QCoreApplication, QObject
 
 from desktop_agent.app.sessions.draft_autosave import DraftAutosave
 from desktop_agent.core.base.errors import AgentError, SessionBusyError
-from desktop_agent.core.base.ids import new_prompt_id
+from desktop_agent.core.base.ids import SessionId, new_prompt_id
 from desktop_agent.core.base.package import __version__
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ApprovalPolicy, ModelRef, SandboxMode
-from desktop_agent.core.session.session import Session
 from desktop_agent.core.store.drafts import session_draft
-from desktop_agent.core.store.filing import Filing
 from desktop_agent.core.transcript import Transcript
-from desktop_agent.ui.window.bridge import SessionBridge
+from desktop_agent.ui.window.bridge import SessionBridge, SessionPort
 
 
 class DraftPort:
@@ -78,15 +76,15 @@ class DraftPort:
 
 
 class OpeningPort:
-    """A long session of which only the end is there yet: takes what the user asks for meanwhile.
+    """A session of which only the end is there yet: takes what the user asks for meanwhile.
 
     Prompts are shown as waiting.
     """
 
-    def __init__(self, end: Transcript, keep: Callable[[Sequence[str]], None]) -> None:
-        """`keep` gets all prompts that wait, whenever they change."""
+    def __init__(self, session_id: SessionId, end: Transcript) -> None:
+        self.session_id = session_id
         self.bridge = SessionBridge(end, self)
-        self._keep = keep
+        self._on_change: Callable[[Sequence[str]], None] | None = None
         self._asked: dict[str, ops.Op] = {}
         self._error: AgentError | None = None
         """Why nothing will come of it."""
@@ -96,10 +94,10 @@ class OpeningPort:
         """What was asked for, in its order."""
         return list(self._asked.values())
 
-    @property
-    def filings(self) -> list[Filing]:
-        """What of it is kept even if the session cannot be opened."""
-        return [filing for op in self.asked if (filing := _filing_of(op)) is not None]
+    def keep_with(self, keep: Callable[[Sequence[str]], None]) -> None:
+        """Let `keep` have all prompts that wait, now and whenever they change."""
+        self._on_change = keep
+        self._keep()
 
     def submit(self, op: ops.Op) -> None:
         """Let `op` wait; once the session could not be opened, say so and give back what was written."""
@@ -118,12 +116,12 @@ class OpeningPort:
                 self.bridge.deliver(ev.Queued(prompt_id=name, text=text))
             case _:
                 self._asked[name] = op
-        self._keep([op.text for op in self.asked if isinstance(op, ops.SubmitPrompt | ops.RunCommand)])
+        self._keep()
 
     def forget(self) -> None:
         """Drop all prompts that wait: the user no longer wants them."""
         self._asked.clear()
-        self._keep(())
+        self._keep()
 
     def refuse(self, error: AgentError) -> None:
         """Let nothing wait any more: the session could not be opened."""
@@ -133,6 +131,10 @@ class OpeningPort:
                 self.bridge.deliver(ev.Unqueued(prompt_id=name))
         self._asked.clear()
         self.bridge.failed.emit(error)
+
+    def _keep(self) -> None:
+        if self._on_change is not None:
+            self._on_change([op.text for op in self.asked if isinstance(op, ops.SubmitPrompt | ops.RunCommand)])
 
 
 class LivePort:
@@ -144,14 +146,15 @@ class LivePort:
 
     def __init__(self, unsent: DraftAutosave) -> None:
         self._unsent = unsent
-        self._session: Session | None = None
+        self._session_id: SessionId = ""
+        self._session: SessionPort | None = None
         self._bridge: SessionBridge | None = None
         self._sent: list[str] = []
         """The prompts that the session has not answered for."""
 
-    def connect(self, session: Session, bridge: SessionBridge) -> SessionBridge:
+    def connect(self, session_id: SessionId, session: SessionPort, bridge: SessionBridge) -> SessionBridge:
         """Link these two from now on; returns `bridge`. A session is silent until it runs."""
-        self._session, self._bridge = session, bridge
+        self._session_id, self._session, self._bridge = session_id, session, bridge
         return bridge
 
     def submit(self, op: ops.Op) -> None:
@@ -159,7 +162,7 @@ class LivePort:
         assert self._session is not None
         if isinstance(op, ops.SubmitPrompt):
             self._sent.append(op.text)
-            self._keep(self._session)
+            self._keep()
         self._session.submit(op)
 
     def take(self, event: ev.Event) -> None:
@@ -169,11 +172,11 @@ class LivePort:
         is_answer = isinstance(event, ev.PromptSubmitted | ev.Queued | ev.PromptRejected)
         if is_answer and event.text in self._sent:
             self._sent.remove(event.text)
-            self._keep(self._session)
+            self._keep()
         self._bridge.deliver(event)
 
-    def _keep(self, session: Session) -> None:
-        self._unsent.note_sent(session_draft(session.id), self._sent)
+    def _keep(self) -> None:
+        self._unsent.note_sent(session_draft(self._session_id), self._sent)
 
 
 class ViewedPort:
@@ -199,15 +202,3 @@ class ViewedPort:
         """Tell the bridge what happened."""
         assert self._bridge is not None, "it is not followed before it is shown"
         self._bridge.deliver(event)
-
-
-def _filing_of(op: ops.Op) -> Filing | None:
-    match op:
-        case ops.RenameSession(title=title):
-            return ev.SessionRenamed(title=title.strip())
-        case ops.PinSession(is_pinned=is_pinned):
-            return ev.SessionPinned(is_pinned=is_pinned)
-        case ops.ArchiveSession(is_archived=is_archived):
-            return ev.SessionArchived(is_archived=is_archived)
-        case _:
-            return None

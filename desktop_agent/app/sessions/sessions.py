@@ -1,7 +1,7 @@
 """The sessions that are open in this process: several may run at once, whichever of them the window shows."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
@@ -37,7 +37,7 @@ class LiveSession(Struct, frozen=True):
 
 
 class OpeningSession(Struct, frozen=True):
-    """A long session of which only the end is there yet, and the task that reads the rest."""
+    """A session of which only the end is there yet, and the task that reads the rest."""
 
     port: OpeningPort
     task: asyncio.Task[None]
@@ -46,11 +46,12 @@ class OpeningSession(Struct, frozen=True):
 class LiveSessions:
     """Opens, keeps and closes sessions. All methods run on the window's loop."""
 
-    def __init__(self, bench: Workbench, unsent: DraftAutosave) -> None:
-        """`unsent` keeps what is sent to a session before it can take it."""
+    def __init__(self, bench: Workbench, unsent: DraftAutosave, begun: OpeningPort | None = None) -> None:
+        """`unsent` keeps what is sent to a session before it can take it, `begun` is shown already and not open."""
         self._bench = bench
         self._unsent = unsent
         self._live: dict[SessionId, LiveSession] = {}
+        self._begun = begun
         self._opening: dict[SessionId, OpeningSession] = {}
         self._doors: dict[SessionId, asyncio.Lock] = {}
         """Held by who opens a session or files it: both hold it for writing."""
@@ -73,7 +74,7 @@ class LiveSessions:
         """Start a session. Raises `AgentError` when the folder or the disk does not allow it."""
         port = LivePort(self._unsent)
         session = await self._bench.create_session(workspace, sink=port.take, model=model, approval=approval)
-        bridge = port.connect(session, SessionBridge(Transcript(), port))
+        bridge = port.connect(session.id, session, SessionBridge(Transcript(), port))
         return self._serve(session, bridge, self._loader(session.id, bridge))
 
     async def open(self, session_id: SessionId) -> SessionBridge:
@@ -106,11 +107,16 @@ class LiveSessions:
     async def _open(self, session_id: SessionId) -> SessionBridge:
         if (known := self._known(session_id)) is not None:
             return known
-        if await self._bench.stored.is_long(session_id):
-            return await self._open_end(session_id)
+        is_long = await self._bench.stored.is_long(session_id)
+        if self._begun is not None and self._begun.session_id == session_id:
+            begun, self._begun = self._begun, None
+            return await self._open_end(begun, is_long=is_long)
+        if is_long:
+            end = await self._bench.stored.read_end(session_id)
+            return await self._open_end(OpeningPort(session_id, end), is_long=True)
         port = LivePort(self._unsent)
         opened = await self._bench.open_session(session_id, sink=port.take)
-        bridge = port.connect(opened.session, SessionBridge(opened.transcript, port))
+        bridge = port.connect(session_id, opened.session, SessionBridge(opened.transcript, port))
         return self._serve(opened.session, bridge, self._loader(session_id, bridge))
 
     def is_running(self, session_id: SessionId) -> bool:
@@ -131,7 +137,7 @@ class LiveSessions:
 
     async def aclose(self) -> None:
         """Stop everything and close every session; returns when nothing of them is left."""
-        if filed := [opening.task for opening in self._opening.values() if opening.port.filings]:
+        if filed := [opening.task for opening in self._opening.values() if _filings(opening.port.asked)]:
             await asyncio.wait(filed, timeout=FILING_WAIT_S)
         for opening in self._opening.values():
             opening.task.cancel()
@@ -143,29 +149,39 @@ class LiveSessions:
         await asyncio.gather(*(live.task for live in self._live.values()))
         self._live.clear()
 
-    async def _open_end(self, session_id: SessionId) -> SessionBridge:
-        end = await self._bench.stored.read_end(session_id)
+    async def _open_end(self, opening: OpeningPort, *, is_long: bool) -> SessionBridge:
+        session_id = opening.session_id
         # Before anything can be sent or go wrong: from here to who shows it nothing else gets a turn.
         await self._unsent.fetch(session_draft(session_id))
-        opening = OpeningPort(end, partial(self._unsent.note_sent, session_draft(session_id)))
-        task = asyncio.create_task(self._open_rest(session_id, opening), name=f"open {session_id}")
-        self._opening[session_id] = OpeningSession(opening, task)
+        opening.keep_with(partial(self._unsent.note_sent, session_draft(session_id)))
+        if is_long:
+            task = asyncio.create_task(self._open_meanwhile(opening), name=f"open {session_id}")
+            self._opening[session_id] = OpeningSession(opening, task)
+        else:
+            await self._open_rest(opening)
         return opening.bridge
 
-    async def _open_rest(self, session_id: SessionId, opening: OpeningPort) -> None:
+    async def _open_meanwhile(self, opening: OpeningPort) -> None:
+        try:
+            with suppress(AgentError):  # the bridge has said it
+                await self._open_rest(opening)
+        finally:
+            del self._opening[opening.session_id]
+
+    async def _open_rest(self, opening: OpeningPort) -> None:
+        """Raises `AgentError` when it cannot be opened; what was asked for is given back by then."""
+        session_id = opening.session_id
         port = LivePort(self._unsent)
         try:
             opened = await self._bench.open_session(session_id, sink=port.take)
         except AgentError as error:
             self._unsent.give_back(session_draft(session_id))
-            filings = opening.filings
+            filings = _filings(opening.asked)
             opening.refuse(error)
             await self._file_all(session_id, filings)
-            return
-        finally:
-            del self._opening[session_id]
+            raise
         pages = self._loader(session_id, opening.bridge)
-        port.connect(opened.session, opening.bridge)
+        port.connect(session_id, opened.session, opening.bridge)
         opening.bridge.replace(opened.transcript, port)
         self._serve(opened.session, opening.bridge, pages)
         self._unsent.note_sent(session_draft(session_id), ())
@@ -197,3 +213,20 @@ def _op_of(filing: Filing) -> ops.Op:
             return ops.PinSession(is_pinned=is_pinned)
         case ev.SessionArchived(is_archived=is_archived):
             return ops.ArchiveSession(is_archived=is_archived)
+
+
+def _filings(asked: Iterable[ops.Op]) -> list[Filing]:
+    """Return what of it is kept even if the session cannot be opened."""
+    return [filing for op in asked if (filing := _filing_of(op)) is not None]
+
+
+def _filing_of(op: ops.Op) -> Filing | None:
+    match op:
+        case ops.RenameSession(title=title):
+            return ev.SessionRenamed(title=title.strip())
+        case ops.PinSession(is_pinned=is_pinned):
+            return ev.SessionPinned(is_pinned=is_pinned)
+        case ops.ArchiveSession(is_archived=is_archived):
+            return ev.SessionArchived(is_archived=is_archived)
+        case _:
+            return None

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from desktop_agent.app.background_tasks import Try
 from desktop_agent.app.navigator import Navigator
 from desktop_agent.app.sessions.draft_autosave import DraftAutosave
+from desktop_agent.app.sessions.ports import OpeningPort
 from desktop_agent.app.sessions.searching import Searching
 from desktop_agent.app.sessions.session_actions import SessionActions
 from desktop_agent.app.sessions.session_choice import SessionChoice
@@ -34,13 +35,14 @@ class WindowSessions:
         setup: Setup,
         spawner: TaskSpawner,
         try_: Try,
+        begun: OpeningPort | None,
         default_model: Callable[[], ModelRef],
     ) -> None:
-        """`default_model` gives the model of a conversation that begins now."""
+        """`begun` is shown already and not open; `default_model` gives the model of a conversation that begins now."""
         clock = SystemClock()
         drafts = Drafts(bench.paths.data / "drafts")
         self._drafts = DraftAutosave(panels.composer, panels.transcript, drafts, spawner, panels.window)
-        self._live = LiveSessions(bench, self._drafts)
+        self._live = LiveSessions(bench, self._drafts, begun)
         self._listed = SessionListUpdater(panels, bench, self._live)
         self._viewing = Viewing(bench, clock, panels.window)
         self._searching = Searching(panels.search, bench, clock, spawner, self._listed.known)

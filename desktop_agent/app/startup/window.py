@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     import asyncio
     from collections.abc import Callable, Coroutine
 
+    from desktop_agent.app.sessions.ports import OpeningPort
     from desktop_agent.app.window_controller import WindowController
     from desktop_agent.app.window_panels import WindowPanels
     from desktop_agent.composition.workbench import Workbench
@@ -87,7 +88,8 @@ class Window(QObject):
         self._diffs = BlobDiffs(Blobs(self._paths.blobs))
         self._icons = Icons(self.theme)
         judges = RuleJudges(lambda _workspace: live.current.execution)
-        self._panels = build_panels(self.main_window, self.theme, self._icons, self._diffs, judges, self._spawner)
+        self._panels = build_panels(self.main_window, self.theme, self._diffs, judges, self._spawner)
+        self.main_window.top_bar.attach_icons(self._icons)
         ui = live.current.ui
         apply_look(self.theme, ui)
         self.main_window.memory.remember_theme(ui.theme)
@@ -97,9 +99,13 @@ class Window(QObject):
         """Run the application until it is asked to quit; then end everything it started. Returns the exit code."""
         import asyncio
 
+        from desktop_agent.app.startup.early_wishes import EarlyWishes
+        from desktop_agent.app.startup.first_sight import show_first_sight
         from desktop_agent.app.startup.log_file import WindowLog
+        from desktop_agent.ui.runtime.eventloop import idle
 
         self.furnish()
+        early = EarlyWishes(self.panels)
         self._quit = asyncio.Event()
         log = await asyncio.to_thread(WindowLog, self._paths.logs)
         self._spawner.start()
@@ -107,12 +113,17 @@ class Window(QObject):
         self._icons.load()
         try:
             self.keyring_waited.connect(self._on_keyring_waited, Qt.ConnectionType.QueuedConnection)
+            await asyncio.to_thread(_close_folders, self._paths)
+            self.panels.review.wait_for_preparation()
+            begun = await show_first_sight(self.panels, self._paths, self._arguments)
+            await idle()  # an import beside it would take half of its time
             bench = await asyncio.to_thread(
                 _load_core, self._paths, self._live, self._environ, self.keyring_waited.emit
             )
-            self._controller = self._build_controller(bench)
-            self.panels.review.wait_for_preparation()
+            early.stop_listening()
+            self._controller = self._build_controller(bench, begun)
             await self._controller.start()
+            early.ask_again()
             self.ready.emit()
             self.panels.review.prepare()
             self._spawner.spawn(asyncio.to_thread(_load_rest))
@@ -134,10 +145,10 @@ class Window(QObject):
         if self._panels is not None:
             self._spawner.spawn(self._quit_if_allowed())
 
-    def _build_controller(self, bench: "Workbench") -> "WindowController":
+    def _build_controller(self, bench: "Workbench", begun: "OpeningPort | None") -> "WindowController":
         from desktop_agent.app.window_controller import WindowController
 
-        return WindowController(self.panels, self.theme, self._arguments, bench, self._spawner)
+        return WindowController(self.panels, self.theme, self._arguments, bench, self._spawner, begun)
 
     async def _quit_if_allowed(self) -> None:
         if self._controller is None or await self._controller.may_close():
@@ -218,28 +229,29 @@ def _load_core(
     paths: AppPaths, live: "LiveSettings", environ: Mapping[str, str], tell: "Callable[[str], None]"
 ) -> "Workbench":
     """Import the core, in a thread: it takes as long as several first paints."""
-    import codecs
-    from contextlib import suppress
     from importlib import import_module
 
     from desktop_agent.composition.workbench import Workbench
-    from desktop_agent.core.base.private_files import close_to_others, make_private_file, make_private_folder
     from desktop_agent.core.providers.auth.keys import SystemKeyStore
     from desktop_agent.core.providers.catalog import ProviderCatalog
-    from desktop_agent.ui.chat.markdown.parse import parser
 
-    close_to_others(paths.roots)
-    with suppress(OSError):  # Qt keeps the mode of a file that it finds; all users may read one that it makes
-        make_private_folder(paths.config)
-        make_private_file(paths.config / LAYOUT_NAME)
-    codecs.lookup("utf-16-le")  # text is measured in it; looked up while others import, it waits for them
-    parser()  # the session that is shown first has text
-    import_module("desktop_agent.ui.chat.transcript.pointer")  # what draws it
+    import_module("desktop_agent.ui.review.panel.content")  # shows the changes of the session that is opened next
     keys = SystemKeyStore(tell=tell, over=lambda: tell(""))
     providers = ProviderCatalog(
         environ, keys, is_paced=True, allows_readable_proxy=lambda: live.current.model.allow_readable_proxy
     )
     return Workbench(paths, live, environ=environ, key_store=keys, provider_source=providers.build, makes_titles=True)
+
+
+def _close_folders(paths: AppPaths) -> None:
+    from contextlib import suppress
+
+    from desktop_agent.core.base.private_files import close_to_others, make_private_file, make_private_folder
+
+    close_to_others(paths.roots)
+    with suppress(OSError):  # Qt keeps the mode of a file that it finds; all users may read one that it makes
+        make_private_folder(paths.config)
+        make_private_file(paths.config / LAYOUT_NAME)
 
 
 def _tidying(bench: "Workbench") -> "Coroutine[object, object, None]":

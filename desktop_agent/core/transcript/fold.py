@@ -72,6 +72,12 @@ class Transcript:
         """The pages before the live entries, the oldest first."""
         return self.shown.paged.pages
 
+    @property
+    def is_whole(self) -> bool:
+        """Whether all of the journal is folded in. At first only the end of a long one is: a page without entries
+        stands for the rest, and what was changed there is not known."""
+        return all(page.entries for page in self.pages)
+
     # -- pages --
 
     def expand(self, number: int, page: "Transcript") -> list[Patch]:

@@ -14,6 +14,7 @@ import sys
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any, Final
 
+from PySide6.QtCore import QAbstractEventDispatcher
 from PySide6.QtWidgets import QApplication
 
 if TYPE_CHECKING:
@@ -132,6 +133,19 @@ async def _cancel_leftovers() -> None:
     for task in done:
         if not task.cancelled() and (error := task.exception()) is not None:
             _log.error("%s failed while ending", task.get_name(), exc_info=error)
+
+
+async def idle() -> None:
+    """Return when what waits for this loop was handled once: what was shown before is painted. Only in `run`'s loop."""
+    import asyncio
+
+    is_idle = asyncio.Event()
+    dispatcher = QAbstractEventDispatcher.instance()
+    dispatcher.aboutToBlock.connect(is_idle.set)
+    try:
+        await is_idle.wait()
+    finally:
+        dispatcher.aboutToBlock.disconnect(is_idle.set)
 
 
 class _Signals:

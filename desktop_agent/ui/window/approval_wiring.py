@@ -9,7 +9,6 @@ from PySide6.QtWidgets import QWidget
 from desktop_agent.core.protocol.events import CommandJudged
 from desktop_agent.core.protocol.model import ApprovalRequest, Decision
 from desktop_agent.core.transcript import Transcript
-from desktop_agent.ui.approvals.dialog import ApprovalDialog
 from desktop_agent.ui.approvals.rule_maths import RuleContext, RuleMaths
 from desktop_agent.ui.review.source import DiffSource, Spawn
 from desktop_agent.ui.theme import Theme
@@ -37,7 +36,7 @@ class ApprovalWiring(QObject):
         self._now = now
         self._rule_maths = rule_maths
         self._bridge: SessionBridge | None = None
-        self._dialog: ApprovalDialog | None = None
+        self._dialog = None
 
     def show(self, bridge: SessionBridge) -> None:
         """Be about this session from now on."""
@@ -66,6 +65,7 @@ class ApprovalWiring(QObject):
         request = self._pending(call_id)
         if request is None or (self._dialog is not None and self._dialog.call_id == call_id):
             return
+        from desktop_agent.ui.approvals.dialog import ApprovalDialog  # 16 ms, which is not for the first sight
 
         self.close()
         self._dialog = ApprovalDialog(

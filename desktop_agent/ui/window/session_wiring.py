@@ -7,6 +7,7 @@ from PySide6.QtCore import QObject, QTimer, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QApplication, QWidget
 
+from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.protocol.events import Event
 from desktop_agent.core.slash.parse import typed_prompt
 from desktop_agent.core.transcript import Patch, Transcript
@@ -79,6 +80,7 @@ class SessionWiring(QObject):
             before.patched.disconnect(self._on_patched)
             before.happened.disconnect(self._on_happened)
             before.replaced.disconnect(self._on_replaced)
+            before.failed.disconnect(self._on_failed)
             before.pages_found.disconnect(view.finder.add_pages)
             view.pages.pages_wanted.disconnect(before.want_pages)
             view.finder.pages_sought.disconnect(before.find_pages)
@@ -87,6 +89,7 @@ class SessionWiring(QObject):
         bridge.patched.connect(self._on_patched)
         bridge.happened.connect(self._on_happened)
         bridge.replaced.connect(self._on_replaced)
+        bridge.failed.connect(self._on_failed)
         bridge.pages_found.connect(view.finder.add_pages)
         view.pages.pages_wanted.connect(bridge.want_pages)
         view.finder.pages_sought.connect(bridge.find_pages)
@@ -105,6 +108,9 @@ class SessionWiring(QObject):
             self._panels.transcript.exchange_transcript(self._bridge.transcript)
             self._replacing = [self._show_review, self._show_rest]
             self._replacing_timer.start()
+
+    def _on_failed(self, _error: AgentError) -> None:
+        self._panels.review.say_unreadable()
 
     def _show_next(self) -> None:
         """Show one more part of what replaced the end of a session: all of it at once would take two frames."""

@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QTimer
+from PySide6.QtCore import QEvent, QObject, QTimer
 from PySide6.QtWidgets import QApplication, QWidget
 
 from desktop_agent.core.base.clock import SystemClock
@@ -368,3 +368,41 @@ async def test_closing_before_the_start_drops_the_waiting_work() -> None:
     spawner.spawn(forever())
     await spawner.aclose()
     assert len(spawner) == 0
+
+
+# --- idle ---------------------------------------------------------------------------------------------------------
+
+
+class Paintings(QObject):
+    """Counts how often something is painted."""
+
+    count = 0
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:  # noqa: N802 - Qt's name
+        self.count += event.type() == QEvent.Type.Paint
+        return False
+
+
+def test_what_was_shown_is_painted_when_the_loop_is_idle(qapp: QApplication) -> None:
+    widget, paintings = QWidget(), Paintings()
+    widget.installEventFilter(paintings)
+
+    async def main() -> int:
+        widget.show()
+        await eventloop.idle()
+        return paintings.count
+
+    assert run(qapp, main) >= 1
+    widget.deleteLater()
+
+
+def test_waiting_for_an_idle_loop_can_be_cancelled(qapp: QApplication) -> None:
+    async def main() -> int:
+        waiting = asyncio.create_task(eventloop.idle())
+        await asyncio.sleep(0)
+        waiting.cancel()
+        await asyncio.wait([waiting])
+        await eventloop.idle()
+        return int(waiting.cancelled())
+
+    assert run(qapp, main) == 1

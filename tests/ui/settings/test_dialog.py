@@ -29,9 +29,9 @@ from desktop_agent.core.settings import (
 from desktop_agent.core.settings.live_settings import SettingChange
 from desktop_agent.core.settings.loading import parse_file
 from desktop_agent.core.settings.project import proposal_of
-from desktop_agent.ui.settings import KeyCheck, KeyStatus, SettingsDialog
 from desktop_agent.ui.settings.actions import SettingsActions
-from desktop_agent.ui.settings.dialog import Section
+from desktop_agent.ui.settings.dialog import Section, SettingsDialog
+from desktop_agent.ui.settings.key_status import KeyCheck, KeyStatus
 from desktop_agent.ui.settings.project_banner import ProjectBanner
 from desktop_agent.ui.settings.project_page import change_lines, problem_lines
 from desktop_agent.ui.settings.setting_row import SettingRow

@@ -47,9 +47,17 @@ class EmptyPage(QWidget):
         if self._git is not None and folder:
             self._spawn(self._look(self._git, folder))
 
-    def say_whether_changed(self, *, is_changed: bool) -> None:
-        """Say that there are no changes, or that they are on their way."""
-        self._heading.setText(self.tr("Reading the changes…") if is_changed else self.tr("No changes yet"))
+    def say_no_changes(self) -> None:
+        """Say that there are none yet."""
+        self._heading.setText(self.tr("No changes yet"))
+
+    def say_reading(self) -> None:
+        """Say that they are on their way, or that it is not known yet whether there are any."""
+        self._heading.setText(self.tr("Reading the changes…"))
+
+    def say_unreadable(self) -> None:
+        """Say that it will not be known whether there are any."""
+        self._heading.setText(self.tr("The changes could not be read"))
 
     async def _look(self, git: GitSource, folder: str) -> None:
         state = await git.look(folder)

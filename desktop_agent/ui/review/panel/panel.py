@@ -54,6 +54,8 @@ class ReviewPanel(QWidget):
         self._parts = ReviewParts(theme, diff_source, git, spawn, outlets, self)
         self._is_git_wanted = False
         """Whether the user reviews what git finds different, though the session changed nothing."""
+        self._is_unreadable = False
+        """Whether the session could not be opened, and only its end is known."""
         self._mode: RowMode | None = None
         self._session: tuple[Transcript, Submit] | None = None
         self._content: ReviewContent | None = None
@@ -68,7 +70,7 @@ class ReviewPanel(QWidget):
         self._pages.addWidget(self._empty)
 
     def prepare(self) -> None:
-        """Make what the first change will be shown in, piece by piece. Import `content` and `diff_review` before."""
+        """Make what the first change will be shown in, piece by piece. Import `content` before."""
         if self._content is None and self._prepared is None:
             self._pieces = self._made_in_pieces()
             self._make_next_piece()
@@ -81,10 +83,16 @@ class ReviewPanel(QWidget):
     def set_transcript(self, transcript: Transcript, submit: Submit) -> None:
         """Show the changes of this transcript, and ask its session by `submit`. What was undone before is no news."""
         self._session = transcript, submit
+        self._is_unreadable = False
         self._is_git_wanted = False
         self._empty.set_folder(transcript.session.workspace)
         if self._content or (transcript.changes and not self._is_waiting):
             self._show_in_content()
+        self._show_page()
+
+    def say_unreadable(self) -> None:
+        """Say that nothing more will be known of this session: it could not be opened."""
+        self._is_unreadable = True
         self._show_page()
 
     def wait_for_preparation(self) -> None:
@@ -127,9 +135,17 @@ class ReviewPanel(QWidget):
 
     def _show_page(self) -> None:
         if self._session is not None:  # until then it is not known
-            self._empty.say_whether_changed(is_changed=self._has_changes)
+            self._say_what_is_known(self._session[0])
         has_changes = self._has_changes and not self._is_waiting
         self._pages.setCurrentIndex(1 if has_changes or self._is_git_wanted else 0)
+
+    def _say_what_is_known(self, transcript: Transcript) -> None:
+        if transcript.is_whole and not transcript.changes:
+            self._empty.say_no_changes()
+        elif self._is_unreadable:
+            self._empty.say_unreadable()
+        else:
+            self._empty.say_reading()
 
     def _show_in_content(self) -> ReviewContent:
         self._is_waiting = False

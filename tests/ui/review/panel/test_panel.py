@@ -50,6 +50,7 @@ from desktop_agent.core.protocol.ops import (
     WriteFile,
 )
 from desktop_agent.core.system.files import digest_of
+from desktop_agent.core.transcript import JournalPage
 from desktop_agent.ui.review.changes.change_model import ChangeModel
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.panel.diff_pane import DiffPane
@@ -168,6 +169,21 @@ def test_before_anything_changed_it_says_what_will_be_here(panel: ReviewPanel, s
     assert "No changes yet" in texts(panel)
     assert panel.findChild(QPushButton, "undoTurnButton") is None
     assert panel.accessibleName() == "Review"
+
+
+def test_before_all_of_the_journal_is_read_it_claims_nothing(
+    panel: ReviewPanel, session: Session, asked: Asked
+) -> None:
+    unread = JournalPage(start=0, end=9_000, first_seq=1, first_turn=0, entries=0, characters=0)
+    end = session.transcript.copy()
+    end.paged.add_page(unread)
+    panel.set_transcript(end, asked.submit)
+    assert "No changes yet" not in texts(panel)
+    assert "Reading the changes…" in texts(panel)
+    panel.say_unreadable()
+    assert "The changes could not be read" in texts(panel)
+    panel.set_transcript(session.transcript, asked.submit)
+    assert "No changes yet" in texts(panel)
 
 
 def test_what_was_prepared_is_what_the_first_change_is_shown_in(

@@ -1,0 +1,279 @@
+"""What is shown, and what can be asked for, before anything is there that carries it out."""
+
+import os
+import threading
+from collections.abc import Awaitable, Callable
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QFileDialog, QLabel, QListView
+
+from desktop_agent.composition.opened_session import OpenedSession
+from desktop_agent.composition.workbench import Workbench
+from desktop_agent.core.base.errors import StorageError
+from desktop_agent.core.base.ids import SessionId
+from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.session.recorder import Sink
+from desktop_agent.core.session.resuming.opening import LONG_BYTES
+from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.store.drafts import Drafts, session_draft
+from desktop_agent.core.store.lock import SessionLock
+from tests.e2e.driver import Driver, drive
+from tests.journals import SESSION_ID, opened, turn, write_journal
+
+OTHER_ID = "20261121-100000-fedcba"
+TURNS = 3
+
+Journey = Callable[[Driver], Awaitable[None]]
+Begin = Callable[[Journey], None]
+
+pytestmark = pytest.mark.usefixtures("qapp", "sessions")
+
+
+class Machinery:
+    """Is not loaded before it may be."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.may_load = threading.Event()
+        build = Workbench.__init__
+
+        def held(*arguments: object, **options: object) -> None:
+            assert self.may_load.wait(60)
+            build(*arguments, **options)  # pyright: ignore[reportArgumentType] - whatever it is built with
+
+        monkeypatch.setattr(Workbench, "__init__", held)
+
+
+@pytest.fixture
+def machinery(monkeypatch: pytest.MonkeyPatch) -> Machinery:
+    return Machinery(monkeypatch)
+
+
+@pytest.fixture
+def sessions(tmp_path: Path) -> dict[SessionId, Path]:
+    """The journals of two sessions in one folder."""
+    paths = AppPaths.from_environment(os.environ)
+    workspace = tmp_path / "workspace"
+    workspace.mkdir()
+    journals: dict[SessionId, Path] = {}
+    for session_id in (OTHER_ID, SESSION_ID):
+        journals[session_id] = paths.sessions / session_id / "journal.jsonl"
+        events: list[ev.KnownEvent] = [replace(opened(str(workspace)), session_id=session_id)]
+        for number in range(1, TURNS + 1):
+            events += turn(number, calls=0)
+        write_journal(journals[session_id], Blobs(paths.blobs), events)
+    return journals
+
+
+@pytest.fixture
+def begin(tmp_path: Path, machinery: Machinery, expected_logs: list[str]) -> Begin:
+    """Start the real application with a session to go on with; the journey begins before the machinery is loaded."""
+    expected_logs.append("the window stands still")
+
+    def run(journey: Journey) -> None:
+        async def until_quit(person: Driver) -> None:
+            try:
+                await journey(person)
+            finally:
+                machinery.may_load.set()
+            person.window.request_quit()
+            await person.see_window_close()
+
+        drive(["--resume", SESSION_ID], tmp_path / "album", until_quit)
+
+    return run
+
+
+def shown_id(person: Driver) -> SessionId:
+    bridge = person.window.panels.wiring.bridge
+    return bridge.transcript.session.session_id if bridge is not None else "nothing"
+
+
+async def see_first_sight(person: Driver) -> None:
+    await person.until_true(lambda: shown_id(person) == SESSION_ID, "the conversation is there")
+
+
+async def load(person: Driver, machinery: Machinery) -> None:
+    ready: list[bool] = []
+    person.window.ready.connect(lambda: ready.append(True))
+    machinery.may_load.set()
+    await person.until_true(lambda: bool(ready), "the window is ready")
+
+
+async def send(person: Driver, text: str) -> None:
+    await person.type("composer", text)
+    await person.press(Qt.Key.Key_Return)
+    await person.until_true(lambda: [one.text for one in person.transcript.turns.queued] == [text], "it waits")
+
+
+async def click_on_other(person: Driver) -> None:
+    """Click on the one session in the list that is not shown."""
+    rows = await person.see(QListView, "sessionList")
+    chosen: list[str] = []
+    person.window.panels.sessions.session_chosen.connect(chosen.append)
+    for row in reversed(range(rows.model().rowCount())):
+        at = rows.visualRect(rows.model().index(row, 0)).center()
+        QTest.mouseClick(rows.viewport(), Qt.MouseButton.LeftButton, pos=at)
+        if chosen:
+            break
+    assert chosen == [OTHER_ID]
+
+
+def test_sessions_and_the_conversation_are_there_before_the_machinery(begin: Begin) -> None:
+    async def journey(person: Driver) -> None:
+        await see_first_sight(person)
+        assert person.transcript.turn == TURNS
+        assert person.transcript.session.title == "Prompt 1: ok"
+        rows = await person.see(QListView, "sessionList")
+        assert rows.model().rowCount() >= 2
+        assert len(rows.selectedIndexes()) == 1
+
+    begin(journey)
+
+
+def test_a_prompt_waits_and_is_handed_over(begin: Begin, machinery: Machinery, sessions: dict[SessionId, Path]) -> None:
+    async def journey(person: Driver) -> None:
+        await see_first_sight(person)
+        await send(person, "And the pears?")
+        await load(person, machinery)
+        await person.until_true(lambda: person.transcript.turn == TURNS + 1, "it is asked")
+        assert not person.transcript.turns.queued
+        assert person.window.panels.composer.text() == ""
+        await person.until_true(lambda: not person.transcript.turns.is_running, "the turn has ended")
+
+    begin(journey)
+    assert sessions[SESSION_ID].read_bytes().count(b"And the pears?") >= 1
+
+
+def test_what_was_sent_to_a_session_that_cannot_be_opened_is_given_back(
+    begin: Begin, machinery: Machinery, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def fail(bench: Workbench, session_id: SessionId, *, sink: Sink) -> OpenedSession:
+        raise StorageError("The session could not be read.", hint="Check the permissions.")
+
+    monkeypatch.setattr(Workbench, "open_session", fail)
+
+    async def journey(person: Driver) -> None:
+        await see_first_sight(person)
+        await send(person, "And the pears?")
+        await load(person, machinery)
+        await person.until_true(lambda: "could not be read" in "".join(person.banner), "why, is said")
+        assert person.window.panels.composer.text() == "And the pears?"
+        assert not person.transcript.turns.queued
+        drafts = Drafts(AppPaths.from_environment(os.environ).data / "drafts")
+        await person.until_true(lambda: drafts.load(session_draft(SESSION_ID)).text == "And the pears?", "it is kept")
+
+    begin(journey)
+
+
+def test_a_session_that_is_open_elsewhere_is_left_to_what_says_so(
+    begin: Begin, machinery: Machinery, sessions: dict[SessionId, Path]
+) -> None:
+    lock = SessionLock(sessions[SESSION_ID].parent)
+
+    async def journey(person: Driver) -> None:
+        rows = await person.see(QListView, "sessionList")
+        await person.until_true(lambda: rows.model().rowCount() >= 2, "the list is there")
+        assert person.window.panels.wiring.bridge is None
+        await load(person, machinery)
+        assert person.window.panels.conversation.viewing_bar.isVisible()
+        assert shown_id(person) == SESSION_ID
+
+    begin(journey)
+    lock.release()
+
+
+# --- what is clicked meanwhile ------------------------------------------------------------------------------------
+
+
+def test_a_click_on_another_session_waits(begin: Begin, machinery: Machinery) -> None:
+    async def journey(person: Driver) -> None:
+        await see_first_sight(person)
+        await click_on_other(person)
+        await load(person, machinery)
+        await person.until_true(lambda: shown_id(person) == OTHER_ID, "it is shown")
+
+    begin(journey)
+
+
+def test_a_new_session_waits_and_what_was_sent_before_is_not_lost(
+    begin: Begin, machinery: Machinery, sessions: dict[SessionId, Path]
+) -> None:
+    async def journey(person: Driver) -> None:
+        await see_first_sight(person)
+        await send(person, "And the pears?")
+        await person.click("newSessionButton")
+        await load(person, machinery)
+        await person.until_true(lambda: shown_id(person) == "", "an empty conversation is shown")
+        await person.until_true(lambda: b"And the pears?" in sessions[SESSION_ID].read_bytes(), "it is asked")
+
+    begin(journey)
+
+
+def test_open_folder_waits(begin: Begin, machinery: Machinery) -> None:
+    async def journey(person: Driver) -> None:
+        await see_first_sight(person)
+        person.window.main_window.actions_.open_folder.trigger()
+        await load(person, machinery)
+        (await person.see(QFileDialog, "folderDialog")).reject()
+
+    begin(journey)
+
+
+def test_of_several_choices_the_last_is_meant(begin: Begin, machinery: Machinery) -> None:
+    async def journey(person: Driver) -> None:
+        await see_first_sight(person)
+        person.window.main_window.actions_.open_folder.trigger()
+        await person.click("newSessionButton")
+        await click_on_other(person)
+        await load(person, machinery)
+        await person.until_true(lambda: shown_id(person) == OTHER_ID, "it is shown")
+        assert person.find(QFileDialog, "folderDialog") is None
+
+    begin(journey)
+
+
+def test_what_is_no_choice_is_done_beside_it(
+    begin: Begin, machinery: Machinery, sessions: dict[SessionId, Path]
+) -> None:
+    async def journey(person: Driver) -> None:
+        await see_first_sight(person)
+        person.window.panels.sessions.rename_requested.emit(OTHER_ID, "Fruit")
+        await click_on_other(person)
+        await load(person, machinery)
+        await person.until_true(lambda: shown_id(person) == OTHER_ID, "it is shown")
+        await person.until_true(lambda: sessions[OTHER_ID].read_bytes().count(b'"Fruit"') == 1, "it has its title")
+
+    begin(journey)
+
+
+# --- what is not known yet ----------------------------------------------------------------------------------------
+
+
+def test_the_review_claims_nothing_of_what_is_not_read_yet(
+    begin: Begin, machinery: Machinery, sessions: dict[SessionId, Path], tmp_path: Path
+) -> None:
+    paths = AppPaths.from_environment(os.environ)
+    journal = sessions[SESSION_ID]
+    journal.unlink()
+    events: list[ev.KnownEvent] = [opened(str(tmp_path / "workspace"))]
+    for number in range(1, 270):
+        events += turn(number, calls=0, text="Words. " * 1_200)
+    write_journal(journal, Blobs(paths.blobs), events)
+    assert journal.stat().st_size > LONG_BYTES
+
+    def review(person: Driver) -> set[str]:
+        return {label.text() for label in person.window.panels.review.findChildren(QLabel)}
+
+    async def journey(person: Driver) -> None:
+        await see_first_sight(person)
+        assert "Reading the changes…" in review(person)
+        assert "No changes yet" not in review(person)
+        await load(person, machinery)
+        await person.until_true(lambda: "No changes yet" in review(person), "now it is known")
+
+    begin(journey)
