@@ -6,7 +6,7 @@ from msgspec import Struct
 
 from desktop_agent.app.review.diffs import BlobDiffs
 from desktop_agent.app.review.git_review import GitReview
-from desktop_agent.app.review.rule_judge import RuleJudges
+from desktop_agent.app.review.rule_judges import RuleJudges
 from desktop_agent.ui.chat.cards.source import CardLoader
 from desktop_agent.ui.chat.composer.composer import Composer
 from desktop_agent.ui.chat.transcript.view import TranscriptView

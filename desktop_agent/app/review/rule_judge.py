@@ -57,17 +57,3 @@ class RuleJudge(Struct, frozen=True):
                 return CallFacts(tool=subject, capabilities=("network",))
             case _:
                 assert_never(kind)
-
-
-class RuleJudges:
-    """Makes the judges of rules, one for each session that asks."""
-
-    def __init__(self, execution_in: Callable[[str], ExecutionSettings]) -> None:
-        self.is_sandbox_available = False
-        """Whether commands can be confined on this machine; false until a search for a sandbox found one."""
-        self.execution_in = execution_in
-        """Gives the settings in force in a workspace."""
-
-    def judge(self, transcript: Transcript) -> RuleJudge:
-        """Return the judge for a session."""
-        return RuleJudge(transcript, self.is_sandbox_available, self.execution_in)

@@ -73,7 +73,7 @@ class Window(QObject):
         if self._panels is not None:
             return
         from desktop_agent.app.review.diffs import BlobDiffs
-        from desktop_agent.app.review.rule_judge import RuleJudges
+        from desktop_agent.app.review.rule_judges import RuleJudges
         from desktop_agent.app.settings.look import apply_look
         from desktop_agent.app.window_panels import build_panels
         from desktop_agent.core.settings.live_settings import LiveSettings

@@ -5,6 +5,7 @@ the window is idle, or else with the first change.
 """
 
 from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtWidgets import QStackedLayout, QWidget
@@ -12,12 +13,14 @@ from PySide6.QtWidgets import QStackedLayout, QWidget
 from desktop_agent.core.diff.row_layout import RowMode
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.review.changed_files import UNCOMMITTED
-from desktop_agent.ui.review.panel.content import ReviewContent
 from desktop_agent.ui.review.panel.decisions import ReviewOutlets, Submit
 from desktop_agent.ui.review.panel.empty_page import EmptyPage
 from desktop_agent.ui.review.panel.parts import ReviewParts
 from desktop_agent.ui.review.source import DiffSource, GitSource, Spawn
 from desktop_agent.ui.theme import Theme
+
+if TYPE_CHECKING:
+    from desktop_agent.ui.review.panel.content import ReviewContent
 
 
 class ReviewPanel(QWidget):
@@ -108,7 +111,7 @@ class ReviewPanel(QWidget):
         self._show_page()
 
     @property
-    def content(self) -> ReviewContent | None:
+    def content(self) -> "ReviewContent | None":
         """What there is to review; `None` until something changed."""
         return self._content
 
@@ -147,7 +150,7 @@ class ReviewPanel(QWidget):
         else:
             self._empty.say_reading()
 
-    def _show_in_content(self) -> ReviewContent:
+    def _show_in_content(self) -> "ReviewContent":
         self._is_waiting = False
         if self._content is None:
             self._content, self._prepared = self._prepared or self._new_content(), None
@@ -157,7 +160,9 @@ class ReviewPanel(QWidget):
             self._content.set_transcript(*self._session)
         return self._content
 
-    def _new_content(self) -> ReviewContent:
+    def _new_content(self) -> "ReviewContent":
+        from desktop_agent.ui.review.panel.content import ReviewContent  # after the window's first sight
+
         content = ReviewContent(self._parts, self)
         self._pages.addWidget(content)
         return content

@@ -1,0 +1,23 @@
+"""Makes the judges of rules. The policy is imported with the first: the window shows sessions before it is needed."""
+
+from collections.abc import Callable
+
+from desktop_agent.core.settings import ExecutionSettings
+from desktop_agent.core.transcript import Transcript
+from desktop_agent.ui.approvals.rule_maths import RuleMaths
+
+
+class RuleJudges:
+    """Makes the judges of rules, one for each session that asks."""
+
+    def __init__(self, execution_in: Callable[[str], ExecutionSettings]) -> None:
+        self.is_sandbox_available = False
+        """Whether commands can be confined on this machine; false until a search for a sandbox found one."""
+        self.execution_in = execution_in
+        """Gives the settings in force in a workspace."""
+
+    def judge(self, transcript: Transcript) -> RuleMaths:
+        """Return the judge for a session."""
+        from desktop_agent.app.review.rule_judge import RuleJudge
+
+        return RuleJudge(transcript, self.is_sandbox_available, self.execution_in)
