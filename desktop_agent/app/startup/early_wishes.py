@@ -41,7 +41,7 @@ class EarlyWishes(QObject):
             self._listen(signal)
 
     def stop_listening(self) -> None:
-        """Keep nothing any more: from now on there is somebody who listens."""
+        """Keep nothing any more: from now on the controller listens."""
         for end in self._ends:
             end()
         self._ends.clear()
