@@ -18,7 +18,7 @@ MAX_LINE_CHARS = 5_000
 """The same for a file with a longer line."""
 
 Source = Literal["base", "wanted", "yours"]
-Origin = Literal["nobody", "wanted", "yours", "both", "clash"]
+Origin = Literal["unchanged", "wanted", "yours", "both", "clash"]
 """Who changed a stretch of the base: neither side, one side, both in the same way, or both differently."""
 Choice = Literal["undecided", "yours", "wanted", "both"]
 """`both`: the wanted lines, and yours after them. What is undecided stays yours."""
@@ -113,13 +113,13 @@ def _stretches(base: Lines, wanted: Lines, yours: Lines, utf8: tuple[bytes, byte
     for chunk in chunks(find_edits(utf8[0], utf8[2]), find_edits(utf8[0], utf8[1])):
         starts = (chunk.base.start, chunk.theirs.start, chunk.ours.start)
         if starts[0] > at[0]:
-            yield Stretch("nobody", *(slice(begin, end) for begin, end in zip(at, starts, strict=True)))
+            yield Stretch("unchanged", *(slice(begin, end) for begin, end in zip(at, starts, strict=True)))
         parts = base[chunk.base], wanted[chunk.theirs], yours[chunk.ours]
         yield Stretch(_origin(*parts), chunk.base, chunk.theirs, chunk.ours)
         at = (chunk.base.stop, chunk.theirs.stop, chunk.ours.stop)
     if at[0] < len(base):
         yield Stretch(
-            "nobody", *(slice(begin, len(lines)) for begin, lines in zip(at, (base, wanted, yours), strict=True))
+            "unchanged", *(slice(begin, len(lines)) for begin, lines in zip(at, (base, wanted, yours), strict=True))
         )
 
 

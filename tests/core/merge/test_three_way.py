@@ -23,7 +23,7 @@ def test_what_one_side_changed_merges_and_what_both_did_clashes() -> None:
     three = three_of(
         BASE, BASE.replace(b"one", b"1").replace(b"five", b"5"), BASE.replace(b"five", b"V").replace(b"seven", b"VII")
     )
-    assert [stretch.origin for stretch in three.stretches] == ["wanted", "nobody", "clash", "nobody", "yours"]
+    assert [stretch.origin for stretch in three.stretches] == ["wanted", "unchanged", "clash", "unchanged", "yours"]
     assert three.merged_count == 1
     assert result(three, "undecided") == "1\ntwo\nthree\nfour\nV\nsix\nVII\n"
     assert result(three, "yours") == "1\ntwo\nthree\nfour\nV\nsix\nVII\n"

@@ -68,7 +68,7 @@ class ThreeRows:
         part = stretch.of(source)
         number = part.start + offset
         if number >= part.stop:
-            return Cell(look, is_gap=stretch.origin != "nobody")
+            return Cell(look, is_gap=stretch.origin != "unchanged")
         words = self._changed(index, offset, source) if look.word else ()
         return Cell(look, number, self.three.lines(source)[number], words)
 
@@ -102,7 +102,7 @@ class ThreeRows:
 
     def _look(self, index: int, source: Source) -> Look:
         origin = self.three.stretches[index].origin
-        if origin == "nobody":
+        if origin == "unchanged":
             return Look()
         if origin == "clash":
             return self._clash_look(self._clash_numbers[index], source)
