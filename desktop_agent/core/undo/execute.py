@@ -6,14 +6,14 @@ that no turn is running.
 
 import asyncio
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import PurePosixPath
 
 from msgspec import structs
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import AgentError
-from desktop_agent.core.base.ids import ChangeId
+from desktop_agent.core.base.ids import ChangeId, HunkKey
 from desktop_agent.core.changes.ledger import Ledger, LedgerWrite
 from desktop_agent.core.changes.net import NetChange, net_changes
 from desktop_agent.core.diff.hunk_keys import WHOLE_FILE
@@ -253,6 +253,8 @@ def draft_revert(
         standing=in_force(every),
     )
     draft = Drafter(ledger, undone).draft(direction, plans)
+    if selection.hunks and _is_so_already(direction, draft, undone):
+        return None
     left = (
         FileOutcome(path=c.path, state="conflict", change_ids=(c.id,), reason=refusals.OTHER_SESSION) for c in shared
     )
@@ -306,6 +308,22 @@ def _is_meant(record: ChangeRecord, direction: Direction, selection: ChangeSelec
     if selection.hunks:
         return True
     return not record.is_undone if direction == "undo" else record.is_undone or bool(record.undone_hunks)
+
+
+def _is_so_already(direction: Direction, draft: UndoDraft, undone: Mapping[ChangeId, frozenset[HunkKey]]) -> bool:
+    """Whether hunks that are undone already would be undone again, or redone that are in force.
+
+    What brought them back since is another one's work, and no redo would take such an undo back.
+    """
+    reverts = [item for write in draft.writes for item in write.reverts]
+    for outcome in draft.settled:
+        whole = outcome.change_ids if outcome.is_done else ()
+        named = [*outcome.reverts, *(Reverted(change_id=change_id) for change_id in whole)]
+        if not named:
+            return False  # it was refused, and the user has to read why
+        reverts += named
+    all_of_it = frozenset({WHOLE_FILE}) if direction == "undo" else frozenset[HunkKey]()
+    return bool(reverts) and all(undone[item.change_id] == (frozenset(item.hunks) or all_of_it) for item in reverts)
 
 
 def _after(problem: str, missing: str, drafted: DraftedWrite) -> FileOutcome:

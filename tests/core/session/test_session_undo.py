@@ -7,7 +7,7 @@ import pytest
 from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.changes.net import net_change, net_changes
 from desktop_agent.core.diff.diff import diff_change
-from desktop_agent.core.diff.hunk_keys import MODE, all_keys, review_hunks
+from desktop_agent.core.diff.hunk_keys import MODE, WHOLE_FILE, all_keys, review_hunks
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ChangeSelection, LineComment, Reverted, TextBlock, UserMessage
@@ -523,3 +523,37 @@ async def test_a_created_file_goes_with_the_undo_also_after_an_undo_between_two_
         undone = await undo(s, ChangeSelection())
         assert all(outcome.is_done for outcome in undone.outcomes)
         assert list(ground.workspace.iterdir()) == []
+
+
+async def test_what_is_undone_already_is_not_undone_again_where_another_brought_it_back(ground: Ground) -> None:
+    ground.write("a.txt", "".join(LINES))
+    ground.write("gone.txt", "gone\n")
+    edits = [replacing(5, "five\n"), replacing(30, "thirty\n"), Call("delete_file", {"path": "gone.txt"})]
+    async with ground.session([edits, [Say("done")]], approval="never") as s:
+        await s.prompt()
+        five = hunk_with(s, ground, "five\n", turn=1)
+        deletion = ChangeSelection(path="gone.txt", hunks=(WHOLE_FILE,))
+        await undo(s, five)
+        await undo(s, deletion)
+        steps = list(s.session.transcript.changed.steps)
+        ground.write("a.txt", text_with(line_5="five\n", line_30="thirty\n"))
+        (ground.workspace / "gone.txt").unlink()
+        for selection in (five, deletion):
+            s.submit(ops.UndoChanges(selection=selection))
+            assert (await s.rx.expect(ev.Notice)).code == "nothing_selected"
+        assert ground.read("a.txt") == text_with(line_5="five\n", line_30="thirty\n")
+        assert not (ground.workspace / "gone.txt").exists()
+        assert s.session.transcript.changed.steps == steps
+
+
+async def test_what_is_in_force_is_not_redone_where_another_took_it_away(ground: Ground) -> None:
+    ground.write("a.txt", "".join(LINES))
+    async with ground.session(
+        [[replacing(5, "five\n"), replacing(30, "thirty\n")], [Say("done")]], approval="never"
+    ) as s:
+        await s.prompt()
+        five = hunk_with(s, ground, "five\n", turn=1)
+        ground.write("a.txt", text_with(line_30="thirty\n"))
+        s.submit(ops.RedoChanges(selection=five))
+        assert (await s.rx.expect(ev.Notice)).code == "nothing_selected"
+        assert ground.read("a.txt") == text_with(line_30="thirty\n")

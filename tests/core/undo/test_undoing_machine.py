@@ -343,10 +343,11 @@ class Histories(RuleBasedStateMachine):
         kind = ops.UndoChanges if direction == "undo" else ops.RedoChanges
         if not self.run(party.undoing.revert(direction, kind(selection=selection))):
             assert self.tree() == before
-            assert not meant
+            assert not meant or self.is_so_already(party, direction, selection)
             return None
         after = self.tree()
         event = self.last_revert(party)
+        assert direction == "redo" or after == before or event.seq in {step.seq for step in party.steps}
         folders = {folder for change in meant for folder in change.new_folders}
         said = {outcome.path for outcome in event.outcomes} - folders
         if selection.hunks:
@@ -363,6 +364,16 @@ class Histories(RuleBasedStateMachine):
         self.check_outcomes(event, before, after)
         self.check_lines(party, direction, meant, before, after)
         return event
+
+    def is_so_already(self, party: Party, direction: Direction, selection: ChangeSelection) -> bool:
+        """Whether hunks of which some are undone were to be undone, or redone of which some are in force."""
+        row = next(row for row in self.rows(party, selection.turn) if row.change.path == selection.path)
+        undone = [undone_of(record) for record in row.records]
+        if direction == "undo":
+            is_some = any(one is None or one for one in undone)
+        else:
+            is_some = any(one is not None for one in undone)
+        return bool(selection.hunks) and is_some
 
     def check_outcomes(self, event: ev.ChangesUndone | ev.ChangesRedone, before: Tree, after: Tree) -> None:
         """What was left alone is as it was, and so is everything that nothing is said of.
