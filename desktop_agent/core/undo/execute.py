@@ -48,7 +48,7 @@ class Undoing:
         self._log = log
 
     async def revert(self, direction: Direction, op: ops.UndoChanges | ops.RedoChanges) -> bool:
-        """Undo or redo what `op` selects, and record what came of it. False when it selects nothing.
+        """Undo or redo what `op` selects, and record what came of it. False when that is nothing.
 
         Once begun it is finished, also when the calling task is cancelled. Raises `WorkspaceError` before anything is
         done when the folder is gone or another one stands in its place.
@@ -227,9 +227,10 @@ def steps_meant(transcript: Transcript, op: ops.RedoSteps) -> list[UndoStep]:
 def draft_revert(
     transcript: Transcript, ledger: Ledger, direction: Direction, selection: ChangeSelection
 ) -> UndoDraft | None:
-    """Return what an undo or redo of `selection` would come to now; None when it selects nothing. Blocks.
+    """Return what an undo or redo of `selection` would come to now. Blocks.
 
-    Nothing is written but contents that a clash shows.
+    None when it selects nothing, or only hunks that are undone already, or in force. Nothing is written but
+    contents that a clash shows.
     """
     row = _row(transcript, selection) if selection.hunks else None
     if row is not None and row.moved_from and WHOLE_FILE in selection.hunks:
