@@ -152,7 +152,7 @@ class Drafter:
             return _outcome(plan, "conflict", refusals.RENAMED_SINCE.format(plan.gone_to))
         try:
             result = moved[plan.path] if plan.path in moved else self._result(direction, plan, yours, goals)
-            reverts = self._parts.after(direction, plan, yours, result)
+            reverts = self._reverts(direction, plan, yours, result)
         except ClashError as clash:
             reason = refusals.RENAMED_SINCE.format(plan.gone_to) if yours is None and plan.gone_to else str(clash)
             outcome = structs.replace(_outcome(plan, "conflict", reason), clash=self._clash(yours, goals))
@@ -168,6 +168,18 @@ class Drafter:
         if is_there:
             return structs.replace(outcome, reverts=tuple(reverted for reverted in reverts if reverted.hunks))
         return self._write(plan, FileTransition(plan.path, yours, result), reverts, outcome)
+
+    def _reverts(
+        self, direction: Direction, plan: FilePlan, yours: FileState | None, result: FileState | None
+    ) -> tuple[Reverted, ...]:
+        """Return what of the changes is undone once the file is `result`.
+
+        Raises `ClashError` where hunks to be written are of none of them: another file took the place of the first.
+        """
+        reverts = self._parts.after(direction, plan, yours, result)
+        if plan.hunks and not reverts and result != yours:
+            raise ClashError(refusals.FOREIGN_LINES)
+        return reverts
 
     def _write(
         self, plan: FilePlan, transition: FileTransition, reverts: tuple[Reverted, ...], outcome: FileOutcome

@@ -557,3 +557,22 @@ async def test_what_is_in_force_is_not_redone_where_another_took_it_away(ground:
         s.submit(ops.RedoChanges(selection=five))
         assert (await s.rx.expect(ev.Notice)).code == "nothing_selected"
         assert ground.read("a.txt") == text_with(line_30="thirty\n")
+
+
+async def test_a_hunk_of_a_renamed_file_that_the_user_wrote_in_the_place_of_a_deleted_one_is_left_alone(
+    ground: Ground,
+) -> None:
+    ground.write("b.txt", "first\n")
+    delete, rename = Call("delete_file", {"path": "b.txt"}), Call("run_terminal_cmd", {"command": "mv b.txt c.txt"})
+    async with ground.session([[delete], [Say("one")], [rename], [Say("two")]], approval="never") as s:
+        await s.prompt()
+        ground.write("b.txt", "the user's\n")
+        await s.prompt()
+        row = next(row for row in net_changes(s.session.transcript.changes.values()) if row.path == "c.txt")
+        diff = diff_change(row.change, *(ground.blob(image) for image in (row.change.before, row.change.after)))
+        keys = tuple(named.key for named in review_hunks(diff))
+        assert keys
+        undone = await undo(s, ChangeSelection(path="c.txt", hunks=keys))
+        assert [(outcome.path, outcome.state) for outcome in undone.outcomes] == [("c.txt", "conflict")]
+        assert ground.read("c.txt") == "the user's\n"
+        assert s.session.transcript.changed.steps == []
