@@ -23,8 +23,8 @@ from desktop_agent import (
     in_order,
     ops,
 )
+from desktop_agent.core.protocol.events import TurnEnded
 from desktop_agent.core.providers.scripted import Fail
-from desktop_agent.core.transcript import TurnEndEntry
 from tests.api.conftest import COMMAND, EDIT, POEM, MakeAgent, read, wait_for_ever, write
 
 
@@ -119,7 +119,7 @@ async def test_leaving_a_stream_early_stops_its_turn(agent_with: MakeAgent) -> N
             if isinstance(event, events.ApprovalRequested):
                 break
         assert (await agent.run("Now?")).text == "Next."
-        reasons = [entry.reason for entry in agent.transcript.entries if isinstance(entry, TurnEndEntry)]
+        reasons = [entry.reason for entry in agent.transcript.entries if isinstance(entry, TurnEnded)]
     assert reasons == ["interrupted"]
 
 

@@ -9,7 +9,7 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QAbstractItemView, QApplication, QToolButton, QWidget
 
 from desktop_agent.cli import main as command_line
-from desktop_agent.core.transcript import PromptEntry
+from desktop_agent.core.protocol.events import PromptSubmitted
 from desktop_agent.ui.approvals.dialog import ApprovalDialog
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver
@@ -61,7 +61,7 @@ def test_prompts_sent_while_the_session_is_made_go_to_that_one_session(go: Go, p
         composer.prompt_submitted.emit("First")
         composer.prompt_submitted.emit("Second")
         await person.until_true(lambda: person.transcript.turn == 2, "both are asked")
-        prompts = [entry.text for entry in person.transcript.entries if isinstance(entry, PromptEntry)]
+        prompts = [entry.text for entry in person.transcript.entries if isinstance(entry, PromptSubmitted)]
         assert prompts == ["First", "Second"]
         person.window.main_window.actions_.stop.trigger()
         await person.until_true(lambda: not person.transcript.turns.is_running, "the turn has stopped")

@@ -19,9 +19,9 @@ from PySide6.QtGui import QTextCursor, QTextDocument
 from PySide6.QtWidgets import QApplication, QPlainTextEdit, QWidget
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.core.protocol.events import TextDelta, ToolCallStarted, ToolOutputDelta
+from desktop_agent.core.protocol.events import PromptSubmitted, TextDelta, ToolCallStarted, ToolOutputDelta
 from desktop_agent.core.protocol.model import ToolCall
-from desktop_agent.core.transcript import Entry, EntryFold, PagedEntries, PromptEntry, TextEntry, Transcript, TurnState
+from desktop_agent.core.transcript import Entry, EntryFold, PagedEntries, TextEntry, Transcript, TurnState
 from desktop_agent.ui.chat.transcript.view import TranscriptView
 from desktop_agent.ui.theme import Theme
 
@@ -93,7 +93,7 @@ def session() -> Transcript:
     at = datetime(2026, 1, 1, tzinfo=UTC)
     entries: list[Entry] = []
     for turn in range(MESSAGES // 2):
-        entries.append(PromptEntry(prompt_id="p", text=sentence(chance, 20), turn=turn, at=at))
+        entries.append(PromptSubmitted(prompt_id="p", text=sentence(chance, 20), turn=turn, at=at))
         text = markdown(chance, chance.randint(2_000, 8_000))
         entries.append(TextEntry(turn=turn, chunks=[text], is_open=False, kind="text"))
     return Transcript(turns=TurnState(is_running=True), shown=EntryFold(PagedEntries(entries)))
@@ -337,7 +337,7 @@ def open_in_one_document(texts: Sequence[str]) -> None:
 
 def test_opening_a_long_conversation(bench: Bench, repeats: int, say: Callable[[str], None]) -> None:
     transcript = session()
-    texts = [entry.text for entry in transcript.entries if isinstance(entry, PromptEntry | TextEntry)]
+    texts = [entry.text for entry in transcript.entries if isinstance(entry, PromptSubmitted | TextEntry)]
     ours: list[float] = []
     document: list[float] = []
     for _ in range(repeats):

@@ -31,6 +31,7 @@ from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.pages import read_last_page
 from desktop_agent.core.store.journal.records import Yielder
 from desktop_agent.core.store.journal.snapshot import SNAPSHOT_NAME
+from desktop_agent.core.transcript import PageEntry
 from desktop_agent.ui.chat.transcript.view import TranscriptView
 from tests.benchmarks.bench_diff_stalls import FRAME_MS, Heart
 from tests.benchmarks.big_sessions import LARGER, SMALLER, write_session
@@ -258,11 +259,9 @@ class Looking:
         """Whether no placeholder is in view."""
         view = self.view
         top, bottom = view.row_layout.top_edge, view.row_layout.top_edge + view.viewport().height()
-        shown = (row for row in view.row_layout.widgets.live if view.row_layout.reading.row_top(row) < bottom)
-        return not any(
-            row.entry.kind == "page" and view.row_layout.reading.row_top(row) + view.rows.heights[row.index] > top
-            for row in shown
-        )
+        row_top, heights = view.row_layout.reading.row_top, view.rows.heights
+        shown = (row for row in view.row_layout.widgets.live if row_top(row) < bottom)
+        return not any(isinstance(row.entry, PageEntry) and row_top(row) + heights[row.index] > top for row in shown)
 
     async def rest(self) -> None:
         for _ in range(10):

@@ -7,7 +7,16 @@ from hypothesis import strategies as st
 
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import ModelRef, TextBlock, ThinkingBlock, ToolCall, ToolUseBlock
-from desktop_agent.core.transcript import NoticeEntry, Patch, TextEntry, ToolEntry, Transcript, replay
+from desktop_agent.core.transcript import (
+    CompactionEntry,
+    NoticeEntry,
+    Patch,
+    TextEntry,
+    ToolEntry,
+    Transcript,
+    UndoEntry,
+    replay,
+)
 from desktop_agent.core.transcript.change_state import CHANGE_EVENTS
 from desktop_agent.core.transcript.context_state import CONTEXT_EVENTS
 from desktop_agent.core.transcript.turn_state import TURN_EVENTS
@@ -47,9 +56,9 @@ def test_the_folds_do_nothing_with_events_that_the_transcript_spares_them() -> N
 
 def test_a_session_reads_in_the_order_it_happened() -> None:
     transcript = replay(SAMPLE_EVENTS)
-    kinds = [entry.kind for entry in transcript.entries]
-    past = ["prompt", "thinking", "text", "tool", "notice", "undo", "undo", "rewind"]
-    assert kinds == [*past, "compaction", "command", "command", "fork"]
+    kinds = [entry.kind if isinstance(entry, TextEntry) else type(entry) for entry in transcript.entries]
+    past = [ev.PromptSubmitted, "thinking", "text", ToolEntry, NoticeEntry, UndoEntry, UndoEntry, ev.Rewound]
+    assert kinds == [*past, CompactionEntry, ev.CommandRun, ev.CommandRun, ev.SessionForked]
     assert transcript.session.title == "Fix the page count"
     assert transcript.session.last_seq == len(SAMPLE_EVENTS)
     assert transcript.turns.usage.output_tokens == 2

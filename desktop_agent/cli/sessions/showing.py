@@ -6,23 +6,19 @@ from desktop_agent.cli.console import Console
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.base.plain_text import on_one_line
 from desktop_agent.core.context.history import History
+from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.codec import encode_event, encode_message
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.journal.reading import read_journal
 from desktop_agent.core.transcript import (
-    CommandEntry,
     CompactionEntry,
     Entry,
-    ForkEntry,
     NoticeEntry,
     PageEntry,
-    PromptEntry,
-    RewindEntry,
     TextEntry,
     ToolEntry,
-    TurnEndEntry,
     UndoEntry,
     replay,
 )
@@ -59,7 +55,7 @@ def main(args: argparse.Namespace, console: Console) -> int:
 
 def _describe(entry: Entry) -> str:  # noqa: C901 - one closed vocabulary
     match entry:
-        case PromptEntry(text=text):
+        case ev.PromptSubmitted(text=text):
             return "\n".join(f"> {line}" for line in text.splitlines())
         case TextEntry(kind="thinking", text=text):
             return "\n".join(f"  {line}" for line in text.splitlines())
@@ -71,17 +67,17 @@ def _describe(entry: Entry) -> str:  # noqa: C901 - one closed vocabulary
             return f"! {notice.title} {notice.hint}".rstrip()
         case UndoEntry(purpose=purpose, outcomes=outcomes):
             return "\n".join([f"{purpose}:", *(f"  {describe_outcome(outcome)}" for outcome in outcomes)])
-        case RewindEntry(turn=turn, scope=scope):
+        case ev.Rewound(turn=turn, scope=scope):
             return f"— back to before turn {turn}: {scope} —"
-        case CompactionEntry(through_turn=turn, is_undone=is_undone):
-            return f"— summarised up to turn {turn}{', taken back' if is_undone else ''} —"
-        case CommandEntry(text=text, output=output):
+        case CompactionEntry(event=event, is_undone=is_undone):
+            return f"— summarised up to turn {event.through_turn}{', taken back' if is_undone else ''} —"
+        case ev.CommandRun(text=text, output=output):
             return f"{text}\n{output}".strip()
-        case ForkEntry(source=source, title=title):
+        case ev.SessionForked(source=source, title=title):
             return f"— a copy of {source} “{title}” up to here —"
         case PageEntry():
             return ""
-        case TurnEndEntry(turn=turn, reason=reason):
+        case ev.TurnEnded(turn=turn, reason=reason):
             return f"— turn {turn} ended: {reason} —"
 
 

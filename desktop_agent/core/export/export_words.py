@@ -9,17 +9,14 @@ from desktop_agent.core.changes.net import net_of_call
 from desktop_agent.core.changes.patch import PatchFile, make_patch
 from desktop_agent.core.export.shown import one_line, shown
 from desktop_agent.core.export.source import MAX_FILE_BYTES, ExportSource, content_of
+from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import FileChange, Summary
 from desktop_agent.core.store.journal.reading import Damage
 from desktop_agent.core.transcript import (
-    CommandEntry,
     CompactionEntry,
     Entry,
-    ForkEntry,
     NoticeEntry,
-    RewindEntry,
     ToolEntry,
-    TurnEndEntry,
     UndoEntry,
 )
 
@@ -41,15 +38,15 @@ def line_of(entry: Entry) -> str:
             verb = "Taken back" if purpose == "undo" else "Applied again"
             files = (f"{one.path} ({'removed' if one.is_removed else one.state})" for one in outcomes)
             return one_line(f"{verb}: {', '.join(files)}", 600)
-        case RewindEntry(turn=turn, scope=scope):
+        case ev.Rewound(turn=turn, scope=scope):
             return f"Back to before turn {turn} ({scope}). The model does not see what came after it."
-        case CompactionEntry(through_turn=turn, is_undone=is_undone):
-            return f"Summarised for the model up to turn {turn}{', and taken back' if is_undone else ''}."
-        case ForkEntry(source=source, title=title):
+        case CompactionEntry(event=event, is_undone=is_undone):
+            return f"Summarised for the model up to turn {event.through_turn}{', and taken back' if is_undone else ''}."
+        case ev.SessionForked(source=source, title=title):
             return one_line(f"A copy of {source} “{title}” up to here.")
-        case TurnEndEntry(turn=turn, reason=reason):
+        case ev.TurnEnded(turn=turn, reason=reason):
             return f"Turn {turn} ended: {reason.replace('_', ' ')}."
-        case CommandEntry(text=text):
+        case ev.CommandRun(text=text):
             return one_line(text)
         case _:
             return ""

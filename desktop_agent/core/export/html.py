@@ -28,13 +28,12 @@ from desktop_agent.core.export.export_words import (
 from desktop_agent.core.export.prose import code, prose
 from desktop_agent.core.export.shown import one_line, shown
 from desktop_agent.core.export.source import ExportSource, Facts, read_facts, read_turns
+from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import BlobRef
 from desktop_agent.core.transcript import (
-    CommandEntry,
     CompactionEntry,
     Entry,
     NoticeEntry,
-    PromptEntry,
     TextEntry,
     ToolEntry,
 )
@@ -98,7 +97,7 @@ class _Page(Struct):
 
     def entry(self, entry: Entry) -> str:
         match entry:
-            case PromptEntry():
+            case ev.PromptSubmitted():
                 moment = f'<p class="when">Turn {entry.turn} · {when(entry.at)}</p>\n'
                 return f'{moment}<div class="prompt">{escape(shown(entry.text))}</div>\n'
             case TextEntry(kind="thinking"):
@@ -108,7 +107,7 @@ class _Page(Struct):
                 return f'<div class="said">{prose(shown(entry.text))}</div>\n'
             case ToolEntry():
                 return self._call(entry)
-            case CommandEntry():
+            case ev.CommandRun():
                 said = prose(shown(entry.output))
                 return f'<p class="line"><code>{escape(line_of(entry))}</code></p>\n<div class="said">{said}</div>\n'
             case CompactionEntry():

@@ -21,7 +21,8 @@ from desktop_agent.core.export.export_words import (
 )
 from desktop_agent.core.export.shown import one_line, shown
 from desktop_agent.core.export.source import ExportSource, read_facts, read_turns
-from desktop_agent.core.transcript import CommandEntry, CompactionEntry, Entry, PromptEntry, TextEntry, ToolEntry
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.transcript import CompactionEntry, Entry, TextEntry, ToolEntry
 
 _FENCE = re.compile(r"\s*(?:>\s*)*(?P<fence>`{3,}|~{3,})")
 _TAG = re.compile(r"<(?=[a-zA-Z/!?])(?!https?://)")
@@ -51,7 +52,7 @@ def export_markdown(source: ExportSource) -> Iterator[str]:
 
 def _entry(entry: Entry, source: ExportSource) -> str:
     match entry:
-        case PromptEntry():
+        case ev.PromptSubmitted():
             quoted = "\n".join(f"> {line}".rstrip() for line in harmless(shown(entry.text)).split("\n"))
             return f"## Turn {entry.turn} · {when(entry.at)}\n\n{quoted}\n\n"
         case TextEntry(kind="thinking"):
@@ -60,7 +61,7 @@ def _entry(entry: Entry, source: ExportSource) -> str:
             return f"{harmless(shown(entry.text)).strip()}\n\n"
         case ToolEntry():
             return _folded(f"{MARKS[entry.state]} {_inline(call_title(entry))}", _call(entry, source))
-        case CommandEntry():
+        case ev.CommandRun():
             return f"`{_code(line_of(entry))}`\n\n{harmless(shown(entry.output)).strip()}\n\n"
         case CompactionEntry():
             items = "\n".join(f"- {_inline(line)}" for line in summary_lines(entry.summary))

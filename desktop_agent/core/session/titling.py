@@ -17,7 +17,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.event_log import EventLog
 from desktop_agent.core.protocol.model import ModelRequest, TextBlock, UserMessage
 from desktop_agent.core.providers.base import Completion, ProviderSource
-from desktop_agent.core.transcript import PromptEntry, TextEntry, Transcript
+from desktop_agent.core.transcript import TextEntry, Transcript
 
 logger = logging.getLogger(__name__)
 
@@ -109,7 +109,7 @@ class Titling:
         )
 
     def _first_prompt(self) -> str:
-        return next((entry.text for entry in self.transcript.entries if isinstance(entry, PromptEntry)), "")
+        return next((entry.text for entry in self.transcript.entries if isinstance(entry, ev.PromptSubmitted)), "")
 
 
 def clean_title(text: str) -> str:

@@ -5,7 +5,7 @@ from typing import Literal
 
 from msgspec import Struct, field
 
-from desktop_agent.core.base.ids import CallId, ChangeId, HunkKey, PromptId, SessionId
+from desktop_agent.core.base.ids import CallId, ChangeId, HunkKey, PromptId
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import (
     Allowed,
@@ -15,23 +15,12 @@ from desktop_agent.core.protocol.model import (
     FileOutcome,
     OutsideFile,
     RefChange,
-    RewindScope,
     Summary,
     ToolCall,
     ToolResult,
     ToolState,
     Uncaptured,
 )
-
-
-class PromptEntry(Struct, kw_only=True):
-    """What the user asked."""
-
-    prompt_id: PromptId
-    text: str
-    turn: int
-    at: datetime
-    kind: Literal["prompt"] = "prompt"
 
 
 class TextEntry(Struct, kw_only=True):
@@ -84,7 +73,6 @@ class ToolEntry(Struct, kw_only=True):
     """Whether it destroyed something of which a safety copy was made."""
     is_recovered: bool = False
     """Whether all of that is back."""
-    kind: Literal["tool"] = "tool"
 
     @property
     def is_waiting(self) -> bool:
@@ -130,7 +118,6 @@ class NoticeEntry(Struct, kw_only=True):
     """Whether the running session waits before it tries again, as the notice says, and the user can skip the wait."""
     wait_s: float = 0.0
     """How long it waits, from when it began to."""
-    kind: Literal["notice"] = "notice"
 
 
 class UndoEntry(Struct, kw_only=True):
@@ -144,65 +131,17 @@ class UndoEntry(Struct, kw_only=True):
     """Branches, tags and stash entries that a recovery put back."""
     outside: tuple[OutsideFile, ...] = ()
     """Files outside the workspace, and git's own, that it put back."""
-    kind: Literal["undo"] = "undo"
-
-
-class RewindEntry(Struct, kw_only=True):
-    """The user went back to before `turn`. What stands between is out of the model's sight."""
-
-    turn: int
-    scope: RewindScope
-    at: datetime
-    kind: Literal["rewind"] = "rewind"
-
-
-class TurnEndEntry(Struct, kw_only=True):
-    """How a turn ended, when that is worth a line: anything but `completed`."""
-
-    turn: int
-    reason: ev.TurnEndReason
-    requests: int
-    duration_s: float
-    kind: Literal["turn_end"] = "turn_end"
 
 
 class CompactionEntry(Struct, kw_only=True):
     """What stands above is summarised for the model."""
 
-    compaction_id: str
-    through_turn: int
+    event: ev.Compacted
     summary: Summary
     """As the user may have rewritten it."""
-    tokens_before: int
-    tokens_after: int
-    at: datetime
-    is_automatic: bool = False
     is_undone: bool = False
     is_in_force: bool = True
     """Whether it is this summary that the model sees."""
-    shortened: int = 0
-    """Of how many calls the model sees only the beginning and end of the result."""
-    kind: Literal["compaction"] = "compaction"
-
-
-class CommandEntry(Struct, kw_only=True):
-    """A slash command and what it said."""
-
-    text: str
-    output: str
-    is_error: bool
-    at: datetime
-    kind: Literal["command"] = "command"
-
-
-class ForkEntry(Struct, kw_only=True):
-    """The session began as a copy of another, which ends here."""
-
-    source: SessionId
-    title: str
-    before_turn: int | None
-    at: datetime
-    kind: Literal["fork"] = "fork"
 
 
 class PageEntry(Struct, kw_only=True):
@@ -214,22 +153,22 @@ class PageEntry(Struct, kw_only=True):
     """How many entries it stands for."""
     characters: int
     """How much text they show unfolded: for how high they are."""
-    kind: Literal["page"] = "page"
 
 
 Entry = (
     PageEntry
-    | PromptEntry
+    | ev.PromptSubmitted
     | TextEntry
     | ToolEntry
     | NoticeEntry
     | UndoEntry
-    | RewindEntry
+    | ev.Rewound
     | CompactionEntry
-    | CommandEntry
-    | ForkEntry
-    | TurnEndEntry
+    | ev.CommandRun
+    | ev.SessionForked
+    | ev.TurnEnded
 )
+"""Where there is no more to read than an event says, the entry is the event."""
 
 
 class ChangeRecord(Struct):

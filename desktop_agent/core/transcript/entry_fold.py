@@ -8,19 +8,7 @@ from msgspec import structs
 
 from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.transcript.entries import (
-    CommandEntry,
-    CompactionEntry,
-    Destroyed,
-    Entry,
-    ForkEntry,
-    NoticeEntry,
-    PromptEntry,
-    RewindEntry,
-    TextEntry,
-    ToolEntry,
-    TurnEndEntry,
-)
+from desktop_agent.core.transcript.entries import CompactionEntry, Destroyed, Entry, NoticeEntry, TextEntry, ToolEntry
 from desktop_agent.core.transcript.paged import PagedEntries
 from desktop_agent.core.transcript.patches import Patch
 from desktop_agent.core.transcript.reading import readable
@@ -57,8 +45,8 @@ class EntryFold:
                 return self._stream("thinking", event.turn, event.text)
             case ev.MessageDone():
                 return self._message_done(event)
-            case ev.PromptSubmitted(turn=turn, text=text):
-                return [self.add(PromptEntry(prompt_id=event.prompt_id, text=text, turn=turn, at=event.at))]
+            case ev.PromptSubmitted() | ev.Rewound() | ev.SessionForked() | ev.CommandRun():
+                return [self.add(event)]
             case ev.TurnEnded():
                 return self._turn_ended(event)
             case ev.Notice():
@@ -67,12 +55,6 @@ class EntryFold:
                 return self._retry_wait(is_waiting=is_waiting, wait_s=delay_s)
             case ev.Compacted() | ev.SummaryEdited() | ev.CompactionUndone():
                 return self._compaction(event)
-            case ev.Rewound(turn=turn, scope=scope):
-                return [self.add(RewindEntry(turn=turn, scope=scope, at=event.at))]
-            case ev.SessionForked(source=source, title=title):
-                return [self.add(ForkEntry(source=source, title=title, before_turn=event.before_turn, at=event.at))]
-            case ev.CommandRun(text=text, output=output, is_error=is_error):
-                return [self.add(CommandEntry(text=text, output=output, is_error=is_error, at=event.at))]
             case ev.ToolCallStarted(turn=turn, call=call, title=title, is_read_only=is_read_only):
                 entry = ToolEntry(turn=turn, call=call, title=title, is_read_only=is_read_only, started_at=event.at)
                 return [self.add(entry)]
@@ -105,7 +87,7 @@ class EntryFold:
         """Mark the summary that the model sees, among those that are loaded."""
         patches: list[Patch] = []
         for index, entry in enumerate(self.paged.entries):
-            if isinstance(entry, CompactionEntry) and entry.is_in_force != (entry.compaction_id == compaction_id):
+            if isinstance(entry, CompactionEntry) and entry.is_in_force != (entry.event.compaction_id == compaction_id):
                 entry.is_in_force = not entry.is_in_force
                 patches.append(Patch("update", index))
         return patches
@@ -187,10 +169,7 @@ class EntryFold:
     def _turn_ended(self, event: ev.TurnEnded) -> list[Patch]:
         patches = [*self._close_open(), *self._retry_wait(is_waiting=False)]
         if event.reason != "completed":
-            entry = TurnEndEntry(
-                turn=event.turn, reason=event.reason, requests=event.requests, duration_s=event.duration_s
-            )
-            patches.append(self.add(entry))
+            patches.append(self.add(event))
         return patches
 
     def _notice(self, event: ev.Notice) -> list[Patch]:
@@ -228,17 +207,7 @@ class EntryFold:
 
     def _compaction(self, event: ev.Compacted | ev.SummaryEdited | ev.CompactionUndone) -> list[Patch]:
         if isinstance(event, ev.Compacted):
-            entry = CompactionEntry(
-                compaction_id=event.compaction_id,
-                through_turn=event.through_turn,
-                summary=event.summary,
-                tokens_before=event.tokens_before,
-                tokens_after=event.tokens_after,
-                at=event.at,
-                is_automatic=event.is_automatic,
-                shortened=len(event.shortened),
-            )
-            return [self.add(entry)]
+            return [self.add(CompactionEntry(event=event, summary=event.summary))]
         index, entry = self.paged.locate_compaction(event)
         if entry is None:
             return []

@@ -9,7 +9,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import ApprovalRequest
 from desktop_agent.core.transcript.change_state import CHANGE_EVENTS, ChangeState
 from desktop_agent.core.transcript.context_state import CONTEXT_EVENTS, ContextState
-from desktop_agent.core.transcript.entries import ChangeRecord, Entry, JournalPage, PromptEntry
+from desktop_agent.core.transcript.entries import ChangeRecord, Entry, JournalPage
 from desktop_agent.core.transcript.entry_fold import EntryFold
 from desktop_agent.core.transcript.paged import PagedEntries
 from desktop_agent.core.transcript.patches import CHANGES, STATUS, Patch
@@ -96,7 +96,7 @@ class Transcript:
     def page_out(self, page: JournalPage) -> None:
         """Let all live entries go; `page` is where they are. It gets the names of what was on it."""
         for entry in self.paged.live:
-            if isinstance(entry, PromptEntry):
+            if isinstance(entry, ev.PromptSubmitted):
                 self.turns.cut_prompt(entry.turn, entry.text)
         self.paged.page_out(page)
 

@@ -11,13 +11,7 @@ from msgspec import Struct, structs
 
 from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.transcript.entries import (
-    CompactionEntry,
-    Entry,
-    JournalPage,
-    PageEntry,
-    ToolEntry,
-)
+from desktop_agent.core.transcript.entries import CompactionEntry, Entry, JournalPage, PageEntry, TextEntry, ToolEntry
 from desktop_agent.core.transcript.patches import Patch
 
 LateEvent = (
@@ -118,7 +112,7 @@ class PagedEntries:
     def page_out(self, page: JournalPage) -> None:
         """Let all live entries go; `page` is where they are. It gets the names of what was on it."""
         calls, live = {call_id: self.tool_of(call_id) or "" for call_id in self._tools}, self.live
-        compactions = tuple(entry.compaction_id for entry in live if isinstance(entry, CompactionEntry))
+        compactions = tuple(entry.event.compaction_id for entry in live if isinstance(entry, CompactionEntry))
         del self.entries[self.base :]
         self._tools.clear()
         self.add_page(
@@ -170,7 +164,7 @@ class PagedEntries:
     def put_in(self, number: int, page: "PagedEntries") -> Patch:
         """Put the entries of a page in the place of its placeholder."""
         start = self.page_start(number)
-        compactions = {e.compaction_id: at for at, e in enumerate(page.entries) if isinstance(e, CompactionEntry)}
+        compactions = {e.event.compaction_id: at for at, e in enumerate(page.entries) if isinstance(e, CompactionEntry)}
         self._loaded[number] = _Loaded(len(page.entries), dict(page._tools), compactions)
         self.entries[start : start + 1] = page.entries
         self.base += len(page.entries) - 1
@@ -210,7 +204,7 @@ class PagedEntries:
         """Return where a summary is, and its entry if it is loaded. The event is kept for its page."""
         for index in range(len(self.entries) - 1, self.base - 1, -1):
             entry = self.entries[index]
-            if isinstance(entry, CompactionEntry) and entry.compaction_id == event.compaction_id:
+            if isinstance(entry, CompactionEntry) and entry.event.compaction_id == event.compaction_id:
                 return index, entry
         number = self._paged_compactions.get(event.compaction_id)
         if number is None:
@@ -233,12 +227,12 @@ def _placeholder(number: int, page: JournalPage) -> PageEntry:
 
 
 def _shown_characters(entry: Entry) -> int:
-    match entry.kind:
-        case "prompt":
-            return len(entry.text)
-        case "text":
-            return sum(map(len, entry.chunks))
-        case "command":
-            return len(entry.output)
+    match entry:
+        case ev.PromptSubmitted(text=text):
+            return len(text)
+        case TextEntry(kind="text", chunks=chunks):
+            return sum(map(len, chunks))
+        case ev.CommandRun(output=output):
+            return len(output)
         case _:
             return 0

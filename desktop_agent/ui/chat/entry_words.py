@@ -4,15 +4,12 @@ from typing import cast
 
 from PySide6.QtCore import QCoreApplication
 
-from desktop_agent.core.protocol.events import TurnEndReason
+from desktop_agent.core.protocol.events import Rewound, SessionForked, TurnEnded, TurnEndReason
 from desktop_agent.core.protocol.model import Aborted, Allowed, Denied, JsonObject, TodoItem
 from desktop_agent.core.transcript import (
     CompactionEntry,
-    ForkEntry,
     PageEntry,
-    RewindEntry,
     ToolEntry,
-    TurnEndEntry,
     UndoEntry,
 )
 from desktop_agent.ui.wording.model_words import visible
@@ -325,7 +322,7 @@ def _lost(entry: ToolEntry | UndoEntry) -> str:
     """Return what a call destroyed, or a recovery put back, as a list in words."""
     names = [change.name for change in entry.refs if change.is_loss]
     found: list[str] = []
-    files = len(entry.changes) if entry.kind == "tool" else sum(outcome.is_done for outcome in entry.outcomes)
+    files = len(entry.changes) if isinstance(entry, ToolEntry) else sum(outcome.is_done for outcome in entry.outcomes)
     if files := files + sum("/.git/" not in file.path for file in entry.outside):
         found.append(counted(files, "file", "files"))
     for prefix, one, many in (("refs/heads/", "branch", "branches"), ("refs/tags/", "tag", "tags")):
@@ -367,7 +364,7 @@ _TURN_ENDS: dict[TurnEndReason, str] = {
 }
 
 
-def turn_end(entry: TurnEndEntry) -> str:
+def turn_end(entry: TurnEnded) -> str:
     """Return how a turn ended, as a sentence."""
     requests = counted(entry.requests, "model request", "model requests")
     return say(_TURN_ENDS[entry.reason]).format(time=duration(entry.duration_s), requests=requests)
@@ -401,7 +398,7 @@ def undo(entry: UndoEntry) -> str:
     return " · ".join(parts)
 
 
-def rewind(entry: RewindEntry) -> str:
+def rewind(entry: Rewound) -> str:
     """Return what going back did, as a sentence."""
     match entry.scope:
         case "conversation":
@@ -417,11 +414,13 @@ def compaction(entry: CompactionEntry) -> str:
     """Return what a compaction did, as a sentence."""
     if entry.is_undone:
         return say("The summary was taken back: the agent sees the whole conversation again.")
-    if not entry.through_turn:
+    event = entry.event
+    before, after = f"{event.tokens_before:,}", f"{event.tokens_after:,}"
+    if not event.through_turn:
         pattern = say("Shortened {count} older results for the agent: about {before} tokens became {after}")
-        return pattern.format(count=entry.shortened, before=f"{entry.tokens_before:,}", after=f"{entry.tokens_after:,}")
+        return pattern.format(count=len(event.shortened), before=before, after=after)
     pattern = say("Summarised for the agent up to turn {turn}: about {before} tokens became {after}")
-    return pattern.format(turn=entry.through_turn, before=f"{entry.tokens_before:,}", after=f"{entry.tokens_after:,}")
+    return pattern.format(turn=event.through_turn, before=before, after=after)
 
 
 def page(entry: PageEntry) -> str:
@@ -429,7 +428,7 @@ def page(entry: PageEntry) -> str:
     return say("[{count} earlier messages that are not loaded]").format(count=entry.entries)
 
 
-def fork(entry: ForkEntry) -> str:
+def fork(entry: SessionForked) -> str:
     """Return what a session is a copy of, as a sentence."""
     if entry.before_turn is None:
         return say("A copy of “{title}” up to here").format(title=entry.title)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QObject
 
+from desktop_agent.core.protocol.events import PromptSubmitted
 from desktop_agent.core.protocol.ops import Interrupt, RunCommand, SendQueued, SubmitPrompt, TryNow, Unqueue
 from desktop_agent.ui.window.actions import Actions
 from desktop_agent.ui.window.bridge import SessionBridge
@@ -69,7 +70,7 @@ class PromptWiring(QObject):
     def _retry(self) -> None:
         """Ask again with the last prompt of the user."""
         for entry in reversed(self._bridge.transcript.entries):
-            if entry.kind == "prompt":
+            if isinstance(entry, PromptSubmitted):
                 self._on_retry()
                 self.submit(entry.text)
                 return

@@ -235,12 +235,12 @@ class SessionWiring(QObject):
 
 def _written(transcript: Transcript) -> list[str]:
     """What the user wrote so far, as it has to be written again."""
-    from desktop_agent.core.transcript import CommandEntry, PromptEntry
+    from desktop_agent.core.protocol.events import CommandRun, PromptSubmitted
 
-    loaded = [entry for entry in transcript.entries if isinstance(entry, PromptEntry | CommandEntry)]
-    turns = {entry.turn for entry in loaded if isinstance(entry, PromptEntry)} | transcript.turns.cut_prompts
+    loaded = [entry for entry in transcript.entries if isinstance(entry, PromptSubmitted | CommandRun)]
+    turns = {entry.turn for entry in loaded if isinstance(entry, PromptSubmitted)} | transcript.turns.cut_prompts
     paged = [typed_prompt(text) for turn, text in transcript.turns.prompts.items() if turn not in turns]
-    return paged + [typed_prompt(entry.text) if isinstance(entry, PromptEntry) else entry.text for entry in loaded]
+    return paged + [typed_prompt(entry.text) if isinstance(entry, PromptSubmitted) else entry.text for entry in loaded]
 
 
 def _open_link(address: str) -> None:

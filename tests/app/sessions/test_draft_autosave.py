@@ -9,10 +9,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.core.base.ids import SessionId
+from desktop_agent.core.protocol.events import PromptSubmitted, SessionForked
 from desktop_agent.core.protocol.model import Allowed
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.store.drafts import Drafts, session_draft
-from desktop_agent.core.transcript import ForkEntry, PromptEntry
 from desktop_agent.ui.chat.entries.prompt import edit_prompt
 from tests.app.conftest import Go
 from tests.core.approvals.test_pending import EDIT, journal_of, killed_while_asking
@@ -110,7 +110,7 @@ def test_an_edited_prompt_goes_on_in_a_copy(go: Go, project: Path) -> None:
         await ask(person, "And what else?", 2)
         source = person.transcript.session.session_id
         view = person.window.panels.transcript
-        last = [row for row in view.rows if isinstance(row.entry, PromptEntry)][-1]
+        last = [row for row in view.rows if isinstance(row.entry, PromptSubmitted)][-1]
         view.row_layout.reveal(view.row_layout.reading.row_top(last))
         await person.until_true(lambda: last.widget is not None, "the prompt is in sight")
         edit_prompt(last.widget)
@@ -119,14 +119,14 @@ def test_an_edited_prompt_goes_on_in_a_copy(go: Go, project: Path) -> None:
         await person.until_true(lambda: person.transcript.session.session_id not in ("", source), "the copy is shown")
         await person.until_true(lambda: person.transcript.turn == 2, "the new prompt is asked there")
         await person.until_true(lambda: not person.transcript.turns.is_running, "and answered")
-        prompts = [entry.text for entry in person.transcript.entries if isinstance(entry, PromptEntry)]
+        prompts = [entry.text for entry in person.transcript.entries if isinstance(entry, PromptSubmitted)]
         assert prompts == ["What is in here?", "And what else? Only this."]
-        [forked] = [entry for entry in person.transcript.entries if isinstance(entry, ForkEntry)]
+        [forked] = [entry for entry in person.transcript.entries if isinstance(entry, SessionForked)]
         assert (forked.source, forked.before_turn) == (source, 2)
         button = await person.see(QPushButton, "openSourceButton")
         button.click()
         await person.until_true(lambda: person.transcript.session.session_id == source, "the source is shown")
-        prompts = [entry.text for entry in person.transcript.entries if isinstance(entry, PromptEntry)]
+        prompts = [entry.text for entry in person.transcript.entries if isinstance(entry, PromptSubmitted)]
         assert prompts == ["What is in here?", "And what else?"]
 
     go([str(project), "--provider", "demo"], journey)

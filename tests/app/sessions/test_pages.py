@@ -20,6 +20,7 @@ from desktop_agent.core.session.resuming.opening import LONG_BYTES
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.drafts import Drafts, SavedDraft, session_draft
 from desktop_agent.core.store.journal.snapshot import SNAPSHOT_NAME
+from desktop_agent.core.transcript import Entry, PageEntry, TextEntry
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver
 from tests.journals import SESSION_ID, opened, turn, write_journal
@@ -43,26 +44,27 @@ def journal(tmp_path: Path) -> Path:
     return path
 
 
-def kinds_in_view(person: Driver) -> set[str]:
+def kinds_in_view(person: Driver) -> set[type[Entry]]:
     view = person.window.panels.transcript
     top, bottom = view.row_layout.top_edge, view.row_layout.top_edge + view.viewport().height()
-    rows = (row for row in view.row_layout.widgets.live if view.row_layout.reading.row_top(row) < bottom)
-    return {row.entry.kind for row in rows if view.row_layout.reading.row_top(row) + view.rows.heights[row.index] > top}
+    row_top, heights = view.row_layout.reading.row_top, view.rows.heights
+    rows = (row for row in view.row_layout.widgets.live if row_top(row) < bottom)
+    return {type(row.entry) for row in rows if row_top(row) + heights[row.index] > top}
 
 
 def test_a_long_session_is_read_from_its_end_to_its_beginning(go: Go, journal: Path) -> None:
     async def journey(person: Driver) -> None:
         view = person.window.panels.transcript
         person.window.panels.sessions.session_chosen.emit(SESSION_ID)
-        await person.until_true(lambda: "text" in kinds_in_view(person), "the end is there")
+        await person.until_true(lambda: TextEntry in kinds_in_view(person), "the end is there")
         await person.until_true(lambda: len(person.transcript.pages) > 10, "the whole session is known")
         assert journal.with_name(SNAPSHOT_NAME).exists()
         assert person.transcript.turn == TURNS
         assert len(person.transcript.turns.prompts) == TURNS
         view.row_layout.scroll_to(0)
-        await person.until_true(lambda: "prompt" in kinds_in_view(person), "the beginning is there")
-        assert "page" not in kinds_in_view(person)
-        assert person.transcript.entries[0].kind == "prompt"
+        await person.until_true(lambda: ev.PromptSubmitted in kinds_in_view(person), "the beginning is there")
+        assert PageEntry not in kinds_in_view(person)
+        assert isinstance(person.transcript.entries[0], ev.PromptSubmitted)
         view.navigation.show_call("c80-0")
         await person.until_true(lambda: person.transcript.paged.tool_entry("c80-0") is not None, "the call is there")
 
@@ -200,7 +202,7 @@ def test_what_was_sent_to_a_session_that_cannot_be_opened_is_a_draft_again(
 
 def _shows_papaya(person: Driver, index: int) -> bool:
     entry = person.window.panels.transcript.rows[index].entry
-    return entry.kind == "text" and "papaya" in entry.text
+    return isinstance(entry, TextEntry) and "papaya" in entry.text
 
 
 def test_a_session_that_is_being_opened_can_be_deleted(go: Go, journal: Path, slow: SlowBench) -> None:

@@ -11,7 +11,6 @@ from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.store.journal.journal import Journal
-from desktop_agent.core.transcript import PromptEntry
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver
 
@@ -34,7 +33,7 @@ def test_what_was_said_long_ago_is_found_and_shown(go: Go, tmp_path: Path, isola
         view = person.window.panels.transcript
         await person.until_true(
             lambda: any(
-                isinstance(row.entry, PromptEntry) and row.entry.turn == 3 and row.widget is not None
+                isinstance(row.entry, ev.PromptSubmitted) and row.entry.turn == 3 and row.widget is not None
                 for row in view.row_layout.widgets.live
             ),
             "the turn is in view",

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 
-from desktop_agent.core.transcript import CommandEntry
+from desktop_agent.core.protocol.events import CommandRun
 from desktop_agent.ui.chat.composer.command_popup import CommandPopup
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver
@@ -22,8 +22,8 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
-def said(person: Driver) -> list[CommandEntry]:
-    return [entry for entry in person.transcript.entries if isinstance(entry, CommandEntry)]
+def said(person: Driver) -> list[CommandRun]:
+    return [entry for entry in person.transcript.entries if isinstance(entry, CommandRun)]
 
 
 async def send(person: Driver, text: str) -> None:

@@ -5,7 +5,7 @@ import json
 from desktop_agent.core.export import export_text
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import OpaqueBlock, RedactedThinkingBlock, TextBlock, ToolResult, ToolUseBlock
-from desktop_agent.core.transcript import PromptEntry, TextEntry, ToolEntry, replay
+from desktop_agent.core.transcript import TextEntry, ToolEntry, replay
 from tests.core.export.conftest import MODEL, Written
 from tests.core.importing.conftest import Importing
 from tests.core.importing.test_samples import check_request
@@ -33,7 +33,7 @@ def test_what_was_said_and_done_comes_back(ground: Importing) -> None:
     assert transcript.session.title == "Pictures"
     assert transcript.session.is_title_given
     assert transcript.context.rewound == {2}
-    assert [e.text for e in transcript.entries if isinstance(e, PromptEntry)] == ["look", "again", "other"]
+    assert [e.text for e in transcript.entries if isinstance(e, ev.PromptSubmitted)] == ["look", "again", "other"]
     assert [e.text for e in transcript.entries if isinstance(e, TextEntry)] == ["I look.", "Done.", "Fine."]
     tool = next(e for e in transcript.entries if isinstance(e, ToolEntry))
     assert tool.result is not None

@@ -3,7 +3,7 @@
 from desktop_agent.core.context.history import History
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import ModelRequest, TextBlock, ThinkingBlock, ToolUseBlock
-from desktop_agent.core.transcript import PromptEntry, TextEntry, ToolEntry, Transcript, replay
+from desktop_agent.core.transcript import TextEntry, ToolEntry, Transcript, replay
 from tests.core.importing.conftest import Importing
 from tests.harness import check_conversation
 
@@ -17,7 +17,7 @@ def calls(transcript: Transcript) -> list[tuple[str, str, str, str]]:
 
 
 def prompts(transcript: Transcript) -> list[str]:
-    return [entry.text for entry in transcript.entries if isinstance(entry, PromptEntry)]
+    return [entry.text for entry in transcript.entries if isinstance(entry, ev.PromptSubmitted)]
 
 
 def check_request(events: list[ev.JournalEvent]) -> None:

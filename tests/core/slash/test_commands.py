@@ -425,7 +425,7 @@ class TestHelpAndMistakes:
             assert "/pin" not in str(opened.last_request.messages)
             session_id = opened.id
         async with ground.session([], resume=session_id) as again:
-            assert any(entry.kind == "command" for entry in again.transcript.entries)
+            assert any(isinstance(entry, ev.CommandRun) for entry in again.transcript.entries)
 
 
 class TestOwnCommands:

@@ -16,7 +16,7 @@ from desktop_agent.core.protocol.model import Allowed, ChangeSelection, Denied, 
 from desktop_agent.core.providers.scripted import Call, Hang, Reply, Say, ScriptedProvider, Think, in_order
 from desktop_agent.core.store.collect import collect
 from desktop_agent.core.store.journal.reading import read_journal
-from desktop_agent.core.transcript import ForkEntry, replay
+from desktop_agent.core.transcript import replay
 from tests.harness import FrozenClock, Ground
 from tests.trees import tree_of
 
@@ -63,7 +63,7 @@ async def test_a_fork_is_a_copy_under_another_id_that_says_where_it_comes_from(g
     )
     assert damages == []
     forked = replay(events).entries[-1]
-    assert isinstance(forked, ForkEntry)
+    assert isinstance(forked, ev.SessionForked)
     assert (forked.source, forked.before_turn) == (source, None)
     assert forked.title.startswith("First long")
     assert journal_of(ground, session_id).stat().st_mode & 0o777 == 0o600

@@ -22,7 +22,7 @@ from desktop_agent.core.protocol.model import (
     ToolResult,
     Uncaptured,
 )
-from desktop_agent.core.transcript import Entry, PromptEntry, TextEntry, ToolEntry, Transcript, TurnState
+from desktop_agent.core.transcript import Entry, TextEntry, ToolEntry, Transcript, TurnState
 from desktop_agent.ui.chat.cards.source import CardLoader
 from desktop_agent.ui.chat.entries.base import EntryWidget
 from desktop_agent.ui.chat.transcript.row import EntryRow
@@ -33,8 +33,8 @@ NOW = datetime(2026, 11, 21, 12, 0, tzinfo=UTC)
 MODEL = ModelRef(provider="demo", model="demo")
 
 
-def prompt(text: str) -> PromptEntry:
-    return PromptEntry(prompt_id="p", text=text, turn=1, at=NOW)
+def prompt(text: str) -> ev.PromptSubmitted:
+    return ev.PromptSubmitted(prompt_id="p", text=text, turn=1, at=NOW)
 
 
 def answer(text: str, *, is_open: bool = False) -> TextEntry:

@@ -3,7 +3,7 @@
 from PySide6.QtCore import QPoint, QRect
 from PySide6.QtGui import QPainter
 
-from desktop_agent.core.transcript import CommandEntry
+from desktop_agent.core.protocol.events import CommandRun
 from desktop_agent.ui.chat.entries.base import EntryPlace
 from desktop_agent.ui.chat.entries.text import SPOKEN_CHARS, MarkdownWidget
 from desktop_agent.ui.chat.markdown.inline import RichText
@@ -19,14 +19,14 @@ class CommandWidget(MarkdownWidget):
     """The command in the code font beside a thin rule, quiet; what it said as markdown; what went wrong in red."""
 
     def __init__(self, place: EntryPlace) -> None:
-        is_error = place.row.entry_as(CommandEntry).is_error
+        is_error = place.row.entry_as(CommandRun).is_error
         super().__init__(place, ink="removed_text" if is_error else "text")
         self._line: TextPassage | None = None
         self.refresh()
 
     def refresh(self) -> None:
         self.read()
-        entry = self.row.entry_as(CommandEntry)
+        entry = self.row.entry_as(CommandRun)
         said = self.tr("Command {text} failed: {output}") if entry.is_error else self.tr("Command {text}: {output}")
         self.setAccessibleName(said.format(text=entry.text, output=entry.output[:SPOKEN_CHARS]))
 
@@ -34,7 +34,7 @@ class CommandWidget(MarkdownWidget):
         inner = width - _INDENT
         font = self.styles.code
         self._line = TextPassage(
-            RichText(self.row.entry_as(CommandEntry).text), font, (), width=inner, line_height=CODE_LINE
+            RichText(self.row.entry_as(CommandRun).text), font, (), width=inner, line_height=CODE_LINE
         )
         self.column_origin = QPoint(_INDENT, self._line.height + Space.XS)
         self.column.set_width(inner)
@@ -45,7 +45,7 @@ class CommandWidget(MarkdownWidget):
     def paint_under(self, painter: QPainter, area: QRect) -> None:
         rule = QRect(0, 2, _RULE, self.height() - 4)
         painter.fillRect(
-            rule, self.styles.colour("removed_text" if self.row.entry_as(CommandEntry).is_error else "border_strong")
+            rule, self.styles.colour("removed_text" if self.row.entry_as(CommandRun).is_error else "border_strong")
         )
         if self._line is not None:
             painter.setPen(self.styles.colour("muted"))

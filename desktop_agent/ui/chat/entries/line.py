@@ -4,12 +4,8 @@ from PySide6.QtCore import QPointF, QRect, QRectF
 from PySide6.QtGui import QFontMetricsF, QPainter
 from PySide6.QtWidgets import QPushButton
 
-from desktop_agent.core.transcript import (
-    ForkEntry,
-    RewindEntry,
-    TurnEndEntry,
-    UndoEntry,
-)
+from desktop_agent.core.protocol.events import Rewound, SessionForked, TurnEnded
+from desktop_agent.core.transcript import UndoEntry
 from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.chat.entries.base import EntryPlace, EntryWidget
 from desktop_agent.ui.chat.markdown.inline import RichText
@@ -30,7 +26,7 @@ class LineWidget(EntryWidget):
         """In front of the text; a turn's end has a small square instead."""
         self._text = ""
         self._passage: TextPassage | None = None
-        self._open = self._open_button() if isinstance(place.row.entry, ForkEntry) else None
+        self._open = self._open_button() if isinstance(place.row.entry, SessionForked) else None
         self.refresh()
 
     def _open_button(self) -> QPushButton:
@@ -41,21 +37,21 @@ class LineWidget(EntryWidget):
         return button
 
     def _on_open(self) -> None:
-        if isinstance(self.row.entry, ForkEntry):
+        if isinstance(self.row.entry, SessionForked):
             self.entry_actions.session_requested.emit(self.row.entry.source)
 
     def refresh(self) -> None:
         match self.row.entry:
             case UndoEntry() as entry:
                 self._sign, self._text = "↶" if entry.purpose == "undo" else "↷", entry_words.undo(entry)
-            case RewindEntry() as entry:
+            case Rewound() as entry:
                 self._sign, self._text = "⟲", entry_words.rewind(entry)
-            case ForkEntry() as entry:
+            case SessionForked() as entry:
                 self._sign, self._text = "↳", entry_words.fork(entry)
-            case TurnEndEntry() as entry:
+            case TurnEnded() as entry:
                 self._sign, self._text = "", entry_words.turn_end(entry)
             case entry:
-                raise AssertionError(entry.kind)
+                raise AssertionError(entry)
         self.setAccessibleName(self._text)
 
     def set_width(self, width: int) -> None:

@@ -4,7 +4,7 @@ from PySide6.QtCore import QEvent, QPoint, QRect, QRectF, Qt
 from PySide6.QtGui import QEnterEvent, QFontMetricsF, QPainter, QPainterPath, QPaintEvent, QPen
 from PySide6.QtWidgets import QWidget
 
-from desktop_agent.core.transcript import PromptEntry
+from desktop_agent.core.protocol.events import PromptSubmitted
 from desktop_agent.ui.chat.entries.base import EntryPlace, EntryWidget
 from desktop_agent.ui.chat.entries.prompt_editor import PromptEditor
 from desktop_agent.ui.chat.markdown.blocks import plain_blocks
@@ -47,7 +47,7 @@ class PromptWidget(EntryWidget):
         self.refresh()
 
     def refresh(self) -> None:
-        text = self.row.entry_as(PromptEntry).text
+        text = self.row.entry_as(PromptSubmitted).text
         self.column.set_blocks(plain_blocks(text), {}, 0)
         self.setAccessibleName(self.tr("You: {text}").format(text=text[:_MEASURED_CHARS]))
         if self._editor is None and EDIT in self.row.drafts:
@@ -73,7 +73,7 @@ class PromptWidget(EntryWidget):
 
     def _text_width(self, limit: int) -> int:
         """Return how wide the bubble's text is: short prompts have short bubbles."""
-        text = self.row.entry_as(PromptEntry).text
+        text = self.row.entry_as(PromptSubmitted).text
         if len(text) > _MEASURED_CHARS:
             return limit
         metrics = QFontMetricsF(self.styles.body)
@@ -87,7 +87,7 @@ class PromptWidget(EntryWidget):
         return [self, self._button] if self._editor is None else [self, *self._editor.tab_stops()]
 
     def source(self) -> str:
-        return self.row.entry_as(PromptEntry).text
+        return self.row.entry_as(PromptSubmitted).text
 
     @property
     def is_column_shown(self) -> bool:
@@ -108,8 +108,8 @@ class PromptWidget(EntryWidget):
     def begin_edit(self) -> None:
         """Turn into a field with the prompt's text; it is sent again only when the user says so."""
         if self._editor is None:
-            self.row.drafts[EDIT] = self.row.entry_as(PromptEntry).text
-            self._open_editor(self.row.entry_as(PromptEntry).text)
+            self.row.drafts[EDIT] = self.row.entry_as(PromptSubmitted).text
+            self._open_editor(self.row.entry_as(PromptSubmitted).text)
             self._resize()
         if self._editor is not None:
             self._editor.put_cursor_at_end()
@@ -133,16 +133,16 @@ class PromptWidget(EntryWidget):
             self._button.setFocus(Qt.FocusReason.OtherFocusReason)
         editor.hide()
         editor.deleteLater()
-        self.entry_actions.edit_closed.emit(self.row.entry_as(PromptEntry).turn)
+        self.entry_actions.edit_closed.emit(self.row.entry_as(PromptSubmitted).turn)
         self._resize()
 
     def _on_changed(self, text: str) -> None:
         self.row.drafts[EDIT] = text
-        self.entry_actions.edit_changed.emit(self.row.entry_as(PromptEntry).turn, text)
+        self.entry_actions.edit_changed.emit(self.row.entry_as(PromptSubmitted).turn, text)
 
     def _on_sent(self, text: str, takes_files_back: bool) -> None:
         self._close_editor()
-        self.entry_actions.resend_requested.emit(self.row.entry_as(PromptEntry).turn, text, takes_files_back)
+        self.entry_actions.resend_requested.emit(self.row.entry_as(PromptSubmitted).turn, text, takes_files_back)
 
     def _resize(self) -> None:
         self.set_width(self._width)

@@ -4,7 +4,8 @@ from PySide6.QtCore import QPoint, QRect, QTimer
 from PySide6.QtGui import QGuiApplication, QHideEvent
 from PySide6.QtWidgets import QPushButton
 
-from desktop_agent.core.transcript import CommandEntry, TextEntry
+from desktop_agent.core.protocol.events import CommandRun
+from desktop_agent.core.transcript import TextEntry
 from desktop_agent.ui.chat.entries.base import EntryPlace
 from desktop_agent.ui.chat.entries.linked import LinkedEntry
 from desktop_agent.ui.chat.markdown.blocks import bounded
@@ -31,7 +32,7 @@ _FIRST_LINES = 80
 """So much is read at first in any case: nearly every answer is shown whole at once."""
 
 
-def read_on(row: RowState, entry: TextEntry | CommandEntry, time: Slice | None = None) -> int:
+def read_on(row: RowState, entry: TextEntry | CommandRun, time: Slice | None = None) -> int:
     """Bring the row's stream up to date with its entry; return the first block that changed.
 
     With a `time`, only until that is over: call it again while `is_behind`.
@@ -53,16 +54,16 @@ def read_on(row: RowState, entry: TextEntry | CommandEntry, time: Slice | None =
     return changed
 
 
-def is_behind(row: RowState, entry: TextEntry | CommandEntry) -> bool:
+def is_behind(row: RowState, entry: TextEntry | CommandRun) -> bool:
     """Whether there is more of the entry than its stream has read."""
     stream = row.stream
     text, is_open = _text_of(entry)
     return stream is not None and (stream.consumed < len(text) or not (is_open or stream.is_closed))
 
 
-def _text_of(entry: TextEntry | CommandEntry) -> tuple[str, bool]:
+def _text_of(entry: TextEntry | CommandRun) -> tuple[str, bool]:
     """Return the text, and whether more may come."""
-    return (entry.output, False) if entry.kind == "command" else (entry.text, entry.is_open)
+    return (entry.output, False) if isinstance(entry, CommandRun) else (entry.text, entry.is_open)
 
 
 class MarkdownWidget(LinkedEntry):
@@ -83,9 +84,9 @@ class MarkdownWidget(LinkedEntry):
     def is_behind(self) -> bool:
         return is_behind(self.row, self._written())
 
-    def _written(self) -> TextEntry | CommandEntry:
+    def _written(self) -> TextEntry | CommandRun:
         entry = self.row.entry
-        assert isinstance(entry, TextEntry | CommandEntry)
+        assert isinstance(entry, TextEntry | CommandRun)
         return entry
 
     def read(self) -> None:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from PySide6.QtCore import QElapsedTimer, QObject, QTimer, Signal
 from PySide6.QtWidgets import QWidget
 
+from desktop_agent.core.transcript import PageEntry
 from desktop_agent.ui.chat.search.search import Search
 from desktop_agent.ui.chat.transcript.row import EntryRow
 from desktop_agent.ui.chat.transcript.row_layout import RowLayout
@@ -124,7 +125,7 @@ class Finder(QObject):
         if self._search is None or self._search.text != text:
             return
         rows = (self._layout.rows[index] for index in range(len(self._layout.rows)))
-        placeholders = {row.page for row in rows if row.entry.kind == "page"}
+        placeholders = {row.page for row in rows if isinstance(row.entry, PageEntry)}
         self._candidates = frozenset(numbers)
         self._unread = self._candidates & placeholders
         if not self.is_reading and not self._search.total:
@@ -226,7 +227,7 @@ def _page_before(
         row = rows[index]
         if row is target and index != origin:
             return None
-        if row.entry.kind == "page" and row.page in unread:
+        if isinstance(row.entry, PageEntry) and row.page in unread:
             return row.page
     return None
 

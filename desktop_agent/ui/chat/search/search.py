@@ -8,7 +8,8 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
-from desktop_agent.core.transcript import CommandEntry, TextEntry
+from desktop_agent.core.protocol.events import CommandRun, PromptSubmitted
+from desktop_agent.core.transcript import TextEntry, ToolEntry
 from desktop_agent.ui.chat.cards.families import family_of
 from desktop_agent.ui.chat.entries.text import READ_S, is_behind, read_on
 from desktop_agent.ui.chat.markdown.blocks import plain_blocks
@@ -108,7 +109,7 @@ class Search:
     def _matches(self, row: EntryRow) -> Iterator[list[TextMatch]]:
         """Yield what is in the title, and then block by block."""
         entry = row.entry
-        title = entry.title if entry.kind == "tool" else entry.text if entry.kind == "command" else ""
+        title = entry.title if isinstance(entry, ToolEntry) else entry.text if isinstance(entry, CommandRun) else ""
         if title and self._pattern.search(title):
             yield [TextMatch(TITLE, 0, 0)]
         before, unused = "", ""
@@ -146,12 +147,12 @@ def _place_of(match: TextMatch, matches: Sequence[TextMatch]) -> int:
 
 def _source(row: EntryRow) -> str:
     entry = row.entry
-    match entry.kind:
-        case "prompt" | "text" | "thinking":
+    match entry:
+        case PromptSubmitted() | TextEntry():
             return entry.text
-        case "tool":
+        case ToolEntry():
             return f"{entry.title}\n{family_of(entry).read(row).text}"
-        case "command":
+        case CommandRun():
             return f"{entry.text}\n{entry.output}"
         case _:
             return ""
@@ -160,7 +161,7 @@ def _source(row: EntryRow) -> str:
 def _read_markdown(row: EntryRow) -> Iterator[None]:
     """Read the markdown of a row that is not on screen: one there reads for itself, and shows what it has read."""
     entry = row.entry
-    if not isinstance(entry, TextEntry | CommandEntry) or (row.widget is not None and row.stream is not None):
+    if not isinstance(entry, TextEntry | CommandRun) or (row.widget is not None and row.stream is not None):
         return
     read_on(row, entry, Slice(READ_S))
     while row.widget is None and is_behind(row, entry):
@@ -171,16 +172,16 @@ def _read_markdown(row: EntryRow) -> Iterator[None]:
 def _texts(row: EntryRow) -> Iterator[tuple[str | None, str]]:
     """Yield the joint and the shown text of a row's blocks."""
     entry = row.entry
-    match entry.kind:
-        case "prompt":
+    match entry:
+        case PromptSubmitted():
             for block in plain_blocks(entry.text):
                 yield block.joint, shown_text(block, {})
-        case "text" | "thinking" | "command":
+        case TextEntry() | CommandRun():
             stream = row.stream
             assert stream is not None
             for block in stream.blocks:
                 yield block.joint, shown_text(block, stream.references)
-        case "tool":
+        case ToolEntry():
             for block in family_of(entry).read(row).blocks()[0]:
                 yield block.joint, shown_text(block, {})
         case _:

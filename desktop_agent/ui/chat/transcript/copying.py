@@ -2,6 +2,8 @@
 
 from collections.abc import Callable
 
+from desktop_agent.core.protocol.events import CommandRun, PromptSubmitted, Rewound, SessionForked, TurnEnded
+from desktop_agent.core.transcript import CompactionEntry, NoticeEntry, PageEntry, TextEntry, ToolEntry, UndoEntry
 from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.chat.cards.families import family_of
 from desktop_agent.ui.chat.entries.base import EntryWidget
@@ -14,31 +16,31 @@ from desktop_agent.ui.chat.transcript.selection import START, TranscriptSelectio
 def copied_row(row: EntryRow) -> str:
     """Return an entry as text: what was said as it was written, what was done in entry_words."""
     entry = row.entry
-    match entry.kind:
-        case "prompt" | "text" | "thinking":
+    match entry:
+        case PromptSubmitted() | TextEntry():
             return entry.text
-        case "tool":
+        case ToolEntry():
             headline = " ".join(filter(None, entry_words.headline(entry, is_superseded=row.is_superseded)))
             parts = [headline, *(note for note, _ in entry_words.notes(entry))]
             if output := family_of(entry).copied(row):
                 parts.append(output)
             return "\n".join(parts)
-        case "notice":
+        case NoticeEntry():
             notice = entry.notice
             return "\n".join(part for part in (notice.title, notice.hint) if part)
-        case "page":
+        case PageEntry():
             return entry_words.page(entry)
-        case "undo":
+        case UndoEntry():
             return entry_words.undo(entry)
-        case "rewind":
+        case Rewound():
             return entry_words.rewind(entry)
-        case "compaction":
+        case CompactionEntry():
             return entry_words.compaction(entry)
-        case "command":
+        case CommandRun():
             return f"{entry.text}\n{entry.output}"
-        case "fork":
+        case SessionForked():
             return entry_words.fork(entry)
-        case "turn_end":
+        case TurnEnded():
             return entry_words.turn_end(entry)
 
 

@@ -3,6 +3,8 @@
 from collections.abc import Callable
 from datetime import datetime
 
+from desktop_agent.core.protocol.events import CommandRun, PromptSubmitted, Rewound, SessionForked, TurnEnded
+from desktop_agent.core.transcript import CompactionEntry, NoticeEntry, PageEntry, TextEntry, ToolEntry, UndoEntry
 from desktop_agent.ui.chat.cards.source import CardLoader
 from desktop_agent.ui.chat.entries.base import EntryPlace, EntryWidget
 from desktop_agent.ui.chat.entries.command import CommandWidget
@@ -18,22 +20,22 @@ from desktop_agent.ui.chat.entries.tool import ToolWidget
 
 def make_widget(place: EntryPlace, now: Callable[[], datetime], loader: CardLoader | None) -> EntryWidget:
     """Return a new widget for the entry of a row."""
-    match place.row.entry.kind:
-        case "prompt":
+    match place.row.entry:
+        case PromptSubmitted():
             return PromptWidget(place)
-        case "text":
+        case TextEntry(kind="text"):
             return TextWidget(place)
-        case "thinking":
+        case TextEntry():
             return ThinkingWidget(place)
-        case "tool":
+        case ToolEntry():
             return ToolWidget(place, now, loader)
-        case "page":
+        case PageEntry():
             return PageWidget(place)
-        case "notice":
+        case NoticeEntry():
             return NoticeWidget(place)
-        case "command":
+        case CommandRun():
             return CommandWidget(place)
-        case "compaction":
+        case CompactionEntry():
             return CompactionWidget(place)
-        case "undo" | "rewind" | "fork" | "turn_end":
+        case UndoEntry() | Rewound() | SessionForked() | TurnEnded():
             return LineWidget(place)

@@ -5,6 +5,7 @@ from typing import cast
 from PySide6.QtCore import QObject, QPoint, Qt
 from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QWidget
 
+from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.ui.chat.transcript.row import EntryRow
 from desktop_agent.ui.chat.transcript.row_layout import RowLayout
 
@@ -51,6 +52,6 @@ def _offer_shortcut(rows: list[EntryRow]) -> None:
     """Let only the oldest question listen to the keyboard shortcut."""
     is_taken = False
     for row in rows:
-        if row.entry.kind == "tool" and row.entry.is_waiting and row.widget is not None:
+        if isinstance(row.entry, ToolEntry) and row.entry.is_waiting and row.widget is not None:
             row.widget.set_shortcut(is_enabled=not is_taken)
             is_taken = True

@@ -1,6 +1,7 @@
 """Goes to a call or a turn in a conversation."""
 
-from desktop_agent.core.transcript import Transcript
+from desktop_agent.core.protocol.events import PromptSubmitted
+from desktop_agent.core.transcript import ToolEntry, Transcript
 from desktop_agent.ui.chat.transcript.row_layout import RowLayout
 
 
@@ -38,7 +39,7 @@ class Navigation:
             layout.scroll_to(layout.reading.row_top(layout.rows[transcript.paged.page_start(number)]))
             return
         for row in layout.rows:
-            if row.entry.kind == "tool" and row.entry.call.id == call_id:
+            if isinstance(row.entry, ToolEntry) and row.entry.call.id == call_id:
                 layout.reveal(layout.reading.row_top(row))
                 return
 
@@ -47,10 +48,10 @@ class Navigation:
         layout = self._layout
         prompt = None
         for row in layout.rows:
-            if row.entry.kind == "tool" and row.entry.call.id == call_id:
+            if isinstance(row.entry, ToolEntry) and row.entry.call.id == call_id:
                 layout.reveal(layout.reading.row_top(row))
                 return
-            if row.entry.kind == "prompt" and row.entry.turn == turn:
+            if isinstance(row.entry, PromptSubmitted) and row.entry.turn == turn:
                 prompt = row
         if prompt is not None:
             layout.reveal(layout.reading.row_top(prompt))

@@ -4,6 +4,7 @@ from PySide6.QtCore import QElapsedTimer, QObject, QPoint, Qt, QTimer
 from PySide6.QtGui import QAction, QGuiApplication, QKeySequence, QMouseEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QMenu
 
+from desktop_agent.core.protocol.events import PromptSubmitted
 from desktop_agent.ui.chat.entries.base import EntryWidget
 from desktop_agent.ui.chat.entries.prompt import edit_prompt
 from desktop_agent.ui.chat.entry_actions import EntryActions
@@ -163,7 +164,7 @@ class Pointer(QObject):
         if spot is not None:
             copy = menu.addAction(self.tr("Copy message"), self._on_copy_text)
             copy.setData(copied_row(spot.row))
-            if spot.row.entry.kind == "prompt":
+            if isinstance(spot.row.entry, PromptSubmitted):
                 edit = menu.addAction(self.tr("Edit and send again…"), self._on_edit)
                 edit.setData(spot.row)
                 back = menu.addAction(self.tr("Go back to before this…"), self._on_go_back)

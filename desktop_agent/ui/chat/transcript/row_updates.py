@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 from PySide6.QtCore import QObject, QTimer
 
+from desktop_agent.core.protocol.events import PromptSubmitted
 from desktop_agent.ui.chat.transcript.row import EntryRow
 from desktop_agent.ui.chat.transcript.row_layout import RowLayout
 from desktop_agent.ui.runtime.throttle import Throttle
@@ -38,7 +39,7 @@ class RowUpdates(QObject):
         from desktop_agent.ui.chat.entries.prompt import EDIT
 
         for row in self._layout.rows:
-            if row.entry.kind == "prompt" and row.entry.turn in edits:
+            if isinstance(row.entry, PromptSubmitted) and row.entry.turn in edits:
                 row.drafts[EDIT] = edits[row.entry.turn]
                 row.is_dirty = True
                 self.mark(row)

@@ -3,7 +3,18 @@
 from collections.abc import Sequence
 from typing import cast
 
-from desktop_agent.core.transcript import Entry, PageEntry, Patch, ToolEntry, Transcript
+from desktop_agent.core.protocol.events import CommandRun, PromptSubmitted, Rewound, SessionForked, TurnEnded
+from desktop_agent.core.transcript import (
+    CompactionEntry,
+    Entry,
+    NoticeEntry,
+    PageEntry,
+    Patch,
+    TextEntry,
+    ToolEntry,
+    Transcript,
+    UndoEntry,
+)
 from desktop_agent.ui.chat.heights import Heights
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.chat.transcript.row import EntryRow
@@ -49,7 +60,7 @@ class EntryRows:
         self._rows = [EntryRow(entry, index) for index, entry in enumerate(entries)]
         self._plan = None
         for row in self._rows:
-            if row.entry.kind == "page":
+            if isinstance(row.entry, PageEntry):
                 row.page = row.entry.number
             if _is_plan(row):
                 self._take_plan(row)
@@ -68,7 +79,7 @@ class EntryRows:
         first = len(entries) - kept
         self._rows = [EntryRow(entry, index) for index, entry in enumerate(entries[:first])]
         for row in self._rows:
-            if row.entry.kind == "page":
+            if isinstance(row.entry, PageEntry):
                 row.page = row.entry.number
         for index, row in enumerate(stay, start=first):
             row.entry, row.index, row.page = entries[index], index, None
@@ -183,23 +194,23 @@ class EntryRows:
     def estimate(self, row: EntryRow) -> int:
         """Return about how high a row is, from nothing but the length of its text."""
         entry = row.entry
-        if entry.kind == "page":  # of which a long session has thousands
+        if isinstance(entry, PageEntry):  # of which a long session has thousands
             row.height_hint = row.height_hint or self._estimate_page(entry)
             return row.height_hint
-        match entry.kind:
-            case "text":
+        match entry:
+            case TextEntry(kind="text"):
                 height = self._estimate_text(entry.text, self._width)
-            case "thinking":
+            case TextEntry():
                 height = _FOLDED + (self._estimate_text(entry.text, self._width) if row.is_unfolded else 0)
-            case "prompt":
+            case PromptSubmitted():
                 height = _BUBBLE + self._estimate_text(entry.text, int(self._width * _PROMPT_SHARE))
-            case "tool":
+            case ToolEntry():
                 height = _estimate_card(row, entry)
-            case "notice":
+            case NoticeEntry():
                 height = _NOTICE
-            case "command":
+            case CommandRun():
                 height = _LINE + self._estimate_text(entry.output, self._width)
-            case "undo" | "rewind" | "compaction" | "fork" | "turn_end":
+            case UndoEntry() | Rewound() | CompactionEntry() | SessionForked() | TurnEnded():
                 height = _LINE
         return height + Space.ENTRY
 
@@ -225,7 +236,7 @@ def _same_at_end(first: Sequence[Entry], second: Sequence[Entry]) -> int:
 
 def _is_plan(row: EntryRow) -> bool:
     entry = row.entry
-    return entry.kind == "tool" and entry.result is not None and "todos" in entry.result.metadata
+    return isinstance(entry, ToolEntry) and entry.result is not None and "todos" in entry.result.metadata
 
 
 def _estimate_card(row: EntryRow, entry: ToolEntry) -> int:

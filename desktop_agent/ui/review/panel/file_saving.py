@@ -86,7 +86,7 @@ def _newest_digest(transcript: Transcript, file: ChangedFile) -> str | None:
 
 
 def _last_notice(transcript: Transcript) -> NoticeEntry | None:
-    return next((entry for entry in reversed(transcript.entries) if entry.kind == "notice"), None)
+    return next((entry for entry in reversed(transcript.entries) if isinstance(entry, NoticeEntry)), None)
 
 
 def _failure_since(transcript: Transcript, saving: _Saving) -> NoticeEntry | None:
@@ -94,7 +94,7 @@ def _failure_since(transcript: Transcript, saving: _Saving) -> NoticeEntry | Non
     for entry in reversed(transcript.entries):
         if entry is saving.notice:
             return None
-        if entry.kind != "notice" or entry.notice.code not in _NOT_WRITTEN:
+        if not isinstance(entry, NoticeEntry) or entry.notice.code not in _NOT_WRITTEN:
             continue
         if not 0 < entry.notice.seq <= saving.seq:  # one that could not be recorded has no number
             return entry

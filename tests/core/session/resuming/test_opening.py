@@ -16,6 +16,7 @@ from desktop_agent.core.session.resuming.process import SnapshotProcess
 from desktop_agent.core.session.resuming.snapshots import renew_snapshot
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.snapshot import SNAPSHOT_NAME
+from desktop_agent.core.transcript import PageEntry
 from tests.harness import FrozenClock, Ground
 from tests.journals import SESSION_ID, compacted, opened, turn, write_journal
 
@@ -77,7 +78,7 @@ async def test_a_front_gets_a_transcript_of_its_own_with_its_end_loaded(ground: 
     renew_snapshot(journal, Blobs(ground.paths.blobs), journal.with_name(SNAPSHOT_NAME), yield_gil=no_breath)
     async with ground.session([[Say("Fine.")]], resume=SESSION_ID) as session:
         assert session.transcript.turn == 30
-        assert session.transcript.entries[-1].kind != "page"
+        assert not isinstance(session.transcript.entries[-1], PageEntry)
         await session.prompt("Go on.")
         assert session.session.transcript.turn == 31
         assert session.transcript.turn == 30

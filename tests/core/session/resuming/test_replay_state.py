@@ -19,7 +19,7 @@ from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.pages import PageSize, read_page
 from desktop_agent.core.store.journal.reading import read_journal
 from desktop_agent.core.store.journal.snapshot import SNAPSHOT_NAME, extent_of, read_extent, write_snapshot
-from desktop_agent.core.transcript import Entry, PromptEntry, Transcript
+from desktop_agent.core.transcript import Entry, Transcript
 from tests.journals import asked, compacted, opened, recorded, said, started, turn, undone, wild_events, write_journal
 
 SMALL = PageSize(records=3)
@@ -151,7 +151,7 @@ def test_a_long_prompt_is_whole_on_its_page_and_cut_in_the_head(journal: Path, b
     assert len(turns.prompts[1]) == 2_000
     assert [text for turn, text in turns.prompts.items() if turn not in turns.cut_prompts] == ["Prompt 2: ok"]
     prompt = all_entries(transcript, journal, blobs)[0]
-    assert isinstance(prompt, PromptEntry)
+    assert isinstance(prompt, ev.PromptSubmitted)
     assert prompt.text == "Prompt 1: " + "x" * 9_000
 
 

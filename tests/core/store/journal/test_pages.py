@@ -4,10 +4,11 @@ from pathlib import Path
 
 import pytest
 
+from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.pages import LAST_RECORDS, find_pages, merged, read_last_page, read_page
 from desktop_agent.core.store.journal.records import Yielder, read_last_records, read_records
-from desktop_agent.core.transcript import JournalPage
+from desktop_agent.core.transcript import JournalPage, PageEntry, TextEntry, ToolEntry
 from tests.journals import opened, turn, write_journal
 
 
@@ -62,7 +63,7 @@ def test_a_line_that_is_being_written_is_no_record(journal: Path, blobs: Blobs) 
 def test_the_end_of_a_session_says_where_it_works_and_what_it_is_called(journal: Path, blobs: Blobs) -> None:
     transcript = read_last_page(journal, blobs, yield_gil=Yielder())
     assert (transcript.session.workspace, transcript.session.title, transcript.turn) == ("/w", "Prompt 1: ok", 40)
-    assert transcript.entries[0].kind == "page"
+    assert isinstance(transcript.entries[0], PageEntry)
     assert len(transcript.entries) < LAST_RECORDS
 
 
@@ -87,11 +88,11 @@ def test_two_pages_as_one_need_no_line_that_is_among_their_own(journal: Path, bl
 def test_a_page_is_the_fold_of_its_own_lines(journal: Path, blobs: Blobs) -> None:
     records = list(read_records(journal, blobs))
     first = page(0, records[14].start)
-    assert [entry.kind for entry in read_page(journal, blobs, first, yield_gil=Yielder()).entries] == [
-        "prompt",
-        "text",
-        "tool",
-        "text",
-        "tool",
-        "text",
+    assert [type(entry) for entry in read_page(journal, blobs, first, yield_gil=Yielder()).entries] == [
+        ev.PromptSubmitted,
+        TextEntry,
+        ToolEntry,
+        TextEntry,
+        ToolEntry,
+        TextEntry,
     ]

@@ -2,8 +2,8 @@
 
 from datetime import UTC, datetime
 
+from desktop_agent.core.protocol.events import CommandRun
 from desktop_agent.core.slash.wording import bullets, code, fenced
-from desktop_agent.core.transcript import CommandEntry
 from desktop_agent.ui.chat.entries.command import CommandWidget
 from desktop_agent.ui.chat.search.search import Search
 from desktop_agent.ui.chat.transcript.copying import copied_row
@@ -13,8 +13,8 @@ from tests.ui.chat.stage import Stage
 HOSTILE = "`` <b>x</b> ![i](http://evil.example/x.png) [a](javascript:x)\n# not a heading ```"
 
 
-def command(text: str, output: str, *, is_error: bool = False) -> CommandEntry:
-    return CommandEntry(text=text, output=output, is_error=is_error, at=datetime(2026, 11, 22, tzinfo=UTC))
+def command(text: str, output: str, *, is_error: bool = False) -> CommandRun:
+    return CommandRun(text=text, output=output, is_error=is_error, at=datetime(2026, 11, 22, tzinfo=UTC))
 
 
 def test_what_it_said_is_markdown_below_the_line(stage: Stage) -> None:

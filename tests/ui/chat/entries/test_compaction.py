@@ -5,6 +5,7 @@ from PySide6.QtWidgets import QAbstractButton
 
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import Summary
+from desktop_agent.core.transcript import CompactionEntry
 from tests.ui.chat.stage import Conversation, Stage, click
 
 SUMMARY = Summary(goals=("ship it",), files=("a.py: written",))
@@ -69,5 +70,5 @@ def test_going_back_to_before_what_it_summarised_puts_it_out_of_force(stage: Sta
         conversation.ask("go")
         conversation.end_turn()
     conversation.happen(compacted("a", 2), ev.Rewound(turn=2, scope="conversation"))
-    entry = next(entry for entry in conversation.transcript.entries if entry.kind == "compaction")
+    entry = next(entry for entry in conversation.transcript.entries if isinstance(entry, CompactionEntry))
     assert not entry.is_in_force

@@ -11,7 +11,7 @@ from PySide6.QtWidgets import QWidget
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.events import Notice, NoticeLevel, TurnEndReason
 from desktop_agent.core.protocol.model import FileOutcome
-from desktop_agent.core.transcript import RETRYING, NoticeEntry, TurnEndEntry, UndoEntry
+from desktop_agent.core.transcript import RETRYING, NoticeEntry, UndoEntry
 from tests.ui.chat.stage import Conversation, Stage, answer, click, prompt, record, thought
 
 
@@ -160,7 +160,7 @@ class TestNotices:
         asked = record(stage.view.entry_actions.try_now_requested)
         for tries in (1, 2):
             conversation.happen(OVERLOADED)
-            until(lambda: stage.row(-1).entry.kind == "notice" and stage.row(-1).widget is not None)
+            until(lambda: isinstance(stage.row(-1).entry, NoticeEntry) and stage.row(-1).widget is not None)
             low = stage.widget(-1).height()
             conversation.happen(ev.RetryWaitReported(turn=1, is_waiting=True))
             until(lambda: stage.buttons(stage.view).count("Try now") == 1)
@@ -217,7 +217,7 @@ class TestLines:
         ],
     )
     def test_the_end_of_a_turn_is_a_sentence(self, stage: Stage, reason: TurnEndReason, sentence: str) -> None:
-        stage.show(TurnEndEntry(turn=1, reason=reason, requests=8, duration_s=3.2))
+        stage.show(ev.TurnEnded(turn=1, reason=reason, requests=8, duration_s=3.2))
         assert stage.widget(0).accessibleName() == sentence
 
     def test_an_undo_says_what_it_did_and_what_not(self, stage: Stage) -> None:

@@ -4,15 +4,15 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QSignalSpy, QTest
 from PySide6.QtWidgets import QPushButton, QWidget
 
-from desktop_agent.core.transcript import ForkEntry, PromptEntry
+from desktop_agent.core.protocol.events import PromptSubmitted, SessionForked
 from desktop_agent.ui.chat.composer.message_edit import MessageEdit
 from desktop_agent.ui.chat.entries.prompt import EDIT
 from desktop_agent.ui.widgets.picker import Picker
 from tests.ui.chat.stage import NOW, Stage, answer
 
 
-def prompt(text: str, turn: int) -> PromptEntry:
-    return PromptEntry(prompt_id=f"p{turn}", text=text, turn=turn, at=NOW)
+def prompt(text: str, turn: int) -> PromptSubmitted:
+    return PromptSubmitted(prompt_id=f"p{turn}", text=text, turn=turn, at=NOW)
 
 
 def shown(stage: Stage) -> QWidget:
@@ -93,7 +93,7 @@ def test_an_edit_is_told_letter_by_letter_and_taken_up_again(stage: Stage) -> No
 
 
 def test_a_fork_leads_to_what_it_is_a_copy_of(stage: Stage) -> None:
-    stage.show(prompt("Fix", 1), ForkEntry(source="20261121-213700-k3f9qx", title="Fix", before_turn=2, at=NOW))
+    stage.show(prompt("Fix", 1), SessionForked(source="20261121-213700-k3f9qx", title="Fix", before_turn=2, at=NOW))
     opened = QSignalSpy(stage.view.entry_actions.session_requested)
     named(stage.widget(1), "openSourceButton").click()
     assert opened.at(0) == ["20261121-213700-k3f9qx"]

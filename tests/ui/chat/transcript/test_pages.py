@@ -7,7 +7,7 @@ from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import ModelRef
-from desktop_agent.core.transcript import JournalPage, PromptEntry, TextEntry, Transcript, replay
+from desktop_agent.core.transcript import JournalPage, PageEntry, TextEntry, ToolEntry, Transcript, replay
 from desktop_agent.ui.chat.entries.base import EntryWidget
 from tests.journals import finished, said_text, started
 from tests.ui.chat.stage import Stage
@@ -59,7 +59,7 @@ class Session:
     def y_of(self, text: str) -> int:
         """Where the live row that begins with this text is in the view."""
         for row in self.view.row_layout.widgets.live:
-            if isinstance(row.entry, PromptEntry | TextEntry) and text in row.entry.text:
+            if isinstance(row.entry, ev.PromptSubmitted | TextEntry) and text in row.entry.text:
                 return self.view.row_layout.reading.row_top(row) - self.view.row_layout.top_edge
         raise AssertionError(f"{text} is not in sight")
 
@@ -104,12 +104,11 @@ def test_any_place_is_shown_when_its_pages_came(session: Session, until: Callabl
     bar = session.view.verticalScrollBar()
     bar.setValue(bar.maximum() // 2)
     until(lambda: not session.load_wanted())
-    kinds = {row.entry.kind for row in session.view.row_layout.widgets.live}
-    assert "text" in kinds
+    assert any(isinstance(row.entry, TextEntry) for row in session.view.row_layout.widgets.live)
     layout = session.view.row_layout
     top, bottom = layout.top_edge, layout.top_edge + session.view.viewport().height()
     in_view = [row for row in layout.widgets.live if top <= layout.reading.row_top(row) < bottom]
-    assert all(row.entry.kind != "page" for row in in_view)
+    assert all(not isinstance(row.entry, PageEntry) for row in in_view)
 
 
 def test_a_call_on_a_page_that_is_not_loaded_is_brought_into_view(
@@ -117,7 +116,7 @@ def test_a_call_on_a_page_that_is_not_loaded_is_brought_into_view(
 ) -> None:
     session.view.navigation.show_call("c7")
     until(lambda: not session.load_wanted())
-    row = next(row for row in session.view.rows if row.entry.kind == "tool" and row.entry.call.id == "c7")
+    row = next(row for row in session.view.rows if isinstance(row.entry, ToolEntry) and row.entry.call.id == "c7")
     y = session.view.row_layout.reading.row_top(row) - session.view.row_layout.top_edge
     assert 0 <= y < session.view.viewport().height()
 

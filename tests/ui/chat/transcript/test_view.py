@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QApplication, QPushButton, QWidget
 
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import ToolResult
-from desktop_agent.core.transcript import RETRYING, Entry, TextEntry, Transcript
+from desktop_agent.core.transcript import RETRYING, Entry, NoticeEntry, TextEntry, ToolEntry, Transcript
 from desktop_agent.ui.theme import TextSizes, Theme
 from tests.ui.chat.stage import (
     Conversation,
@@ -28,10 +28,14 @@ from tests.ui.chat.stage import (
 )
 
 
-def drawn(stage: Stage) -> list[tuple[str, str, int]]:
-    """What is on screen: each live row's kind, text and height."""
+def drawn(stage: Stage) -> list[tuple[type[Entry] | str, str, int]]:
+    """What is on screen: each live row's entry, text and height."""
     return [
-        (row.entry.kind, stage.shown_text(row.index), stage.view.rows.heights[row.index])
+        (
+            row.entry.kind if isinstance(row.entry, TextEntry) else type(row.entry),
+            stage.shown_text(row.index),
+            stage.view.rows.heights[row.index],
+        )
         for row in sorted(stage.view.row_layout.widgets.live, key=lambda row: row.index)
     ]
 
@@ -61,7 +65,8 @@ class TestFollowingTheTranscript:
         stage.view.show_transcript(conversation.transcript)
 
         assert drawn(stage) == patched
-        assert [kind for kind, _, _ in patched] == ["prompt", "thinking", "text", "tool", "notice", "turn_end"]
+        entries = [ev.PromptSubmitted, "thinking", "text", ToolEntry, NoticeEntry, ev.TurnEnded]
+        assert [kind for kind, _, _ in patched] == entries
 
     def test_many_events_between_two_frames_are_drawn_once_and_right(self, stage: Stage) -> None:
         conversation = Conversation(stage.view)
@@ -70,7 +75,7 @@ class TestFollowingTheTranscript:
         conversation.happen(ev.Notice(level="warning", code=RETRYING, title="Trying again."))
         conversation.stream("a whole answer")
         stage.view.updates.flush()
-        assert [kind for kind, _, _ in drawn(stage)] == ["prompt", "notice", "text"]
+        assert [kind for kind, _, _ in drawn(stage)] == [ev.PromptSubmitted, NoticeEntry, "text"]
         assert stage.shown_text(-1) == "a whole answer"
 
     def test_an_answer_that_comes_again_replaces_the_half_one(self, stage: Stage) -> None:
