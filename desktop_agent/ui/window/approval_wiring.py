@@ -8,11 +8,13 @@ from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.protocol.events import CommandJudged
 from desktop_agent.core.protocol.model import ApprovalRequest, Decision
+from desktop_agent.core.protocol.ops import AnswerApproval, JudgeCommand
 from desktop_agent.core.transcript import Transcript
+from desktop_agent.ui.approvals.past_calls import past_calls
 from desktop_agent.ui.approvals.rule_maths import RuleContext, RuleMaths
 from desktop_agent.ui.review.source import DiffSource, Spawn
 from desktop_agent.ui.theme import Theme
-from desktop_agent.ui.window.bridge import SessionBridge
+from desktop_agent.ui.window.shown_session import ShownSession
 
 
 class ApprovalWiring(QObject):
@@ -20,6 +22,7 @@ class ApprovalWiring(QObject):
 
     def __init__(
         self,
+        shown: ShownSession,
         window: QWidget,
         theme: Theme,
         diff_source: DiffSource,
@@ -29,19 +32,14 @@ class ApprovalWiring(QObject):
     ) -> None:
         """`rule_maths` judges rules for a session, asked for when a question is shown; without it, none can be made."""
         super().__init__(window)
+        self._shown = shown
         self._window = window
         self._theme = theme
         self._diff_source = diff_source
         self._spawn = spawn
         self._now = now
         self._rule_maths = rule_maths
-        self._bridge: SessionBridge | None = None
         self._dialog = None
-
-    def show(self, bridge: SessionBridge) -> None:
-        """Be about this session from now on."""
-        self.close()
-        self._bridge = bridge
 
     def close(self) -> None:
         """Close the dialog; its question goes on waiting."""
@@ -55,9 +53,7 @@ class ApprovalWiring(QObject):
 
     def open_next(self) -> None:
         """Open the dialog for the question that waits longest, unless the session is only read."""
-        if self._bridge is None or self._bridge.read_only:
-            return
-        if pending := self._bridge.transcript.pending_approvals:
+        if (pending := self._shown.transcript.pending_approvals) and not self._shown.read_only:
             self.open(pending[0].call_id)
 
     def open(self, call_id: str) -> None:
@@ -78,17 +74,11 @@ class ApprovalWiring(QObject):
 
     def answer(self, call_id: str, decision: Decision) -> None:
         """Tell the session what the user decided."""
-        from desktop_agent.core.protocol.ops import AnswerApproval
-
-        if self._bridge is not None:
-            self._bridge.submit(AnswerApproval(call_id=call_id, decision=decision))
+        self._shown.submit(AnswerApproval(call_id=call_id, decision=decision))
 
     def judge(self, call_id: str, command: str) -> None:
         """Have the session judge a command as the user edits it."""
-        from desktop_agent.core.protocol.ops import JudgeCommand
-
-        if self._bridge is not None:
-            self._bridge.submit(JudgeCommand(call_id=call_id, command=command))
+        self._shown.submit(JudgeCommand(call_id=call_id, command=command))
 
     def show_judgement(self, judged: CommandJudged) -> None:
         """Show the answer in the dialog, if it is open about that call."""
@@ -96,16 +86,14 @@ class ApprovalWiring(QObject):
             self._dialog.show_judgement(judged)
 
     def _rule_context(self, request: ApprovalRequest) -> RuleContext | None:
-        if self._rule_maths is None or self._bridge is None:
+        if self._rule_maths is None:
             return None
-        from desktop_agent.ui.approvals.past_calls import past_calls
-
-        transcript = self._bridge.transcript
+        transcript = self._shown.transcript
         past = past_calls(transcript, request)
         return RuleContext(self._rule_maths(transcript), transcript.session.workspace, past, self._now)
 
     def _pending(self, call_id: str) -> ApprovalRequest | None:
-        pending = self._bridge.transcript.pending_approvals if self._bridge is not None else []
+        pending = self._shown.transcript.pending_approvals
         return next((request for request in pending if request.call_id == call_id), None)
 
     def _forget(self) -> None:

@@ -3,29 +3,25 @@
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QWidget
 
-from desktop_agent.core.protocol.events import Event
-from desktop_agent.core.protocol.ops import Op
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.ops import Compact, InspectContext, UndoCompaction
 from desktop_agent.ui.context.inspector import ContextInspector
 from desktop_agent.ui.theme import Theme
-from desktop_agent.ui.window.bridge import SessionBridge
+from desktop_agent.ui.window.shown_session import ShownSession
 
 
 class ContextWiring(QObject):
     """Opens the inspector when it is asked for, and keeps what it shows fresh while it is open."""
 
-    def __init__(self, window: QWidget, theme: Theme) -> None:
+    def __init__(self, shown: ShownSession, window: QWidget, theme: Theme) -> None:
         super().__init__(window)
+        self._shown = shown
         self._window = window
         self._theme = theme
-        self._bridge: SessionBridge | None = None
         self._inspector: ContextInspector | None = None
 
-    def show(self, bridge: SessionBridge) -> None:
-        """Be about this session from now on."""
-        if self._bridge is not None:
-            self._bridge.happened.disconnect(self._on_happened)
-        self._bridge = bridge
-        bridge.happened.connect(self._on_happened)
+    def close(self) -> None:
+        """Close the inspector, if it is open."""
         if self._inspector is not None:
             self._inspector.close()
 
@@ -39,22 +35,18 @@ class ContextWiring(QObject):
 
     def compact(self) -> None:
         """Summarise the older turns now."""
-        from desktop_agent.core.protocol.ops import Compact
-
-        self._submit(Compact())
+        self._shown.submit(Compact())
 
     def undo_compaction(self) -> None:
         """Let the agent see the older turns again."""
-        from desktop_agent.core.protocol.ops import UndoCompaction
-
-        self._submit(UndoCompaction())
+        self._shown.submit(UndoCompaction())
 
     def _open(self, kind: str) -> None:
-        if self._bridge is None:
+        if self._shown.bridge is None:
             return
         if self._inspector is None:
             self._inspector = ContextInspector(self._theme, self._window)
-            self._inspector.op_requested.connect(self._submit)
+            self._inspector.op_requested.connect(self._shown.submit)
             self._inspector.finished.connect(self._forget)
             self._inspector.open()
         if kind:
@@ -62,22 +54,15 @@ class ContextWiring(QObject):
         self._ask()
 
     def _ask(self) -> None:
-        from desktop_agent.core.protocol.ops import InspectContext
+        self._shown.submit(InspectContext())
 
-        self._submit(InspectContext())
-
-    def _submit(self, op: Op) -> None:
-        if self._bridge is not None:
-            self._bridge.submit(op)
-
-    def _on_happened(self, event: Event) -> None:
-        if self._inspector is None or self._bridge is None:
+    def follow(self, event: ev.Event) -> None:
+        """Take in what happened in the session."""
+        if self._inspector is None:
             return
-        from desktop_agent.core.protocol import events as ev
-
         match event:
             case ev.ContextInspected(report=report):
-                transcript = self._bridge.transcript
+                transcript = self._shown.transcript
                 is_working = transcript.turns.is_running or bool(transcript.turns.activity)
                 self._inspector.show_report(report, tuple(transcript.context.pins.values()), is_working=is_working)
             case (

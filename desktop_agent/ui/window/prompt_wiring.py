@@ -7,8 +7,8 @@ from PySide6.QtCore import QObject
 from desktop_agent.core.protocol.events import PromptSubmitted
 from desktop_agent.core.protocol.ops import Interrupt, RunCommand, SendQueued, SubmitPrompt, TryNow, Unqueue
 from desktop_agent.ui.window.actions import Actions
-from desktop_agent.ui.window.bridge import SessionBridge
 from desktop_agent.ui.window.session_panels import SessionPanels
+from desktop_agent.ui.window.shown_session import ShownSession
 
 
 class PromptWiring(QObject):
@@ -16,7 +16,7 @@ class PromptWiring(QObject):
 
     def __init__(
         self,
-        bridge: SessionBridge,
+        shown: ShownSession,
         panels: SessionPanels,
         actions: Actions,
         parent: QObject,
@@ -26,7 +26,7 @@ class PromptWiring(QObject):
     ) -> None:
         """`give_back` puts texts into the composer; `on_retry` is called before the last prompt is sent again."""
         super().__init__(parent)
-        self._bridge = bridge
+        self._shown = shown
         self._panels = panels
         self._give_back = give_back
         self._on_retry = on_retry
@@ -39,37 +39,33 @@ class PromptWiring(QObject):
         panels.composer.waiting.send_requested.connect(self._send_queued)
         actions.connect(actions.stop, self._interrupt)
 
-    def show(self, bridge: SessionBridge) -> None:
-        """Send prompts to this session from now on."""
-        self._bridge = bridge
-
     def submit(self, text: str) -> None:
         """Send a prompt; the session queues it while the agent works."""
-        self._bridge.submit(SubmitPrompt(text=text))
-        if not self._bridge.transcript.turns.is_running:  # else it waits, and what is being read stays in sight
+        self._shown.submit(SubmitPrompt(text=text))
+        if not self._shown.transcript.turns.is_running:  # else it waits, and what is being read stays in sight
             self._panels.transcript.row_layout.scroll_to_bottom()
 
     def run_command(self, text: str) -> None:
         """Run a slash command."""
-        self._bridge.submit(RunCommand(text=text))
+        self._shown.submit(RunCommand(text=text))
         self._panels.transcript.row_layout.scroll_to_bottom()
 
     def _unqueue(self, prompt_id: str) -> None:
-        self._bridge.submit(Unqueue(prompt_id=prompt_id))
+        self._shown.submit(Unqueue(prompt_id=prompt_id))
 
     def _send_queued(self, prompt_id: str) -> None:
-        self._bridge.submit(SendQueued(prompt_id=prompt_id))
+        self._shown.submit(SendQueued(prompt_id=prompt_id))
         self._panels.transcript.row_layout.scroll_to_bottom()
 
     def _interrupt(self) -> None:
-        self._bridge.submit(Interrupt())
+        self._shown.submit(Interrupt())
 
     def _try_now(self) -> None:
-        self._bridge.submit(TryNow())
+        self._shown.submit(TryNow())
 
     def _retry(self) -> None:
         """Ask again with the last prompt of the user."""
-        for entry in reversed(self._bridge.transcript.entries):
+        for entry in reversed(self._shown.transcript.entries):
             if isinstance(entry, PromptSubmitted):
                 self._on_retry()
                 self.submit(entry.text)
@@ -80,8 +76,11 @@ class PromptWiring(QObject):
 
         Those that an earlier process left stay where they are: the user has not just written them.
         """
-        left = self._bridge.left_waiting
-        waiting = [prompt for prompt in self._bridge.transcript.turns.queued if prompt.prompt_id not in left]
+        bridge = self._shown.bridge
+        if bridge is None:
+            return
+        queued = bridge.transcript.turns.queued
+        waiting = [prompt for prompt in queued if prompt.prompt_id not in bridge.left_waiting]
         if not waiting:
             return
         for prompt in waiting:

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from PySide6.QtCore import QObject
 
 from desktop_agent.ui.window.actions import Actions
-from desktop_agent.ui.window.bridge import SessionBridge
 from desktop_agent.ui.window.session_panels import SessionPanels
+from desktop_agent.ui.window.shown_session import ShownSession
 
 
 class ReviewWiring(QObject):
@@ -14,7 +14,7 @@ class ReviewWiring(QObject):
 
     def __init__(
         self,
-        bridge: SessionBridge,
+        shown: ShownSession,
         panels: SessionPanels,
         actions: Actions,
         parent: QObject,
@@ -22,7 +22,7 @@ class ReviewWiring(QObject):
     ) -> None:
         """`open_review` brings the panel into sight."""
         super().__init__(parent)
-        self._bridge = bridge
+        self._shown = shown
         self._panels = panels
         self._open_review = open_review
         panels.review.call_requested.connect(panels.transcript.navigation.show_call)
@@ -35,17 +35,13 @@ class ReviewWiring(QObject):
         actions.connect(actions.keep_all, self._keep_all)
         actions.connect(actions.send_comments, self._send_comments)
 
-    def show(self, bridge: SessionBridge) -> None:
-        """Review this session from now on."""
-        self._bridge = bridge
-
     def _show_changes(self, call_id: str) -> None:
         self._open_review()
         if content := self._panels.review.content:
             content.show_call(call_id)
 
     def _show_changes_of(self, path: str) -> None:
-        records = self._bridge.transcript.changes.values()
+        records = self._shown.transcript.changes.values()
         calls = [record.call_id for record in records if record.change.path == path]
         if calls:
             self._show_changes(calls[-1])

@@ -4,45 +4,37 @@ from PySide6.QtCore import QObject
 
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.protocol.ops import RevokeRule, SetMode, StopJob
-from desktop_agent.ui.window.bridge import SessionBridge
 from desktop_agent.ui.window.session_panels import SessionPanels
+from desktop_agent.ui.window.shown_session import ShownSession
 
 
 class SessionControls(QObject):
     """Asks the session that is shown for other modes, for the end of a job, or of a rule."""
 
-    def __init__(self, bridge: SessionBridge, panels: SessionPanels, parent: QObject) -> None:
+    def __init__(self, shown: ShownSession, panels: SessionPanels, parent: QObject) -> None:
         super().__init__(parent)
-        self._bridge = bridge
+        self._shown = shown
         panels.pickers.model_chosen.connect(self._set_model)
         panels.pickers.approval_chosen.connect(self._set_approval)
         panels.pickers.sandbox_chosen.connect(self._set_sandbox)
         panels.jobs.stop_requested.connect(self._stop_job)
 
-    def show(self, bridge: SessionBridge) -> None:
-        """Be about this session from now on."""
-        self._bridge = bridge
-
     def _set_model(self, provider: str, model: str) -> None:
-
-        before = self._bridge.transcript.session.model
+        before = self._shown.transcript.session.model
         base_url = before.base_url if before is not None and before.provider == provider else None
-        self._bridge.submit(SetMode(model=ModelRef(provider=provider, model=model, base_url=base_url)))
+        self._shown.submit(SetMode(model=ModelRef(provider=provider, model=model, base_url=base_url)))
 
     def _set_approval(self, policy: str) -> None:
-
         if policy in ("always", "on_write", "on_request", "never"):
-            self._bridge.submit(SetMode(approval=policy))
+            self._shown.submit(SetMode(approval=policy))
 
     def _set_sandbox(self, mode: str) -> None:
-
         if mode in ("restricted", "strict", "none"):
-            self._bridge.submit(SetMode(sandbox=mode))
+            self._shown.submit(SetMode(sandbox=mode))
 
     def _stop_job(self, job_id: str) -> None:
-        self._bridge.submit(StopJob(job_id=job_id))
+        self._shown.submit(StopJob(job_id=job_id))
 
     def revoke_rule(self, rule_id: str) -> None:
         """Take back a rule of the shown session."""
-
-        self._bridge.submit(RevokeRule(rule_id=rule_id))
+        self._shown.submit(RevokeRule(rule_id=rule_id))

@@ -5,33 +5,29 @@ from collections.abc import Callable, Sequence
 from desktop_agent.core.protocol.model import Job, Rule
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.window.actions import Actions
-from desktop_agent.ui.window.bridge import SessionBridge
 from desktop_agent.ui.window.session_panels import SessionPanels
+from desktop_agent.ui.window.shown_session import ShownSession
 
 
 class SessionStatus:
-    """Reads the transcript of the session that is shown; the panels are told what it says."""
+    """Reads the transcript of the session that is shown; shows in the panels what it says."""
 
     def __init__(
         self,
-        bridge: SessionBridge,
+        shown: ShownSession,
         panels: SessionPanels,
         actions: Actions,
         on_rules_changed: Callable[[tuple[Rule, ...]], None],
     ) -> None:
-        self._bridge = bridge
+        self._shown = shown
         self._panels = panels
         self._actions = actions
         self._on_rules_changed = on_rules_changed
         self._rules: tuple[Rule, ...] | None = None
 
-    def show(self, bridge: SessionBridge) -> None:
-        """Be about this session from now on; `refresh` shows it."""
-        self._bridge = bridge
-
     def refresh(self) -> None:
         """Show title, modes, jobs and queue, and enable the actions that fit."""
-        transcript = self._bridge.transcript
+        transcript = self._shown.transcript
         is_demo = transcript.session.model is not None and transcript.session.model.provider == "demo"
         self._panels.top_bar.set_title(transcript.session.title, is_demo=is_demo)
         self._panels.top_bar.set_waiting(len(transcript.pending_approvals))
@@ -43,7 +39,7 @@ class SessionStatus:
             self._on_rules_changed(transcript.session.rules)
         self._show_in_composer(transcript)
         is_busy = _is_busy(transcript)
-        is_read_only = bool(self._bridge.read_only)
+        is_read_only = bool(self._shown.read_only)
         is_resting = not transcript.turns.is_running and not is_read_only
         self._actions.stop.setEnabled(is_busy and not is_read_only)
         self._actions.compact.setEnabled(not is_busy and not is_read_only and transcript.turn > 1)
@@ -67,7 +63,7 @@ class SessionStatus:
     def refresh_changes(self) -> None:
         """Show what changed, in the review and in the file tree."""
         self._panels.review.refresh()
-        touched = {record.change.path for record in self._bridge.transcript.changed.active()}
+        touched = {record.change.path for record in self._shown.transcript.changed.active()}
         self._panels.files.set_touched(touched)
 
 

@@ -8,7 +8,7 @@ from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QApplication, QWidget
 
 from desktop_agent.core.base.errors import AgentError
-from desktop_agent.core.protocol.events import Event
+from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.slash.parse import typed_prompt
 from desktop_agent.core.transcript import Patch, Transcript
 from desktop_agent.ui.approvals.rule_maths import RuleMaths
@@ -19,8 +19,13 @@ from desktop_agent.ui.window.actions import Actions
 from desktop_agent.ui.window.approval_wiring import ApprovalWiring
 from desktop_agent.ui.window.bridge import SessionBridge
 from desktop_agent.ui.window.context_wiring import ContextWiring
+from desktop_agent.ui.window.prompt_wiring import PromptWiring
+from desktop_agent.ui.window.review_wiring import ReviewWiring
+from desktop_agent.ui.window.session_controls import SessionControls
 from desktop_agent.ui.window.session_panels import SessionPanels
-from desktop_agent.ui.window.session_parts import SessionParts
+from desktop_agent.ui.window.session_status import SessionStatus
+from desktop_agent.ui.window.shown_session import ShownSession
+from desktop_agent.ui.window.undo_wiring import UndoWiring
 
 
 class SessionWiring(QObject):
@@ -52,18 +57,23 @@ class SessionWiring(QObject):
         """`rule_maths` judges rules for a session, asked for when a question is shown; without it, none can be made."""
         super().__init__(window)
         self._window = window
-        self._theme = theme
         self._actions = actions
         self._panels = panels
-        self._parts: SessionParts | None = None
-        """What is connected with the session that is shown, from the first one on."""
-        self._bridge: SessionBridge | None = None
+        self._shown = shown = ShownSession()
         self._replacing: list[Callable[[], None]] = []
         """What is still to be shown of a session that was replaced."""
         self._replacing_timer = QTimer(self, interval=0, singleShot=True)
         self._replacing_timer.timeout.connect(self._show_next)
-        self._context = ContextWiring(window, theme)
-        self._approvals = ApprovalWiring(window, theme, diff_source, spawn, now, rule_maths)
+        self._context = ContextWiring(shown, window, theme)
+        self._approvals = ApprovalWiring(shown, window, theme, diff_source, spawn, now, rule_maths)
+        self._prompts = PromptWiring(
+            shown, panels, actions, window, give_back=self.give_back, on_retry=self.retry_requested.emit
+        )
+        self._status = SessionStatus(shown, panels, actions, self.rules_changed.emit)
+        self.controls = SessionControls(shown, panels, window)
+        """What the user sets in the session."""
+        UndoWiring(shown, window, theme, panels, actions)
+        ReviewWiring(shown, panels, actions, window, self.review_requested.emit)
         self.opens_questions = False
         """Whether a question opens its dialog by itself. Its card in the conversation is there in any case."""
         self._connect()
@@ -71,12 +81,12 @@ class SessionWiring(QObject):
     @property
     def bridge(self) -> SessionBridge | None:
         """The session that is shown."""
-        return self._bridge
+        return self._shown.bridge
 
     def show(self, bridge: SessionBridge) -> None:
         """Show this session instead of the one before, which goes on running unseen."""
         view = self._panels.transcript
-        if (before := self._bridge) is not None:
+        if (before := self._shown.bridge) is not None:
             before.patched.disconnect(self._on_patched)
             before.happened.disconnect(self._on_happened)
             before.replaced.disconnect(self._on_replaced)
@@ -85,7 +95,7 @@ class SessionWiring(QObject):
             view.pages.pages_wanted.disconnect(before.want_pages)
             view.finder.pages_sought.disconnect(before.find_pages)
         self._replacing = []
-        self._bridge = bridge
+        self._shown.bridge = bridge
         bridge.patched.connect(self._on_patched)
         bridge.happened.connect(self._on_happened)
         bridge.replaced.connect(self._on_replaced)
@@ -93,21 +103,17 @@ class SessionWiring(QObject):
         bridge.pages_found.connect(view.finder.add_pages)
         view.pages.pages_wanted.connect(bridge.want_pages)
         view.finder.pages_sought.connect(bridge.find_pages)
-        self._context.show(bridge)
-        self._approvals.show(bridge)
-        if self._parts is None:
-            self._parts = self._build_parts(bridge)
-        self._parts.show(bridge)
+        self._context.close()
+        self._approvals.close()
         view.show_transcript(bridge.transcript, is_gentle=True)
         self._panels.review.set_transcript(bridge.transcript, bridge.submit)
         self._show_rest()
 
     def _on_replaced(self) -> None:
-        if self._bridge is not None:
-            self._approvals.close()
-            self._panels.transcript.exchange_transcript(self._bridge.transcript)
-            self._replacing = [self._show_review, self._show_rest]
-            self._replacing_timer.start()
+        self._approvals.close()
+        self._panels.transcript.exchange_transcript(self._shown.transcript)
+        self._replacing = [self._show_review, self._show_rest]
+        self._replacing_timer.start()
 
     def _on_failed(self, _error: AgentError) -> None:
         self._panels.review.say_unreadable()
@@ -119,17 +125,15 @@ class SessionWiring(QObject):
             self._replacing_timer.start()
 
     def _show_review(self) -> None:
-        if self._bridge is not None:
-            self._panels.review.set_transcript(self._bridge.transcript, self._bridge.submit)
+        if (bridge := self._shown.bridge) is not None:
+            self._panels.review.set_transcript(bridge.transcript, bridge.submit)
 
     def _show_rest(self) -> None:
         """Show all of a session but its conversation and its changes."""
-        if self._bridge is None or self._parts is None:
-            return
-        self._panels.composer.set_blocked(self._bridge.read_only)
-        self._panels.composer.edit.history = PromptHistory(_written(self._bridge.transcript))
-        self._parts.status.refresh()
-        self._parts.status.refresh_changes()
+        self._panels.composer.set_blocked(self._shown.read_only)
+        self._panels.composer.edit.history = PromptHistory(_written(self._shown.transcript))
+        self._status.refresh()
+        self._status.refresh_changes()
         if self.opens_questions:
             self._approvals.open_next()
 
@@ -158,58 +162,37 @@ class SessionWiring(QObject):
         self._actions.connect(self._actions.inspect_context, self._context.inspect)
         self._actions.connect(self._actions.compact, self._context.compact)
 
-    def _build_parts(self, bridge: SessionBridge) -> SessionParts:
-        # Only now: the window is painted before the ops and the model are imported.
-
-        return SessionParts.build(
-            bridge,
-            self._window,
-            self._theme,
-            self._panels,
-            self._actions,
-            give_back=self.give_back,
-            on_retry=self.retry_requested.emit,
-            on_rules_changed=self.rules_changed.emit,
-            open_review=self.review_requested.emit,
-        )
-
     def _submit_prompt(self, text: str) -> None:
-        if self._parts is None:
+        if self.bridge is None:
             self._ask_for_folder(typed_prompt(text))
         else:
-            self._parts.prompts.submit(text)
+            self._prompts.submit(text)
 
     def _run_command(self, text: str) -> None:
-        if self._parts is None:
+        if self.bridge is None:
             self._ask_for_folder(text)
         else:
-            self._parts.prompts.run_command(text)
+            self._prompts.run_command(text)
 
     def _ask_for_folder(self, text: str) -> None:
         """Keep what was written in the field until something is open that can answer."""
         self.give_back([text])
         self.folder_requested.emit()
 
-    def revoke_rule(self, rule_id: str) -> None:
-        """Take back a rule of the shown session."""
-        if self._parts is not None:
-            self._parts.controls.revoke_rule(rule_id)
-
     # -- what happens in the session --
 
     def _on_patched(self, patches: Sequence[Patch]) -> None:
         self._panels.transcript.apply(patches)
         kinds = {patch.kind for patch in patches}
-        if self._parts is not None and "status" in kinds:
-            self._parts.status.refresh()
-        if self._parts is not None and ("changes" in kinds or "status" in kinds):
-            self._parts.status.refresh_changes()
+        if "status" in kinds:
+            self._status.refresh()
+        if "changes" in kinds or "status" in kinds:
+            self._status.refresh_changes()
 
-    def _on_happened(self, event: Event) -> None:
-        from desktop_agent.core.protocol import events as ev
-
+    def _on_happened(self, event: ev.Event) -> None:
+        self._context.follow(event)
         match event:
-            case _ if self._bridge is not None and self._bridge.read_only:
+            case _ if self._shown.read_only:
                 pass  # what it asks, and what waits in it, is for the window that writes it
             case ev.ApprovalRequested(request=request) if self.opens_questions and not self._is_user_writing():
                 self._approvals.open(request.call_id)
@@ -220,8 +203,7 @@ class SessionWiring(QObject):
             case ev.PromptRejected(text=text):
                 self.give_back([text])
             case ev.TurnEnded(reason=reason) if reason != "completed":
-                if self._parts is not None:
-                    self._parts.prompts.give_back_queued()
+                self._prompts.give_back_queued()
             case ev.ChangesRecorded() | ev.ChangesUndone() | ev.ChangesRedone():
                 self._panels.files.refresh()
             case _:
@@ -235,12 +217,12 @@ class SessionWiring(QObject):
 
 def _written(transcript: Transcript) -> list[str]:
     """What the user wrote so far, as it has to be written again."""
-    from desktop_agent.core.protocol.events import CommandRun, PromptSubmitted
-
-    loaded = [entry for entry in transcript.entries if isinstance(entry, PromptSubmitted | CommandRun)]
-    turns = {entry.turn for entry in loaded if isinstance(entry, PromptSubmitted)} | transcript.turns.cut_prompts
+    loaded = [entry for entry in transcript.entries if isinstance(entry, ev.PromptSubmitted | ev.CommandRun)]
+    turns = {entry.turn for entry in loaded if isinstance(entry, ev.PromptSubmitted)} | transcript.turns.cut_prompts
     paged = [typed_prompt(text) for turn, text in transcript.turns.prompts.items() if turn not in turns]
-    return paged + [typed_prompt(entry.text) if isinstance(entry, PromptSubmitted) else entry.text for entry in loaded]
+    return paged + [
+        typed_prompt(entry.text) if isinstance(entry, ev.PromptSubmitted) else entry.text for entry in loaded
+    ]
 
 
 def _open_link(address: str) -> None:

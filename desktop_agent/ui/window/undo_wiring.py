@@ -10,18 +10,18 @@ from desktop_agent.ui.chat.rewind_dialog import RewindDialog
 from desktop_agent.ui.review.panel.kept_question import undo_with_care
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.window.actions import Actions
-from desktop_agent.ui.window.bridge import SessionBridge
 from desktop_agent.ui.window.session_panels import SessionPanels
+from desktop_agent.ui.window.shown_session import ShownSession
 
 
 class UndoWiring(QObject):
     """The keys and menu entries, and what an entry of the conversation offers. The review has ways of its own."""
 
     def __init__(
-        self, bridge: SessionBridge, window: QWidget, theme: Theme, panels: SessionPanels, actions: Actions
+        self, shown: ShownSession, window: QWidget, theme: Theme, panels: SessionPanels, actions: Actions
     ) -> None:
         super().__init__(window)
-        self._bridge = bridge
+        self._shown = shown
         self._window = window
         self._theme = theme
         panels.transcript.entry_actions.recover_requested.connect(self._recover)
@@ -30,40 +30,32 @@ class UndoWiring(QObject):
         actions.connect(actions.redo_turn, self._redo_last_undo)
         actions.connect(actions.rewind, self._rewind_last_turn)
 
-    def show(self, bridge: SessionBridge) -> None:
-        """Undo in this session from now on."""
-        self._bridge = bridge
-
     def _undo(self, selection: ChangeSelection) -> None:
-        self._bridge.submit(UndoChanges(selection=selection))
+        self._shown.submit(UndoChanges(selection=selection))
 
     def _recover(self, call_id: str) -> None:
-        self._bridge.submit(UndoChanges(selection=ChangeSelection(call_id=call_id), is_recovery=True))
+        self._shown.submit(UndoChanges(selection=ChangeSelection(call_id=call_id), is_recovery=True))
 
     def _undo_last_turn(self) -> None:
-
-        standing = self._bridge.transcript.changed.active()
+        standing = self._shown.transcript.changed.active()
         # Without any, the session says that there is nothing to undo.
         meant = ChangeSelection(turn=standing[-1].turn) if standing else ChangeSelection()
-        undo_with_care(self._bridge.transcript, meant, self._undo, self._window)
+        undo_with_care(self._shown.transcript, meant, self._undo, self._window)
 
     def _redo_last_undo(self) -> None:
-
-        steps = self._bridge.transcript.changed.steps
-        self._bridge.submit(RedoSteps(steps=tuple(step.seq for step in steps[-1:])))
+        steps = self._shown.transcript.changed.steps
+        self._shown.submit(RedoSteps(steps=tuple(step.seq for step in steps[-1:])))
 
     def _rewind_last_turn(self) -> None:
-        self._ask_how_to_rewind(self._bridge.transcript.turn)
+        self._ask_how_to_rewind(self._shown.transcript.turn)
 
     def _ask_how_to_rewind(self, turn: int) -> None:
-
-        choices = rewind_choices(self._bridge.transcript)
+        choices = rewind_choices(self._shown.transcript)
         if choices:
             dialog = RewindDialog(self._theme, choices, turn, self._window)
             dialog.chosen.connect(self._rewind)
             dialog.open()
 
     def _rewind(self, turn: int, scope: str) -> None:
-
         if scope in ("conversation", "files", "both"):
-            self._bridge.submit(RewindTo(turn=turn, scope=scope))
+            self._shown.submit(RewindTo(turn=turn, scope=scope))

@@ -354,7 +354,7 @@ def test_the_rules_of_the_shown_session_are_told_and_revoked_there(window: Windo
     shown.happen(ev.RulesReported(rules=(rule,)))
     shown.start()
     assert [told.at(index) for index in range(told.count())] == [[(rule,)]], "only when they changed"
-    window.panels.wiring.revoke_rule("r-1")
+    window.panels.wiring.controls.revoke_rule("r-1")
     assert shown.asked == [ops.RevokeRule(rule_id="r-1")]
     window.panels.wiring.show(Shown().bridge)
     assert told.at(told.count() - 1) == [()]
