@@ -7,13 +7,12 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 from desktop_agent.core.protocol.model import ApprovalRequest
 from desktop_agent.ui.approvals import request_words
 from desktop_agent.ui.approvals.command_edit import CommandEdit
-from desktop_agent.ui.approvals.confinement_note import ConfinementNote
-from desktop_agent.ui.approvals.risk_note import RiskNote
 from desktop_agent.ui.approvals.rule_maths import RuleContext, runs_unconfined
-from desktop_agent.ui.approvals.safety_note import SafetyNote
+from desktop_agent.ui.approvals.signed_note import SignedLine, SignedNote
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.exact_field import ExactField
 from desktop_agent.ui.widgets.fold_bar import FoldBar
+from desktop_agent.ui.wording.mode_words import escalation_words
 from desktop_agent.ui.wording.model_words import hidden_text_risks, visible
 
 _MOST_DETAIL_LINES = 12
@@ -33,9 +32,9 @@ class QuestionHead(QWidget):
         self._theme = theme
         self._request = request
         self._rules = rules
-        self._risks = RiskNote(theme)
-        self._confinement = ConfinementNote(theme)
-        self._safety = SafetyNote(theme, ())
+        self._risks = SignedNote(theme, "approvalRiskNote", self.tr("Risks"))
+        self._confinement = SignedNote(theme, "approvalConfinement", self.tr("How it would run"))
+        self._safety = SignedNote(theme, "approvalSafetyNote", self.tr("Safety copy"))
         self._reason = QLabel()
         self.heading = QLabel(visible(request.title))
         """Can have the focus, and no key does harm to it."""
@@ -49,15 +48,15 @@ class QuestionHead(QWidget):
     def show_request(self, request: ApprovalRequest) -> None:
         """Show everything that depends on the command anew, for the command as the user edited it."""
         hidden = hidden_text_risks(self.command.text) if self.command else []
-        self._risks.set_risks([*map(visible, request.risks), *hidden])
+        risks = [SignedLine("warning", risk, "warning") for risk in (*map(visible, request.risks), *hidden)]
+        self._risks.show_lines(risks, "warning")
         why = visible(request.reason)
         self._reason.setText(request_words.quoted(why))
         self._reason.setAccessibleName(self.tr("Why you are asked: {0}").format(why))
-        is_unconfined = runs_unconfined(request, self._rules)
-        self._confinement.show_confinement(
-            request.confinement, is_escalation=request.is_escalation, is_unconfined=is_unconfined
-        )
-        self._safety.set_sentences(request.safety)
+        confinement = _confinement_line(request, is_unconfined=runs_unconfined(request, self._rules))
+        ground = "removed" if request.is_escalation else "none"
+        self._confinement.show_lines([confinement] if confinement.text else [], ground)
+        self._safety.show_lines(_safety_lines(request))
         if self.command:
             self.command.mark(request.cause)
 
@@ -127,6 +126,22 @@ class QuestionHead(QWidget):
     def _fit_details(self) -> None:
         if self.details is not None:
             _fit(self.details)
+
+
+def _confinement_line(request: ApprovalRequest, *, is_unconfined: bool) -> SignedLine:
+    """How it would run: inside the sandbox in a quiet line, outside of it in one that cannot be missed."""
+    if request.is_escalation:
+        return SignedLine("escaping", escalation_words(), "error")
+    if is_unconfined:
+        return SignedLine("unconfined", request.confinement, "warning")
+    return SignedLine("confined", request.confinement, "secondary")
+
+
+def _safety_lines(request: ApprovalRequest) -> list[SignedLine]:
+    """What is copied before a command that destroys, in a quiet line, and a warning for each thing that is not."""
+    copied, gaps = request.safety[:1], request.safety[1:]
+    quiet = [SignedLine("confined", visible(sentence), "secondary") for sentence in copied]
+    return quiet + [SignedLine("warning", visible(sentence), "warning") for sentence in gaps]
 
 
 def _fit(field: ExactField) -> None:

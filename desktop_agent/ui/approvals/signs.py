@@ -4,9 +4,9 @@ from typing import Literal
 
 from PySide6.QtCore import QPointF, QSize, Qt
 from PySide6.QtGui import QPainter, QPainterPath, QPaintEvent, QPen
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QSizePolicy, QWidget
+from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.theme import Theme
 
 SignKind = Literal["warning", "confined", "unconfined", "escaping"]
 
@@ -17,8 +17,8 @@ _COLOURS = {"warning": "warning_text", "confined": "muted", "unconfined": "warni
 class Sign(QWidget):
     """A triangle for a warning, a shield for what is confined, a broken one for what is not."""
 
-    def __init__(self, theme: Theme, kind: SignKind, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme, kind: SignKind) -> None:
+        super().__init__()
         self._theme = theme
         self._kind: SignKind = kind
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
@@ -45,21 +45,6 @@ class Sign(QWidget):
             else:
                 painter.drawLine(QPointF(2.6, 2.4), QPointF(13.4, 13.6))
         painter.end()
-
-
-def signed_line(theme: Theme, kind: SignKind, text: str, role: str) -> QWidget:
-    """Return a sign with words beside it that wrap. The words are untrusted: they are shown as plain text."""
-    label = QLabel(text)
-    label.setTextFormat(Qt.TextFormat.PlainText)
-    label.setWordWrap(True)
-    label.setProperty("role", role)
-    line = QWidget()
-    row = QHBoxLayout(line)
-    row.setContentsMargins(0, 0, 0, 0)
-    row.setSpacing(Space.S)
-    row.addWidget(Sign(theme, kind), 0, Qt.AlignmentFlag.AlignTop)
-    row.addWidget(label, 1)
-    return line
 
 
 def _triangle() -> QPainterPath:
