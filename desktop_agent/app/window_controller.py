@@ -68,7 +68,7 @@ class WindowController:
         except AgentError as error:
             self._panels.conversation.banner.show_error(error)
             self._sessions.ways.welcome()
-        self._settings.tell_problems()
+        self._settings.report_problems()
 
     async def aclose(self) -> None:
         """Stop everything that runs, and return when nothing of it is left."""

@@ -10,8 +10,7 @@ from desktop_agent.core.providers.anthropic import AnthropicProvider
 from desktop_agent.core.providers.auth.keys import KEY_VARIABLES, KeyStore, ResolvedKey, resolve_key
 from desktop_agent.core.providers.auth.patience import beside
 from desktop_agent.core.settings.live_settings import LiveSettings
-from desktop_agent.ui.settings.dialog import SettingsDialog
-from desktop_agent.ui.settings.key_status import KeyCheck, KeyStatus
+from desktop_agent.ui.settings.key_editor import KeyEditor, KeyStatus
 
 
 class KeyActions(QObject):
@@ -25,8 +24,8 @@ class KeyActions(QObject):
         self._keys = keys
         self._environ = environ
         self._try = try_
-        self.dialog: SettingsDialog | None = None
-        """Where results are shown, while it is open."""
+        self.editor: KeyEditor | None = None
+        """Where results are shown, while the dialog is open."""
 
     def show_status(self) -> None:
         """Show where the key in use comes from, or why there is none, as soon as that is known."""
@@ -111,16 +110,16 @@ class KeyActions(QObject):
                     status = KeyStatus(place=report.backend, problem=f"{report.problem} {report.hint}".strip())
         except CredentialsError as error:
             status = KeyStatus(problem=str(error))
-        if self.dialog is not None:
-            self.dialog.show_key_status(status)
+        if self.editor is not None:
+            self.editor.show_status(status)
 
     async def _resolve(self, provider: str) -> ResolvedKey:
         return await beside(lambda: resolve_key(provider, self._environ, self._keys))
 
     def _show_busy(self, message: str) -> None:
-        if self.dialog is not None:
-            self.dialog.show_key_busy(message)
+        if self.editor is not None:
+            self.editor.show_busy(message)
 
     def _show_result(self, *, is_good: bool, message: str) -> None:
-        if self.dialog is not None:
-            self.dialog.show_key_result(KeyCheck(is_good=is_good, message=message))
+        if self.editor is not None:
+            self.editor.show_result(message, is_good=is_good)

@@ -13,19 +13,17 @@ from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import AgentError, UsageError
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.settings import ExecutionSettings, SettingsProblem, UiSettings
+from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.settings.project import ProjectProposal
 from desktop_agent.core.settings.project_trust import Answer
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.ui.runtime.eventloop import TaskSpawner
 from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.widgets.banner_frame import few_lines
 
 _LOOK_EVERY_MS = 1_000
 
 logger = logging.getLogger(__name__)
-
-_SHOWN_LINES = 4
-_LONGEST_LINE = 300
-"""Of what is wrong with the file, in the banner; the details have all of it."""
 
 
 class SettingsController(QObject):
@@ -43,7 +41,7 @@ class SettingsController(QObject):
         self._project: WorkspaceSettings | None = None
         self._look: UiSettings = bench.settings.ui
         panels.wiring.opens_questions |= self._look.opens_approvals
-        self._told: tuple[str, ...] = ()
+        self._reported: tuple[str, ...] = ()
         self._asked = ""
         self._shown: ProjectProposal | None = None
         """What the user sees, and so what an answer is about: the file may have changed since."""
@@ -76,12 +74,12 @@ class SettingsController(QObject):
         self._panels.conversation.project_banner.hide()
         self._spawner.spawn(self._refresh())
 
-    def tell_problems(self) -> None:
+    def report_problems(self) -> None:
         """Say which settings are not in force, unless something else that went wrong is shown already."""
         problems = self._problems()
         if problems and self._panels.conversation.banner.isHidden():
             self._show(self.tr("Some of your settings cannot be used. Their defaults apply."), problems)
-        self._told = problems
+        self._reported = problems
 
     # --- following ------------------------------------------------------------------------------------------------
 
@@ -113,10 +111,10 @@ class SettingsController(QObject):
             apply_look(self._theme, ui)
             self._panels.window.memory.remember_theme(ui.theme)
         problems = self._problems()
-        if problems and problems != self._told:
+        if problems and problems != self._reported:
             logger.info("settings that cannot be used: %s", "; ".join(problems))
             self._show(self.tr("Some of your settings cannot be used. The previous values apply."), problems)
-        self._told = problems
+        self._reported = problems
         self._show_faults()
         if self._project is not None:
             self._setup.show_project(self._project)
@@ -126,12 +124,15 @@ class SettingsController(QObject):
         faults = self._bench.live.faults
         return tuple(str(problem) for problem in self._bench.live.problems if problem not in faults)
 
+    @property
+    def _in_force(self) -> WorkspaceSettings | LiveSettings:
+        return self._project if self._project is not None else self._bench.live
+
     # --- what lets nothing run --------------------------------------------------------------------------------------
 
     def _show_faults(self) -> None:
         """Say why nothing runs, as long as that is so."""
-        settings = self._project if self._project is not None else self._bench.live
-        faults = (*settings.faults, *self._bench.rules.faults)
+        faults = (*self._in_force.faults, *self._bench.rules.faults)
         if faults == self._faults:
             return
         self._faults = faults
@@ -151,16 +152,12 @@ class SettingsController(QObject):
         if self._bench.rules.file.path in shown:
             self._bench.rules.go_on()
         if shown - {self._bench.rules.file.path}:
-            (self._project if self._project is not None else self._bench.live).go_on()
+            self._in_force.go_on()
         self._show_faults()
 
     def _show(self, title: str, problems: tuple[str, ...]) -> None:
-        lines = [text if len(text) <= _LONGEST_LINE else f"{text[: _LONGEST_LINE - 1]}…" for text in problems]
-        if len(lines) > _SHOWN_LINES:
-            lines = [*lines[: _SHOWN_LINES - 1], self.tr("And {0} more.").format(len(lines) - _SHOWN_LINES + 1)]
-        self._panels.conversation.banner.show_error(
-            UsageError(title, hint="\n".join(lines), detail="\n".join(problems))
-        )
+        error = UsageError(title, hint="\n".join(few_lines(problems)), detail="\n".join(problems))
+        self._panels.conversation.banner.show_error(error)
 
     def _execution_in(self, workspace: str) -> ExecutionSettings:
         return self._bench.settings_in(Path(workspace)).current.execution
@@ -169,10 +166,9 @@ class SettingsController(QObject):
 
     def _ask(self) -> None:
         """Ask about the project's file if it waits, once for each content."""
-        project = self._project
-        proposal = project.proposal if project is not None else None
-        if project is None:
+        if (project := self._project) is None:
             return
+        proposal = project.proposal
         seen = f"{proposal.digest} {project.answer}" if proposal is not None else "none"
         if seen == self._asked:
             return

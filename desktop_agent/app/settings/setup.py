@@ -73,9 +73,9 @@ class Setup(QObject):
         if self._dialog is None:
             self._dialog = SettingsDialog(self._theme, ANTHROPIC_MODELS, SystemClock().now, self._actions, self._window)
             self._dialog.finished.connect(self._forget_settings)
-            self.keys.dialog = self._dialog
+            self.keys.editor = self._dialog.key
         self._show_settings()
-        self._dialog.show_rules(self._rules)
+        self._dialog.rules.show_rules(self._rules)
         self.keys.show_status()
         self._dialog.open()
 
@@ -100,12 +100,12 @@ class Setup(QObject):
         """Show these rules as those in force, now or when the settings are opened."""
         self._rules = rules
         if self._dialog is not None:
-            self._dialog.show_rules(rules)
+            self._dialog.rules.show_rules(rules)
 
     def _forget_settings(self) -> None:
         if self._dialog is not None:
             self._dialog.deleteLater()
-            self._dialog = self.keys.dialog = None
+            self._dialog = self.keys.editor = None
 
     def _show_settings(self) -> None:
         if self._dialog is None:
@@ -132,10 +132,10 @@ class Setup(QObject):
                 if self._dialog is None:
                     raise
                 self._show_settings()  # the control shows again what holds
-                self._dialog.show_failure(error)
+                self._dialog.foot.show_failure(error)
                 return
         if self._dialog is not None:
-            self._dialog.show_change(change)
+            self._dialog.foot.show_change(change)
 
     def _on_file(self) -> None:
         self._try(self._open_file())

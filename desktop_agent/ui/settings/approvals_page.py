@@ -2,10 +2,10 @@
 
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
-from desktop_agent.core.settings import Setting, declared_settings
+from desktop_agent.core.settings import declared_settings
 from desktop_agent.ui.settings.actions import SettingsActions
 from desktop_agent.ui.settings.controls import words
-from desktop_agent.ui.settings.generated_page import SettingRows
+from desktop_agent.ui.settings.generated_page import SettingRows, settings_of
 from desktop_agent.ui.settings.parts import Page, form, name_of, note, pick, picker, say
 from desktop_agent.ui.settings.setting_row import shown
 from desktop_agent.ui.settings.state import SettingsView
@@ -42,9 +42,7 @@ class ApprovalsPage(Page):
         row.addRow(name_of(""), self._consequence)
         self._project = note("", "warning")
         self._project.hide()
-        self._theme = theme
-        self._view: SettingsView | None = None
-        self._rows: SettingRows | None = None
+        self._rows = SettingRows(settings_of("execution", _HAND_MADE), theme, actions)
         self.column.addWidget(note(self.tr("For new sessions. A session's own choice is below its composer.")))
         self.column.addWidget(self._project)
         self.column.addWidget(group)
@@ -54,22 +52,14 @@ class ApprovalsPage(Page):
         self._sandbox.currentIndexChanged.connect(self._on_sandbox)
         self._show_consequence()
 
-    def build(self) -> None:
-        """Build the rows below, if that has not been done yet."""
-        if self._rows is not None:
-            return
-        self._rows = SettingRows(_others(), self._theme, self._actions)
+    def _build(self) -> None:
+        self._rows.build()
         self.column.addLayout(self._rows)
         self.column.addStretch()
-        if self._view is not None:
-            self._rows.show_view(self._view)
 
     def show_view(self, view: SettingsView) -> None:
-        """Show what is in force."""
         settings = view.settings.execution
-        self._view = view
-        if self._rows is not None:
-            self._rows.show_view(view)
+        self._rows.show_view(view)
         self._show_project(view)
         card = self._cards.get(settings.approval)
         if card is not None:
@@ -80,15 +70,15 @@ class ApprovalsPage(Page):
     def _show_project(self, view: SettingsView) -> None:
         """Say what of the two the project makes stricter."""
         settings = declared_settings()
-        told = [
+        tightened = [
             self.tr("{0}: the project sets “{1}”, which applies here.").format(
                 words(settings[key].about.title), shown(settings[key], view.project[key])
             )
             for key in _HAND_MADE
             if key in view.project
         ]
-        self._project.setText("\n".join(told))
-        self._project.setVisible(bool(told))
+        self._project.setText("\n".join(tightened))
+        self._project.setVisible(bool(tightened))
 
     def _show_consequence(self) -> None:
         mode = self._sandbox.currentData()
@@ -102,9 +92,3 @@ class ApprovalsPage(Page):
     def _on_sandbox(self) -> None:
         self._show_consequence()
         self._actions.change("execution.sandbox", self._sandbox.currentData())
-
-
-def _others() -> list[Setting]:
-    """Return the settings of the section that have no control of their own here."""
-    settings = declared_settings().values()
-    return [setting for setting in settings if setting.section == "execution" and setting.key not in _HAND_MADE]

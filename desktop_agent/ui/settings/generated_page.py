@@ -1,6 +1,6 @@
 """Pages that are made of the declarations: a row for each setting of some sections, and the results of a search."""
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 
 from PySide6.QtWidgets import QLabel, QVBoxLayout
 
@@ -19,67 +19,68 @@ class SettingRows(QVBoxLayout):
 
     def __init__(self, settings: Iterable[Setting], theme: Theme, actions: SettingsActions) -> None:
         super().__init__()
+        self._settings = tuple(settings)
+        self._theme = theme
         self._actions = actions
+        self._view: SettingsView | None = None
+        self._rows: list[SettingRow] = []
         self.setSpacing(Space.M)
-        self.rows: list[SettingRow] = []
-        usual, special = _parted(settings)
-        self._add(usual, theme)
+
+    def build(self) -> None:
+        """Build the rows. Until then they cost nothing."""
+        self._add([setting for setting in self._settings if not setting.about.is_advanced])
+        special = [setting for setting in self._settings if setting.about.is_advanced]
         if special:
             heading = QLabel(self.tr("Advanced"))
             heading.setProperty("role", "heading")
             self.addSpacing(Space.XS)
             self.addWidget(heading)
-            self._add(special, theme)
+            self._add(special)
+        if self._view is not None:
+            self.show_view(self._view)
 
     def show_view(self, view: SettingsView) -> None:
-        """Show what is in force."""
-        for row in self.rows:
+        """Show what is in force, now or when the rows are built."""
+        self._view = view
+        for row in self._rows:
             row.show_view(view)
 
-    def _add(self, settings: list[Setting], theme: Theme) -> None:
+    def _add(self, settings: Iterable[Setting]) -> None:
         for setting in settings:
-            row = SettingRow(setting, theme, self._actions)
-            self.rows.append(row)
+            row = SettingRow(setting, self._theme, self._actions)
+            self._rows.append(row)
             self.addWidget(row)
+
+
+def settings_of(section: str, without: Collection[str] = ()) -> list[Setting]:
+    """Return the settings of a section, but for those that have a control of their own."""
+    found = (setting for setting in declared_settings().values() if setting.section == section)
+    return [setting for setting in found if setting.key not in without]
 
 
 class GeneratedPage(Page):
     """All settings of one or more sections."""
 
     def __init__(self, title: str, sections: Iterable[str], theme: Theme, actions: SettingsActions) -> None:
-        """Builds nothing yet: a page that is not looked at costs nothing."""
         super().__init__(title)
-        self._sections = tuple(sections)
-        self._theme = theme
-        self._actions = actions
-        self._view: SettingsView | None = None
-        self._groups: list[SettingRows] = []
+        self._groups = {section: SettingRows(settings_of(section), theme, actions) for section in sections}
 
     def show_view(self, view: SettingsView) -> None:
-        """Show what is in force."""
-        self._view = view
-        for rows in self._groups:
+        for rows in self._groups.values():
             rows.show_view(view)
 
-    def build(self) -> None:
-        """Build the rows, if that has not been done yet."""
-        if self._groups:
-            return
-        for section in self._sections:
+    def _build(self) -> None:
+        for place, (section, rows) in enumerate(self._groups.items()):
             about = declared_section(section)
-            if self._groups:
+            if place > 0:
                 self.column.addWidget(hairline())
                 heading = QLabel(words(about.title))
                 heading.setProperty("role", "strong")
                 self.column.addWidget(heading)
             self.column.addWidget(note(words(about.text)))
-            settings = (item for item in declared_settings().values() if item.section == section)
-            rows = SettingRows(settings, self._theme, self._actions)
-            self._groups.append(rows)
+            rows.build()
             self.column.addLayout(rows)
         self.column.addStretch()
-        if self._view is not None:
-            self.show_view(self._view)
 
 
 class SearchPage(Page):
@@ -99,7 +100,6 @@ class SearchPage(Page):
         self.column.addStretch()
 
     def show_view(self, view: SettingsView) -> None:
-        """Show what is in force."""
         self._view = view
         for row in self._rows.values():
             row.show_view(view)
@@ -160,11 +160,3 @@ def _found(text: str) -> list[Setting]:
         ):
             described.append(setting)
     return named + described
-
-
-def _parted(settings: Iterable[Setting]) -> tuple[list[Setting], list[Setting]]:
-    usual: list[Setting] = []
-    special: list[Setting] = []
-    for setting in settings:
-        (special if setting.about.is_advanced else usual).append(setting)
-    return usual, special

@@ -3,14 +3,9 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QWidget
 
-from desktop_agent.ui.widgets.banner_frame import BannerFrame
+from desktop_agent.ui.widgets.banner_frame import BannerFrame, few_lines
 from desktop_agent.ui.wording.tooltips import plain_tooltip
-
-_SHOWN_LINES = 4
-_SHOWN_CHARS = 300
-"""Of one line; the tool tip has all of it."""
 
 
 class HoldBanner(BannerFrame):
@@ -24,8 +19,8 @@ class HoldBanner(BannerFrame):
     file_requested = Signal()
     go_on_requested = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__("settingsHoldBanner", parent)
+    def __init__(self) -> None:
+        super().__init__("settingsHoldBanner")
         self.add_button(self.tr("Open the file"), "openFaultyFileButton").clicked.connect(self.file_requested)
         go_on = self.add_button(self.tr("Use defaults anyway"), "useDefaultsButton", is_flat=True)
         go_on.setToolTip(self.tr("Valid settings apply. Defaults replace the others until you fix the file."))
@@ -34,10 +29,7 @@ class HoldBanner(BannerFrame):
     def show_faults(self, faults: Sequence[object]) -> None:
         """Say what cannot be read."""
         lines = [str(fault) for fault in faults]
-        shown = [text if len(text) <= _SHOWN_CHARS else f"{text[: _SHOWN_CHARS - 1]}…" for text in lines[:_SHOWN_LINES]]
-        if len(lines) > _SHOWN_LINES:
-            shown[-1] = self.tr("And {0} more.").format(len(lines) - _SHOWN_LINES + 1)
-        shown.append(self.tr("Work continues when you fix the file."))
+        shown = [*few_lines(lines), self.tr("Work continues when you fix the file.")]
         self.say(self.tr("Nothing runs: settings that your safety depends on cannot be read."), "\n".join(shown))
         self.setToolTip(plain_tooltip("\n".join(lines)))
         self.show()

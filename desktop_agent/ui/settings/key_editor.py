@@ -4,21 +4,35 @@ The key is in the field only while it is typed. It goes out by signal, into no t
 field forgets it, its undo history included, as soon as it was saved or the dialog is closed.
 """
 
+from typing import Literal
+
+from msgspec import Struct
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
 from desktop_agent.ui.settings.actions import SettingsActions
-from desktop_agent.ui.settings.key_status import KeyCheck, KeyStatus
 from desktop_agent.ui.settings.parts import note, say
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.pasted_keys import TAKES_KEYS
 
 
+class KeyStatus(Struct, frozen=True, kw_only=True):
+    """Where the key in use comes from; never the key itself.
+
+    `place` is the name of the environment variable, or of the keyring. `problem` says in words why the keyring cannot
+    be used; a key is then used in this run only.
+    """
+
+    source: Literal["environment", "keyring", "run"] | None = None
+    place: str = ""
+    problem: str = ""
+
+
 class KeyEditor(QWidget):
     """Save, check and remove the key of one provider."""
 
-    def __init__(self, provider: str, actions: SettingsActions, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, provider: str, actions: SettingsActions) -> None:
+        super().__init__()
         self._actions = actions
         self._provider = provider
         self._status: KeyStatus | None = None
@@ -58,10 +72,10 @@ class KeyEditor(QWidget):
         say(self._result, message)
         self._update()
 
-    def show_result(self, check: KeyCheck) -> None:
-        """Show what came of it."""
+    def show_result(self, message: str, *, is_good: bool) -> None:
+        """Show what came of it, in words: `The key works.`"""
         self._is_busy = False
-        say(self._result, check.message, "good" if check.is_good else "error")
+        say(self._result, message, "good" if is_good else "error")
         self._update()
         pressed, self._pressed = self._pressed, None
         if pressed is not None and self._field.hasFocus() and pressed.isVisible() and pressed.isEnabled():

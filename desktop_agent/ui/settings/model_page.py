@@ -5,9 +5,8 @@ from collections.abc import Iterable
 from PySide6.QtWidgets import QComboBox, QLineEdit, QVBoxLayout, QWidget
 
 from desktop_agent.core.base.web_address import is_readable_on_the_way
-from desktop_agent.core.settings import declared_settings
 from desktop_agent.ui.settings.actions import SettingsActions
-from desktop_agent.ui.settings.generated_page import SettingRows
+from desktop_agent.ui.settings.generated_page import SettingRows, settings_of
 from desktop_agent.ui.settings.key_editor import KeyEditor
 from desktop_agent.ui.settings.parts import Page, form, name_of, note, pick, picker
 from desktop_agent.ui.settings.state import SettingsView
@@ -35,10 +34,8 @@ class ModelPage(Page):
         self._address.setObjectName("baseUrlEdit")
         self._address.setAccessibleName(self.tr("Address"))
         self._address.setPlaceholderText("https://api.anthropic.com")
-        settings = declared_settings().values()
-        self._rows = SettingRows(
-            (item for item in settings if item.section == "model" and item.key not in _HAND_MADE), theme, actions
-        )
+        self._rows = SettingRows(settings_of("model", _HAND_MADE), theme, actions)
+        self._rows.build()
         self._lay_out()
         self._provider.currentIndexChanged.connect(self._on_provider)
         self._name.currentIndexChanged.connect(self._on_name)
@@ -48,7 +45,6 @@ class ModelPage(Page):
         self._address.editingFinished.connect(self._on_address)
 
     def show_view(self, view: SettingsView) -> None:
-        """Show what is in force."""
         settings = view.settings.model
         self._rows.show_view(view)
         variables = [variable for key in _HAND_MADE if (variable := view.variable_of(key))]

@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFormLayout, QFrame, QLabel, QScrollArea, QVBoxLayout, QWidget
 
+from desktop_agent.ui.settings.state import SettingsView
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.picker import Picker
 
@@ -16,6 +17,8 @@ class Page(QScrollArea):
 
     def __init__(self, title: str) -> None:
         super().__init__()
+        self.title = title
+        self._is_built = False
         self.setWidgetResizable(True)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -34,6 +37,15 @@ class Page(QScrollArea):
 
     def build(self) -> None:
         """Build what is needed only when the page is shown, if that has not been done yet."""
+        if not self._is_built:
+            self._is_built = True
+            self._build()
+
+    def _build(self) -> None:
+        """Build it. Pages that have nothing to wait with leave this as it is."""
+
+    def show_view(self, view: SettingsView) -> None:
+        """Show what is in force, as far as the page is about that. Emits nothing."""
 
 
 def form() -> QFormLayout:

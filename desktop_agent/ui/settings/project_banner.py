@@ -1,15 +1,13 @@
 """A banner above the conversation: the project has settings of its own that the user has not decided on yet."""
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.settings.project import ProjectProposal
 from desktop_agent.ui.settings.project_page import change_lines, problem_lines
-from desktop_agent.ui.widgets.banner_frame import BannerFrame
+from desktop_agent.ui.widgets.banner_frame import BannerFrame, few_lines
 
-_SHOWN_LINES = 4
-_SHOWN_CHARS = 160
-"""Of one line; the details have more of it."""
+_LONGEST_LINE = 160
+"""In characters; the details have more of it."""
 
 
 class ProjectBanner(BannerFrame):
@@ -23,8 +21,8 @@ class ProjectBanner(BannerFrame):
     answered = Signal(str)
     details_requested = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__("projectBanner", parent)
+    def __init__(self) -> None:
+        super().__init__("projectBanner")
         self._trust = self.add_button(self.tr("Trust"), "projectBannerTrust")
         self._trust.clicked.connect(self._on_trust)
         self.add_button(self.tr("Ignore"), "projectBannerIgnore").clicked.connect(self._on_ignore)
@@ -33,13 +31,9 @@ class ProjectBanner(BannerFrame):
 
     def show_proposal(self, proposal: ProjectProposal) -> None:
         """Ask about a project's file."""
-        lines = change_lines(proposal.changes)
-        lines += problem_lines(proposal.problems)
-        if len(lines) > _SHOWN_LINES:
-            lines = [*lines[: _SHOWN_LINES - 1], self.tr("And {0} more.").format(len(lines) - _SHOWN_LINES + 1)]
-        short = (line if len(line) <= _SHOWN_CHARS else f"{line[: _SHOWN_CHARS - 1]}…" for line in lines)
+        lines = change_lines(proposal.changes) + problem_lines(proposal.problems)
         title = self.tr("This project has its own settings. They apply only if you trust them.")
-        self.say(title, "\n".join(short))
+        self.say(title, "\n".join(few_lines(lines, longest=_LONGEST_LINE)))
         self._trust.setVisible(bool(proposal.changes))
         self.show()
 

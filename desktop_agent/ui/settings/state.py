@@ -2,9 +2,9 @@
 
 from collections.abc import Mapping
 
-from msgspec import Struct, field
+from msgspec import Struct
 
-from desktop_agent.core.settings import LoadedSettings, Settings, SettingSource, SettingsProblem
+from desktop_agent.core.settings import LoadedSettings, Settings, SettingSource, SettingsProblem, setting_values
 
 
 class SettingsView(Struct, frozen=True):
@@ -13,16 +13,14 @@ class SettingsView(Struct, frozen=True):
     settings: Settings
     values: Mapping[str, object]
     """Every setting by its dotted name."""
-    problems: tuple[SettingsProblem, ...] = ()
-    sources: Mapping[str, SettingSource] = field(default_factory=dict[str, "SettingSource"])
-    project: Mapping[str, object] = field(default_factory=dict[str, object])
+    problems: tuple[SettingsProblem, ...]
+    sources: Mapping[str, SettingSource]
+    project: Mapping[str, object]
     """What a trusted project sets here, by dotted name."""
 
     @classmethod
     def of(cls, loaded: LoadedSettings, project: Mapping[str, object] | None = None) -> "SettingsView":
         """Return the view of these settings."""
-        from desktop_agent.core.settings import setting_values
-
         return cls(loaded.settings, setting_values(loaded.settings), loaded.problems, loaded.sources, project or {})
 
     def variable_of(self, key: str) -> str:

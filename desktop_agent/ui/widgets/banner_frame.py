@@ -1,9 +1,13 @@
 """What all bars above the conversation have in common: a title, a line that explains it, and buttons at the right."""
 
-from PySide6.QtCore import Qt
+from collections.abc import Sequence
+
+from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from desktop_agent.ui.theme import Space
+
+_SHOWN_LINES = 4
 
 
 class BannerFrame(QFrame):
@@ -48,3 +52,12 @@ class BannerFrame(QFrame):
         label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         label.setWordWrap(True)
         return label
+
+
+def few_lines(lines: Sequence[str], *, longest: int = 300) -> list[str]:
+    """Return the lines that a bar has room for, none longer than `longest` characters, and how many more there are."""
+    shown = [line if len(line) <= longest else f"{line[: longest - 1]}…" for line in lines[:_SHOWN_LINES]]
+    if len(lines) > _SHOWN_LINES:
+        more = QCoreApplication.translate("BannerFrame", "And {0} more.")
+        shown[-1] = more.format(len(lines) - _SHOWN_LINES + 1)
+    return shown

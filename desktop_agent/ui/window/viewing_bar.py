@@ -1,7 +1,6 @@
 """A bar above a conversation that is written elsewhere: why nothing can be sent, and the way to take it over."""
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QWidget
 
 from desktop_agent.ui.widgets.banner_frame import BannerFrame
 
@@ -15,8 +14,8 @@ class ViewingBar(BannerFrame):
 
     take_over_requested = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__("viewingBar", parent)
+    def __init__(self) -> None:
+        super().__init__("viewingBar")
         self._button = self.add_button(self.tr("Take over"), "takeOverButton")
         self._button.clicked.connect(self.take_over_requested)
         self.show_state(is_free=False)

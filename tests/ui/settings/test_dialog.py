@@ -31,7 +31,7 @@ from desktop_agent.core.settings.loading import parse_file
 from desktop_agent.core.settings.project import proposal_of
 from desktop_agent.ui.settings.actions import SettingsActions
 from desktop_agent.ui.settings.dialog import Section, SettingsDialog
-from desktop_agent.ui.settings.key_status import KeyCheck, KeyStatus
+from desktop_agent.ui.settings.key_editor import KeyStatus
 from desktop_agent.ui.settings.project_banner import ProjectBanner
 from desktop_agent.ui.settings.project_page import change_lines, problem_lines
 from desktop_agent.ui.settings.setting_row import SettingRow
@@ -70,7 +70,7 @@ class Desk:
         self.dialog = SettingsDialog(Theme(app, "light"), models, lambda: NOW, actions)
         qtbot.addWidget(self.dialog)
         self.show(Settings())
-        self.dialog.show_key_status(KeyStatus())
+        self.dialog.key.show_status(KeyStatus())
         self.dialog.open()
         qtbot.waitExposed(self.dialog)
 
@@ -280,19 +280,21 @@ def test_what_the_environment_sets_says_so_and_cannot_be_changed(desk: Desk) -> 
 
 
 def test_the_last_change_is_told_and_taken_back(desk: Desk) -> None:
-    desk.dialog.show_change(SettingChange("ui.theme", "system", "dark", was_set=False, is_set=True))
+    desk.dialog.foot.show_change(SettingChange("ui.theme", "system", "dark", was_set=False, is_set=True))
     assert "Theme: As the system → Dark." in desk.visible_texts()
     desk.click("undoSettingButton")
     assert (desk.reset, desk.changed) == (["ui.theme"], [])
-    desk.dialog.show_change(SettingChange("ui.theme", "dark", "system", was_set=True, is_set=False))
+    desk.dialog.foot.show_change(SettingChange("ui.theme", "dark", "system", was_set=True, is_set=False))
     assert not desk.button("undoSettingButton").isVisible()
-    desk.dialog.show_change(SettingChange("ui.theme", "light", "dark", was_set=True, is_set=True))
+    desk.dialog.foot.show_change(SettingChange("ui.theme", "light", "dark", was_set=True, is_set=True))
     desk.click("undoSettingButton")
     assert desk.changed == [("ui.theme", "light")]
 
 
 def test_what_was_not_saved_says_why(desk: Desk) -> None:
-    desk.dialog.show_failure(UsageError("ui.theme cannot be 'pink'.", hint="Allowed is one of system, light, dark."))
+    desk.dialog.foot.show_failure(
+        UsageError("ui.theme cannot be 'pink'.", hint="Allowed is one of system, light, dark.")
+    )
     assert "ui.theme cannot be 'pink'. Allowed is one of system, light, dark." in desk.visible_texts()
 
 
@@ -400,7 +402,7 @@ def test_the_sandbox_of_new_sessions_is_chosen_and_its_consequence_said(desk: De
 def test_the_rules_in_force_are_listed_and_revoked(desk: Desk) -> None:
     rule = Rule(id="r-1", effect="allow", kind="command", pattern="git push", scope="always", created_at=NOW)
     desk.dialog.show_section("rules")
-    desk.dialog.show_rules([rule])
+    desk.dialog.rules.show_rules([rule])
     desk.click("revokeRuleButton")
     assert desk.revoked == ["r-1"]
 
@@ -462,42 +464,42 @@ def test_a_key_is_hidden_until_it_is_to_be_shown(desk: Desk) -> None:
     ],
 )
 def test_it_says_where_the_key_in_use_comes_from(desk: Desk, status: KeyStatus, words: str) -> None:
-    desk.dialog.show_key_status(status)
+    desk.dialog.key.show_status(status)
     assert any(words in text for text in desk.visible_texts())
 
 
 def test_without_a_keyring_a_key_can_be_used_in_this_run_and_checked(desk: Desk) -> None:
-    desk.dialog.show_key_status(KeyStatus(problem="The keyring is locked."))
+    desk.dialog.key.show_status(KeyStatus(problem="The keyring is locked."))
     QTest.keyClicks(desk.field, SECRET)
     assert desk.button("saveKeyButton").isEnabled()
     desk.click("checkKeyButton")
     assert desk.checks == [("anthropic", SECRET)]
-    desk.dialog.show_key_result(KeyCheck(is_good=True, message="The key works."))
+    desk.dialog.key.show_result("The key works.", is_good=True)
     QTest.keyClick(desk.field, Qt.Key.Key_Return)
     assert desk.saved == [("anthropic", SECRET)]
 
 
 def test_a_check_shows_that_it_runs_and_what_came_of_it(desk: Desk) -> None:
     assert not desk.button("checkKeyButton").isEnabled()
-    desk.dialog.show_key_status(KeyStatus(source="keyring", place="SecretService"))
+    desk.dialog.key.show_status(KeyStatus(source="keyring", place="SecretService"))
     desk.click("checkKeyButton")
     assert desk.checks == [("anthropic", "")]
-    desk.dialog.show_key_busy("Checking the key…")
+    desk.dialog.key.show_busy("Checking the key…")
     assert "Checking the key…" in desk.visible_texts()
     assert not desk.button("checkKeyButton").isEnabled()
-    desk.dialog.show_key_result(KeyCheck(is_good=True, message="The key works."))
+    desk.dialog.key.show_result("The key works.", is_good=True)
     assert "The key works." in desk.visible_texts()
     assert desk.button("checkKeyButton").isEnabled()
 
 
 def test_a_check_keeps_the_keyboard_at_the_key(desk: Desk) -> None:
-    desk.dialog.show_key_status(KeyStatus(source="keyring", place="SecretService"))
+    desk.dialog.key.show_status(KeyStatus(source="keyring", place="SecretService"))
     check = desk.button("checkKeyButton")
     check.setFocus()
     desk.click("checkKeyButton")
-    desk.dialog.show_key_busy("Checking the key…")
+    desk.dialog.key.show_busy("Checking the key…")
     assert desk.field.hasFocus()
-    desk.dialog.show_key_result(KeyCheck(is_good=True, message="The key works."))
+    desk.dialog.key.show_result("The key works.", is_good=True)
     assert check.hasFocus()
     remove = desk.button("removeKeyButton")
     remove.click()
@@ -510,9 +512,9 @@ def test_a_check_keeps_the_keyboard_at_the_key(desk: Desk) -> None:
 
 
 def test_only_a_kept_key_can_be_removed_and_only_after_a_second_thought(desk: Desk) -> None:
-    desk.dialog.show_key_status(KeyStatus(source="environment", place="ANTHROPIC_API_KEY"))
+    desk.dialog.key.show_status(KeyStatus(source="environment", place="ANTHROPIC_API_KEY"))
     assert not desk.button("removeKeyButton").isVisible()
-    desk.dialog.show_key_status(KeyStatus(source="keyring", place="SecretService"))
+    desk.dialog.key.show_status(KeyStatus(source="keyring", place="SecretService"))
     desk.click("removeKeyButton")
     desk.click("keepKeyButton")
     assert desk.removed == []
