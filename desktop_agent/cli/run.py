@@ -11,6 +11,7 @@ from desktop_agent.cli.console import Console
 from desktop_agent.cli.interruptible import run_to_end
 from desktop_agent.cli.run_listener import RunListener
 from desktop_agent.cli.warnings import ProblemTeller, warn_of_project
+from desktop_agent.composition.session_plan import SessionWish
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.ids import SessionId
@@ -99,13 +100,14 @@ def _options(args: argparse.Namespace, bench: Workbench) -> RunOptions:
         prompt=_prompt(args),
         workspace=workspace,
         resume=_session(args, bench, workspace),
-        model=_model(args, bench),
-        approval=args.approval,
-        sandbox=args.sandbox,
-        rules=CallRules(allowed_tools=args.allowed_tools, blocked_tools=args.blocked_tools, is_dry_run=args.dry_run),
-        limits=TurnLimits(
-            max_requests=args.max_turns,
-            exits_on_tool_error=args.exit_on_tool_error,
+        wish=SessionWish(
+            model=_model(args, bench),
+            approval=args.approval,
+            sandbox=args.sandbox,
+            rules=CallRules(
+                allowed_tools=args.allowed_tools, blocked_tools=args.blocked_tools, is_dry_run=args.dry_run
+            ),
+            limits=TurnLimits(max_requests=args.max_turns, exits_on_tool_error=args.exit_on_tool_error),
         ),
         undo_last_turn=args.undo_last_turn,
     )

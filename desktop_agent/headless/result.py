@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.ids import SessionId
@@ -74,12 +75,7 @@ class RunResult(Struct, frozen=True, kw_only=True):
             "edited_files": list(self.edited_files),
             "tools": list(self.tools),
             "turn_summaries": list(self.turn_summaries),
-            "usage": {
-                "input_tokens": self.usage.input_tokens,
-                "output_tokens": self.usage.output_tokens,
-                "cache_read_tokens": self.usage.cache_read_tokens,
-                "cache_write_tokens": self.usage.cache_write_tokens,
-            },
+            "usage": asdict(self.usage),
             "problems": list(self.problems),
         }
         if self.undo_operations is not None:

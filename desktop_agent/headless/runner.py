@@ -10,7 +10,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import TypeVar
 
-from msgspec import Struct, field
+from msgspec import Struct
 from msgspec.structs import replace
 
 from desktop_agent.composition.session_plan import SessionWish
@@ -19,21 +19,10 @@ from desktop_agent.core.base.errors import AgentError, UnsafeSettingsError, Usag
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
-from desktop_agent.core.protocol.model import (
-    Aborted,
-    ApprovalPolicy,
-    ChangeSelection,
-    FileOutcome,
-    ModelRef,
-    SandboxMode,
-    SessionPurpose,
-    Usage,
-)
+from desktop_agent.core.protocol.model import Aborted, ChangeSelection, FileOutcome, Usage
 from desktop_agent.core.session.failure_notices import UNSAFE_SETTINGS
 from desktop_agent.core.session.session import Session
-from desktop_agent.core.session.turn import TurnLimits
 from desktop_agent.core.slash.parse import is_command, prompt_of
-from desktop_agent.core.tools.access import CallRules
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.headless.logs import RunLogs
 from desktop_agent.headless.result import RunResult, collect_result, describe
@@ -54,13 +43,7 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     workspace: Path
     resume: SessionId | None = None
     """Go on with this session instead of starting one; its workspace is used."""
-    model: ModelRef | None = None
-    approval: ApprovalPolicy | None = None
-    sandbox: SandboxMode | None = None
-    rules: CallRules = field(default_factory=CallRules)
-    limits: TurnLimits = field(default_factory=TurnLimits)
-    purpose: SessionPurpose = "conversation"
-    """Of a new session."""
+    wish: SessionWish = SessionWish()
     undo_last_turn: bool = False
     """Take the run's own changes back at its end: to see what it would do."""
 
@@ -166,16 +149,8 @@ class HeadlessRun:
         )
 
     async def _open(self) -> Session:
-        options = self._options
-        wish = SessionWish(
-            model=options.model,
-            approval=options.approval,
-            sandbox=options.sandbox,
-            rules=options.rules,
-            limits=options.limits,
-            purpose=options.purpose,
-        )
-        opened = await self._bench.opener.open_unattended(options.workspace, options.resume, wish, self._on_event)
+        options, opener = self._options, self._bench.opener
+        opened = await opener.open_unattended(options.workspace, options.resume, options.wish, self._on_event)
         self._transcript = opened.transcript
         self._turn_before = self._transcript.turn
         return opened.session

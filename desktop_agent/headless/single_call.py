@@ -5,11 +5,12 @@ policy, the approval, the sandbox and the ledger hold, and what it changed can b
 """
 
 import os
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from msgspec import Struct, field
 
+from desktop_agent.composition.session_plan import SessionWish
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.base.ids import SessionId
@@ -84,7 +85,6 @@ class _Heard(Struct):
         default_factory=lambda: ToolResult(content="The call did not come to a result.", is_error=True)
     )
     changes: tuple[FileChange, ...] = ()
-    on_output: Callable[[str], None] | None = None
 
     def __call__(self, event: ev.Event) -> None:
         match event:
@@ -92,8 +92,6 @@ class _Heard(Struct):
                 self.result = result
             case ev.ChangesRecorded(changes=changes):
                 self.changes += changes
-            case ev.ToolOutputDelta(text=text) if self.on_output is not None:
-                self.on_output(text)
             case _:
                 pass
 
@@ -106,22 +104,19 @@ class SingleCall:
         paths: AppPaths,
         settings: Settings | LiveSettings,
         options: CallOptions,
-        on_output: Callable[[str], None] | None = None,
         tools: Sequence[AnyTool] | None = None,
         *,
         environ: Mapping[str, str] = os.environ,
     ) -> None:
-        """`on_output` hears what the call prints while it runs. `tools` replaces the built-in tools."""
+        """`tools` replaces the built-in tools."""
         self._options = options
-        self._heard = _Heard(on_output=on_output)
+        self._heard = _Heard()
         self._run = HeadlessRun(
             Workbench(paths, settings, environ=environ, provider_source=_only_this(options), tools=tools),
             RunOptions(
                 prompt=f"tools call {options.tool}",
                 workspace=options.workspace,
-                approval=options.approval,
-                sandbox=options.sandbox,
-                purpose="call",
+                wish=SessionWish(approval=options.approval, sandbox=options.sandbox, purpose="call"),
             ),
             listener=self._heard,
         )

@@ -1,7 +1,5 @@
 """What a turn came to: a fold of its events, and the errors that its notices tell of."""
 
-from collections.abc import Iterable
-
 from msgspec import Struct, field
 
 from desktop_agent.core.base.errors import (
@@ -69,11 +67,11 @@ class RunFailedError(AgentError):
     """The model, the disk or the folder failed in a turn. `result` has what it came to until then."""
 
     def __init__(self, result: Result) -> None:
-        told = next((notice for notice in reversed(result.problems) if notice.level == "error"), None)
+        last = next((notice for notice in reversed(result.problems) if notice.level == "error"), None)
         super().__init__(
-            told.title if told else f"The turn ended with {result.reason}.",
-            hint=told.hint if told else "The log has the details.",
-            detail=told.detail if told else "",
+            last.title if last else f"The turn ended with {result.reason}.",
+            hint=last.hint if last else "The log has the details.",
+            detail=last.detail if last else "",
         )
         self.result = result
 
@@ -87,7 +85,7 @@ class ResultFold(Struct):
     _texts: list[str] = field(default_factory=list[str])
     _changes: list[FileChange] = field(default_factory=list[FileChange])
     _calls: list[ev.ToolCallFinished] = field(default_factory=list[ev.ToolCallFinished])
-    _usages: list[Usage] = field(default_factory=list[Usage])
+    _usage: Usage = Usage()
     _problems: list[ev.Notice] = field(default_factory=list[ev.Notice])
 
     def apply(self, event: ev.Event) -> None:
@@ -100,7 +98,7 @@ class ResultFold(Struct):
             case ev.ToolCallFinished():
                 self._calls.append(event)
             case ev.UsageReported(usage=usage):
-                self._usages.append(usage)
+                self._usage += usage
             case ev.Notice(level=level) if level != "info":
                 self._problems.append(event)
             case ev.TurnEnded(turn=turn) if turn == self.turn:
@@ -118,7 +116,7 @@ class ResultFold(Struct):
             text="\n".join(text for text in self._texts if text),
             changes=tuple(self._changes),
             calls=tuple(self._calls),
-            usage=_sum(self._usages),
+            usage=self._usage,
             requests=self.ended.requests,
             problems=tuple(self._problems),
         )
@@ -129,13 +127,3 @@ def error_of(notice: ev.Notice) -> AgentError:
     if notice.code == UNSAFE_SETTINGS:
         return UnsafeSettingsError(notice.detail.splitlines())
     return _KINDS.get(notice.code, AgentError)(notice.title, hint=notice.hint, detail=notice.detail)
-
-
-def _sum(usages: Iterable[Usage]) -> Usage:
-    all_of_them = list(usages)
-    return Usage(
-        input_tokens=sum(usage.input_tokens for usage in all_of_them),
-        output_tokens=sum(usage.output_tokens for usage in all_of_them),
-        cache_read_tokens=sum(usage.cache_read_tokens for usage in all_of_them),
-        cache_write_tokens=sum(usage.cache_write_tokens for usage in all_of_them),
-    )

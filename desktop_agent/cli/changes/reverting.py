@@ -13,10 +13,10 @@ from desktop_agent.core.protocol.model import FileOutcome, JsonObject
 from desktop_agent.core.undo.outcome_words import describe_outcome
 from desktop_agent.core.undo.plan import Direction
 
+RevertOp = ops.UndoChanges | ops.RedoChanges | ops.RedoSteps
 
-async def revert(
-    session_id: SessionId, op: ops.UndoChanges | ops.RedoChanges | ops.RedoSteps
-) -> tuple[FileOutcome, ...]:
+
+async def revert(session_id: SessionId, op: RevertOp) -> tuple[FileOutcome, ...]:
     """Open the session, undo or redo, and close it again."""
     answers: list[ev.ChangesUndone | ev.ChangesRedone | ev.Notice] = []
 

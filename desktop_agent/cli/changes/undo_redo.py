@@ -4,45 +4,97 @@ import argparse
 import asyncio
 from pathlib import Path
 
-from desktop_agent.cli.changes.redoing import redo_steps, redoes_steps
-from desktop_agent.cli.changes.reverting import report, revert
+from desktop_agent.cli.changes.reverting import RevertOp, report, revert
 from desktop_agent.cli.changes.selecting import ChangedSession, revertible, selection_of, with_hunks
-from desktop_agent.cli.console import Console
+from desktop_agent.cli.console import Console, table
+from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.protocol import ops
-from desktop_agent.core.protocol.model import ChangeSelection, FileOutcome
-from desktop_agent.core.undo.execute import draft_revert
+from desktop_agent.core.protocol.model import FileOutcome, JsonObject
+from desktop_agent.core.transcript import Transcript
+from desktop_agent.core.undo.execute import draft_revert, steps_meant
+from desktop_agent.core.undo.outcome_words import describe_step
 from desktop_agent.core.undo.plan import Direction
+from desktop_agent.core.undo.redo import draft_steps
 
 
 def main(args: argparse.Namespace, console: Console) -> int:
     """Undo or redo what the options select, or only say what would happen, and return the exit code."""
     session = ChangedSession.find(args.id)
     direction: Direction = args.action
-    if direction == "redo" and redoes_steps(args):
-        return redo_steps(session, args, console)
+    means_steps = direction == "redo" and _redoes_steps(args)
+    if means_steps and args.steps:
+        return _list_steps(session.transcript, console)
+    op = _op_for_steps(session.transcript, args) if means_steps else _op_for_changes(session, direction, args)
+    outcomes = _preview(session, direction, op) if args.dry_run else asyncio.run(revert(session.id, op))  # noqa: TID251 - entry point
+    return report(outcomes, direction, console, session.id, is_dry_run=args.dry_run)
+
+
+def _op_for_changes(
+    session: ChangedSession, direction: Direction, args: argparse.Namespace
+) -> ops.UndoChanges | ops.RedoChanges:
     wanted = selection_of(args)
     if args.hunk:
         selection = with_hunks(session.transcript, wanted, args.hunk, session.content)
     else:
         selection = revertible(session.transcript, wanted)
-    if args.dry_run:
-        outcomes = _preview(session, direction, selection)
-    else:
-        outcomes = asyncio.run(revert(session.id, _op(direction, selection, args)))  # noqa: TID251 - entry point
-    return report(outcomes, direction, console, session.id, is_dry_run=args.dry_run)
-
-
-def _op(
-    direction: Direction, selection: ChangeSelection, args: argparse.Namespace
-) -> ops.UndoChanges | ops.RedoChanges:
     if direction == "redo":
         return ops.RedoChanges(selection=selection, reason=args.reason)
     return ops.UndoChanges(selection=selection, reason=args.reason, is_recovery=args.recover)
 
 
-def _preview(session: ChangedSession, direction: Direction, selection: ChangeSelection) -> tuple[FileOutcome, ...]:
+def _preview(session: ChangedSession, direction: Direction, op: RevertOp) -> tuple[FileOutcome, ...]:
     """What the undo or redo would do, without opening the session for writing."""
-    ledger = Ledger(Path(session.transcript.session.workspace), session.blobs)
-    draft = draft_revert(session.transcript, ledger, direction, selection)
+    transcript = session.transcript
+    ledger = Ledger(Path(transcript.session.workspace), session.blobs)
+    if isinstance(op, ops.RedoSteps):
+        return draft_steps(transcript, ledger, steps_meant(transcript, op)).outcomes()
+    draft = draft_revert(transcript, ledger, direction, op.selection)
     return draft.outcomes() if draft is not None else ()
+
+
+# -- whole undos, each taken back as the one step it was --
+
+
+def _redoes_steps(args: argparse.Namespace) -> bool:
+    """Whether the options mean undos, not changes. Raises `UsageError` when they mean both."""
+    is_narrowed = bool(args.turn or args.since or args.call or args.file or args.hunk)
+    named = [name for name in ("all", "steps", "step") if getattr(args, name)]
+    if named and is_narrowed:
+        raise UsageError(
+            f"--{named[0]} does not go with --turn, --since, --call, --file or --hunk.",
+            hint="Those apply changes again, whichever undo took them.",
+        )
+    return not is_narrowed
+
+
+def _op_for_steps(transcript: Transcript, args: argparse.Namespace) -> ops.RedoSteps:
+    """Return what takes back the undos that the options name. Raises `UsageError` for one that is not there."""
+    numbers = tuple(args.step)
+    unknown = sorted(set(numbers) - {step.seq for step in transcript.changed.steps})
+    if unknown:
+        raise UsageError(
+            f"There is no undo {unknown[0]} to take back.",
+            hint="`changes redo ID --steps` lists them with their numbers.",
+        )
+    return ops.RedoSteps(steps=numbers, is_all=args.all, reason=args.reason)
+
+
+def _list_steps(transcript: Transcript, console: Console) -> int:
+    """List the undos that can be taken back, the last one first."""
+    steps = transcript.changed.steps[::-1]
+    documents: list[JsonObject] = [
+        {
+            "step": step.seq,
+            "at": step.at.isoformat(),
+            "files": sorted(step.open_paths(transcript.changes)),
+            "change_ids": [part.change_id for part in step.parts],
+        }
+        for step in steps
+    ]
+    rows = [
+        [str(step.seq), f"{step.at.astimezone():%Y-%m-%d %H:%M}", describe_step(step, transcript.changes)]
+        for step in steps
+    ]
+    console.result({"steps": documents}, table(rows, right=(0,)) or "There is no undo to take back.")
+    return 0
