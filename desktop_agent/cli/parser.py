@@ -55,6 +55,13 @@ def _command(commands: "_Commands", name: str, summary: str, example: str) -> ar
     return parser
 
 
+def _session_command(commands: "_Commands", name: str, summary: str, example: str) -> argparse.ArgumentParser:
+    """Add a command that is about one session."""
+    parser = _command(commands, name, summary, example)
+    parser.add_argument("id", metavar="ID", help="a session id, or its beginning or end")
+    return parser
+
+
 def _names(text: str) -> tuple[str, ...]:
     return tuple(name.strip() for name in text.split(",") if name.strip())
 
@@ -138,39 +145,34 @@ def _add_sessions(commands: "_Commands") -> None:
     search.add_argument("--tool", default="", metavar="T", help="only calls of this tool")
     search.add_argument("--kind", choices=HIT_KINDS, metavar="K", help=f"only one of {', '.join(HIT_KINDS)}")
     search.add_argument("--limit", type=_at_least_one, default=50, metavar="N", help="at most N places (50)")
-    show = _command(actions, "show", "Show one session.", "sessions show 20261121-213700-k3f9qx")
-    show.add_argument("id", metavar="ID", help="a session id, or its beginning or end")
+    _session_command(actions, "show", "Show one session.", "sessions show 20261121-213700-k3f9qx")
     verify_summary = "Say what is wrong with stored sessions; with --repair, mend what can be mended."
     verify = _command(actions, "verify", verify_summary, "sessions verify k3f9qx --repair")
     verify.add_argument("id", nargs="?", metavar="ID", help="a session id, or its beginning or end; all without one")
     verify.add_argument("--repair", action="store_true", help="mend them; a changed journal is kept as it was, too")
     summary = "Copy a session into a new one, which goes on by itself."
-    fork = _command(actions, "fork", summary, "sessions fork k3f9qx --before-turn 3")
-    fork.add_argument("id", metavar="ID", help="a session id, or its beginning or end")
+    fork = _session_command(actions, "fork", summary, "sessions fork k3f9qx --before-turn 3")
     fork.add_argument("--before-turn", type=_at_least_one, metavar="N", help="leave this turn out, and what follows it")
     _add_filing(actions)
     _add_exchange(actions)
 
 
 def _add_filing(actions: "_Commands") -> None:
-    of_one = "a session id, or its beginning or end"
-    rename = _command(actions, "rename", "Give a session another title.", 'sessions rename k3f9qx "The slow query"')
-    rename.add_argument("id", metavar="ID", help=of_one)
+    example = 'sessions rename k3f9qx "The slow query"'
+    rename = _session_command(actions, "rename", "Give a session another title.", example)
     rename.add_argument("title", metavar="TITLE")
     summaries = {"archive": "Put a session away; nothing of it is removed.", "pin": "Keep a session at the top."}
     for name, summary in summaries.items():
-        action = _command(actions, name, summary, f"sessions {name} k3f9qx")
-        action.add_argument("id", metavar="ID", help=of_one)
+        action = _session_command(actions, name, summary, f"sessions {name} k3f9qx")
         action.add_argument("--undo", action="store_true", help="take that back")
     summary = "Delete a session with its undo history. Files of the workspace stay as they are."
-    delete = _command(actions, "delete", summary, "sessions delete k3f9qx --yes")
-    delete.add_argument("id", metavar="ID", help=of_one)
+    delete = _session_command(actions, "delete", summary, "sessions delete k3f9qx --yes")
     delete.add_argument("--yes", action="store_true", help="do not ask")
 
 
 def _add_exchange(actions: "_Commands") -> None:
-    export = _command(actions, "export", "Write a session to read it elsewhere.", "sessions export k3f9qx --format md")
-    export.add_argument("id", metavar="ID", help="a session id, or its beginning or end")
+    example = "sessions export k3f9qx --format md"
+    export = _session_command(actions, "export", "Write a session to read it elsewhere.", example)
     forms = "md, html (one file), jsonl (can be imported), or patch (what it changed)"
     export.add_argument("--format", choices=EXPORT_FORMS, default="md", metavar="FORM", help=forms)
     export.add_argument("--output", type=Path, metavar="F", help="the file to write (default: standard output)")
@@ -192,8 +194,7 @@ def _add_changes(commands: "_Commands") -> None:
         "redo": "Take back the last undo exactly, or apply the undone changes again that the options select.",
     }
     for name, summary in summaries.items():
-        action = _command(actions, name, summary, f"changes {name} k3f9qx --turn 2")
-        action.add_argument("id", metavar="ID", help="a session id, or its beginning or end")
+        action = _session_command(actions, name, summary, f"changes {name} k3f9qx --turn 2")
         turns = action.add_mutually_exclusive_group()
         turns.add_argument("--turn", type=_at_least_one, metavar="N", help="only this turn")
         turns.add_argument("--since", type=_at_least_one, metavar="N", help="this turn and all that follow")

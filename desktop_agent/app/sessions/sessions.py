@@ -17,6 +17,7 @@ from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ApprovalPolicy, ModelRef
+from desktop_agent.core.session.filing_ops import FilingOp, event_of
 from desktop_agent.core.session.session import Session
 from desktop_agent.core.store.drafts import session_draft
 from desktop_agent.core.store.filing import Filing
@@ -217,16 +218,5 @@ def _op_of(filing: Filing) -> ops.Op:
 
 def _filings(asked: Iterable[ops.Op]) -> list[Filing]:
     """Return what of it is kept even if the session cannot be opened."""
-    return [filing for op in asked if (filing := _filing_of(op)) is not None]
-
-
-def _filing_of(op: ops.Op) -> Filing | None:
-    match op:
-        case ops.RenameSession(title=title):
-            return ev.SessionRenamed(title=title.strip())
-        case ops.PinSession(is_pinned=is_pinned):
-            return ev.SessionPinned(is_pinned=is_pinned)
-        case ops.ArchiveSession(is_archived=is_archived):
-            return ev.SessionArchived(is_archived=is_archived)
-        case _:
-            return None
+    events = [event_of(op) for op in asked if isinstance(op, FilingOp)]
+    return [event for event in events if isinstance(event, Filing)]

@@ -5,7 +5,9 @@ from collections.abc import Sequence
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
 
+from desktop_agent.core.context.summaries import from_headings, summary_text
 from desktop_agent.core.protocol.model import ContextReport, ContextSection, Pin
+from desktop_agent.core.protocol.ops import AddPin, Compact, EditSummary, RemovePin, UndoCompaction
 from desktop_agent.ui.context.bar import ContextBar
 from desktop_agent.ui.context.context_words import section_hint, section_name
 from desktop_agent.ui.context.long_text import LongText
@@ -118,8 +120,6 @@ class ContextInspector(QDialog):
         self._on_text()
 
     def _summary_text(self) -> str:
-        from desktop_agent.core.context.summaries import summary_text
-
         summary = self._report.summary if self._report is not None else None
         return summary_text(summary) if summary is not None else ""
 
@@ -130,9 +130,6 @@ class ContextInspector(QDialog):
     # -- what the user does --
 
     def _save_summary(self) -> None:
-        from desktop_agent.core.context.summaries import from_headings
-        from desktop_agent.core.protocol.ops import EditSummary
-
         summary = from_headings(self._text.toPlainText())
         if summary is None:
             self._hint.setText(
@@ -144,26 +141,18 @@ class ContextInspector(QDialog):
         self.op_requested.emit(EditSummary(summary=summary))
 
     def _undo_summary(self) -> None:
-        from desktop_agent.core.protocol.ops import UndoCompaction
-
         self._text.document().setModified(False)
         self.op_requested.emit(UndoCompaction())
 
     def _compact(self) -> None:
-        from desktop_agent.core.protocol.ops import Compact
-
         if self._compact_button.isEnabled():
             self.op_requested.emit(Compact(focus=self._focus.text().strip()))
             self._focus.clear()
 
     def _add_pin(self, text: str, ttl_s: float | None) -> None:
-        from desktop_agent.core.protocol.ops import AddPin
-
         self.op_requested.emit(AddPin(text=text, ttl_s=ttl_s))
 
     def _remove_pin(self, pin_id: str) -> None:
-        from desktop_agent.core.protocol.ops import RemovePin
-
         self.op_requested.emit(RemovePin(pin_id=pin_id))
 
     # -- building --

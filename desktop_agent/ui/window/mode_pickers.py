@@ -38,8 +38,10 @@ class ModePickers(QObject):
         self._sandbox_group = QActionGroup(self)
         self._sandbox: SandboxMode | None = None
         self._sandbox_obstacle: str | None = None
-        self._fill_approvals()
-        self._fill_sandboxes()
+        for policy in POLICIES:
+            self._add_explained(self._approval_group, self.approval_button, approval_words(policy), policy)
+        for mode in MODES:
+            self._add_explained(self._sandbox_group, self.sandbox_button, sandbox_words(mode), mode)
         self._model_group.triggered.connect(self._on_model)
         self._approval_group.triggered.connect(self._on_approval)
         self._sandbox_group.triggered.connect(self._on_sandbox)
@@ -116,19 +118,9 @@ class ModePickers(QObject):
             label = self.tr("Demo model") if provider == "demo" else name
             self._add(self._model_group, menu, label, (provider, name))
 
-    def _fill_approvals(self) -> None:
-        menu = self.approval_button.menu()
-        for policy in POLICIES:
-            self._add_explained(self._approval_group, menu, approval_words(policy), policy)
-
-    def _fill_sandboxes(self) -> None:
-        menu = self.sandbox_button.menu()
-        for mode in MODES:
-            self._add_explained(self._sandbox_group, menu, sandbox_words(mode), mode)
-
-    def _add_explained(self, group: QActionGroup, menu: QMenu, words: tuple[str, str], data: str) -> None:
+    def _add_explained(self, group: QActionGroup, button: PickerButton, words: tuple[str, str], data: str) -> None:
         label, explanation = words
-        action = self._add(group, menu, f"{label}\t{explanation}", data)
+        action = self._add(group, button.menu(), f"{label}\t{explanation}", data)
         action.setIconText(label)  # what the button says
         action.setToolTip(explanation)
 

@@ -1,8 +1,9 @@
 """The bar at the top: folder and branch, the session's title, what waits for the user, and the menu."""
 
+from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Qt, Signal, SignalInstance
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QPushButton, QSizePolicy, QToolButton, QWidget
 
@@ -26,8 +27,8 @@ class TopBar(QWidget):
 
     waiting_clicked = Signal()
 
-    def __init__(self, theme: Theme, actions: Actions, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme, actions: Actions) -> None:
+        super().__init__()
         self.setObjectName("topBar")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)
         self.setFixedHeight(Height.TOP_BAR)
@@ -38,9 +39,11 @@ class TopBar(QWidget):
         self.title_label = self._build_title_label()
         self.demo_label = self._build_demo_label()
         self.search_button = self._build_search_button()
-        self.waiting_button = self._build_waiting_button()
-        self.jobs_button = self._build_jobs_button()
-        self.review_button = self._build_review_button()
+        self.waiting_button = self._build_hidden_button("", "warning", self.waiting_clicked)
+        self.jobs_button = self._build_hidden_button("", "flat", actions.toggle_jobs.trigger)
+        self.jobs_button.setObjectName("jobsButton")
+        self.jobs_button.setToolTip(actions.toggle_jobs.text())
+        self.review_button = self._build_hidden_button(self.tr("Review"), "flat", actions.toggle_review.trigger)
         self.menu_button = self._build_menu_button()
         self.side_button = self._build_side_button()
         layout = QHBoxLayout(self)
@@ -107,9 +110,7 @@ class TopBar(QWidget):
         font.setWeight(font.Weight.DemiBold)
         button.setFont(font)
         menu = QMenu(button)
-        menu.addAction(self._actions.open_folder)
-        menu.addAction(self._actions.new_session)
-        menu.addAction(self._actions.demo)
+        menu.addActions([self._actions.open_folder, self._actions.new_session, self._actions.demo])
         button.setMenu(menu)
         return button
 
@@ -154,27 +155,14 @@ class TopBar(QWidget):
         button.clicked.connect(self._actions.search.trigger)
         return button
 
-    def _build_waiting_button(self) -> QPushButton:
-        button = QPushButton(self)
-        button.setProperty("variant", "warning")
+    def _build_hidden_button(
+        self, text: str, variant: str, clicked: Callable[[], object] | SignalInstance
+    ) -> QPushButton:
+        """Return a button that is there only while it has something to say."""
+        button = QPushButton(text, self)
+        button.setProperty("variant", variant)
         button.setVisible(False)
-        button.clicked.connect(self.waiting_clicked)
-        return button
-
-    def _build_jobs_button(self) -> QPushButton:
-        button = QPushButton(self)
-        button.setObjectName("jobsButton")
-        button.setProperty("variant", "flat")
-        button.setToolTip(self._actions.toggle_jobs.text())
-        button.setVisible(False)
-        button.clicked.connect(self._actions.toggle_jobs.trigger)
-        return button
-
-    def _build_review_button(self) -> QPushButton:
-        button = QPushButton(self.tr("Review"), self)
-        button.setProperty("variant", "flat")
-        button.setVisible(False)
-        button.clicked.connect(self._actions.toggle_review.trigger)
+        button.clicked.connect(clicked)
         return button
 
     def _build_menu_button(self) -> QToolButton:
@@ -185,19 +173,14 @@ class TopBar(QWidget):
         button.setToolTip(self.tr("Settings and more"))
         button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         menu = QMenu(button)
-        menu.addAction(self._actions.settings)
-        menu.addAction(self._actions.import_session)
-        menu.addAction(self._actions.export_session)
+        actions = self._actions
+        menu.addActions([actions.settings, actions.import_session, actions.export_session])
         menu.addSeparator()
-        menu.addAction(self._actions.toggle_side)
-        menu.addAction(self._actions.toggle_review)
-        menu.addAction(self._actions.toggle_jobs)
-        menu.addAction(self._actions.find)
-        menu.addAction(self._actions.search)
+        shown = [actions.toggle_side, actions.toggle_review, actions.toggle_jobs]
+        menu.addActions([*shown, actions.find, actions.search])
         menu.addSeparator()
-        menu.addAction(self._actions.inspect_context)
-        menu.addAction(self._actions.compact)
+        menu.addActions([actions.inspect_context, actions.compact])
         menu.addSeparator()
-        menu.addAction(self._actions.quit)
+        menu.addAction(actions.quit)
         button.setMenu(menu)
         return button
