@@ -269,7 +269,7 @@ def _load_rest() -> None:
     from desktop_agent.ui.chat.warm_up import warm_up
 
     import_module("pygit2")  # reads what git has already, in a thread of the first turn
-    for module in ("approvals.dialog", "review.media.stack", "review.media.kinds"):
+    for module in ("approvals.dialog", "chat.question.approval", "review.media.stack", "review.media.kinds"):
         import_module(f"desktop_agent.ui.{module}")
     get_ready()
     warm_up()

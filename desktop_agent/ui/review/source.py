@@ -5,11 +5,14 @@ from typing import Literal, NamedTuple, Protocol
 
 from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.protocol.model import ApprovalRequest, FileChange, FileDiff, FileImage
-from desktop_agent.core.protocol.ops import WriteFile
+from desktop_agent.core.protocol.ops import Op, WriteFile
 from desktop_agent.core.transcript import ChangeRecord, Transcript
 
 Spawn = Callable[[Coroutine[object, object, None]], None]
 """Starts a task, keeps it alive until it is done, and takes care of what it raises."""
+
+Submit = Callable[[Op], object]
+"""Has the session that is reviewed carry something out."""
 
 
 class DiffSource(Protocol):

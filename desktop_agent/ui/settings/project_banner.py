@@ -3,7 +3,6 @@
 from PySide6.QtCore import Signal
 
 from desktop_agent.core.settings.project import ProjectProposal
-from desktop_agent.ui.settings.project_page import change_lines, problem_lines
 from desktop_agent.ui.widgets.banner_frame import BannerFrame, few_lines
 
 _LONGEST_LINE = 160
@@ -31,6 +30,8 @@ class ProjectBanner(BannerFrame):
 
     def show_proposal(self, proposal: ProjectProposal) -> None:
         """Ask about a project's file."""
+        from desktop_agent.ui.settings.project_page import change_lines, problem_lines  # not for the first sight
+
         lines = change_lines(proposal.changes) + problem_lines(proposal.problems)
         title = self.tr("This project has its own settings. They apply only if you trust them.")
         self.say(title, "\n".join(few_lines(lines, longest=_LONGEST_LINE)))

@@ -1,15 +1,19 @@
 """Offers slash commands above the message field, while what is written there begins with a slash."""
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QRect, Signal
+from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.slash.declarations import Declaration
 from desktop_agent.ui.chat.composer.command_list import offer
-from desktop_agent.ui.chat.composer.command_popup import CommandPopup
 from desktop_agent.ui.chat.composer.message_edit import MessageEdit
 from desktop_agent.ui.theme import Space, Theme
+
+if TYPE_CHECKING:
+    from desktop_agent.ui.chat.composer.command_popup import CommandPopup
 
 
 class CommandOffers(QObject):
@@ -29,6 +33,8 @@ class CommandOffers(QObject):
         self._area = QRect()
         self._commands: Sequence[Declaration] = ()
         self._popup: CommandPopup | None = None
+        edit.takes_key = self._takes_key
+        edit.takes_escape = self._takes_escape
         edit.textChanged.connect(self._follow)
         edit.focus_changed.connect(self._on_focus_changed)
 
@@ -55,19 +61,25 @@ class CommandOffers(QObject):
         popup.show_offer(offer(text, self._commands) if can_show else None)
         self.place(self._area)
 
-    def _make_popup(self) -> CommandPopup:
+    def _make_popup(self) -> "CommandPopup":
+        from desktop_agent.ui.chat.composer.command_popup import CommandPopup  # with the first slash
+
         popup = self._popup = CommandPopup(self._theme, self._composer.window())
         popup.chosen.connect(self._on_chosen)
-        self._edit.popup = popup
         self.wanted.emit()
         return popup
 
     def _close(self) -> None:
         if self._popup is not None:
-            self._edit.popup = None
             self._popup.hide()
             self._popup.deleteLater()
             self._popup = None
+
+    def _takes_key(self, event: QKeyEvent) -> bool:
+        return self._popup is not None and self._popup.takes(event)
+
+    def _takes_escape(self) -> bool:
+        return self._popup is not None and self._popup.isVisible()
 
     def _on_focus_changed(self) -> None:
         if self._edit.hasFocus():

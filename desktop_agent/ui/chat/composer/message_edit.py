@@ -6,7 +6,6 @@ from PySide6.QtCore import QEvent, QMimeData, Qt, Signal
 from PySide6.QtGui import QFocusEvent, QKeyEvent, QKeySequence, QTextCursor, QTextOption
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QWidget
 
-from desktop_agent.ui.chat.composer.command_popup import CommandPopup
 from desktop_agent.ui.chat.composer.prompt_history import PromptHistory
 
 MIN_LINES = 2
@@ -30,8 +29,10 @@ class MessageEdit(QPlainTextEdit):
         self.history = PromptHistory()
         self.refuses: Callable[[QMimeData], bool] = lambda _data: False
         """Whether pasted or dropped data is not for this field."""
-        self.popup: CommandPopup | None = None
-        """Is asked first about every key."""
+        self.takes_key: Callable[[QKeyEvent], bool] = lambda _event: False
+        """Whether a list above the field, which is asked first about every key, has acted on it."""
+        self.takes_escape: Callable[[], bool] = lambda: False
+        """Whether Escape is for that list, and not for the window's shortcut."""
         self.setProperty("variant", "bare")
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setAccessibleName(self.tr("Message"))
@@ -65,17 +66,15 @@ class MessageEdit(QPlainTextEdit):
 
     def event(self, event: QEvent) -> bool:
         # Here and not in keyPressEvent: Tab would have moved the focus before that.
-        if self.popup is not None and event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent):
-            is_taken = self.popup.takes(event)
-            if is_taken:
-                return True
+        if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent) and self.takes_key(event):
+            return True
         if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
             # Ctrl+Enter is a shortcut elsewhere in the window; while something is written here, it sends.
             if _is_enter(event) and self.toPlainText().strip():
                 event.accept()
                 return True
-            if self.popup is not None and self.popup.isVisible() and event.key() == Qt.Key.Key_Escape:
-                event.accept()  # it comes as a key, too, and may mean the list above
+            if event.key() == Qt.Key.Key_Escape and self.takes_escape():
+                event.accept()  # it comes as a key, too
                 return True
             # Ctrl+Shift+Z undoes a turn, and repeats text on most systems: that comes first while there is some.
             if event.matches(QKeySequence.StandardKey.Redo) and not self.document().isRedoAvailable():

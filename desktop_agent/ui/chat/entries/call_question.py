@@ -1,11 +1,15 @@
 """The question about a tool call, in the place of its card while the user has not answered."""
 
+from typing import TYPE_CHECKING
+
 from PySide6.QtCore import QObject
 
 from desktop_agent.core.protocol.model import ApprovalRequest
 from desktop_agent.ui.chat.cards.body import entry_of
 from desktop_agent.ui.chat.entries.base import EntryWidget
-from desktop_agent.ui.chat.question.approval import ApprovalCard
+
+if TYPE_CHECKING:
+    from desktop_agent.ui.chat.question.approval import ApprovalCard
 
 
 class CallQuestion(QObject):
@@ -30,7 +34,9 @@ class CallQuestion(QObject):
         self.card.show_judgement(entry.judged)
         self.card.show()
 
-    def _make(self, request: ApprovalRequest, widget: EntryWidget) -> ApprovalCard:
+    def _make(self, request: ApprovalRequest, widget: EntryWidget) -> "ApprovalCard":
+        from desktop_agent.ui.chat.question.approval import ApprovalCard  # with the first question
+
         card = ApprovalCard(request, widget.row.drafts, widget.styles, widget.entry_actions, widget)
         card.resized.connect(widget.resized)
         return card

@@ -2,15 +2,13 @@
 
 import time
 from collections.abc import Callable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
+from pygments.lexer import Lexer
 from PySide6.QtCore import QObject, QRunnable, QThreadPool, QTimer, Signal
 
 from desktop_agent.core.diff.rows import LineSide
 from desktop_agent.ui.review.diff.syntax import LineSpans, lexer_for_path, spans_by_line
-
-if TYPE_CHECKING:
-    from pygments.lexer import Lexer
 
 CHUNK_LINES = 64
 BACK_SYNC_LINES = 160

@@ -6,12 +6,10 @@ comments of usual length to come out right, and never the whole file.
 
 from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import TYPE_CHECKING
+
+from pygments.lexer import Lexer
 
 from desktop_agent.core.diff.text import without_ending
-
-if TYPE_CHECKING:
-    from pygments.lexer import Lexer
 
 MAX_COLOURED_CHARS = 1_000
 """Longer lines are generated, and cost more than their colours are worth."""
@@ -27,7 +25,7 @@ values once, and at named ones each time.
 LineSpans = tuple[Span, ...]
 
 
-def lexer_for_path(path: str) -> "Lexer | None":
+def lexer_for_path(path: str) -> Lexer | None:
     """Return the lexer for a file of this name, or `None` for plain text and unknown kinds.
 
     Takes tens of milliseconds the first time: not for the window's thread.
@@ -49,7 +47,7 @@ def lexer_for_path(path: str) -> "Lexer | None":
     return max(lexers, key=lambda lexer: (lexer.priority, -len(lexer.name)), default=None)
 
 
-def spans_by_line(lexer: "Lexer", lines: Sequence[str], *, skip: int) -> Iterator[dict[int, LineSpans]]:
+def spans_by_line(lexer: Lexer, lines: Sequence[str], *, skip: int) -> Iterator[dict[int, LineSpans]]:
     """Lex `lines` step by step and, at the end, yield the spans of each line from `skip` on, by its index.
 
     Yields an empty dictionary after every token, so that the caller can stop and go on later.

@@ -4,17 +4,18 @@ from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QHideEvent, QKeySequence, QResizeEvent, QShortcut, QShowEvent
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
+from desktop_agent.core.diff.row_layout import RowMode
 from desktop_agent.core.protocol.ops import LookAtChanges
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.review.changed_files import ReviewBaseline
 from desktop_agent.ui.review.changes.verdicts import is_decided
-from desktop_agent.ui.review.panel.decisions import Submit
 from desktop_agent.ui.review.panel.diff_loader import DiffLoader
 from desktop_agent.ui.review.panel.file_decisions import FileDecisions
 from desktop_agent.ui.review.panel.file_saving import FileSaving
 from desktop_agent.ui.review.panel.list_decisions import ListDecisions
 from desktop_agent.ui.review.panel.parts import ReviewParts
 from desktop_agent.ui.review.panel.undo_news import UndoNews
+from desktop_agent.ui.review.source import Submit
 from desktop_agent.ui.runtime.throttle import Throttle
 from desktop_agent.ui.theme import Height
 from desktop_agent.ui.widgets.hairline import hairline
@@ -72,6 +73,10 @@ class ReviewContent(QWidget):
         self._disk_state = None
         self._decisions.problem.emit("")
         self._draw()
+
+    def set_mode(self, mode: RowMode) -> None:
+        """Show diffs in this mode from now on, where there is room."""
+        self._pane.set_mode(mode)
 
     def refresh(self) -> None:
         """Look at the transcript again: at once, but not more often than the eye needs, and not while hidden."""

@@ -15,10 +15,7 @@ from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.review.changed_files import ChangedFile
 from desktop_agent.ui.review.changes.net_counts import NetCounts
 from desktop_agent.ui.review.conflict.resolution import Purpose, Resolution
-from desktop_agent.ui.review.source import GitSource, Spawn
-
-Submit = Callable[[Op], object]
-"""Has the session that is reviewed carry something out."""
+from desktop_agent.ui.review.source import GitSource, Spawn, Submit
 
 
 class ReviewOutlets(NamedTuple):

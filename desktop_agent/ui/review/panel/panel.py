@@ -13,14 +13,13 @@ from PySide6.QtWidgets import QStackedLayout, QWidget
 from desktop_agent.core.diff.row_layout import RowMode
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.review.changed_files import UNCOMMITTED
-from desktop_agent.ui.review.panel.decisions import ReviewOutlets, Submit
 from desktop_agent.ui.review.panel.empty_page import EmptyPage
-from desktop_agent.ui.review.panel.parts import ReviewParts
-from desktop_agent.ui.review.source import DiffSource, GitSource, Spawn
+from desktop_agent.ui.review.source import DiffSource, GitSource, Spawn, Submit
 from desktop_agent.ui.theme import Theme
 
 if TYPE_CHECKING:
     from desktop_agent.ui.review.panel.content import ReviewContent
+    from desktop_agent.ui.review.panel.parts import ReviewParts
 
 
 class ReviewPanel(QWidget):
@@ -49,12 +48,10 @@ class ReviewPanel(QWidget):
         super().__init__(parent)
         self.setObjectName("reviewPanel")
         self.setAccessibleName(self.tr("Review"))
-        outlets = ReviewOutlets(
-            open_file=self.file_open_requested.emit,
-            show_call=self.call_requested.emit,
-            choose_mode=self.diff_mode_changed.emit,
-        )
-        self._parts = ReviewParts(theme, diff_source, git, spawn, outlets, self)
+        self._theme = theme
+        self._diff_source = diff_source
+        self._git = git
+        self._spawn = spawn
         self._is_git_wanted = False
         """Whether the user reviews what git finds different, though the session changed nothing."""
         self._is_unreadable = False
@@ -73,7 +70,7 @@ class ReviewPanel(QWidget):
         self._pages.addWidget(self._empty)
 
     def prepare(self) -> None:
-        """Make what the first change will be shown in, piece by piece. Import `content` before."""
+        """Make what the first change will be shown in, piece by piece. Import `content` before, in a thread."""
         if self._content is None and self._prepared is None:
             self._pieces = self._made_in_pieces()
             self._make_next_piece()
@@ -119,7 +116,7 @@ class ReviewPanel(QWidget):
         """Show diffs in this mode from now on, where there is room."""
         self._mode = mode
         if self._content:
-            self._parts.pane.set_mode(mode)
+            self._content.set_mode(mode)
 
     @property
     def has_review(self) -> bool:
@@ -153,17 +150,30 @@ class ReviewPanel(QWidget):
     def _show_in_content(self) -> "ReviewContent":
         self._is_waiting = False
         if self._content is None:
-            self._content, self._prepared = self._prepared or self._new_content(), None
+            self._content, self._prepared = self._prepared or self._new_content(self._new_parts()), None
             if self._mode is not None:
-                self._parts.pane.set_mode(self._mode)
+                self._content.set_mode(self._mode)
         if self._session is not None:
             self._content.set_transcript(*self._session)
         return self._content
 
-    def _new_content(self) -> "ReviewContent":
-        from desktop_agent.ui.review.panel.content import ReviewContent  # after the window's first sight
+    # -- imported after the window's first sight: the import of all of it takes as long as that of the conversation --
 
-        content = ReviewContent(self._parts, self)
+    def _new_parts(self) -> "ReviewParts":
+        from desktop_agent.ui.review.panel.decisions import ReviewOutlets
+        from desktop_agent.ui.review.panel.parts import ReviewParts
+
+        outlets = ReviewOutlets(
+            open_file=self.file_open_requested.emit,
+            show_call=self.call_requested.emit,
+            choose_mode=self.diff_mode_changed.emit,
+        )
+        return ReviewParts(self._theme, self._diff_source, self._git, self._spawn, outlets, self)
+
+    def _new_content(self, parts: "ReviewParts") -> "ReviewContent":
+        from desktop_agent.ui.review.panel.content import ReviewContent
+
+        content = ReviewContent(parts, self)
         self._pages.addWidget(content)
         return content
 
@@ -178,12 +188,13 @@ class ReviewPanel(QWidget):
             self.refresh()
 
     def _made_in_pieces(self) -> Iterator[object]:
-        yield from self._parts.made_in_pieces()
-        content = self._prepared = self._new_content()
+        parts = self._new_parts()
+        yield from parts.made_in_pieces()
+        content = self._prepared = self._new_content(parts)
         yield
-        yield from self._parts.pane.made_in_pieces()  # in its place: moving all of it there takes as long again
+        yield from parts.pane.made_in_pieces()  # in its place: moving all of it there takes as long again
         if self._mode is not None:
-            self._parts.pane.set_mode(self._mode)
+            content.set_mode(self._mode)
         yield
         for widget in content.findChildren(QWidget):
             widget.ensurePolished()
