@@ -1,6 +1,6 @@
 """Settings: declared once with their types, defaults and words, read from TOML, immutable.
 
-`sections` (with `command_sections` and `front_sections`) declares them, `values` checks and changes single ones,
+`sections` (with `command_sections`) declares them, `values` checks and changes single ones,
 `loading` reads the user's file and `project` a project's. What is in force at the moment is in
 `core.settings.live_settings`.
 """
@@ -14,9 +14,15 @@ from desktop_agent.core.settings.command_sections import (
     ToolsSettings,
 )
 from desktop_agent.core.settings.declaring import About, Effect, Kind
-from desktop_agent.core.settings.front_sections import RunnerSettings, UiSettings
 from desktop_agent.core.settings.loading import LoadedSettings, SettingSource, SettingsProblem, load_settings
-from desktop_agent.core.settings.sections import DEFAULT_MODEL, CompactionSettings, ModelSettings, Settings
+from desktop_agent.core.settings.sections import (
+    DEFAULT_MODEL,
+    CompactionSettings,
+    ModelSettings,
+    RunnerSettings,
+    Settings,
+    UiSettings,
+)
 from desktop_agent.core.settings.values import (
     Setting,
     declared_section,

@@ -1,9 +1,13 @@
 """What is said about a setting beside its field, for every place that shows it: dialog, commands, documents, errors."""
 
-from collections.abc import Mapping
-from typing import Literal
+import dataclasses
+from collections.abc import Callable, Mapping
+from typing import Literal, ParamSpec, Protocol, TypeVar
 
 from msgspec import Struct, field
+
+T = TypeVar("T")
+P = ParamSpec("P")
 
 Kind = Literal["choice", "switch", "whole", "number", "text", "texts"]
 """What a setting holds, and so which control it has."""
@@ -50,9 +54,26 @@ class AboutSection(Struct, frozen=True):
     text: str
 
 
-def about(declaration: About | AboutSection) -> Mapping[str, About | AboutSection]:
-    """Return the metadata of a dataclass field that says this."""
-    return {_KEY: declaration}
+class _Declaring(Protocol[P]):
+    """Takes a default, then the arguments of `About`."""
+
+    def __call__(self, default: T, *args: P.args, **kwargs: P.kwargs) -> T: ...
+
+
+def _with_default(about: Callable[P, About]) -> _Declaring[P]:
+    def declared(default: T, *args: P.args, **kwargs: P.kwargs) -> T:
+        return dataclasses.field(default=default, metadata={_KEY: about(*args, **kwargs)})
+
+    return declared
+
+
+setting = _with_default(About)
+"""The dataclass field of a setting: its default, then what `About` says of it."""
+
+
+def section(kind: Callable[[], T], title: str, text: str) -> T:
+    """Return the dataclass field of a section, which is made by `kind`, and what it is called and about."""
+    return dataclasses.field(default_factory=kind, metadata={_KEY: AboutSection(title, text)})
 
 
 def about_in(metadata: Mapping[str, object]) -> About | AboutSection:

@@ -1,9 +1,9 @@
 """The settings themselves: every section with its fields, their types, defaults and what a user reads about them.
 
-Those about calls are in `command_sections`, those about front ends in `front_sections`.
+Those about calls are in `command_sections`.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 from desktop_agent.core.settings.command_sections import (
@@ -12,8 +12,7 @@ from desktop_agent.core.settings.command_sections import (
     SafetyCopySettings,
     ToolsSettings,
 )
-from desktop_agent.core.settings.declaring import About, AboutSection, about
-from desktop_agent.core.settings.front_sections import RunnerSettings, UiSettings
+from desktop_agent.core.settings.declaring import section, setting
 
 DEFAULT_MODEL = "claude-sonnet-5-5"
 
@@ -22,83 +21,53 @@ DEFAULT_MODEL = "claude-sonnet-5-5"
 class ModelSettings:
     """`[model]`: who answers."""
 
-    provider: Literal["anthropic", "demo"] = field(
-        default="anthropic",
-        metadata=about(
-            About(
-                title="Provider",
-                text="Whose model answers. The demo follows a script and needs neither a key nor a network.",
-                words={"anthropic": "Anthropic", "demo": "Demo, without a key"},
-                effect="next session",
-            )
-        ),
+    provider: Literal["anthropic", "demo"] = setting(
+        "anthropic",
+        title="Provider",
+        text="Whose model answers. The demo follows a script and needs neither a key nor a network.",
+        words={"anthropic": "Anthropic", "demo": "Demo, without a key"},
+        effect="next session",
     )
-    name: str = field(
-        default=DEFAULT_MODEL,
-        metadata=about(
-            About(
-                title="Model",
-                text="The model's name, as its provider calls it.",
-                effect="next session",
-                variable="ANTHROPIC_MODEL",
-            )
-        ),
+    name: str = setting(
+        DEFAULT_MODEL,
+        title="Model",
+        text="The model's name, as its provider calls it.",
+        effect="next session",
+        variable="ANTHROPIC_MODEL",
     )
-    base_url: str = field(
-        default="",
-        metadata=about(
-            About(
-                title="Address",
-                text="Another address than the provider's own, for a gateway or proxy.",
-                holds="address",
-                unset="the provider's own",
-                effect="next session",
-                variable="ANTHROPIC_BASE_URL",
-            )
-        ),
+    base_url: str = setting(
+        "",
+        title="Address",
+        text="Another address than the provider's own, for a gateway or proxy.",
+        holds="address",
+        unset="the provider's own",
+        effect="next session",
+        variable="ANTHROPIC_BASE_URL",
     )
-    max_tokens: int = field(
-        default=16_000,
-        metadata=about(
-            About(
-                title="Longest answer",
-                text="How long a single answer may be. A longer one is cut and can be continued.",
-                unit="tokens",
-                variable="ANTHROPIC_MAX_TOKENS",
-            )
-        ),
+    max_tokens: int = setting(
+        16_000,
+        title="Longest answer",
+        text="How long a single answer may be. A longer one is cut and can be continued.",
+        unit="tokens",
+        variable="ANTHROPIC_MAX_TOKENS",
     )
-    context_tokens: int = field(
-        default=200_000,
-        metadata=about(
-            About(
-                title="Context window",
-                text="How much the model can read at once: guidance, conversation and answer together.",
-                unit="tokens",
-                least=1_000,
-                is_advanced=True,
-            )
-        ),
+    context_tokens: int = setting(
+        200_000,
+        title="Context window",
+        text="How much the model can read at once: guidance, conversation and answer together.",
+        unit="tokens",
+        least=1_000,
+        is_advanced=True,
     )
-    generates_titles: bool = field(
-        default=True,
-        metadata=about(
-            About(
-                title="Name sessions",
-                text="Let the model name a session after its first turn, with one small request.",
-            )
-        ),
+    generates_titles: bool = setting(
+        True, title="Name sessions", text="Let the model name a session after its first turn, with one small request."
     )
-    allow_readable_proxy: bool = field(
-        default=False,
-        metadata=about(
-            About(
-                title="Let a proxy read along",
-                text="Send requests to an http:// address through a proxy, which can then read the key and the "
-                "conversation. Without it, such requests are refused.",
-                is_advanced=True,
-            )
-        ),
+    allow_readable_proxy: bool = setting(
+        False,
+        title="Let a proxy read along",
+        text="Send requests to an http:// address through a proxy, which can then read the key and the "
+        "conversation. Without it, such requests are refused.",
+        is_advanced=True,
     )
 
 
@@ -106,49 +75,114 @@ class ModelSettings:
 class CompactionSettings:
     """`[compaction]`: when a long conversation is summarised, so that it still fits the model."""
 
-    auto: bool = field(
-        default=True,
-        metadata=about(
-            About(
-                title="Summarise by itself",
-                text="Summarise the older part of a conversation when it comes to more than the target.",
-            )
-        ),
+    auto: bool = setting(
+        True,
+        title="Summarise by itself",
+        text="Summarise the older part of a conversation when it comes to more than the target.",
     )
-    keep_last_turns: int = field(
-        default=4,
-        metadata=about(
-            About(
-                title="Turns kept whole",
-                text="How many of the last turns a summary leaves as they are.",
-                unit="turns",
-                least=1,
-                most=1_000,
-            )
-        ),
+    keep_last_turns: int = setting(
+        4,
+        title="Turns kept whole",
+        text="How many of the last turns a summary leaves as they are.",
+        unit="turns",
+        least=1,
+        most=1_000,
     )
-    target_tokens: int = field(
-        default=180_000,
-        metadata=about(
-            About(
-                title="Target",
-                text="The size of a conversation from which on it is summarised.",
-                unit="tokens",
-                least=1_000,
-            )
-        ),
+    target_tokens: int = setting(
+        180_000,
+        title="Target",
+        text="The size of a conversation from which on it is summarised.",
+        unit="tokens",
+        least=1_000,
     )
-    pins_tokens: int = field(
-        default=2_000,
-        metadata=about(
-            About(
-                title="Room for pins",
-                text="How much may be pinned; pins are sent with every request.",
-                unit="tokens",
-                least=100,
-                most=100_000,
-            )
-        ),
+    pins_tokens: int = setting(
+        2_000,
+        title="Room for pins",
+        text="How much may be pinned; pins are sent with every request.",
+        unit="tokens",
+        least=100,
+        most=100_000,
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class UiSettings:
+    """`[ui]`: how the window looks."""
+
+    theme: Literal["system", "light", "dark"] = setting(
+        "system",
+        title="Theme",
+        text="Light or dark.",
+        words={"system": "As the system", "light": "Light", "dark": "Dark"},
+    )
+    colour_blind_safe_diff: bool = setting(
+        False, title="Diffs in blue and orange", text="Instead of green and red, for people who confuse these."
+    )
+    chat_font_px: int = setting(
+        13, title="Size of chat text", text="Before the scaling of the screen.", unit="pixels", least=8, most=40
+    )
+    code_font_px: int = setting(
+        12, title="Size of code", text="In the conversation and in output.", unit="pixels", least=8, most=40
+    )
+    diff_font_px: float = setting(
+        11.5, title="Size of diffs", text="In the review and in questions.", unit="pixels", least=8, most=40
+    )
+    opens_approvals: bool = setting(
+        False,
+        title="Open questions in a dialog",
+        text="As soon as they come, instead of with Review… on their card in the conversation.",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class RunnerSettings:
+    """`[runner]`: defaults of `desktop-agent run`. What its command line says goes before."""
+
+    max_turns: int = setting(
+        8,
+        title="Requests of a run",
+        text="How many requests a run sends to the model at most.",
+        unit="requests",
+        effect="next run",
+    )
+    exit_on_tool_error: bool = setting(
+        False, title="Stop at the first failure", text="End the run after the first failed call.", effect="next run"
+    )
+    dry_run: bool = setting(
+        False, title="Dry run", text="Answer every tool call without running it.", effect="next run"
+    )
+    allowed_tools: tuple[str, ...] = setting(
+        (), title="Allowed tools", text="The only tools a run has.", unset="all", effect="next run"
+    )
+    blocked_tools: tuple[str, ...] = setting(
+        (), title="Blocked tools", text="Tools that a run does not have.", effect="next run"
+    )
+    audit_log: str = setting(
+        "",
+        title="Audit log",
+        text="A file to which every tool call is appended as a JSON line.",
+        unset="none",
+        holds="file",
+        effect="next run",
+    )
+    changes_log: str = setting(
+        "",
+        title="Log of changes",
+        text="A file to which every change is appended as a JSON line.",
+        unset="none",
+        holds="file",
+        effect="next run",
+    )
+    debug_tool_use: bool = setting(
+        False, title="Show tool calls", text="Show every tool call on standard error.", effect="next run"
+    )
+    tool_debug_log: str = setting(
+        "",
+        title="Log of shown calls",
+        text="A file to which the tool calls that are shown are appended, too.",
+        unset="none",
+        holds="file",
+        effect="next run",
     )
 
 
@@ -156,38 +190,23 @@ class CompactionSettings:
 class Settings:
     """Everything that can be set. Names and defaults are part of the application's contract."""
 
-    model: ModelSettings = field(
-        default_factory=ModelSettings, metadata=about(AboutSection("Model", "Who answers, and how much."))
+    model: ModelSettings = section(ModelSettings, "Model", "Who answers, and how much.")
+    compaction: CompactionSettings = section(
+        CompactionSettings, "Long conversations", "When a conversation is summarised, so that it still fits the model."
     )
-    compaction: CompactionSettings = field(
-        default_factory=CompactionSettings,
-        metadata=about(
-            AboutSection("Long conversations", "When a conversation is summarised, so that it still fits the model.")
-        ),
+    execution: ExecutionSettings = section(
+        ExecutionSettings, "Approvals", "What may happen without a question, and what confines commands."
     )
-    execution: ExecutionSettings = field(
-        default_factory=ExecutionSettings,
-        metadata=about(AboutSection("Approvals", "What may happen without a question, and what confines commands.")),
+    safety_copy: SafetyCopySettings = section(
+        SafetyCopySettings, "Safety copies", "How much is copied before a command that destroys."
     )
-    safety_copy: SafetyCopySettings = field(
-        default_factory=SafetyCopySettings,
-        metadata=about(AboutSection("Safety copies", "How much is copied before a command that destroys.")),
+    capture: CaptureSettings = section(
+        CaptureSettings,
+        "Changes of commands",
+        "What is watched for changes while a command runs, and so can be undone.",
     )
-    capture: CaptureSettings = field(
-        default_factory=CaptureSettings,
-        metadata=about(
-            AboutSection(
-                "Changes of commands", "What is watched for changes while a command runs, and so can be undone."
-            )
-        ),
-    )
-    tools: ToolsSettings = field(
-        default_factory=ToolsSettings, metadata=about(AboutSection("Tools", "What holds for all tools."))
-    )
-    ui: UiSettings = field(
-        default_factory=UiSettings, metadata=about(AboutSection("Appearance", "How the window looks."))
-    )
-    runner: RunnerSettings = field(
-        default_factory=RunnerSettings,
-        metadata=about(AboutSection("Command line", "Defaults of `desktop-agent run`. Its own options go before.")),
+    tools: ToolsSettings = section(ToolsSettings, "Tools", "What holds for all tools.")
+    ui: UiSettings = section(UiSettings, "Appearance", "How the window looks.")
+    runner: RunnerSettings = section(
+        RunnerSettings, "Command line", "Defaults of `desktop-agent run`. Its own options go before."
     )
