@@ -9,9 +9,9 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable
-from contextlib import ExitStack, suppress
-from dataclasses import dataclass, field
-from typing import Generic, TypeVar
+from concurrent.futures import Future, wait
+from contextlib import ExitStack
+from typing import Any, TypeVar
 
 from msgspec import Struct
 
@@ -33,17 +33,6 @@ class Limits(Struct, frozen=True, kw_only=True):
     """For one that asks the user, or may do so."""
 
 
-@dataclass(slots=True)
-class _Call(Generic[T]):
-    """One call, seen from both threads."""
-
-    changed: threading.Condition = field(default_factory=threading.Condition)
-    is_asking: bool = False
-    is_done: bool = False
-    result: "list[T]" = field(default_factory=list)
-    error: Exception | None = None
-
-
 class Patience:
     """Carries out calls of one keyring, one thread each. For any thread."""
 
@@ -58,7 +47,7 @@ class Patience:
         self._over = over
         self._limits = limits or Limits()
         self._has_given_up = threading.Event()
-        self._stuck: threading.Thread | None = None
+        self._stuck: Future[Any] | None = None
 
     def call(self, work: Callable[[], T], may_ask: Callable[[], bool]) -> T:
         """Return what `work` returns, and raise what it raises. Blocks, never longer than the limits.
@@ -66,37 +55,40 @@ class Patience:
         `may_ask` says before whether it may ask the user something. Raises `CredentialsError` when it takes too long,
         and at once while an earlier call still does.
         """
-        if self._stuck is not None and self._stuck.is_alive():
+        if self._stuck is not None and not self._stuck.done():
             raise _no_answer()
-        call: _Call[T] = _Call()
-        thread = threading.Thread(target=_carry_out, args=(call, work, may_ask), name="keyring", daemon=True)
-        thread.start()
-        if not self._wait(call):
-            self._stuck = thread
-            raise _not_unlocked(self._limits.user_s) if call.is_asking else _no_answer()
-        if call.error is not None:
-            raise call.error
-        return call.result[0]
+        is_asking = threading.Event()
+
+        def carry_out() -> T:
+            if may_ask():
+                is_asking.set()
+            return work()
+
+        call = _started(carry_out, "keyring")
+        if not self._wait(call, is_asking):
+            self._stuck = call
+            raise _not_unlocked(self._limits.user_s) if is_asking.is_set() else _no_answer()
+        return call.result()
 
     def give_up(self) -> None:
         """Wait for nothing any more: the application ends."""
         self._has_given_up.set()
 
-    def _wait(self, call: _Call[T]) -> bool:
+    def _wait(self, call: Future[T], is_asking: threading.Event) -> bool:
         """Wait for the end of a call, and return whether it has come."""
         begun = time.monotonic()
-        is_told = False
-        with ExitStack() as end, call.changed:
-            while not call.is_done and not self._has_given_up.is_set():
+        has_said = False
+        with ExitStack() as end:
+            while not call.done() and not self._has_given_up.is_set():
                 waited = time.monotonic() - begun
-                if waited >= (self._limits.user_s if call.is_asking else self._limits.answer_s):
+                if waited >= (self._limits.user_s if is_asking.is_set() else self._limits.answer_s):
                     break
-                if not is_told and waited >= self._limits.quiet_s:
-                    is_told = True
-                    self._tell(self._words(is_asking=call.is_asking))
+                if not has_said and waited >= self._limits.quiet_s:
+                    has_said = True
+                    self._tell(self._words(is_asking=is_asking.is_set()))
                     end.callback(self._over)
-                call.changed.wait(_LOOK_EVERY_S)
-            return call.is_done
+                wait((call,), _LOOK_EVERY_S)
+            return call.done()
 
     def _words(self, *, is_asking: bool) -> str:
         if is_asking:
@@ -106,46 +98,27 @@ class Patience:
 
 async def beside(work: Callable[[], T]) -> T:
     """Return what blocking `work` returns. Being cancelled leaves it alone; no loop or process waits for its end."""
-    loop = asyncio.get_running_loop()
-    future: asyncio.Future[T] = loop.create_future()
-
-    def settle(result: "list[T]", error: Exception | None) -> None:
-        if future.done():
-            return
-        if error is not None:
-            future.set_exception(error)
-        else:
-            future.set_result(result[0])
-
-    def run() -> None:
-        result: list[T] = []
-        failure: Exception | None = None
-        try:
-            result.append(work())
-        except Exception as error:  # noqa: BLE001 - raised where it is awaited
-            failure = error
-        with suppress(RuntimeError):  # the loop has ended meanwhile
-            loop.call_soon_threadsafe(settle, result, failure)
-
-    threading.Thread(target=run, name="key", daemon=True).start()
-    return await future
+    return await asyncio.wrap_future(_started(work, "key"))
 
 
 _LOOK_EVERY_S = 0.1
 
 
-def _carry_out(call: _Call[T], work: Callable[[], T], may_ask: Callable[[], bool]) -> None:
-    error: Exception | None = None
-    try:
-        is_asking = may_ask()
-        with call.changed:
-            call.is_asking = is_asking
-        call.result.append(work())
-    except Exception as raised:  # noqa: BLE001 - raised where it is waited for
-        error = raised
-    with call.changed:
-        call.error, call.is_done = error, True
-        call.changed.notify_all()
+def _started(work: Callable[[], T], name: str) -> Future[T]:
+    """Begin `work` in a daemon thread of this name, and return what it comes to."""
+    future: Future[T] = Future()
+    future.set_running_or_notify_cancel()  # it cannot be cancelled any more
+
+    def run() -> None:
+        try:
+            result = work()
+        except Exception as error:  # noqa: BLE001 - raised where it is waited for
+            future.set_exception(error)
+        else:
+            future.set_result(result)
+
+    threading.Thread(target=run, name=name, daemon=True).start()
+    return future
 
 
 def _no_answer() -> CredentialsError:
