@@ -1,7 +1,8 @@
 """The blocks of a message while they arrive: each takes its deltas, says what to show, and becomes a block of ours."""
 
 import json
-from typing import Protocol, cast
+from abc import ABC, abstractmethod
+from typing import ClassVar, cast
 
 from msgspec import Struct
 
@@ -21,24 +22,24 @@ from desktop_agent.core.providers.base import StreamPiece, TextChunk, ThinkingCh
 from desktop_agent.core.providers.surrogates import TextJoiner, repaired, repaired_json
 
 
-class GrowingBlock(Protocol):
+class GrowingBlock(ABC):
     """A block between its start and its stop. Each step returns what there is to show, or `None`."""
 
     def begin(self) -> StreamPiece | None:
         """Return what the start already brought."""
-        ...
+        return None
 
     def add(self, delta: JsonObject) -> StreamPiece | None:
         """Take one delta. Kinds that this block does not know are passed over."""
-        ...
+        return None
 
     def end(self) -> StreamPiece | None:
         """Close the block: no delta may follow."""
-        ...
+        return None
 
+    @abstractmethod
     def result(self) -> AssistantBlock:
         """Return the whole block. Only after `end`."""
-        ...
 
 
 def start_block(fields: JsonObject) -> GrowingBlock:
@@ -56,11 +57,14 @@ def start_block(fields: JsonObject) -> GrowingBlock:
             return _GrowingOpaque(fields)
 
 
-class _GrowingText:
+class _GrowingText(GrowingBlock):
     """Text. Citations are passed over: we send no documents, and the text is whole without them."""
 
+    _name: ClassVar = "text"
+    _chunk: ClassVar[type[TextChunk | ThinkingChunk]] = TextChunk
+
     def __init__(self, fields: JsonObject) -> None:
-        self._first = optional_text_in(fields, "text")
+        self._first = optional_text_in(fields, self._name)
         self._joiner = TextJoiner()
         self._parts: list[str] = []
 
@@ -68,9 +72,9 @@ class _GrowingText:
         return self._shown(self._joiner.add(self._first))
 
     def add(self, delta: JsonObject) -> StreamPiece | None:
-        if delta.get("type") != "text_delta":
+        if delta.get("type") != f"{self._name}_delta":
             return None
-        return self._shown(self._joiner.add(text_in(delta, "text")))
+        return self._shown(self._joiner.add(text_in(delta, self._name)))
 
     def end(self) -> StreamPiece | None:
         return self._shown(self._joiner.end())
@@ -82,45 +86,30 @@ class _GrowingText:
         if not text:
             return None
         self._parts.append(text)
-        return TextChunk(text=text)
+        return self._chunk(text=text)
 
 
-class _GrowingThinking:
+class _GrowingThinking(_GrowingText):
     """Visible thinking and the signature over it."""
 
-    def __init__(self, fields: JsonObject) -> None:
-        self._first = optional_text_in(fields, "thinking")
-        self._signature = repaired(optional_text_in(fields, "signature"))
-        self._joiner = TextJoiner()
-        self._parts: list[str] = []
+    _name = "thinking"
+    _chunk = ThinkingChunk
 
-    def begin(self) -> StreamPiece | None:
-        return self._shown(self._joiner.add(self._first))
+    def __init__(self, fields: JsonObject) -> None:
+        super().__init__(fields)
+        self._signature = repaired(optional_text_in(fields, "signature"))
 
     def add(self, delta: JsonObject) -> StreamPiece | None:
-        match delta.get("type"):
-            case "thinking_delta":
-                return self._shown(self._joiner.add(text_in(delta, "thinking")))
-            case "signature_delta":
-                self._signature = token_in(delta, "signature")
-                return None
-            case _:
-                return None
-
-    def end(self) -> StreamPiece | None:
-        return self._shown(self._joiner.end())
+        if delta.get("type") != "signature_delta":
+            return super().add(delta)
+        self._signature = token_in(delta, "signature")
+        return None
 
     def result(self) -> AssistantBlock:
         return ThinkingBlock(thinking="".join(self._parts), signature=self._signature)
 
-    def _shown(self, text: str) -> StreamPiece | None:
-        if not text:
-            return None
-        self._parts.append(text)
-        return ThinkingChunk(text=text)
 
-
-class _GrowingToolUse:
+class _GrowingToolUse(GrowingBlock):
     """A tool call. Its arguments are text until the block ends, and count only if that text is one whole object."""
 
     def __init__(self, fields: JsonObject) -> None:
@@ -144,9 +133,6 @@ class _GrowingToolUse:
         self._size += len(part)
         return self._shown()
 
-    def end(self) -> StreamPiece | None:
-        return None
-
     def result(self) -> AssistantBlock:
         text = repaired("".join(self._parts))
         if not text and self._given:  # some gateways send the whole input with the start
@@ -158,26 +144,17 @@ class _GrowingToolUse:
         return ToolInputChunk(call_id=self._id, name=self._name, size=self._size)
 
 
-class _GrowingRedactedThinking:
+class _GrowingRedactedThinking(GrowingBlock):
     """Encrypted thinking; it comes whole."""
 
     def __init__(self, fields: JsonObject) -> None:
         self._data = token_in(fields, "data")
 
-    def begin(self) -> StreamPiece | None:
-        return None
-
-    def add(self, delta: JsonObject) -> StreamPiece | None:
-        return None
-
-    def end(self) -> StreamPiece | None:
-        return None
-
     def result(self) -> AssistantBlock:
         return RedactedThinkingBlock(data=self._data)
 
 
-class _GrowingOpaque:
+class _GrowingOpaque(GrowingBlock):
     """A block of a type that we do not know, kept whole so that it can go back.
 
     Deltas follow one pattern in this API, so an unknown one is folded in by it: text grows, a list grows, anything else
@@ -187,9 +164,6 @@ class _GrowingOpaque:
     def __init__(self, fields: JsonObject) -> None:
         self._payload = {name: _growable(value) for name, value in fields.items()}
         self._input_parts: list[str] = []
-
-    def begin(self) -> StreamPiece | None:
-        return None
 
     def add(self, delta: JsonObject) -> StreamPiece | None:
         match delta.get("type"):
