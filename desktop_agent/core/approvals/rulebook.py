@@ -40,13 +40,7 @@ class LiveRules:
     @property
     def faults(self) -> tuple[SettingsProblem, ...]:
         """Why nothing may run: a rule that forbids or asks cannot be read, and no earlier rules can stand in."""
-        if self._has_held:
-            return ()
-        return tuple(
-            SettingsProblem(problem.path, problem.key, problem.message, problem.line, is_fault=True)
-            for problem in self._loaded.problems
-            if problem.is_fault
-        )
+        return () if self._has_held else tuple(problem for problem in self._loaded.problems if problem.is_fault)
 
     def go_on(self) -> None:
         """Put in force the rules that can be read. Only the user decides that."""

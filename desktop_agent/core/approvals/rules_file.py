@@ -24,6 +24,7 @@ from typing import Any, cast, get_args
 import tomlkit
 from filelock import FileLock, Timeout
 from msgspec import Struct
+from msgspec.structs import asdict
 from tomlkit import TOMLDocument
 from tomlkit.exceptions import ParseError, TOMLKitError
 from tomlkit.items import AoT, Table
@@ -31,6 +32,7 @@ from tomlkit.items import AoT, Table
 from desktop_agent.core.base.errors import StorageError, UsageError
 from desktop_agent.core.base.private_files import PRIVATE_FILE, make_private_folder
 from desktop_agent.core.protocol.model import Rule, RuleEffect, RuleKind, RuleScope
+from desktop_agent.core.settings import SettingsProblem
 from desktop_agent.core.settings.plain_file import UnreadableError, read_plain
 from desktop_agent.core.system.file_writes import write_atomically
 
@@ -40,41 +42,14 @@ _LOCK_TIMEOUT_S = 5.0
 _LARGEST_BYTES = 2**20
 """Thousands of rules."""
 _TABLE = "rule"
-_KEYS = frozenset(
-    {
-        "id", "effect", "kind", "pattern", "scope", "created_at", "is_exact", "folder", "details", "workspace",
-        "expires_at", "is_unconfined",
-    }
-)  # fmt: skip
-
-
-class RuleProblem(Struct, frozen=True):
-    """One thing in the file that was not used, and why."""
-
-    path: Path
-    message: str
-    number: int | None = None
-    """Which rule of the file it is, counted from 1; None for the file as a whole."""
-    line: int | None = None
-    """Where it stands, counted from 1; None where that is not known."""
-    is_fault: bool = False
-    """Whether a rule that forbids or asks may be what cannot be used."""
-
-    @property
-    def key(self) -> str:
-        """The name of what cannot be used; empty for the file as a whole."""
-        return f"rule {self.number}" if self.number else ""
-
-    def __str__(self) -> str:
-        place = f"{self.path}:{self.line}" if self.line else str(self.path)
-        return f"{place}: {self.key}: {self.message}" if self.key else f"{place}: {self.message}"
 
 
 class LoadedRules(Struct, frozen=True):
     """The rules in force and what was wrong with the file."""
 
     rules: tuple[Rule, ...] = ()
-    problems: tuple[RuleProblem, ...] = ()
+    problems: tuple[SettingsProblem, ...] = ()
+    """Of a rule, the key is its number in the file: `rule 1`."""
 
     @property
     def is_forbidding_broken(self) -> bool:
@@ -103,7 +78,7 @@ class RulesFile:
         except (TOMLKitError, RecursionError) as error:
             reason = f"is not valid TOML, so none of its rules count: {error or 'it is nested too deeply'}"
             line = error.line if isinstance(error, ParseError) else None
-        return LoadedRules(problems=(RuleProblem(self.path, reason, line=line, is_fault=True),))
+        return LoadedRules(problems=(SettingsProblem(self.path, "", reason, line, is_fault=True),))
 
     def add(self, *rules: Rule) -> None:
         """Write rules behind those that are there; one with a known id replaces it. Blocks.
@@ -160,15 +135,15 @@ class RulesFile:
         plain = cast("dict[str, object]", document.unwrap())
         entries = plain.get(_TABLE, [])
         problems = [
-            RuleProblem(
-                self.path, f"{key}: unknown key; rules are written as [[rule]]", line=lines.get(key), is_fault=True
+            SettingsProblem(
+                self.path, "", f"{key}: unknown key; rules are written as [[rule]]", lines.get(key), is_fault=True
             )
             for key in plain
             if key != _TABLE
         ]
         if not isinstance(entries, list):
             message = f"{_TABLE}: rules are written as [[rule]]"
-            problems.append(RuleProblem(self.path, message, line=lines.get(_TABLE), is_fault=True))
+            problems.append(SettingsProblem(self.path, "", message, lines.get(_TABLE), is_fault=True))
             return LoadedRules(problems=tuple(problems))
         rules: dict[str, Rule] = {}
         for number, entry in enumerate(cast("list[object]", entries), start=1):
@@ -178,7 +153,8 @@ class RulesFile:
             except ValueError as error:
                 effect = cast("dict[str, object]", entry).get("effect") if isinstance(entry, dict) else None
                 message, is_fault = f"{error}; it does not count", effect != "allow"
-                problems.append(RuleProblem(self.path, message, number, lines.get(number), is_fault=is_fault))
+                line = lines.get(number)
+                problems.append(SettingsProblem(self.path, f"rule {number}", message, line, is_fault=is_fault))
         return LoadedRules(tuple(rules.values()), tuple(problems))
 
 
@@ -219,20 +195,7 @@ def _drop(entries: AoT, rule_id: str) -> bool:
 
 def _table(rule: Rule) -> Table:
     table = tomlkit.table()
-    values: dict[str, object] = {
-        "id": rule.id,
-        "effect": rule.effect,
-        "kind": rule.kind,
-        "pattern": rule.pattern,
-        "scope": rule.scope,
-        "created_at": rule.created_at,
-        "is_exact": rule.is_exact,
-        "folder": rule.folder,
-        "details": list(rule.details),
-        "workspace": rule.workspace,
-        "expires_at": rule.expires_at,
-        "is_unconfined": rule.is_unconfined,
-    }
+    values = asdict(rule) | {"details": list(rule.details)}
     for key, value in values.items():
         if value:  # what is left out is what a rule has anyway
             table.append(key, value)
@@ -244,7 +207,7 @@ def _rule(entry: object, *, known: Collection[str]) -> Rule:
     if not isinstance(entry, dict):
         raise ValueError("it is not a table")  # noqa: TRY004  # one kind of error for everything wrong with an entry
     values = cast("dict[str, object]", entry)
-    if unknown := sorted(values.keys() - _KEYS):
+    if unknown := sorted(values.keys() - set(Rule.__struct_fields__)):
         raise ValueError(f"{unknown[0]!r} is not known")  # it may have been meant to narrow the rule down
     details = values.get("details", [])
     if not isinstance(details, list) or not all(isinstance(item, str) for item in cast("list[object]", details)):

@@ -88,7 +88,7 @@ def test_a_broken_entry_is_named_and_does_not_count(file: RulesFile, old: str, n
     loaded = file.load()
     assert loaded.rules == (EXACT,)
     (problem,) = loaded.problems
-    assert problem.number == 1
+    assert problem.key == "rule 1"
     assert word in str(problem)
     assert loaded.is_forbidding_broken == ("effect" in old)
 
