@@ -1,1 +1,1 @@
-"""The vocabulary that everything shares: data, events, ops, and their form in JSON."""
+"""The vocabulary that everything shares: data, events and their form in JSON, ops."""

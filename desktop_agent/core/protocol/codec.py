@@ -1,16 +1,15 @@
-"""The versioned codec between events or ops and JSON: one flat object each, distinguished by `type`.
+"""The versioned codec between events and JSON: one flat object each, distinguished by `type`.
 
 `decode_event(encode_event(e)) == e` for every event, and a line of an unknown type or a later version survives a round
 trip byte for byte in meaning: it becomes an `UnknownEvent` that holds the whole object.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import TypeVar, cast, get_args
+from typing import cast, get_args
 
 from msgspec import Struct, ValidationError, convert, to_builtins
 
-from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.protocol.events import (
     FORMAT_VERSION,
     UNSTAMPED,
@@ -21,10 +20,7 @@ from desktop_agent.core.protocol.events import (
     MessageDone,
     UnknownEvent,
 )
-from desktop_agent.core.protocol.model import Decision, JsonObject, Message
-from desktop_agent.core.protocol.ops import AnswerApproval, Op
-
-Kind = TypeVar("Kind", bound=Struct)
+from desktop_agent.core.protocol.model import JsonObject, Message
 
 _NESTED = (dict, list, tuple)
 
@@ -41,7 +37,7 @@ def encode_event(event: Event) -> JsonObject:
     if isinstance(event, MessageDone):
         fields["content"] = _encode_blocks(event.content)
     elif isinstance(event, ApprovalResolved):
-        fields["decision"] = _encode_decision(event.decision)
+        fields["decision"] = _tag_last(encode(event.decision), "outcome")
     head: JsonObject = {"v": FORMAT_VERSION} if "seq" in fields else {}
     return head | {key: fields[key] for key in ("seq", "at", "type") if key in fields} | fields
 
@@ -60,25 +56,6 @@ def decode_event(fields: JsonObject) -> JournalEvent:
         raise MalformedLineError(_explain(error)) from error
 
 
-def encode_op(op: Op) -> JsonObject:
-    """Return the JSON object of `op`; the bytes of a file are in base64."""
-    fields = encode(op)
-    if isinstance(op, AnswerApproval):
-        fields["decision"] = _encode_decision(op.decision)
-    return fields
-
-
-def decode_op(fields: JsonObject) -> Op:
-    """Return the op that `fields` describes, or raise `UsageError` naming what is wrong."""
-    kind = fields.get("type")
-    if not isinstance(kind, str) or kind not in _OPS:
-        raise UsageError("This is not a valid request.", detail="type: no kind of request")
-    try:
-        return convert(fields, _OPS[kind])
-    except ValidationError as error:
-        raise UsageError("This is not a valid request.", detail=_explain(error)) from error
-
-
 def encode(value: Struct) -> JsonObject:
     """Return the JSON object of a value of the vocabulary."""
     return cast("JsonObject", _lists_for_tuples(to_builtins(value, enc_hook=_encode_other)))
@@ -91,10 +68,6 @@ def encode_message(message: Message) -> JsonObject:
 
 def _encode_blocks(blocks: Iterable[Struct]) -> list[JsonObject]:
     return [_tag_last(encode(block), "type") for block in blocks]
-
-
-def _encode_decision(decision: Decision) -> JsonObject:
-    return _tag_last(encode(decision), "outcome")
 
 
 def _tag_last(fields: JsonObject, tag: str) -> JsonObject:
@@ -122,13 +95,8 @@ def _encode_other(value: object) -> str:
     raise TypeError(f"no JSON for {type(value).__name__}")
 
 
-def _by_type(kinds: tuple[type[Kind], ...]) -> dict[str, type[Kind]]:
-    """Return the classes by the default of their field `type`, which each declares last."""
-    return {kind.__struct_defaults__[-1]: kind for kind in kinds}
-
-
-_EVENTS = _by_type(cast("tuple[type[KnownEvent], ...]", get_args(KnownEvent)))
-_OPS = _by_type(cast("tuple[type[Op], ...]", get_args(Op)))
+_EVENTS: Mapping[str, type[KnownEvent]] = {kind.__struct_defaults__[-1]: kind for kind in get_args(KnownEvent)}
+"""By the default of the field `type`, which each declares last."""
 
 
 def _explain(error: ValidationError) -> str:

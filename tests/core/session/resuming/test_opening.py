@@ -7,7 +7,6 @@ import pytest
 
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
-from desktop_agent.core.protocol.codec import encode_op
 from desktop_agent.core.protocol.model import GuidanceFile, ModelRequest
 from desktop_agent.core.providers.scripted import Say
 from desktop_agent.core.session.resuming import opening
@@ -60,7 +59,7 @@ async def request_after(ground: Ground, *before: ops.Op) -> ModelRequest:
 @pytest.mark.parametrize(
     "before",
     [(), (ops.RewindTo(turn=29, scope="conversation"),), (ops.RewindTo(turn=5, scope="conversation"),)],
-    ids=lambda before: str([encode_op(op) for op in before]),
+    ids=str,
 )
 async def test_the_request_is_the_same_with_a_snapshot_and_without(ground: Ground, before: tuple[ops.Op, ...]) -> None:
     whole = await request_after(ground, *before)
