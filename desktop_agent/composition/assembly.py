@@ -91,7 +91,8 @@ def _release(
         async with AsyncExitStack() as stack:  # whatever fails, the rest is let go, last the lock
             stack.callback(plan.storage.lock.release)
             stack.callback(changes.workspace.close)
-            stack.push_async_callback(asyncio.to_thread, shared.catalog.refresh_summary, session_id)
+            # So that no caller has to wait for it later.
+            stack.push_async_callback(asyncio.to_thread, shared.catalog.summary, session_id)
             journal = shared.journal_path(session_id)
             stack.push_async_callback(asyncio.to_thread, close_with_snapshot, journal, shared.blobs)
             temp = shared.temp_folder(session_id)

@@ -167,13 +167,6 @@ class Blobs:
         except (OSError, DamagedError) as error:
             raise _not_read(digest, error) from error
 
-    def size_of(self, digest: Digest) -> int:
-        """Return the length of the content without reading it: what its file says. Raises `StorageError`."""
-        try:
-            return self._found(digest).length()
-        except (OSError, DamagedError) as error:
-            raise _not_read(digest, error) from error
-
     def has(self, digest: Digest) -> bool:
         """Whether the content is there."""
         return is_digest(digest) and self._found(digest).path.is_file()

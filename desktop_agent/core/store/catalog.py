@@ -42,17 +42,17 @@ class Catalog:
     def journal_path(self, session_id: SessionId) -> Path:
         """The journal of an existing session. Raises `SessionNotFoundError` when there is none."""
         path = self.session_folder(session_id) / JOURNAL_NAME
-        if not self._has_journal(session_id):
+        if journal_state(self._folder, session_id) is None:
             raise SessionNotFoundError(f"There is no session {session_id}.", hint=_LIST_HINT)
         return path
 
     def ids(self) -> list[SessionId]:
         """The ids of all sessions, newest first. Raises `StorageError` when their folder cannot be read."""
-        return sorted(self._journals(), reverse=True)
+        return sorted(journal_states(self._folder), reverse=True)
 
     def summaries(self, *, without: Collection[SessionId] = ()) -> list[SessionSummary]:
         """All sessions but these, the last used first. One that cannot be read is left out, never an error."""
-        journals = self._journals()
+        journals = journal_states(self._folder)
         known = self._cache.all()
         stale = [name for name, state in journals.items() if not _is_current(known.get(name), state)]
         if gone := known.keys() - journals.keys():
@@ -72,18 +72,6 @@ class Catalog:
             known = self._look_at([session_id], {session_id: known} if known else {}).get(session_id)
         return known.summary if known is not None else None
 
-    def refresh_summary(self, session_id: SessionId) -> SessionSummary | None:
-        """Take in what is new in the journal now, so that no caller has to wait for it later."""
-        return self.summary(session_id)
-
-    @property
-    def is_current(self) -> bool:
-        """Whether the cache knows all that the journals say."""
-        known = self._cache.all()
-        journals = self._journals()
-        is_known = known.keys() == journals.keys()
-        return is_known and all(_is_current(known.get(name), state) for name, state in journals.items())
-
     def is_right(self, session_id: SessionId) -> bool:
         """Whether what the cache says of a session, if it claims to know it, is what its journal says."""
         known = self._cache.get(session_id)
@@ -96,11 +84,6 @@ class Catalog:
     def look_again(self, session_id: SessionId) -> None:
         """Read one session's journal from its beginning, whatever the cache says."""
         self._look_at([session_id], {})
-
-    def rebuild(self) -> None:
-        """Make the cache anew from the journals alone."""
-        self._cache.clear()
-        self._look_at(self._journals(), {})
 
     def _look_at(
         self, names: Iterable[SessionId], known: dict[SessionId, JournalSummary]
@@ -122,13 +105,6 @@ class Catalog:
                 unsaved = {}
         self._cache.keep(unsaved)
         return seen
-
-    def _journals(self) -> dict[SessionId, State]:
-        return journal_states(self._folder)
-
-    def _has_journal(self, session_id: SessionId) -> bool:
-        """Whether there is one, as far as we may look."""
-        return journal_state(self._folder, session_id) is not None
 
     def find(self, text: str) -> SessionId:
         """Return the session that `text` names: a whole id or an unambiguous beginning or end of one."""

@@ -7,11 +7,13 @@ import json
 import sqlite3
 from collections.abc import Collection, Mapping
 from contextlib import suppress
-from datetime import datetime
 from pathlib import Path
 
+from msgspec import convert
+
 from desktop_agent.core.base.ids import SessionId
-from desktop_agent.core.protocol.model import SessionPurpose, SessionSummary, Usage
+from desktop_agent.core.protocol.codec import encode
+from desktop_agent.core.protocol.model import SessionSummary
 from desktop_agent.core.store.cache_file import CacheFile, is_damage, transaction
 from desktop_agent.core.store.journal.journal_mark import JournalMark
 from desktop_agent.core.store.journal_summary import JournalSummary
@@ -21,6 +23,8 @@ _SCHEMA = (
       id TEXT PRIMARY KEY, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, read_bytes INTEGER NOT NULL,
       witness BLOB NOT NULL, summary TEXT NOT NULL) WITHOUT ROWID""",
 )
+_VERSION = 2
+"""Of the schema, and of what a summary is in it."""
 _ALL = "SELECT id, size, mtime_ns, read_bytes, witness, summary FROM session"
 _BUSY_S = 1.0
 """How long to wait for others before doing without."""
@@ -32,7 +36,7 @@ class SummaryCache:
     """Glances by session. All methods block, none raises for what is wrong with the file."""
 
     def __init__(self, path: Path) -> None:
-        self._file = CacheFile(path, 1, _SCHEMA, ("session",))
+        self._file = CacheFile(path, _VERSION, _SCHEMA, ("session",))
         self._unsaved: dict[SessionId, JournalSummary] = {}
 
     def all(self) -> dict[SessionId, JournalSummary]:
@@ -64,12 +68,6 @@ class SummaryCache:
                     with suppress(sqlite3.Error):
                         self._write(gone)
 
-    def clear(self) -> None:
-        """Forget everything."""
-        self._unsaved.clear()
-        with suppress(OSError):
-            self._file.discard()
-
     def _write(self, gone: Collection[SessionId]) -> None:
         unsaved = dict(self._unsaved)  # at once: another thread may keep something meanwhile
         rows = [_row(name, entry) for name, entry in unsaved.items()]
@@ -96,24 +94,8 @@ class SummaryCache:
 def _row(session_id: SessionId, entry: JournalSummary) -> _Row:
     mark = entry.mark
     # As escaped JSON: a lone surrogate in a title has no form in SQLite.
-    return session_id, *mark.state, mark.read_bytes, mark.witness, json.dumps(_fields(entry.summary))
-
-
-def _fields(summary: SessionSummary | None) -> list[object] | None:
-    if summary is None:
-        return None
-    usage = summary.usage
-    return [
-        summary.title,
-        summary.workspace,
-        [moment.isoformat() for moment in (summary.created_at, summary.updated_at, summary.active_at)],
-        summary.turns,
-        [usage.input_tokens, usage.output_tokens, usage.cache_read_tokens, usage.cache_write_tokens],
-        [summary.is_title_given, summary.is_pinned, summary.is_archived],
-        summary.forked_from,
-        summary.purpose,
-        summary.asks,
-    ]
+    summary = json.dumps(encode(entry.summary) if entry.summary is not None else None)
+    return session_id, *mark.state, mark.read_bytes, mark.witness, summary
 
 
 def _entry(row: _Row) -> tuple[SessionId, JournalSummary] | None:
@@ -122,47 +104,6 @@ def _entry(row: _Row) -> tuple[SessionId, JournalSummary] | None:
     try:
         fields = json.loads(summary)
         mark = JournalMark((size, mtime_ns), read_bytes, witness)
-        return session_id, JournalSummary(mark, _summary(session_id, size, *fields) if fields is not None else None)
+        return session_id, JournalSummary(mark, convert(fields, SessionSummary) if fields is not None else None)
     except (ValueError, TypeError):
         return None
-
-
-def _summary(
-    session_id: SessionId,
-    size_bytes: int,
-    title: str,
-    workspace: str,
-    moments: list[str],
-    turns: int,
-    tokens: list[int],
-    marks: list[bool],
-    forked_from: SessionId,
-    purpose: SessionPurpose,
-    asks: int,
-) -> SessionSummary:
-    created_at, updated_at, active_at = map(datetime.fromisoformat, moments)
-    input_tokens, output_tokens, cache_read_tokens, cache_write_tokens = tokens
-    is_title_given, is_pinned, is_archived = marks
-    return SessionSummary(
-        id=session_id,
-        title=title,
-        workspace=workspace,
-        created_at=created_at,
-        updated_at=updated_at,
-        active_at=active_at,
-        state="waiting" if asks else "idle",
-        turns=turns,
-        size_bytes=size_bytes,
-        usage=Usage(
-            input_tokens=input_tokens,
-            output_tokens=output_tokens,
-            cache_read_tokens=cache_read_tokens,
-            cache_write_tokens=cache_write_tokens,
-        ),
-        is_title_given=is_title_given,
-        is_pinned=is_pinned,
-        is_archived=is_archived,
-        forked_from=forked_from,
-        purpose=purpose,
-        asks=asks,
-    )

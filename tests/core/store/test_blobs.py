@@ -51,7 +51,7 @@ def ways_to_ask(blobs: Blobs) -> list[Callable[[str], object]]:
     def read_blocks(digest: str) -> object:
         return list(blobs.blocks(digest))
 
-    return [blobs.get, blobs.size_of, read_blocks]
+    return [blobs.get, read_blocks]
 
 
 @pytest.mark.parametrize("content", [b"kept", TEXT], ids=["plain", "packed"])
@@ -93,7 +93,6 @@ def test_whatever_is_put_comes_back(content: bytes, tmp_path_factory: pytest.Tem
     digest = blobs.put(content)
     assert digest == digest_of(content)
     assert blobs.get(digest) == blobs.get(digest, size=len(content)) == b"".join(blobs.blocks(digest)) == content
-    assert blobs.size_of(digest) == len(content)
     assert sum(path.stat().st_size for path in files_in(blobs.folder)) <= len(content)
 
 
@@ -124,7 +123,6 @@ def test_a_blob_of_before_compression_is_read_and_not_stored_twice(tmp_path: Pat
     blobs = Blobs(tmp_path)
     assert blobs.has(digest)
     assert blobs.get(digest) == b"".join(blobs.blocks(digest)) == TEXT
-    assert blobs.size_of(digest) == len(TEXT)
     assert blobs.put(TEXT) == digest
     assert files_in(tmp_path) == [early_place_of(tmp_path, digest)]
 
@@ -194,7 +192,6 @@ def test_a_large_blob_is_read_in_blocks(tmp_path: Path) -> None:
     blocks = list(blobs.blocks(digest, size=len(content)))
     assert b"".join(blocks) == content
     assert max(map(len, blocks)) <= gzipped.BLOCK_BYTES
-    assert blobs.size_of(digest) == len(content)
 
 
 def test_several_contents_are_put_in_order_and_each_once(tmp_path: Path) -> None:
