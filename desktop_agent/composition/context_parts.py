@@ -12,7 +12,6 @@ from desktop_agent.core.context.guidance import GuidanceReader
 from desktop_agent.core.context.pictures import with_pictures
 from desktop_agent.core.context_window import ContextManager, ContextParts
 from desktop_agent.core.protocol.event_log import EventLog
-from desktop_agent.core.protocol.model import FileImage
 from desktop_agent.core.providers.catalog import PROVIDER_IDS
 from desktop_agent.core.session.resuming.opening import read_whole_history
 from desktop_agent.core.session.retries import Retries
@@ -75,17 +74,13 @@ def declared_commands(shared: SharedParts, root: Path) -> tuple[Declaration, ...
 
 def build_commands(shared: SharedParts, plan: SessionPlan, context_manager: ContextManager) -> CommandParts:
     """Return what the slash commands of a session work with."""
-
-    def contents(image: FileImage | None) -> bytes | None:
-        return None if image is None or image.kind == "folder" else shared.blobs.get(image.digest, size=image.size)
-
     return CommandParts(
         transcript=plan.state.transcript,
         context_manager=context_manager,
         workspace=plan.root,
         config_folder=shared.paths.config,
         secrets=finder_of_secrets(plan.root, shared.environ),
-        contents=contents,
+        contents=shared.blobs.of_file,
         services=shared.services,
         provider_ids=PROVIDER_IDS,
     )

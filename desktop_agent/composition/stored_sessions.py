@@ -5,6 +5,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
+from msgspec import Struct
+
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.ids import SessionId, new_session_id
 from desktop_agent.core.base.package import __version__
@@ -26,25 +28,18 @@ from desktop_agent.core.system.workspace import usable_workspace
 from desktop_agent.core.transcript import JournalPage, Transcript
 
 
-class StoredSessions:
-    """All sessions of one data folder. Every method works in threads, and touches no more than the session it names."""
+class StoredSessions(Struct, frozen=True):
+    """All sessions of one data folder. Every method works in threads, and touches no more than the session it names.
 
-    def __init__(
-        self,
-        paths: AppPaths,
-        catalog: Catalog,
-        blobs: Blobs,
-        live: LiveSettings,
-        clock: Clock,
-        default_model: Callable[[], ModelRef],
-    ) -> None:
-        """Touches no disk. An imported session starts with the default model and the modes of the `live` settings."""
-        self._paths = paths
-        self._catalog = catalog
-        self._blobs = blobs
-        self._live = live
-        self._clock = clock
-        self._default_model = default_model
+    An imported session starts with the default model and the modes of the live settings.
+    """
+
+    _paths: AppPaths
+    _catalog: Catalog
+    _blobs: Blobs
+    _live: LiveSettings
+    _clock: Clock
+    _default_model: Callable[[], ModelRef]
 
     async def read_end(self, session_id: SessionId) -> Transcript:
         """Return the end of a session in a moment, however long it is; the rest of it is not looked at.

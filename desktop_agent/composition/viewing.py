@@ -4,6 +4,8 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
+from msgspec import Struct
+
 from desktop_agent.composition.opened_session import OpenedSession
 from desktop_agent.composition.shared_parts import SharedParts
 from desktop_agent.core.base.clock import Clock
@@ -18,28 +20,17 @@ POLL_S = 0.5
 """How old what is shown may be. A look costs one `stat` when nothing happened."""
 
 
-class ViewedSession:
-    """A session as a reader has it. It takes no ops: another process writes it."""
+class ViewedSession(Struct, frozen=True):
+    """A session as a reader has it; `open` makes one. It takes no ops: another process writes it."""
 
-    def __init__(
-        self,
-        session_id: SessionId,
-        events: Sequence[JournalEvent],
-        follower: Follower,
-        folder: Path,
-        clock: Clock,
-        sink: Sink,
-        take_over: Callable[[Sink], Awaitable[OpenedSession]],
-    ) -> None:
-        """`open` makes one."""
-        self.id = session_id
-        self.events = events
-        """What had happened in it when it was opened. What comes later goes to the sink."""
-        self._follower = follower
-        self._folder = folder
-        self._clock = clock
-        self._sink = sink
-        self._take_over = take_over
+    id: SessionId
+    events: Sequence[JournalEvent]
+    """What had happened in it when it was opened. What comes later goes to the sink."""
+    _follower: Follower
+    _folder: Path
+    _clock: Clock
+    _sink: Sink
+    _take_over: Callable[[Sink], Awaitable[OpenedSession]]
 
     @classmethod
     async def open(

@@ -10,7 +10,7 @@ from desktop_agent.core.diff.diff import FileDiff, diff_change
 from desktop_agent.core.diff.hunk_keys import ReviewHunk, review_hunks
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
-from desktop_agent.core.protocol.model import ChangeSelection, FileImage, FileOutcome
+from desktop_agent.core.protocol.model import ChangeSelection, FileOutcome
 from desktop_agent.core.session.session import Session
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.library.results import error_of
@@ -92,12 +92,9 @@ class Changes:
             return await to_its_end(self._answer)
 
     def _diff(self, row: NetChange) -> FileDiff:
-        return diff_change(row.change, self._held(row.change.before), self._held(row.change.after))
+        held = self._blobs.of_file
+        return diff_change(row.change, held(row.change.before), held(row.change.after))
 
     def _patch(self, rows: Sequence[NetChange]) -> bytes:
-        return make_patch(
-            PatchFile(row.change, self._held(row.change.before), self._held(row.change.after)) for row in rows
-        )
-
-    def _held(self, image: FileImage | None) -> bytes | None:
-        return None if image is None or image.kind == "folder" else self._blobs.get(image.digest, size=image.size)
+        held = self._blobs.of_file
+        return make_patch(PatchFile(row.change, held(row.change.before), held(row.change.after)) for row in rows)

@@ -54,7 +54,7 @@ class PageLoader:
         if self._search is not None:
             self._search.cancel()
         pages = self._bridge.transcript.pages
-        self._search = asyncio.create_task(self._tell(tuple(pages), text)) if text and pages else None
+        self._search = asyncio.create_task(self._answer(tuple(pages), text)) if text and pages else None
 
     async def aclose(self) -> None:
         """Load nothing any more."""
@@ -64,9 +64,9 @@ class PageLoader:
         if tasks:
             await asyncio.wait(tasks)
 
-    async def _tell(self, pages: Sequence[JournalPage], text: str) -> None:
+    async def _answer(self, pages: Sequence[JournalPage], text: str) -> None:
         try:
-            self._bridge.tell_pages(text, await self._find(pages, text))
+            self._bridge.pages_found.emit(text, await self._find(pages, text))
         except AgentError as error:
             _log.warning("The pages of a session could not be searched: %s", error.detail)
 

@@ -26,8 +26,8 @@ def main(args: argparse.Namespace, console: Console) -> int:
     session = ChangedSession.find(args.id)
     wanted = selection_of(args)
     if args.action == "diff":
-        return _diff(agents_rows(matching(session.transcript, wanted)), session.content, console)
-    return _list(session.transcript, wanted, session.content if args.hunks else None, console)
+        return _diff(agents_rows(matching(session.transcript, wanted)), session.blobs.of_file, console)
+    return _list(session.transcript, wanted, session.blobs.of_file if args.hunks else None, console)
 
 
 # -- list --

@@ -14,7 +14,7 @@ from desktop_agent.core.changes.attribution import Contents
 from desktop_agent.core.changes.net import NetChange, net_changes
 from desktop_agent.core.changes.reviewed import reviewed_diff
 from desktop_agent.core.diff.hunk_keys import ENDINGS, MODE, WHOLE_FILE, all_keys, converted_edits, review_hunks
-from desktop_agent.core.protocol.model import ChangeSelection, FileImage
+from desktop_agent.core.protocol.model import ChangeSelection
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.journal.reading import read_journal
@@ -37,10 +37,6 @@ class ChangedSession(NamedTuple):
         catalog = Catalog(paths.sessions, blobs, paths.cache)
         session_id = catalog.find(name)
         return cls(session_id, blobs, replay(read_journal(catalog.journal_path(session_id), blobs)[0]))
-
-    def content(self, image: FileImage | None) -> bytes | None:
-        """Return what an image holds; `None` for a folder or an absent file."""
-        return None if image is None or image.kind == "folder" else self.blobs.get(image.digest, size=image.size)
 
 
 class NumberedHunk(Struct, frozen=True):

@@ -35,7 +35,7 @@ def _op_for_changes(
 ) -> ops.UndoChanges | ops.RedoChanges:
     wanted = selection_of(args)
     if args.hunk:
-        selection = with_hunks(session.transcript, wanted, args.hunk, session.content)
+        selection = with_hunks(session.transcript, wanted, args.hunk, session.blobs.of_file)
     else:
         selection = revertible(session.transcript, wanted)
     if direction == "redo":

@@ -8,7 +8,7 @@ from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.changes.net import net_of_call
 from desktop_agent.core.changes.patch import PatchFile, make_patch
 from desktop_agent.core.export.shown import one_line, shown
-from desktop_agent.core.export.source import MAX_FILE_BYTES, ExportSource, content_of
+from desktop_agent.core.export.source import MAX_FILE_BYTES, ExportSource
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import FileChange, Summary
 from desktop_agent.core.store.journal.reading import Damage
@@ -93,13 +93,14 @@ def diff_of(changes: Sequence[FileChange], source: ExportSource) -> str:
     """What a call changed, as a patch to read. Files that are too large or gone are named."""
     files: list[PatchFile] = []
     notes: list[str] = []
+    held = source.blobs.of_file
     for change in net_of_call(changes):
         sizes = [image.size for image in (change.before, change.after) if image is not None]
         if change.is_binary or sum(sizes) > MAX_FILE_BYTES:
             notes.append(f"# {one_line(change.path)}: {'binary' if change.is_binary else 'too large to be shown'}")
             continue
         try:
-            files.append(PatchFile(change, content_of(source, change.before), content_of(source, change.after)))
+            files.append(PatchFile(change, held(change.before), held(change.after)))
         except StorageError:
             notes.append(f"# {one_line(change.path)}: the content is no longer on disk")
     patch = make_patch(files).decode("utf-8", "replace")

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.changes.net import NetChange, net_changes
 from desktop_agent.core.changes.patch import PatchFile, make_patch
-from desktop_agent.core.export.source import ExportSource, content_of
+from desktop_agent.core.export.source import ExportSource
 from desktop_agent.core.protocol.model import FileChange, FileImage
 from desktop_agent.core.store.journal.reading import Readable, read_each_line
 from desktop_agent.core.transcript import ChangeState
@@ -26,6 +26,7 @@ def export_patch(source: ExportSource) -> Iterator[bytes]:
         if isinstance(found, Readable) and found.event.type in _TELLING:
             state.apply(found.event, turn=0, tool=None)
     files: list[PatchFile] = []
+    held = source.blobs.of_file
     records = list(state.changes.values())
     last = {record.change.path: record.change.after for record in records if record.change.author != "person"}
     for row in net_changes(record for record in records if record.change.is_by_agent):
@@ -33,7 +34,7 @@ def export_patch(source: ExportSource) -> Iterator[bytes]:
             continue
         change = _as_left(row, last)
         try:
-            files.append(PatchFile(change, content_of(source, change.before), content_of(source, change.after)))
+            files.append(PatchFile(change, held(change.before), held(change.after)))
         except StorageError:
             yield f"# not in this patch: {row.path!a}, whose content is no longer on disk\n".encode()
     yield make_patch(files)

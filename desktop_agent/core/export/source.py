@@ -8,7 +8,6 @@ from msgspec import Struct, field
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.protocol.codec import MalformedLineError
 from desktop_agent.core.protocol.events import PromptSubmitted
-from desktop_agent.core.protocol.model import FileImage
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.line_heads import head_of
 from desktop_agent.core.store.journal.lines import open_regular, read_lines
@@ -71,10 +70,3 @@ def read_turns(source: ExportSource, damages: list[Damage]) -> Iterator[list[Ent
         part.apply(found.event)
     if part.entries:
         yield part.entries
-
-
-def content_of(source: ExportSource, image: FileImage | None) -> bytes | None:
-    """What a file held. Raises `StorageError` when it is not on the disk any more."""
-    if image is None or image.kind == "folder":
-        return None
-    return source.blobs.get(image.digest, size=image.size)

@@ -25,7 +25,7 @@ from msgspec import Struct
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import Digest, is_digest
 from desktop_agent.core.base.private_files import make_private_folder
-from desktop_agent.core.protocol.model import BlobRef
+from desktop_agent.core.protocol.model import BlobRef, FileImage
 from desktop_agent.core.store.gzipped import (
     BLOCK_BYTES,
     DamagedError,
@@ -156,6 +156,10 @@ class Blobs:
             except (OSError, DamagedError) as error:
                 reason = error
         raise _not_read(digest, reason)
+
+    def of_file(self, image: FileImage | None) -> bytes | None:
+        """Return what a file held; None for a folder or an absent file. Raises `StorageError` as `get` does."""
+        return None if image is None or image.kind == "folder" else self.get(image.digest, size=image.size)
 
     def blocks(self, digest: Digest, *, size: int | None = None) -> Iterator[bytes]:
         """Yield the content in blocks of at most 1 MiB, for what may be too large for the memory.

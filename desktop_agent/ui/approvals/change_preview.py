@@ -30,15 +30,8 @@ class ChangePreview(QWidget):
 
     loaded = Signal()
 
-    def __init__(
-        self,
-        theme: Theme,
-        request: ApprovalRequest,
-        source: DiffSource,
-        spawn: Spawn,
-        parent: QWidget | None = None,
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme, request: ApprovalRequest, source: DiffSource, spawn: Spawn) -> None:
+        super().__init__()
         self._request = request
         self._source = source
         self._diffs: list[FileDiff] = []
@@ -54,9 +47,10 @@ class ChangePreview(QWidget):
         self._list.current_changed.connect(self._show_current)
         self._bar = FileBar(theme)
         self._bar.mode_toggled.connect(self._on_mode_toggled)
-        self._view = DiffView(theme)
-        self._view.setObjectName("approvalDiffView")
-        self._view.mode_changed.connect(self._show_mode)
+        self.view = DiffView(theme)
+        """The diff."""
+        self.view.setObjectName("approvalDiffView")
+        self.view.mode_changed.connect(self._show_mode)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(0)
@@ -65,18 +59,13 @@ class ChangePreview(QWidget):
         margins.addWidget(self._list)
         layout.addLayout(margins)
         layout.addWidget(self._bar)
-        layout.addWidget(self._view, 1)
+        layout.addWidget(self.view, 1)
         self._show_current()
         self._patience = QTimer(self)
         self._patience.setSingleShot(True)
         self._patience.timeout.connect(self._on_taking_long)
         self._patience.start(LOADING_DELAY_MS)
         spawn(self._fetch())
-
-    @property
-    def view(self) -> DiffView:
-        """The diff."""
-        return self._view
 
     def set_compact(self, *, is_compact: bool) -> None:
         """Leave room for something else."""
@@ -105,10 +94,10 @@ class ChangePreview(QWidget):
     def _fail(self, title: str, hint: str) -> None:
         if isValid(self):
             self._patience.stop()
-            self._view.show_message(title, hint)
+            self.view.show_message(title, hint)
 
     def _on_taking_long(self) -> None:
-        self._view.show_message(self.tr("Loading…"))
+        self.view.show_message(self.tr("Loading…"))
 
     def _show_current(self) -> None:
         file = self._list.current_file
@@ -117,16 +106,16 @@ class ChangePreview(QWidget):
         self._bar.set_file(file.path, "")
         diff = next((diff for diff in self._diffs if diff.path == file.path), None)
         if diff is not None:
-            self._view.show_diff(diff)
-            self._bar.set_change_count(len(self._view.document.rows.changes))
+            self.view.show_diff(diff)
+            self._bar.set_change_count(len(self.view.document.rows.changes))
         self._show_mode()
 
     def _on_mode_toggled(self) -> None:
-        self._view.set_mode("unified" if self._view.document.mode == "side_by_side" else "side_by_side")
+        self.view.set_mode("unified" if self.view.document.mode == "side_by_side" else "side_by_side")
         self._show_mode()
 
     def _show_mode(self) -> None:
-        self._bar.set_mode(self._view.document.mode, obstacle=self._view.document.mode_obstacle())
+        self._bar.set_mode(self.view.document.mode, obstacle=self.view.document.mode_obstacle())
 
 
 def _listed(request: ApprovalRequest, index: int) -> ChangedFile:

@@ -31,8 +31,8 @@ class CommandEdit(QWidget):
     def __init__(self, theme: Theme, command: str, cause: str = "", parent: QWidget | None = None) -> None:
         """`cause` is the part of the command that made it a question; it is marked for as long as it stands there."""
         super().__init__(parent)
-        self._edit = _CommandField(theme, command)
-        self.fold = FoldBar(self._edit)
+        self.field: ExactField = _CommandField(theme, command)
+        self.fold = FoldBar(self.field)
         self._original = command
         self._judged: CommandJudged | None = None
         self.mark(cause)
@@ -52,22 +52,17 @@ class CommandEdit(QWidget):
         layout = QVBoxLayout(self)
         layout.setContentsMargins(0, 0, 0, 0)
         layout.setSpacing(Space.XS)
-        layout.addWidget(self._edit)
+        layout.addWidget(self.field)
         layout.addWidget(self.fold)
         layout.addLayout(row)
-        self._edit.textChanged.connect(self._on_text_changed)
-        self.fold.resize_wanted.connect(self._edit.updateGeometry)
+        self.field.textChanged.connect(self._on_text_changed)
+        self.fold.resize_wanted.connect(self.field.updateGeometry)
         self._show_mark()
 
     @property
     def text(self) -> str:
         """The command: the very one that came, or what the user made of it."""
-        return self._edit.text
-
-    @property
-    def field(self) -> ExactField:
-        """The field itself."""
-        return self._edit
+        return self.field.text
 
     @property
     def edited_command(self) -> str | None:
@@ -101,18 +96,18 @@ class CommandEdit(QWidget):
 
     def restore(self) -> None:
         """Go back to the agent's command. Can be undone like typing."""
-        self._edit.set_text(self._original)
+        self.field.set_text(self._original)
 
     def mark(self, cause: str) -> None:
         """Mark the part of the command that made it a question."""
-        self._edit.mark((cause,) if cause else ())
+        self.field.mark((cause,) if cause else ())
         said = self.tr("You are asked because of: {0}").format(visible(cause)) if cause else ""
-        self._edit.setAccessibleDescription(said)
+        self.field.setAccessibleDescription(said)
 
     @property
     def marked_text(self) -> str:
         """The part that is marked as what the question is about; empty when it is not there any more."""
-        return next(iter(self._edit.marked), "")
+        return next(iter(self.field.marked), "")
 
     def _on_text_changed(self) -> None:
         self._judged = None

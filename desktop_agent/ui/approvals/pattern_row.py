@@ -20,23 +20,23 @@ class PatternRow(QWidget):
 
     changed = Signal()
 
-    def __init__(self, theme: Theme, name: str, patterns: Sequence[str], parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._field = Picker(min_chars=24)
-        self._field.setObjectName("rulePatternEdit")
-        self._field.setAccessibleName(name)
-        self._field.setEditable(True)
-        self._field.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
-        self._field.setCompleter(
+    def __init__(self, theme: Theme, name: str, patterns: Sequence[str]) -> None:
+        super().__init__()
+        self.field = Picker(min_chars=24)
+        self.field.setObjectName("rulePatternEdit")
+        self.field.setAccessibleName(name)
+        self.field.setEditable(True)
+        self.field.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+        self.field.setCompleter(
             QCompleter(self)
         )  # knows no words: a completed pattern would be a wider rule than the one that was typed
-        self._field.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self._field.addItems(list(patterns))
+        self.field.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.field.addItems(list(patterns))
         # A style sheet of the application would give the field the font of the text again.
         families = ", ".join(f"'{family}'" for family in theme.code_font().families())
-        self._field.setStyleSheet(f"QComboBox {{ font-family: {families}; }}")
-        self._field.setFixedHeight(PATTERN_HEIGHT)
-        edit = self._field.lineEdit()
+        self.field.setStyleSheet(f"QComboBox {{ font-family: {families}; }}")
+        self.field.setFixedHeight(PATTERN_HEIGHT)
+        edit = self.field.lineEdit()
         assert edit is not None
         edit.setAccessibleName(name)  # it is what has the focus
         edit.setCursorPosition(0)
@@ -49,22 +49,17 @@ class PatternRow(QWidget):
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(Space.XS)
-        column.addWidget(self._field)
+        column.addWidget(self.field)
         column.addWidget(self._problem)
-        self._field.editTextChanged.connect(self.changed)
+        self.field.editTextChanged.connect(self.changed)
 
     @property
     def pattern(self) -> str:
         """What is in the field."""
-        return self._field.currentText().strip()
-
-    @property
-    def field(self) -> Picker:
-        """The field itself."""
-        return self._field
+        return self.field.currentText().strip()
 
     def show_problem(self, problem: str) -> None:
         """Say why this makes no rule; nothing when it does."""
         self._problem.setText(problem)
         self._problem.setVisible(bool(problem))
-        self._field.setAccessibleDescription(problem)
+        self.field.setAccessibleDescription(problem)

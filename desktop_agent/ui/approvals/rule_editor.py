@@ -46,20 +46,16 @@ class RuleEditor(QWidget):
         self._asked = QLabel()
         self._asked.setObjectName("ruleAskedLine")
         self._asked.setProperty("role", "secondary")
-        self._preview = RulePreview(theme)
-        self._preview.setVisible(bool(context.past.subjects))  # of the first question ever nothing can be claimed
+        self.preview = RulePreview(theme)
+        """What the rules would have done."""
+        self.preview.setVisible(bool(context.past.subjects))  # of the first question ever nothing can be claimed
         self._refresh = Throttle(self._judge, self, TYPING_MS)
         self._refresh.pause()  # until it is in sight
         self._lay_out()
         for row in self._rows:
             row.changed.connect(self._on_changed)
-        self._preview.finished.connect(self._show_asked)
+        self.preview.finished.connect(self._show_asked)
         self._show_problems()
-
-    @property
-    def preview(self) -> RulePreview:
-        """What the rules would have done."""
-        return self._preview
 
     @property
     def draft(self) -> RuleDraft:
@@ -121,7 +117,7 @@ class RuleEditor(QWidget):
         column.setSpacing(Space.S)
         column.addLayout(form)
         column.addWidget(self._asked)
-        column.addWidget(self._preview)
+        column.addWidget(self.preview)
 
     def _on_changed(self) -> None:
         self._show_problems()
@@ -135,7 +131,7 @@ class RuleEditor(QWidget):
     def _judge(self) -> None:
         rules = self.rules()
         would_allow = partial(self._context.maths.would_allow, self._kind, rules)
-        self._preview.judge(self._subjects, partial(self._would_allow, would_allow, self._covers_request(rules)))
+        self.preview.judge(self._subjects, partial(self._would_allow, would_allow, self._covers_request(rules)))
 
     def _would_allow(self, would_allow: Callable[[str], bool], covers_request: bool, subject: str) -> Verdict:
         is_present = subject in subjects_of(self._request)
@@ -151,7 +147,7 @@ class RuleEditor(QWidget):
 
     def _show_asked(self) -> None:
         """Say how often the user was asked what these rules would have answered, this time included."""
-        verdicts = self._preview.verdicts
+        verdicts = self.preview.verdicts
         if any(verdicts.get(subject) is False for subject in subjects_of(self._request)) and self.usable_patterns():
             self._asked.setText(self.tr("This rule does not match this request: you would be asked again."))
             self._asked.show()

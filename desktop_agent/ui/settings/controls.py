@@ -6,12 +6,7 @@ from typing import cast
 
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import (
-    QHBoxLayout,
-    QLabel,
-    QLineEdit,
-    QWidget,
-)
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QWidget
 
 from desktop_agent.core.settings import Setting
 from desktop_agent.ui.settings.parts import pick, picker
@@ -83,77 +78,8 @@ class SwitchControl(QWidget):
         self.changed.emit(self._switch.isChecked())
 
 
-class NumberControl(QWidget):
-    """A number with its unit. It emits a number when it is complete, not while it is typed.
-
-    Signals:
-        changed: the user chose this value; None where it may be unset, a text that is no number as it was typed.
-    """
-
-    changed = Signal(object)
-
-    def __init__(self, setting: Setting) -> None:
-        super().__init__()
-        self._setting = setting
-        self._shown = ""
-        about = setting.about
-        self._line = QLineEdit()
-        self._line.setAccessibleName(f"{words(about.title)}, {words(about.unit)}" if about.unit else words(about.title))
-        self._line.setAccessibleDescription(words(about.text))
-        self._line.setPlaceholderText(words(about.unset))
-        self._line.setAlignment(Qt.AlignmentFlag.AlignRight)
-        self._line.setFixedWidth(_NUMBER_WIDTH)
-        self._line.editingFinished.connect(self._on_finished)
-        self._line.installEventFilter(self)
-        unit = QLabel(words(about.unit))
-        unit.setProperty("role", "secondary")
-        unit.setFixedWidth(_UNIT_WIDTH)
-        _fill(self, self._line, unit)
-
-    def show_value(self, value: object) -> None:
-        """Show what is in force."""
-        self._shown = "" if value is None else self._text(cast("float", value) / self._setting.about.per_unit)
-        self._line.setText(self._shown)
-
-    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
-        """Step with the arrow keys, by a tenth of the number's size."""
-        if isinstance(event, QKeyEvent) and event.type() is QEvent.Type.KeyPress:
-            direction = {Qt.Key.Key_Up: 1, Qt.Key.Key_Down: -1}.get(Qt.Key(event.key()), 0)
-            number, is_number = self.locale().toDouble(self._line.text())
-            if direction and is_number and number > 0:
-                step = max(10.0 ** (math.floor(math.log10(number)) - 1), 0.5 if self._is_broken else 1.0)
-                self._line.setText(self._text(max(number + direction * step, step)))
-                return True
-        return super().eventFilter(watched, event)
-
-    @property
-    def _is_broken(self) -> bool:
-        """Whether parts of a unit can be entered."""
-        return self._setting.kind == "number" or self._setting.about.per_unit > 1
-
-    def _text(self, number: float) -> str:
-        """Return the number without zeros that say nothing."""
-        places = next(places for places in range(4) if places == 3 or round(number, places) == number)
-        return self.locale().toString(float(number), "f", places)
-
-    def _on_finished(self) -> None:
-        # Qt says that editing has finished at Enter, and again when the field loses the focus.
-        text = self._line.text().strip()
-        if text == self._shown:
-            return
-        self._shown = text
-        number, is_number = self.locale().toDouble(text)
-        value = number * self._setting.about.per_unit
-        if not text and self._setting.is_optional:
-            self.changed.emit(None)
-        elif is_number:
-            self.changed.emit(int(value) if self._setting.kind == "whole" and value.is_integer() else value)
-        else:
-            self.changed.emit(text)
-
-
 class TextControl(QWidget):
-    """A line of text. It emits the text when it is complete.
+    """A line of text. It emits the text when it is complete, not while it is typed.
 
     Signals:
         changed: the user chose this value.
@@ -163,6 +89,7 @@ class TextControl(QWidget):
 
     def __init__(self, setting: Setting) -> None:
         super().__init__()
+        self._setting = setting
         self._shown = ""
         self._line = QLineEdit()
         self._line.setAccessibleName(words(setting.about.title))
@@ -174,7 +101,7 @@ class TextControl(QWidget):
 
     def show_value(self, value: object) -> None:
         """Show what is in force."""
-        self._shown = str(value)
+        self._shown = self._text_of(value)
         self._line.setText(self._shown)
 
     def _on_finished(self) -> None:
@@ -182,10 +109,68 @@ class TextControl(QWidget):
         text = self._line.text().strip()
         if text != self._shown:
             self._shown = text
-            self.changed.emit(text)
+            self.changed.emit(self._value_of(text))
+
+    def _text_of(self, value: object) -> str:
+        return str(value)
+
+    def _value_of(self, text: str) -> object:
+        return text
 
 
-Control = ChoiceControl | SwitchControl | NumberControl | TextControl | TextsControl
+class NumberControl(TextControl):
+    """A number with its unit. It emits None where it may be unset, and a text that is no number as it was typed."""
+
+    def __init__(self, setting: Setting) -> None:
+        super().__init__(setting)
+        about = setting.about
+        if about.unit:
+            self._line.setAccessibleName(f"{words(about.title)}, {words(about.unit)}")
+        self._line.setAlignment(Qt.AlignmentFlag.AlignRight)
+        self._line.setFixedWidth(_NUMBER_WIDTH)
+        self._line.installEventFilter(self)
+        unit = QLabel(words(about.unit))
+        unit.setProperty("role", "secondary")
+        unit.setFixedWidth(_UNIT_WIDTH)
+        row = self.layout()
+        assert row is not None
+        row.addWidget(unit)
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        """Step with the arrow keys, by a tenth of the number's size."""
+        if isinstance(event, QKeyEvent) and event.type() is QEvent.Type.KeyPress:
+            direction = {Qt.Key.Key_Up: 1, Qt.Key.Key_Down: -1}.get(Qt.Key(event.key()), 0)
+            number, is_number = self.locale().toDouble(self._line.text())
+            if direction and is_number and number > 0:
+                step = max(10.0 ** (math.floor(math.log10(number)) - 1), 0.5 if self._is_broken else 1.0)
+                self._line.setText(self._plain(max(number + direction * step, step)))
+                return True
+        return super().eventFilter(watched, event)
+
+    @property
+    def _is_broken(self) -> bool:
+        """Whether parts of a unit can be entered."""
+        return self._setting.kind == "number" or self._setting.about.per_unit > 1
+
+    def _plain(self, number: float) -> str:
+        """Return the number without zeros that say nothing."""
+        places = next(places for places in range(4) if places == 3 or round(number, places) == number)
+        return self.locale().toString(float(number), "f", places)
+
+    def _text_of(self, value: object) -> str:
+        return "" if value is None else self._plain(cast("float", value) / self._setting.about.per_unit)
+
+    def _value_of(self, text: str) -> object:
+        if not text and self._setting.is_optional:
+            return None
+        number, is_number = self.locale().toDouble(text)
+        value = number * self._setting.about.per_unit
+        if not is_number:
+            return text
+        return int(value) if self._setting.kind == "whole" and value.is_integer() else value
+
+
+Control = ChoiceControl | SwitchControl | TextControl | TextsControl
 
 
 def control_for(setting: Setting, theme: Theme) -> Control:
@@ -204,10 +189,9 @@ def control_for(setting: Setting, theme: Theme) -> Control:
             return TextsControl(words(about.title), words(about.text), has_folders=about.holds == "folders")
 
 
-def _fill(owner: QWidget, *widgets: QWidget) -> None:
+def _fill(owner: QWidget, widget: QWidget) -> None:
     row = QHBoxLayout(owner)
     row.setContentsMargins(0, 0, 0, 0)
     row.setSpacing(Space.S)
-    for widget in widgets:
-        row.addWidget(widget)
-    owner.setFocusProxy(widgets[0])
+    row.addWidget(widget)
+    owner.setFocusProxy(widget)

@@ -1,6 +1,5 @@
 """The bridge between one session and the window: ops go in, events come out and are folded for the panels."""
 
-from collections.abc import Sequence
 from typing import Protocol
 
 from PySide6.QtCore import QObject, Signal
@@ -25,8 +24,9 @@ class SessionBridge(QObject):
         patched: a list of `Patch`, after the transcript changed.
         happened: an `Event`, after it was folded. (`event` is taken: every QObject has a method of that name.)
         replaced: `transcript` is another object now, with the same end and more before it.
-        pages_wanted: the numbers of the pages that the user is looking at, the most urgent first.
-        pages_sought: the user searches for this text; answer with `tell_pages`, which pages have it.
+        pages_wanted: the numbers of the pages that the user is looking at, the most urgent first; those that are not
+            loaded arrive as patches.
+        pages_sought: the user searches for this text; `pages_found` is the answer.
         pages_found: that text, and the numbers of the pages that may have it.
         failed: the session could not be opened (an `AgentError`); what is shown of it stays.
     """
@@ -64,18 +64,6 @@ class SessionBridge(QObject):
         self.transcript = transcript
         self._port = port
         self.replaced.emit()
-
-    def want_pages(self, numbers: Sequence[int]) -> None:
-        """Say which pages the user is looking at; those that are not loaded arrive as patches."""
-        self.pages_wanted.emit(numbers)
-
-    def find_pages(self, text: str) -> None:
-        """Ask which pages may show this text."""
-        self.pages_sought.emit(text)
-
-    def tell_pages(self, text: str, numbers: Sequence[int]) -> None:
-        """Where the answer enters the window."""
-        self.pages_found.emit(text, numbers)
 
     def deliver_page(self, number: int, page: Transcript) -> None:
         """Where the pages of the session enter the window. Call it on the window's thread."""

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from datetime import datetime
 
-from PySide6.QtCore import QObject, QTimer, QUrl, Signal
+from PySide6.QtCore import QObject, QTimer, QUrl, Signal, SignalInstance
 from PySide6.QtGui import QDesktopServices
 from PySide6.QtWidgets import QApplication, QWidget
 
@@ -85,29 +85,30 @@ class SessionWiring(QObject):
 
     def show(self, bridge: SessionBridge) -> None:
         """Show this session instead of the one before, which goes on running unseen."""
-        view = self._panels.transcript
         if (before := self._shown.bridge) is not None:
-            before.patched.disconnect(self._on_patched)
-            before.happened.disconnect(self._on_happened)
-            before.replaced.disconnect(self._on_replaced)
-            before.failed.disconnect(self._on_failed)
-            before.pages_found.disconnect(view.finder.add_pages)
-            view.pages.pages_wanted.disconnect(before.want_pages)
-            view.finder.pages_sought.disconnect(before.find_pages)
+            for signal, slot in self._connections(before):
+                signal.disconnect(slot)
+        for signal, slot in self._connections(bridge):
+            signal.connect(slot)
         self._replacing = []
         self._shown.bridge = bridge
-        bridge.patched.connect(self._on_patched)
-        bridge.happened.connect(self._on_happened)
-        bridge.replaced.connect(self._on_replaced)
-        bridge.failed.connect(self._on_failed)
-        bridge.pages_found.connect(view.finder.add_pages)
-        view.pages.pages_wanted.connect(bridge.want_pages)
-        view.finder.pages_sought.connect(bridge.find_pages)
         self._context.close()
         self._approvals.close()
-        view.show_transcript(bridge.transcript, is_gentle=True)
+        self._panels.transcript.show_transcript(bridge.transcript, is_gentle=True)
         self._panels.review.set_transcript(bridge.transcript, bridge.submit)
         self._show_rest()
+
+    def _connections(self, bridge: SessionBridge) -> list[tuple[SignalInstance, Callable[..., None] | SignalInstance]]:
+        view = self._panels.transcript
+        return [
+            (bridge.patched, self._on_patched),
+            (bridge.happened, self._on_happened),
+            (bridge.replaced, self._on_replaced),
+            (bridge.failed, self._on_failed),
+            (bridge.pages_found, view.finder.add_pages),
+            (view.pages.pages_wanted, bridge.pages_wanted),
+            (view.finder.pages_sought, bridge.pages_sought),
+        ]
 
     def _on_replaced(self) -> None:
         self._approvals.close()
