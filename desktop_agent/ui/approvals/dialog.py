@@ -16,7 +16,7 @@ from desktop_agent.ui.review.source import DiffSource, Spawn
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.arming import ARMING_DELAY_MS, Arming
 from desktop_agent.ui.widgets.fold_bar import obstacle_words
-from desktop_agent.ui.widgets.hairline import hairline
+from desktop_agent.ui.widgets.layouts import hairline
 
 
 class ApprovalDialog(QDialog):

@@ -2,8 +2,8 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtCore import QSize, Signal
+from PySide6.QtWidgets import QDialog, QLineEdit, QWidget
 
 from desktop_agent.core.context.summaries import from_headings, summary_text
 from desktop_agent.core.protocol.model import ContextReport, ContextSection, Pin
@@ -14,8 +14,11 @@ from desktop_agent.ui.context.long_text import LongText
 from desktop_agent.ui.context.pin_list import PinList
 from desktop_agent.ui.context.section_list import SectionList
 from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.widgets.buttons import button
 from desktop_agent.ui.widgets.context_meter import counted
-from desktop_agent.ui.widgets.hairline import hairline
+from desktop_agent.ui.widgets.dialogs import set_up_dialog
+from desktop_agent.ui.widgets.labels import label
+from desktop_agent.ui.widgets.layouts import Stretch, column, hairline, row
 from desktop_agent.ui.widgets.screen_room import resize_within_screen
 
 _LEAST_TEXT_HEIGHT = 40
@@ -33,36 +36,24 @@ class ContextInspector(QDialog):
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self.setObjectName("contextInspector")
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setWindowTitle(self.tr("What the model sees"))
-        self.setAccessibleName(self.windowTitle())
+        set_up_dialog(self, "contextInspector", self.tr("What the model sees"))
         self._report: ContextReport | None = None
         self._wanted = ""
         """The kind of part to show as soon as there is something to show."""
-        self._title = QLabel(self.windowTitle())
-        self._title.setProperty("role", "title")
-        self._use = QLabel()
-        self._use.setObjectName("contextUse")
-        self._use.setProperty("role", "secondary")
+        self._use = label(role="secondary", name="contextUse")
         self._bar = ContextBar(theme)
         self._list = SectionList(theme)
         self._list.section_chosen.connect(self._show_section)
-        self._name = QLabel()
-        self._name.setTextFormat(Qt.TextFormat.PlainText)
-        self._name.setProperty("role", "strong")
-        self._hint = QLabel()
-        self._hint.setTextFormat(Qt.TextFormat.PlainText)
-        self._hint.setProperty("role", "secondary")
-        self._hint.setWordWrap(True)
+        self._name = label(role="strong", is_plain=True)
+        self._hint = label(role="secondary", wraps=True, is_plain=True)
         self._text = LongText()
         self._text.setObjectName("contextText")
         self._text.setAccessibleName(self.tr("Text of this part"))
         self._text.setFont(theme.code_font())
         self._text.setMinimumHeight(_LEAST_TEXT_HEIGHT)
         self._text.textChanged.connect(self._on_text)
-        self._save = self._button(self.tr("Save summary"), "saveSummaryButton", self._save_summary)
-        self._undo = self._button(self.tr("Undo summary"), "undoSummaryButton", self._undo_summary)
+        self._save = button(self.tr("Save summary"), "saveSummaryButton", self._save_summary)
+        self._undo = button(self.tr("Undo summary"), "undoSummaryButton", self._undo_summary)
         self._undo.setToolTip(self.tr("The agent sees the older turns word by word again"))
         self._pins = PinList()
         self._pins.added.connect(self._add_pin)
@@ -72,8 +63,7 @@ class ContextInspector(QDialog):
         self._focus.setPlaceholderText(self.tr("Keep above all… (optional)"))
         self._focus.setAccessibleName(self.tr("What the summary should keep above all"))
         self._focus.returnPressed.connect(self._compact)
-        self._compact_button = self._button(self.tr("Summarise older turns"), "compactButton", self._compact)
-        self._close = self._button(self.tr("Close"), "", self.accept)
+        self._compact_button = button(self.tr("Summarise older turns"), "compactButton", self._compact)
         self._lay_out()
         resize_within_screen(self, QSize(860, 620))
 
@@ -115,8 +105,8 @@ class ContextInspector(QDialog):
         self._hint.setText(section_hint(section))
         self._text.show_text(self._summary_text() if is_summary else section.text, is_editable=is_summary)
         self._text.setVisible(section.kind not in ("pins", "pictures"))
-        for button in (self._save, self._undo):
-            button.setVisible(is_summary)
+        self._save.setVisible(is_summary)
+        self._undo.setVisible(is_summary)
         self._on_text()
 
     def _summary_text(self) -> str:
@@ -157,54 +147,16 @@ class ContextInspector(QDialog):
 
     # -- building --
 
-    def _button(self, text: str, name: str, slot: object) -> QPushButton:
-        button = QPushButton(text)
-        button.setObjectName(name)
-        button.setAutoDefault(False)
-        button.clicked.connect(slot)
-        return button
-
     def _lay_out(self) -> None:
-        head = QVBoxLayout()
-        head.setContentsMargins(Space.XL, Space.L, Space.XL, Space.M)
-        head.setSpacing(Space.S)
-        head.addWidget(self._title)
-        head.addWidget(self._use)
-        head.addWidget(self._bar)
-        buttons = QHBoxLayout()
-        buttons.setSpacing(Space.S)
-        buttons.addWidget(self._save)
-        buttons.addWidget(self._undo)
-        buttons.addStretch(1)
-        part = QVBoxLayout()
-        part.setContentsMargins(Space.M, 0, Space.XL, Space.M)
-        part.setSpacing(Space.S)
-        part.addWidget(self._name)
-        part.addWidget(self._hint)
-        part.addWidget(self._text, 1)
-        part.addLayout(buttons)
-        pins_head = QLabel(self.tr("Pins"))
-        pins_head.setProperty("role", "strong")
-        part.addSpacing(Space.S)
-        part.addWidget(pins_head)
-        part.addWidget(self._pins)
-        body = QHBoxLayout()
-        body.setContentsMargins(Space.XL, Space.M, 0, 0)
-        body.setSpacing(0)
-        body.addWidget(self._list)
-        body.addLayout(part, 1)
-        foot = QHBoxLayout()
-        foot.setContentsMargins(Space.XL, Space.M, Space.XL, Space.M)
-        foot.setSpacing(Space.S)
-        foot.addWidget(self._focus, 1)
-        foot.addWidget(self._compact_button)
-        foot.addSpacing(Space.L)
-        foot.addWidget(self._close)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addLayout(head)
-        layout.addWidget(hairline())
-        layout.addLayout(body, 1)
-        layout.addWidget(hairline())
-        layout.addLayout(foot)
+        title = label(self.windowTitle(), "title")
+        margins = (Space.XL, Space.L, Space.XL, Space.M)
+        head = column(title, self._use, self._bar, margins=margins, spacing=Space.S)
+        buttons = row(self._save, self._undo, Stretch(1), spacing=Space.S)
+        text = self._name, self._hint, (self._text, 1), buttons
+        pins = label(self.tr("Pins"), "strong"), self._pins
+        part = column(*text, Space.S, *pins, margins=(Space.M, 0, Space.XL, Space.M), spacing=Space.S)
+        body = row(self._list, (part, 1), margins=(Space.XL, Space.M, 0, 0))
+        close = button(self.tr("Close"), clicked=self.accept)
+        compact = (self._focus, 1), self._compact_button
+        foot = row(*compact, Space.L, close, margins=(Space.XL, Space.M, Space.XL, Space.M), spacing=Space.S)
+        column(head, hairline(), (body, 1), hairline(), foot, on=self)

@@ -3,21 +3,13 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import QDateTime, QLocale, Qt, Signal
-from PySide6.QtWidgets import (
-    QFrame,
-    QHBoxLayout,
-    QLabel,
-    QLineEdit,
-    QPushButton,
-    QScrollArea,
-    QSizePolicy,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QFrame, QLineEdit, QScrollArea, QSizePolicy, QWidget
 
 from desktop_agent.core.protocol.model import Pin
 from desktop_agent.ui.theme import Height, Space
-from desktop_agent.ui.widgets.elided_label import ElidedLabel
+from desktop_agent.ui.widgets.buttons import button, compact_button
+from desktop_agent.ui.widgets.labels import ElidedLabel, label
+from desktop_agent.ui.widgets.layouts import column, row
 from desktop_agent.ui.widgets.picker import Picker
 from desktop_agent.ui.wording.tooltips import plain_tooltip
 
@@ -42,9 +34,7 @@ class PinList(QWidget):
         super().__init__(parent)
         self.setObjectName("pinList")
         listed = QWidget(self)
-        self._rows = QVBoxLayout(listed)
-        self._rows.setContentsMargins(0, 0, 0, 0)
-        self._rows.setSpacing(Space.XS)
+        self._rows = column(on=listed, spacing=Space.XS)
         self._area = QScrollArea(self)
         self._area.setFrameShape(QFrame.Shape.NoFrame)
         self._area.setWidgetResizable(True)
@@ -64,21 +54,10 @@ class PinList(QWidget):
         self._time.addItems(
             [self.tr("Until removed"), self.tr("For an hour"), self.tr("For a day"), self.tr("For a week")]
         )
-        self._button = QPushButton(self.tr("Pin"), self)
-        self._button.setObjectName("pinButton")
-        self._button.setAutoDefault(False)
+        self._button = button(self.tr("Pin"), "pinButton", self._add)
         self._button.setEnabled(False)
-        self._button.clicked.connect(self._add)
-        line = QHBoxLayout()
-        line.setSpacing(Space.S)
-        line.addWidget(self._field, 1)
-        line.addWidget(self._time)
-        line.addWidget(self._button)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(Space.S)
-        layout.addWidget(self._area)
-        layout.addLayout(line)
+        line = row((self._field, 1), self._time, self._button, spacing=Space.S)
+        column(self._area, line, on=self, spacing=Space.S)
 
     def show_pins(self, pins: Sequence[Pin]) -> None:
         """List these."""
@@ -93,28 +72,17 @@ class PinList(QWidget):
         self._area.setVisible(bool(pins))
 
     def _row(self, pin: Pin) -> QWidget:
-        row = QWidget(self)
-        shown = " ".join(pin.text[:_TOOLTIP_CHARS].split())
-        text = ElidedLabel(parent=row)
-        text.setText(shown)
+        line = QWidget(self)
+        text = ElidedLabel()
+        text.setText(" ".join(pin.text[:_TOOLTIP_CHARS].split()))
         text.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         text.setToolTip(plain_tooltip(pin.text[:_TOOLTIP_CHARS]))
-        until = QLabel(_until(pin, self.tr("until {0}")), row)
-        until.setProperty("role", "secondary")
-        button = QPushButton(self.tr("Unpin"), row)
-        button.setObjectName(f"unpin-{pin.id}")
-        button.setProperty("compact", True)
-        button.setAutoDefault(False)
-        button.setAccessibleName(self.tr("Unpin “{0}”").format(pin.text[:60]))
-        button.setProperty("pin", pin.id)
-        button.clicked.connect(self._remove)
-        line = QHBoxLayout(row)
-        line.setContentsMargins(0, 0, 0, 0)
-        line.setSpacing(Space.S)
-        line.addWidget(text, 1)
-        line.addWidget(until)
-        line.addWidget(button)
-        return row
+        until = label(_until(pin, self.tr("until {0}")), "secondary")
+        unpin = compact_button(self.tr("Unpin"), f"unpin-{pin.id}", self._remove)
+        unpin.setAccessibleName(self.tr("Unpin “{0}”").format(pin.text[:60]))
+        unpin.setProperty("pin", pin.id)
+        row((text, 1), until, unpin, on=line, spacing=Space.S)
+        return line
 
     def _on_text(self, text: str) -> None:
         self._button.setEnabled(bool(text.strip()))

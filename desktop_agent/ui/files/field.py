@@ -1,7 +1,9 @@
 """The field above the tree."""
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QToolButton, QWidget
+from PySide6.QtWidgets import QLineEdit, QToolButton, QWidget
+
+from desktop_agent.ui.widgets.layouts import STRETCH, row
 
 _CLEAR_WIDTH = 22
 
@@ -23,10 +25,7 @@ class FilterField(QLineEdit):
         clear.setFixedWidth(_CLEAR_WIDTH)
         clear.hide()
         clear.clicked.connect(self.clear)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(0, 0, 2, 0)
-        layout.addStretch()
-        layout.addWidget(clear)
+        row(STRETCH, clear, on=self, margins=(0, 0, 2, 0))
         self._clear = clear
         self.setTextMargins(0, 0, _CLEAR_WIDTH, 0)
         self.textChanged.connect(self._on_text_changed)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QHideEvent, QKeyEvent, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QStackedLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QStackedLayout, QWidget
 
 from desktop_agent.core.system.gitrepo import NoStatus, RepoStatus
 from desktop_agent.ui.files.field import FilterField
@@ -18,6 +18,8 @@ from desktop_agent.ui.files.shown_rows import ShownRows
 from desktop_agent.ui.files.view import FileRows
 from desktop_agent.ui.files.watch import FolderWatch
 from desktop_agent.ui.theme import Space, Theme, TypeSize
+from desktop_agent.ui.widgets.labels import label
+from desktop_agent.ui.widgets.layouts import STRETCH, column, row
 
 
 class FileTree(QWidget):
@@ -82,16 +84,10 @@ class FileTree(QWidget):
 
     def _build(self, theme: Theme) -> None:
         self.setObjectName("filesPanel")
-        heading = QLabel(self.tr("Files"))
-        heading.setProperty("role", "heading")
-        self._shortcut = QLabel()
-        self._shortcut.setProperty("role", "hint")
+        self._shortcut = label(role="hint")
         self._shortcut.setFont(theme.code_font(TypeSize.HEAD))
-        top = QHBoxLayout()
-        top.setContentsMargins(Space.S, 0, Space.S, 0)
-        top.addWidget(heading)
-        top.addStretch()
-        top.addWidget(self._shortcut)
+        heading = label(self.tr("Files"), "heading")
+        top = row(heading, STRETCH, self._shortcut, margins=(Space.S, 0, Space.S, 0), spacing=Space.S)
 
         self._filter = FilterField()
         self._filter.setObjectName("fileFilter")
@@ -105,24 +101,20 @@ class FileTree(QWidget):
         self._shown = ShownRows(self._model, self._rows, theme, self)
         theme.changed.connect(self._rows.viewport().update)
 
-        self._message = _note()
+        # git and file names have a say in these words
+        self._message = label(role="secondary", wraps=True, is_plain=True)
         self._message.setContentsMargins(Space.S, Space.S, Space.S, Space.S)
         self._message.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
         self._pages = QStackedLayout()
         self._pages.addWidget(self._rows)
         self._pages.addWidget(self._message)
 
-        self._note = _note()
+        self._note = label(role="secondary", wraps=True, is_plain=True)
         self._note.setContentsMargins(Space.S, Space.XS, Space.S, Space.XS)
         self._note.hide()
 
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(Space.S, Space.M, Space.S, Space.S)
-        layout.setSpacing(Space.S)
-        layout.addLayout(top)
-        layout.addWidget(self._filter)
-        layout.addLayout(self._pages, 1)
-        layout.addWidget(self._note)
+        margins = (Space.S, Space.M, Space.S, Space.S)
+        column(top, self._filter, (self._pages, 1), self._note, on=self, margins=margins, spacing=Space.S)
 
     def _connect(self) -> None:
         self._filter.textChanged.connect(self._on_filter_changed)
@@ -241,11 +233,3 @@ class FileTree(QWidget):
             self._rows.setFocus(Qt.FocusReason.ShortcutFocusReason)
         else:
             super().keyPressEvent(event)
-
-
-def _note() -> QLabel:
-    label = QLabel()
-    label.setProperty("role", "secondary")
-    label.setTextFormat(Qt.TextFormat.PlainText)  # git and file names have a say in it
-    label.setWordWrap(True)
-    return label

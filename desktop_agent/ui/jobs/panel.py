@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QScrollA
 from desktop_agent.core.protocol.model import Job
 from desktop_agent.ui.jobs.row import ROW_HEIGHT, JobRow
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.widgets.hairline import hairline
+from desktop_agent.ui.widgets.layouts import hairline
 
 TICK_MS = 1_000
 _MAX_ROWS = 4

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVB
 from desktop_agent.core.protocol.model import Job
 from desktop_agent.ui.jobs import job_words
 from desktop_agent.ui.theme import Space, Theme, TypeSize
-from desktop_agent.ui.widgets.elided_label import ElidedLabel
+from desktop_agent.ui.widgets.labels import ElidedLabel
 from desktop_agent.ui.wording.model_words import one_line, visible
 from desktop_agent.ui.wording.tooltips import plain_tooltip
 

@@ -1,19 +1,15 @@
 """The top of the review panel, the same with and without changes."""
 
 from PySide6.QtCore import QCoreApplication
-from PySide6.QtWidgets import QHBoxLayout, QLabel
+from PySide6.QtWidgets import QHBoxLayout
 
 from desktop_agent.ui.theme import Height, Space
+from desktop_agent.ui.widgets.labels import label
+from desktop_agent.ui.widgets.layouts import Part, row
 
 
-def header_row() -> QHBoxLayout:
-    """Return a row that starts with the panel's name."""
-    title = QLabel(QCoreApplication.translate("ReviewPanel", "Review"))
-    title.setProperty("role", "strong")
+def header_row(*parts: Part) -> QHBoxLayout:
+    """Return a row of the panel's name and these parts."""
+    title = label(QCoreApplication.translate("ReviewPanel", "Review"), "strong")
     title.setFixedHeight(Height.BUTTON)
-    row = QHBoxLayout()
-    row.setContentsMargins(Space.M, Space.S, Space.M, Space.S)
-    row.setSpacing(Space.S)
-    row.addWidget(title)
-    row.addStretch()
-    return row
+    return row(title, *parts, margins=(Space.M, Space.S, Space.M, Space.S), spacing=Space.S)

@@ -5,24 +5,16 @@ from datetime import datetime
 
 from PySide6.QtCore import QEvent, QItemSelectionModel, QModelIndex, QPersistentModelIndex, QPoint, Qt, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import (
-    QAbstractItemDelegate,
-    QAbstractItemView,
-    QFrame,
-    QHBoxLayout,
-    QLabel,
-    QListView,
-    QPushButton,
-    QStackedLayout,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QAbstractItemDelegate, QAbstractItemView, QFrame, QListView, QStackedLayout, QWidget
 
 from desktop_agent.core.protocol.model import SessionSummary
 from desktop_agent.ui.sessions.delegate import SessionDelegate
 from desktop_agent.ui.sessions.menu import SessionMenu
 from desktop_agent.ui.sessions.model import SessionModel
 from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.widgets.buttons import compact_button
+from desktop_agent.ui.widgets.labels import label
+from desktop_agent.ui.widgets.layouts import STRETCH, column, row
 from desktop_agent.ui.widgets.rows import FocusRing
 
 
@@ -80,19 +72,10 @@ class SessionList(QWidget):
 
     def _build(self, theme: Theme) -> None:
         self.setObjectName("sessionsPanel")
-        heading = QLabel(self.tr("Sessions"))
-        heading.setProperty("role", "heading")
-        new = QPushButton(self.tr("+ New"))
-        new.setObjectName("newSessionButton")
+        new = compact_button(self.tr("+ New"), "newSessionButton", self.new_requested, variant="flat")
         new.setAccessibleName(self.tr("New session"))
-        new.setProperty("variant", "flat")
-        new.setProperty("compact", True)
-        new.clicked.connect(self.new_requested)
-        top = QHBoxLayout()
-        top.setContentsMargins(Space.S, 0, 0, 0)
-        top.addWidget(heading)
-        top.addStretch()
-        top.addWidget(new)
+        heading = label(self.tr("Sessions"), "heading")
+        top = row(heading, STRETCH, new, margins=(Space.S, 0, 0, 0), spacing=Space.XS)
 
         self._list = _Rows()
         self._list.setModel(self._model)
@@ -105,30 +88,17 @@ class SessionList(QWidget):
         self._list.let_go.connect(self._update)
         theme.changed.connect(self._list.viewport().update)
 
-        empty = self._empty = QLabel()
-        empty.setProperty("role", "secondary")
-        empty.setWordWrap(True)
+        empty = self._empty = label(role="secondary", wraps=True)
         empty.setContentsMargins(Space.S, Space.XS, Space.S, 0)
         empty.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
         self._pages = QStackedLayout()
         self._pages.addWidget(self._list)
         self._pages.addWidget(empty)
 
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(Space.S, Space.M, Space.S, 0)
-        layout.setSpacing(Space.XS)
-        layout.addLayout(top)
-        layout.addLayout(self._pages, 1)
-        layout.addWidget(self._build_archive_button(), 0, Qt.AlignmentFlag.AlignLeft)
-
-    def _build_archive_button(self) -> QPushButton:
-        self._archive = QPushButton()
-        self._archive.setObjectName("archivedButton")
-        self._archive.setProperty("variant", "flat")
-        self._archive.setProperty("compact", True)
-        self._archive.clicked.connect(self._toggle_archived)
+        self._archive = compact_button("", "archivedButton", self._toggle_archived, variant="flat")
         self._archive.hide()
-        return self._archive
+        archive, margins = (self._archive, Qt.AlignmentFlag.AlignLeft), (Space.S, Space.M, Space.S, 0)
+        column(top, (self._pages, 1), archive, on=self, margins=margins, spacing=Space.XS)
 
     # --- rows -----------------------------------------------------------------------------------------------------
 

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from datetime import datetime, timedelta
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QWidget
+from PySide6.QtWidgets import QLineEdit, QWidget
 
 from desktop_agent.core.protocol.model import HitKind, SearchQuery
 from desktop_agent.ui.theme import Space
+from desktop_agent.ui.widgets.layouts import row
 from desktop_agent.ui.widgets.picker import Picker
 
 _KINDS: tuple[HitKind, ...] = ("prompt", "reply", "command", "output", "change", "title")
@@ -41,12 +42,7 @@ class SearchFilters(QWidget):
         self.file.setAccessibleName(self.tr("About a file"))
         self.file.setPlaceholderText(self.tr("File"))
         self.file.setMinimumHeight(self._kind.minimumHeight())
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(Space.S)
-        for picker in (self._kind, self._when, self._where, self._tool):
-            row.addWidget(picker)
-        row.addWidget(self.file, 1)
+        row(self._kind, self._when, self._where, self._tool, (self.file, 1), on=self, spacing=Space.S)
 
     def set_workspace(self, workspace: str) -> None:
         """Offer to search the sessions of this folder (an absolute path) only."""

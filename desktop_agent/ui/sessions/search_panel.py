@@ -6,21 +6,14 @@ from typing import cast
 
 from PySide6.QtCore import QEvent, QObject, QPoint, QRect, Qt, QTimer, Signal
 from PySide6.QtGui import QKeyEvent, QMouseEvent
-from PySide6.QtWidgets import (
-    QApplication,
-    QFrame,
-    QHBoxLayout,
-    QLabel,
-    QLineEdit,
-    QStackedLayout,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QApplication, QFrame, QLineEdit, QStackedLayout, QWidget
 
 from desktop_agent.core.protocol.model import SearchHit, SearchQuery, SessionSummary
 from desktop_agent.ui.sessions.found_list import FoundList
 from desktop_agent.ui.sessions.search_filters import SearchFilters
 from desktop_agent.ui.theme import Height, Space, Theme
+from desktop_agent.ui.widgets.labels import label
+from desktop_agent.ui.widgets.layouts import column, row
 
 _PAUSE_MS = 120
 """How long the user rests before what was typed so far is searched for."""
@@ -99,7 +92,8 @@ class SearchPanel(QFrame):
         self._pages.setCurrentIndex(0 if hits else 1)
         self._hint.setText(self.tr("Nothing found."))
         count = len({hit.session_id for hit in hits})
-        self._said.setText(self.tr("{0} in {1}").format(self._places(len(hits)), self._sessions(count)) if hits else "")
+        words = self.tr("{0} in {1}").format(self._places(len(hits)), self._sessions(count))
+        self._count.setText(words if hits else "")
 
     def set_reading(self, *, is_reading: bool) -> None:
         """Say whether there is something new that is not found yet. Searches again when there no longer is."""
@@ -127,34 +121,19 @@ class SearchPanel(QFrame):
         self._list.chosen.connect(self._on_chosen)
         self._list.installEventFilter(self)
 
-        self._hint = QLabel()
-        self._hint.setProperty("role", "secondary")
-        self._hint.setWordWrap(True)
+        self._hint = label(role="secondary", wraps=True)
         self._hint.setContentsMargins(Space.S, Space.S, Space.S, 0)
         self._hint.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
         self._pages = QStackedLayout()
         self._pages.addWidget(self._list)
         self._pages.addWidget(self._hint)
 
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(Space.M, Space.M, Space.M, Space.S)
-        layout.setSpacing(Space.S)
-        layout.addWidget(self._field)
-        layout.addWidget(self._filters)
-        layout.addLayout(self._pages, 1)
-        layout.addLayout(self._build_foot())
-
-    def _build_foot(self) -> QHBoxLayout:
-        self._said = QLabel()
-        self._said.setProperty("role", "secondary")
-        self._reading = QLabel(self.tr("Reading what is new…"))
-        self._reading.setProperty("role", "secondary")
+        self._count = label(role="secondary")
+        self._reading = label(self.tr("Reading what is new…"), "secondary")
         self._reading.hide()
-        foot = QHBoxLayout()
-        foot.setContentsMargins(Space.S, 0, Space.S, 0)
-        foot.addWidget(self._said, 1)
-        foot.addWidget(self._reading)
-        return foot
+        foot = row((self._count, 1), self._reading, margins=(Space.S, 0, Space.S, 0), spacing=Space.S)
+        margins = (Space.M, Space.M, Space.M, Space.S)
+        column(self._field, self._filters, (self._pages, 1), foot, on=self, margins=margins, spacing=Space.S)
 
     # --- words ----------------------------------------------------------------------------------------------------
 
@@ -179,7 +158,7 @@ class SearchPanel(QFrame):
         self._query = None
         self._list.show_hits((), {})
         self._pages.setCurrentIndex(1)
-        self._said.clear()
+        self._count.clear()
         self._hint.setText(self.tr('Finds words in any order and "quoted phrases" as written, newest first.'))
 
     def _on_chosen(self, hit: SearchHit) -> None:

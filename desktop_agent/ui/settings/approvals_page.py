@@ -11,7 +11,7 @@ from desktop_agent.ui.settings.setting_row import shown
 from desktop_agent.ui.settings.state import SettingsView
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.choice_card import ChoiceCard
-from desktop_agent.ui.widgets.hairline import hairline
+from desktop_agent.ui.widgets.layouts import hairline
 from desktop_agent.ui.wording.mode_words import MODES, POLICIES, approval_words, sandbox_words
 
 _HAND_MADE = ("execution.approval", "execution.sandbox")

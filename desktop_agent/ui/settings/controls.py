@@ -10,9 +10,9 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QWidget
 
 from desktop_agent.core.settings import Setting
 from desktop_agent.ui.settings.parts import pick, picker
+from desktop_agent.ui.settings.switch import Switch
 from desktop_agent.ui.settings.texts_control import TextsControl
 from desktop_agent.ui.theme import Height, Space, Theme
-from desktop_agent.ui.widgets.switch import Switch
 
 _CODE = re.compile(r"`([^`]*)`")
 """What documents show as code."""

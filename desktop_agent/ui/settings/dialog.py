@@ -28,7 +28,7 @@ from desktop_agent.ui.settings.project_page import ProjectPage
 from desktop_agent.ui.settings.rules_page import RulesPage
 from desktop_agent.ui.settings.state import SettingsView
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.widgets.hairline import hairline
+from desktop_agent.ui.widgets.layouts import hairline
 from desktop_agent.ui.widgets.screen_room import resize_within_screen
 
 Section = Literal[

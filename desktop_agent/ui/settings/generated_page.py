@@ -11,7 +11,7 @@ from desktop_agent.ui.settings.parts import Page, note
 from desktop_agent.ui.settings.setting_row import SettingRow
 from desktop_agent.ui.settings.state import SettingsView
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.widgets.hairline import hairline
+from desktop_agent.ui.widgets.layouts import hairline
 
 
 class SettingRows(QVBoxLayout):

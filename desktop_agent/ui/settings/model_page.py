@@ -11,7 +11,7 @@ from desktop_agent.ui.settings.key_editor import KeyEditor
 from desktop_agent.ui.settings.parts import Page, form, name_of, note, pick, picker
 from desktop_agent.ui.settings.state import SettingsView
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.widgets.hairline import hairline
+from desktop_agent.ui.widgets.layouts import hairline
 from desktop_agent.ui.widgets.picker import Picker
 
 _HAND_MADE = ("model.provider", "model.name", "model.base_url")

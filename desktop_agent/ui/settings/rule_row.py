@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePol
 
 from desktop_agent.core.protocol.model import Rule
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.widgets.elided_label import ElidedLabel
+from desktop_agent.ui.widgets.labels import ElidedLabel
 from desktop_agent.ui.wording.model_words import one_line, visible
 from desktop_agent.ui.wording.moments import long_moment, short_moment
 from desktop_agent.ui.wording.tooltips import plain_tooltip

@@ -9,8 +9,8 @@ from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QPushButton, QSizePoli
 
 from desktop_agent.ui.jobs import job_words
 from desktop_agent.ui.theme import Height, Space, Theme
-from desktop_agent.ui.widgets.elided_label import ElidedLabel
 from desktop_agent.ui.widgets.icons import Icons
+from desktop_agent.ui.widgets.labels import ElidedLabel
 from desktop_agent.ui.widgets.shortcut_button import ShortcutButton
 from desktop_agent.ui.window.actions import Actions
 from desktop_agent.ui.wording.tooltips import plain_tooltip

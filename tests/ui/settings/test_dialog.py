@@ -36,9 +36,9 @@ from desktop_agent.ui.settings.project_banner import ProjectBanner
 from desktop_agent.ui.settings.project_page import change_lines, problem_lines
 from desktop_agent.ui.settings.setting_row import SettingRow
 from desktop_agent.ui.settings.state import SettingsView
+from desktop_agent.ui.settings.switch import Switch
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.choice_card import ChoiceCard
-from desktop_agent.ui.widgets.switch import Switch
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 SECRET = "sk-ant-api03-very-secret"

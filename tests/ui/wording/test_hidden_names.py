@@ -7,7 +7,7 @@ from desktop_agent.core.base.plain_text import on_one_line
 from desktop_agent.ui.chat.cards.content import one_line
 from desktop_agent.ui.chat.markdown.inline import rich_text
 from desktop_agent.ui.files.file_words import displayed
-from desktop_agent.ui.widgets.elided_label import ElidedLabel
+from desktop_agent.ui.widgets.labels import ElidedLabel
 from desktop_agent.ui.wording.model_words import hidden_text_risks, visible
 from desktop_agent.ui.wording.short_path import short_path
 from desktop_agent.ui.wording.tooltips import plain_tooltip

@@ -11,11 +11,12 @@ from PySide6.QtGui import (
     QKeyEvent,
     QKeySequence,
     QMouseEvent,
+    QPaintEvent,
     QPalette,
     QResizeEvent,
     QShowEvent,
 )
-from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QWidget
+from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QScrollBar, QWidget
 
 from desktop_agent.core.transcript import Patch, Transcript
 from desktop_agent.ui.chat.activity import ActivityLine
@@ -35,7 +36,6 @@ from desktop_agent.ui.chat.transcript.row_layout import RowLayout
 from desktop_agent.ui.chat.transcript.row_updates import RowUpdates
 from desktop_agent.ui.chat.transcript.selected_text import SelectedText
 from desktop_agent.ui.theme import Theme
-from desktop_agent.ui.widgets.quiet_scroll_bar import QuietScrollBar
 
 
 def _utc_now() -> datetime:
@@ -86,7 +86,7 @@ class TranscriptView(QAbstractScrollArea):
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setBackgroundRole(QPalette.ColorRole.Base)  # also under the scroll bar
         self.setAutoFillBackground(True)
-        self.setVerticalScrollBar(QuietScrollBar(self))
+        self.setVerticalScrollBar(_QuietScrollBar(self))
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setVerticalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOn)
         self.verticalScrollBar().setSingleStep(self.row_layout.widgets.styles.text_line)
@@ -255,3 +255,11 @@ class TranscriptView(QAbstractScrollArea):
         self.row_layout.stop()
         self.ticker.stop()
         super().hideEvent(event)
+
+
+class _QuietScrollBar(QScrollBar):
+    """Always has its room, so that text does not move when it comes, but shows nothing when there is no need."""
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        if self.maximum() > self.minimum():
+            super().paintEvent(event)

@@ -1,7 +1,7 @@
 """The upper part of the review: what is reviewed, which of its files are listed, and how many lines they come to."""
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QLineEdit, QWidget
 
 from desktop_agent.ui.review.changed_files import ChangedFile
 from desktop_agent.ui.review.changes.baseline_picker import BaselinePicker
@@ -12,6 +12,8 @@ from desktop_agent.ui.review.changes.git_listing import GitListing
 from desktop_agent.ui.review.changes.reviewed import Reviewed
 from desktop_agent.ui.review.header import header_row
 from desktop_agent.ui.theme import Space, Theme, TypeSize
+from desktop_agent.ui.widgets.labels import label
+from desktop_agent.ui.widgets.layouts import STRETCH, column, row
 
 _FIELD_FROM_FILES = 9
 """With so many files or more, the field that filters them is there without being asked for."""
@@ -45,7 +47,7 @@ class ChangeListing(QWidget):
         self._git = git
         self._field = QLineEdit()
         self._added, self._removed = QLabel(), QLabel()
-        self._note = QLabel()
+        self._note = label(role="secondary", name="reviewNote", wraps=True)
         self._lay_out()
         button.changed.connect(self._list)
         button.text_requested.connect(self._ask_for_text)
@@ -115,31 +117,13 @@ class ChangeListing(QWidget):
         self._field.setPlaceholderText(self.tr("Filter by path"))
         self._field.setClearButtonEnabled(True)
         self._field.hide()
-        self._note.setObjectName("reviewNote")
-        self._note.setProperty("role", "secondary")
-        self._note.setWordWrap(True)
         self._note.setContentsMargins(Space.M, Space.S, Space.M, Space.S)
-        totals = QHBoxLayout()
-        totals.setSpacing(Space.S)
-        totals.addWidget(self._added)
-        totals.addWidget(self._removed)
-        header = header_row()
-        header.insertWidget(1, self._picker)
-        header.insertWidget(2, self._button)
-        header.addLayout(totals)
-        margins = QVBoxLayout()
-        margins.setContentsMargins(Space.S - 1, 0, Space.S - 1, Space.XS)
-        margins.setSpacing(Space.XS)
-        margins.addWidget(self._field)
-        margins.addWidget(self.files)
-        margins.addWidget(self._note)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addLayout(header)
-        column.addLayout(margins)
+        totals = row(self._added, self._removed, spacing=Space.S)
+        header = header_row(self._picker, self._button, STRETCH, totals)
+        margins = (Space.S - 1, 0, Space.S - 1, Space.XS)
+        column(header, column(self._field, self.files, self._note, margins=margins, spacing=Space.XS), on=self)
 
     def _on_theme_changed(self) -> None:
-        for label, role in ((self._added, "added_text"), (self._removed, "removed_text")):
-            label.setFont(self._theme.code_font(TypeSize.HEAD))
-            label.setStyleSheet(f"color: {getattr(self._theme.colours, role)};")
+        for total, role in ((self._added, "added_text"), (self._removed, "removed_text")):
+            total.setFont(self._theme.code_font(TypeSize.HEAD))
+            total.setStyleSheet(f"color: {getattr(self._theme.colours, role)};")

@@ -2,12 +2,13 @@
 
 from PySide6.QtCore import QPointF, QRect, QRectF, Qt, Signal
 from PySide6.QtGui import QFont, QPainter, QPaintEvent, QPen, QResizeEvent, QTextLayout, QTextOption
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
+from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.protocol.model import LineComment
-from desktop_agent.ui.review.buttons import compact_button
 from desktop_agent.ui.review.diff.diff_words import comment_label
 from desktop_agent.ui.theme import Radius, Space, Theme, TypeSize
+from desktop_agent.ui.widgets.buttons import compact_button
+from desktop_agent.ui.widgets.layouts import STRETCH, row
 
 _HEAD_HEIGHT = 30
 _PAD = 12
@@ -62,16 +63,12 @@ class CommentCard(QWidget):
         self.setObjectName("commentCard")
         self.setAccessibleName(f"{self._heading}: {comment.text}")
         self.setCursor(Qt.CursorShape.ArrowCursor)
-        self._edit = self._button(self.tr("Edit"), self.tr("Edit the comment: {0}"), "editCommentButton")
-        self._edit.clicked.connect(self.edit_clicked)
-        self._remove = self._button(self.tr("Remove"), self.tr("Remove the comment: {0}"), "removeCommentButton")
-        self._remove.clicked.connect(self.remove_clicked)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(_PAD, Space.XS, Space.XS, 0)
-        row.setSpacing(0)
-        row.addStretch()
-        row.addWidget(self._edit, 0, Qt.AlignmentFlag.AlignTop)
-        row.addWidget(self._remove, 0, Qt.AlignmentFlag.AlignTop)
+        self._edit = compact_button(self.tr("Edit"), "editCommentButton", self.edit_clicked, variant="flat")
+        self._edit.setAccessibleName(self.tr("Edit the comment: {0}").format(self._heading))
+        remove = compact_button(self.tr("Remove"), "removeCommentButton", self.remove_clicked, variant="flat")
+        remove.setAccessibleName(self.tr("Remove the comment: {0}").format(self._heading))
+        top = Qt.AlignmentFlag.AlignTop
+        row(STRETCH, (self._edit, top), (remove, top), on=self, margins=(_PAD, Space.XS, Space.XS, 0))
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
@@ -95,8 +92,3 @@ class CommentCard(QWidget):
     def resizeEvent(self, event: QResizeEvent) -> None:
         self._wrapped = None
         super().resizeEvent(event)
-
-    def _button(self, text: str, name: str, object_name: str) -> QPushButton:
-        button = compact_button(text, object_name, variant="flat")
-        button.setAccessibleName(name.format(self._heading))
-        return button

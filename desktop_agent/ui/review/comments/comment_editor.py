@@ -2,10 +2,12 @@
 
 from PySide6.QtCore import QEvent, QObject, QRectF, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
-from desktop_agent.ui.review.buttons import compact_button
 from desktop_agent.ui.theme import Radius, Space, Theme, TypeSize
+from desktop_agent.ui.widgets.buttons import compact_button
+from desktop_agent.ui.widgets.labels import label
+from desktop_agent.ui.widgets.layouts import STRETCH, column, row
 
 _MIN_LINES = 2
 _MAX_LINES = 10
@@ -32,8 +34,7 @@ class CommentEditor(QWidget):
         super().__init__(parent)
         self._theme = theme
         self.setCursor(Qt.CursorShape.ArrowCursor)
-        self._heading = QLabel()
-        self._heading.setProperty("role", "secondary")
+        self._heading = label(role="secondary")
         self._field = QPlainTextEdit()
         self._field.setObjectName("commentEdit")
         self._field.setTabChangesFocus(True)
@@ -41,25 +42,13 @@ class CommentEditor(QWidget):
         self._field.setFont(theme.text_font(TypeSize.BODY))
         self._field.textChanged.connect(self._on_text_changed)
         self._field.installEventFilter(self)
-        self._cancel = compact_button(self.tr("Cancel"), "cancelCommentButton")
-        self._cancel.setToolTip(self.tr("Cancel (Esc)"))
-        self._cancel.clicked.connect(self.cancelled)
-        self._save = compact_button(self.tr("Add comment"), "saveCommentButton", variant="primary")
+        cancel = compact_button(self.tr("Cancel"), "cancelCommentButton", self.cancelled)
+        cancel.setToolTip(self.tr("Cancel (Esc)"))
+        self._save = compact_button(self.tr("Add comment"), "saveCommentButton", self._on_save, variant="primary")
         self._save.setToolTip(self.tr("Save the comment (Ctrl+Enter)"))
-        self._save.clicked.connect(self._on_save)
-        hint = QLabel(self.tr("Ctrl+Enter"))
-        hint.setProperty("role", "secondary")
-        buttons = QHBoxLayout()
-        buttons.setSpacing(Space.S)
-        buttons.addStretch()
-        for widget in (hint, self._cancel, self._save):
-            buttons.addWidget(widget)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(Space.M, Space.S, Space.M, Space.S)
-        column.setSpacing(Space.XS + 2)
-        column.addWidget(self._heading)
-        column.addWidget(self._field, 1)
-        column.addLayout(buttons)
+        buttons = row(STRETCH, label(self.tr("Ctrl+Enter"), "secondary"), cancel, self._save, spacing=Space.S)
+        margins = (Space.M, Space.S, Space.M, Space.S)
+        column(self._heading, (self._field, 1), buttons, on=self, margins=margins, spacing=Space.XS + 2)
         self._lines = 0
         self._on_text_changed()
 

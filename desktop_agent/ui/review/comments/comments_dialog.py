@@ -3,22 +3,14 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import (
-    QDialog,
-    QFrame,
-    QHBoxLayout,
-    QLabel,
-    QPlainTextEdit,
-    QPushButton,
-    QScrollArea,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QDialog, QFrame, QHBoxLayout, QPlainTextEdit, QPushButton, QScrollArea, QWidget
 
 from desktop_agent.core.protocol.model import LineComment
-from desktop_agent.ui.review.buttons import compact_button
 from desktop_agent.ui.theme import Space, Theme, TypeSize
+from desktop_agent.ui.widgets.buttons import button, compact_button
+from desktop_agent.ui.widgets.dialogs import DIALOG_MARGINS, answer_with_ctrl_enter, set_up_dialog
+from desktop_agent.ui.widgets.labels import label
+from desktop_agent.ui.widgets.layouts import STRETCH, column, row
 
 _WIDTH = 520
 _LIST_HEIGHT = 320
@@ -40,16 +32,11 @@ class CommentsDialog(QDialog):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self.setObjectName("commentsDialog")
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setWindowTitle(self.tr("Send comments"))
-        self.setAccessibleName(self.windowTitle())
+        set_up_dialog(self, "commentsDialog", self.tr("Send comments"))
         self.setMinimumWidth(_WIDTH)
-        self._heading = QLabel()
-        self._heading.setProperty("role", "title")
-        hint = QLabel(self.tr("The agent gets them as one message, with the lines they are about."))
-        hint.setProperty("role", "secondary")
-        hint.setWordWrap(True)
+        self._heading = label(role="title")
+        what = self.tr("The agent gets them as one message, with the lines they are about.")
+        hint = label(what, "secondary", wraps=True)
         self._area = QScrollArea()
         self._area.setObjectName("commentList")
         self._area.setAccessibleName(self.tr("Comments"))
@@ -63,18 +50,12 @@ class CommentsDialog(QDialog):
         self._field.setPlaceholderText(self.tr("Introduction (optional)"))
         self._field.setFixedHeight(_FIELD_HEIGHT)
         self._field.setTabChangesFocus(True)
-        self._cancel = QPushButton(self.tr("Not yet"))
-        self._cancel.setAutoDefault(False)
-        self._cancel.clicked.connect(self.reject)
-        self._send = QPushButton()
-        self._send.setObjectName("sendAllCommentsButton")
-        self._send.setProperty("variant", "primary")
-        self._send.setDefault(True)
-        self._send.clicked.connect(self._on_send)
-        for keys in ("Ctrl+Return", "Ctrl+Enter"):
-            QShortcut(QKeySequence(keys), self).activated.connect(self._on_send)
-        self._send.setToolTip(QKeySequence("Ctrl+Return").toString(QKeySequence.SequenceFormat.NativeText))
-        self._lay_out(hint)
+        cancel = button(self.tr("Not yet"), clicked=self.reject)
+        self._send = button("", "sendAllCommentsButton", self._on_send, variant="primary")
+        answer_with_ctrl_enter(self, self._send)
+        words = self._heading, hint, self._area, self._field
+        buttons = row(STRETCH, cancel, self._send, spacing=Space.S)
+        column(*words, Space.XS, buttons, on=self, margins=DIALOG_MARGINS, spacing=Space.S)
         self._field.setFocus()
 
     def set_comments(self, comments: Sequence[LineComment]) -> None:
@@ -86,40 +67,25 @@ class CommentsDialog(QDialog):
         self._heading.setText(self.tr("1 comment") if count == 1 else self.tr("{0} comments").format(count))
         self._send.setText(self.tr("Send comment") if count == 1 else self.tr("Send {0} comments").format(count))
         content = QWidget()
-        column = QVBoxLayout(content)
-        column.setContentsMargins(0, Space.S, Space.S, Space.S)
-        column.setSpacing(Space.M)
-        for comment in comments:
-            column.addLayout(self._row(comment))
-        column.addStretch()
+        rows = map(self._row, comments)
+        column(*rows, STRETCH, on=content, margins=(0, Space.S, Space.S, Space.S), spacing=Space.M)
         self._area.setWidget(content)
         content.setAutoFillBackground(False)  # Qt turns it on for whatever it scrolls
         self._area.setFixedHeight(min(_LIST_HEIGHT, content.sizeHint().height() + Space.S))
 
     def _row(self, comment: LineComment) -> QHBoxLayout:
-        words = QVBoxLayout()
-        words.setSpacing(2)
-        place = QLabel(self._place_words(comment))
-        place.setProperty("role", "secondary")
-        quote = QLabel(_shortened(comment.quote))
+        place = label(self._place_words(comment), "secondary", wraps=True, is_plain=True)
+        quote = label(_shortened(comment.quote), is_plain=True)
         quote.setFont(self._theme.code_font(TypeSize.HEAD))
         quote.setStyleSheet(f"color: {self._theme.colours.muted};")
-        text = QLabel(comment.text)
-        for label in (place, quote, text):
-            label.setTextFormat(Qt.TextFormat.PlainText)
-            label.setWordWrap(label is not quote)
-            label.setVisible(bool(label.text()))
-            words.addWidget(label)
         quote.setMinimumWidth(1)  # long lines are cut, not the reason for a wide window
-        remove = compact_button(self.tr("Remove"), variant="flat")
+        quote.setVisible(bool(comment.quote))
+        text = label(comment.text, wraps=True, is_plain=True)
+        remove = compact_button(self.tr("Remove"), clicked=self._on_remove, variant="flat")
         remove.setAccessibleName(self.tr("Remove the comment on {0}").format(place.text()))
         remove.setProperty("comment", comment.id)
-        remove.clicked.connect(self._on_remove)
-        row = QHBoxLayout()
-        row.setSpacing(Space.S)
-        row.addLayout(words, 1)
-        row.addWidget(remove, 0, Qt.AlignmentFlag.AlignTop)
-        return row
+        words = column(place, quote, text, spacing=2)
+        return row((words, 1), (remove, Qt.AlignmentFlag.AlignTop), spacing=Space.S)
 
     def _place_words(self, comment: LineComment) -> str:
         first, last = comment.start + 1, max(comment.end, comment.start + 1)
@@ -135,22 +101,6 @@ class CommentsDialog(QDialog):
     def _on_send(self) -> None:
         self.sent.emit(self._field.toPlainText().strip())
         self.accept()
-
-    def _lay_out(self, hint: QLabel) -> None:
-        buttons = QHBoxLayout()
-        buttons.setSpacing(Space.S)
-        buttons.addStretch()
-        buttons.addWidget(self._cancel)
-        buttons.addWidget(self._send)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(Space.XL, Space.XL, Space.XL, Space.L)
-        layout.setSpacing(Space.S)
-        layout.addWidget(self._heading)
-        layout.addWidget(hint)
-        layout.addWidget(self._area)
-        layout.addWidget(self._field)
-        layout.addSpacing(Space.XS)
-        layout.addLayout(buttons)
 
 
 def _shortened(quote: str) -> str:

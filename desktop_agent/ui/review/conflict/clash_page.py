@@ -2,14 +2,15 @@
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLabel, QPushButton, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QButtonGroup, QPushButton, QSplitter, QWidget
 
 from desktop_agent.core.merge.three_way import Choice, ThreeWay
 from desktop_agent.ui.review.conflict.columns import ThreeColumns
 from desktop_agent.ui.review.conflict.resolution import Purpose
 from desktop_agent.ui.review.conflict.result_editor import ResultEditor
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.widgets.hairline import hairline
+from desktop_agent.ui.widgets.labels import label
+from desktop_agent.ui.widgets.layouts import STRETCH, column, hairline, row
 
 
 class ClashPage(QWidget):
@@ -44,8 +45,7 @@ class ClashPage(QWidget):
         self._next = _button("\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}", "nextClashButton")
         self._next.setAccessibleName(self.tr("Next clash"))
         self._next.setToolTip(self.tr("Next clash (F7)"))
-        self._where = QLabel()
-        self._where.setProperty("role", "secondary")
+        self._where = label(role="secondary")
         take = self.tr("Take the undo") if is_undo else self.tr("Take the redo")
         self._buttons: dict[Choice, QPushButton] = {
             "wanted": _button(take, "takeWantedButton"),
@@ -148,38 +148,24 @@ class ClashPage(QWidget):
             shortcut.activated.connect(slot)
 
     def _lay_out(self) -> None:
-        row = QHBoxLayout()
-        row.setContentsMargins(Space.XL, Space.S, Space.XL, Space.S)
-        row.setSpacing(Space.S)
-        row.addWidget(self._previous)
-        row.addWidget(self._next)
-        row.addWidget(self._where)
-        row.addStretch()
         for number, button in enumerate(self._buttons.values()):
             button.setCheckable(True)
             button.setToolTip(f"Alt+{number + 1}")
             self._group.addButton(button)
-            row.addWidget(button)
-        head = QLabel(self.tr("Result, as it can be written"))
-        head.setProperty("role", "heading")
+        way = self._previous, self._next, self._where
+        margins = (Space.XL, Space.S, Space.XL, Space.S)
+        choices = row(*way, STRETCH, *self._buttons.values(), margins=margins, spacing=Space.S)
+        head = label(self.tr("Result, as it can be written"), "heading")
         head.setContentsMargins(Space.XL, Space.S, Space.XL, 0)
         below = QWidget()
-        column = QVBoxLayout(below)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addLayout(row)
-        column.addWidget(hairline())
-        column.addWidget(head)
-        column.addWidget(self._editor, 1)
+        column(choices, hairline(), head, (self._editor, 1), on=below)
         split = QSplitter(Qt.Orientation.Vertical)
         split.setChildrenCollapsible(False)
         split.addWidget(self._columns)
         split.addWidget(below)
         split.setStretchFactor(0, 3)
         split.setStretchFactor(1, 2)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.addWidget(split)
+        column(split, on=self)
 
 
 def _button(text: str, name: str) -> QPushButton:

@@ -4,18 +4,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import (
-    QDialog,
-    QFrame,
-    QHBoxLayout,
-    QLabel,
-    QListWidget,
-    QListWidgetItem,
-    QPushButton,
-    QStackedLayout,
-    QVBoxLayout,
-    QWidget,
-)
+from PySide6.QtWidgets import QDialog, QFrame, QListWidget, QListWidgetItem, QPushButton, QStackedLayout, QWidget
 from shiboken6 import isValid
 
 from desktop_agent.core.base.errors import AgentError
@@ -26,7 +15,8 @@ from desktop_agent.ui.review.conflict.resolution import Purpose, Resolution
 from desktop_agent.ui.review.conflict.versions import Versions
 from desktop_agent.ui.review.source import DiffSource, Spawn
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.widgets.hairline import hairline
+from desktop_agent.ui.widgets.labels import label
+from desktop_agent.ui.widgets.layouts import STRETCH, column, hairline, row
 from desktop_agent.ui.wording.tooltips import plain_tooltip
 
 _SIZE = QSize(1_080, 760)
@@ -69,12 +59,13 @@ class ClashDialog(QDialog):
         self._settled: dict[int, str] = {}
         self._versions: dict[int, Versions] = {}
         self._pages: dict[int, QWidget] = {}
-        self._title, self._summary = QLabel(), QLabel()
+        self._title = label(role="title")
+        self._summary = label(role="secondary", name="undoConflictSummary", wraps=True, is_plain=True)
         self._list = QListWidget()
         self._side = QWidget()
         self._stack = QStackedLayout()
-        self._blank = QLabel()
-        self._state = QLabel()
+        self._blank = label(role="secondary")
+        self._state = label(role="secondary")
         self._keep = self._button(self.tr("Keep mine"), "keepMineButton", self._on_keep)
         self._take = self._button("", "useWantedButton", self._on_take)
         self._write = self._button(self.tr("Write this result"), "writeResultButton", self._on_write)
@@ -102,10 +93,10 @@ class ClashDialog(QDialog):
         return self._outcomes[self._row]
 
     def _fill_list(self) -> None:
-        for row, outcome in enumerate(self._outcomes):
+        for outcome in self._outcomes:
             item = QListWidgetItem(outcome.path)
             item.setToolTip(plain_tooltip(outcome.path))
-            self._list.insertItem(row, item)
+            self._list.addItem(item)
         self._side.setVisible(len(self._outcomes) > 1)
         self._list.currentRowChanged.connect(self._on_row_changed)
 
@@ -241,44 +232,19 @@ class ClashDialog(QDialog):
         return button
 
     def _lay_out(self) -> None:
-        self._title.setProperty("role", "title")
-        self._summary.setProperty("role", "secondary")
-        self._summary.setTextFormat(Qt.TextFormat.PlainText)
-        self._summary.setWordWrap(True)
-        self._summary.setObjectName("undoConflictSummary")
-        self._state.setProperty("role", "secondary")
         self._blank.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self._blank.setProperty("role", "secondary")
         self._stack.addWidget(self._blank)
         self._write.setToolTip(self.tr("Ctrl+Enter"))
         QShortcut(QKeySequence("Ctrl+Return"), self).activated.connect(self._write.click)
-        head = QVBoxLayout()
-        head.setContentsMargins(Space.XL, Space.XL - 2, Space.XL, Space.M)
-        head.setSpacing(Space.XS)
-        head.addWidget(self._title)
-        head.addWidget(self._summary)
+        margins = (Space.XL, Space.XL - 2, Space.XL, Space.M)
+        head = column(self._title, self._summary, margins=margins, spacing=Space.XS)
         self._lay_out_side()
-        body = QHBoxLayout()
-        body.setSpacing(0)
-        body.addWidget(self._side)
-        body.addLayout(self._stack, 1)
+        body = row(self._side, (self._stack, 1))
         foot = QFrame()
         foot.setProperty("role", "surface")
-        row = QHBoxLayout(foot)
-        row.setContentsMargins(Space.XL, Space.M, Space.XL, Space.M)
-        row.setSpacing(Space.S)
-        row.addWidget(self._state)
-        row.addStretch()
-        for button in (self._take, self._write, self._keep):
-            row.addWidget(button)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addLayout(head)
-        layout.addWidget(hairline())
-        layout.addLayout(body, 1)
-        layout.addWidget(hairline())
-        layout.addWidget(foot)
+        margins = (Space.XL, Space.M, Space.XL, Space.M)
+        row(self._state, STRETCH, self._take, self._write, self._keep, on=foot, margins=margins, spacing=Space.S)
+        column(head, hairline(), (body, 1), hairline(), foot, on=self)
 
     def _lay_out_side(self) -> None:
         self._list.setAccessibleName(self.tr("Files left alone"))
@@ -289,23 +255,12 @@ class ClashDialog(QDialog):
         edge.setProperty("role", "hairline")
         edge.setFixedWidth(1)
         self._side.setFixedWidth(_SIDE_WIDTH)
-        side = QHBoxLayout(self._side)
-        side.setContentsMargins(Space.S, 0, 0, 0)
-        side.setSpacing(Space.S)
-        listed = QVBoxLayout()
-        listed.setContentsMargins(0, Space.S, 0, Space.S)
-        listed.addWidget(self._list)
-        side.addLayout(listed)
-        side.addWidget(edge)
+        listed = column(self._list, margins=(0, Space.S, 0, Space.S))
+        row(listed, edge, on=self._side, margins=(Space.S, 0, 0, 0), spacing=Space.S)
 
 
 def _reason_page(reason: str) -> QWidget:
-    label = QLabel(reason)
-    label.setTextFormat(Qt.TextFormat.PlainText)
-    label.setWordWrap(True)
-    label.setAlignment(Qt.AlignmentFlag.AlignTop)
-    label.setContentsMargins(Space.XL, Space.L, Space.XL, Space.L)
-    label.setTextInteractionFlags(
-        Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
-    )
-    return label
+    page = label(reason, wraps=True, is_plain=True, is_selectable=True)
+    page.setAlignment(Qt.AlignmentFlag.AlignTop)
+    page.setContentsMargins(Space.XL, Space.L, Space.XL, Space.L)
+    return page

@@ -1,16 +1,16 @@
 """Two versions of a picture with what is said of them, and the ways to compare them."""
 
 from PySide6.QtCore import QSignalBlocker, Qt
-from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QSlider, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QButtonGroup, QPushButton, QSizePolicy, QSlider, QWidget
 
-from desktop_agent.ui.review.buttons import compact_button
 from desktop_agent.ui.review.media.canvas import SWIPE_STEP, PictureCanvas
 from desktop_agent.ui.review.media.decoding import DecodedPicture
 from desktop_agent.ui.review.media.media_words import picture_words
 from desktop_agent.ui.review.media.picture_scroller import CompareMode
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.widgets.elided_label import ElidedLabel
-from desktop_agent.ui.widgets.hairline import hairline
+from desktop_agent.ui.widgets.buttons import compact_button
+from desktop_agent.ui.widgets.labels import ElidedLabel, label
+from desktop_agent.ui.widgets.layouts import STRETCH, column, hairline, row
 from desktop_agent.ui.wording.tooltips import plain_tooltip
 
 _SLIDER_STEPS = 1_000
@@ -34,20 +34,17 @@ class ImageView(QWidget):
         self._slider.setPageStep(_SLIDER_STEPS // 10)
         self._slider.setMinimumWidth(80)
         self._slider.setMaximumWidth(240)
-        self._fit = compact_button(self.tr("Fit"), "pictureFitButton")
+        self._fit = compact_button(self.tr("Fit"), "pictureFitButton", self._canvas.fit)
         self._fit.setToolTip(self.tr("Show all of it (0)"))
-        self._actual = compact_button(self.tr("100 %"), "pictureActualButton")
+        self._actual = compact_button(self.tr("100 %"), "pictureActualButton", self._on_actual)
         self._actual.setToolTip(self.tr("Show it in its own size (1)"))
-        self._scale = QLabel()
-        self._scale.setProperty("role", "secondary")
+        self._scale = label(role="secondary")
         self._tools = QWidget()
         self._lay_out()
         self._canvas.scale_changed.connect(self._show_scale)
         self._canvas.split_moved.connect(self._show_split)
         self._slider.valueChanged.connect(self._on_slid)
         self._group.buttonClicked.connect(self._on_mode_clicked)
-        self._fit.clicked.connect(self._canvas.fit)
-        self._actual.clicked.connect(self._on_actual)
 
     @property
     def canvas(self) -> PictureCanvas:
@@ -80,21 +77,13 @@ class ImageView(QWidget):
         names = {"swipe": self.tr("Where the swipe is"), "onion": self.tr("How much of the old version is seen")}
         self._slider.setAccessibleName(names.get(mode, ""))
 
-    def _show_caption(self, label: ElidedLabel, version: str, picture: DecodedPicture) -> None:
+    def _show_caption(self, caption: ElidedLabel, version: str, picture: DecodedPicture) -> None:
         words = picture_words(picture)
-        label.setText(f"{version}  {words}" if words else version)
-        label.setToolTip(plain_tooltip(label.text()))
-        label.setVisible(picture.problem != "absent")
+        caption.setText(f"{version}  {words}" if words else version)
+        caption.setToolTip(plain_tooltip(caption.text()))
+        caption.setVisible(picture.problem != "absent")
 
     def _lay_out(self) -> None:
-        captions = QHBoxLayout()
-        captions.setContentsMargins(Space.M, Space.XS + 2, Space.M, Space.XS + 2)
-        captions.setSpacing(Space.M)
-        captions.addWidget(self._before, 1)
-        captions.addWidget(self._after, 1)
-        tools = QHBoxLayout(self._tools)
-        tools.setContentsMargins(Space.M, Space.XS + 2, Space.M, Space.XS + 2)
-        tools.setSpacing(Space.XS)
         names: tuple[tuple[CompareMode, str, str], ...] = (
             ("two_up", self.tr("Side by side"), "twoUpButton"),
             ("swipe", self.tr("Swipe"), "swipeButton"),
@@ -106,22 +95,14 @@ class ImageView(QWidget):
             button.setCheckable(True)
             self._modes[mode] = button
             self._group.addButton(button)
-            tools.addWidget(button)
-        tools.addSpacing(Space.S)
-        tools.addWidget(self._slider, 1)
-        tools.addStretch(0)
-        for widget in (self._scale, self._fit, self._actual):
-            tools.addWidget(widget)
         self._fit.setCheckable(True)
         self._actual.setCheckable(True)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addLayout(captions)
-        layout.addWidget(hairline())
-        layout.addWidget(self._canvas, 1)
-        layout.addWidget(hairline())
-        layout.addWidget(self._tools)
+        margins = (Space.M, Space.XS + 2, Space.M, Space.XS + 2)
+        captions = row((self._before, 1), (self._after, 1), margins=margins, spacing=Space.M)
+        size = self._scale, self._fit, self._actual
+        modes = *self._modes.values(), Space.S, (self._slider, 1), STRETCH
+        row(*modes, *size, on=self._tools, margins=margins, spacing=Space.XS)
+        column(captions, hairline(), (self._canvas, 1), hairline(), self._tools, on=self)
         self.set_mode("two_up")
         self.setFocusProxy(self._canvas)
 
@@ -145,7 +126,7 @@ class ImageView(QWidget):
 
 
 def _caption() -> ElidedLabel:
-    label = ElidedLabel(Qt.TextElideMode.ElideRight)
-    label.setProperty("role", "secondary")
-    label.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
-    return label
+    caption = ElidedLabel(Qt.TextElideMode.ElideRight)
+    caption.setProperty("role", "secondary")
+    caption.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Preferred)
+    return caption

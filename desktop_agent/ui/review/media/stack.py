@@ -1,15 +1,15 @@
 """The text of a change and, where there is more to it than text, the picture or notebook that it is."""
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QButtonGroup, QHBoxLayout, QStackedLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QButtonGroup, QStackedLayout, QWidget
 from shiboken6 import isValid
 
 from desktop_agent.core.protocol.model import FileDiff
-from desktop_agent.ui.review.buttons import compact_button
 from desktop_agent.ui.review.media.kinds import MediaKind
 from desktop_agent.ui.review.media.view import MediaView
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.widgets.hairline import hairline
+from desktop_agent.ui.widgets.buttons import compact_button
+from desktop_agent.ui.widgets.layouts import STRETCH, column, hairline, row
 
 
 class MediaStack(QWidget):
@@ -35,26 +35,15 @@ class MediaStack(QWidget):
         self._as_media = compact_button(name="showMediaButton")
         self._as_text = compact_button(name="showTextButton")
         self._group = QButtonGroup(self)
-        row = QHBoxLayout()
-        row.setContentsMargins(Space.M, Space.XS + 2, Space.M, Space.XS + 2)
-        row.setSpacing(Space.XS)
         for button in (self._as_media, self._as_text):
             button.setCheckable(True)
             self._group.addButton(button)
-            row.addWidget(button)
-        row.addStretch()
-        column = QVBoxLayout(self._bar)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addLayout(row)
-        column.addWidget(hairline())
+        margins = (Space.M, Space.XS + 2, Space.M, Space.XS + 2)
+        ways = row(self._as_media, self._as_text, STRETCH, margins=margins, spacing=Space.XS)
+        column(ways, hairline(), on=self._bar)
         self._pages = QStackedLayout()
         self._pages.addWidget(text_view)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        layout.addWidget(self._bar)
-        layout.addLayout(self._pages, 1)
+        column(self._bar, (self._pages, 1), on=self)
         self._group.buttonClicked.connect(self._on_clicked)
         self._bar.hide()
 

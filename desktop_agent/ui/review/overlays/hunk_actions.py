@@ -2,12 +2,13 @@
 
 from PySide6.QtCore import QCoreApplication, QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QPixmap, QRegion
-from PySide6.QtWidgets import QHBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.base.ids import HunkKey
-from desktop_agent.ui.review.buttons import compact_button
 from desktop_agent.ui.review.diff.hunk_states import HunkChoice, HunkDecisions
 from desktop_agent.ui.theme import Space
+from desktop_agent.ui.widgets.buttons import compact_button
+from desktop_agent.ui.widgets.layouts import row
 
 _HEIGHT = 22
 
@@ -30,16 +31,11 @@ class HunkActions(QWidget):
         self.row = -1
         self._is_kept = False
         self._shown: object = None
-        self._comment = compact_button(name="commentHunkButton")
-        self._undo = compact_button(name="undoHunkButton", variant="destructive")
-        self._redo = compact_button(name="redoHunkButton")
-        self._keep = compact_button(name="keepHunkButton", variant="good")
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(Space.S - 2)
-        for button in (self._comment, self._undo, self._redo, self._keep):
-            button.clicked.connect(self._on_clicked)
-            row.addWidget(button)
+        self._comment = compact_button("", "commentHunkButton", self._on_clicked)
+        self._undo = compact_button("", "undoHunkButton", self._on_clicked, variant="destructive")
+        self._redo = compact_button("", "redoHunkButton", self._on_clicked)
+        self._keep = compact_button("", "keepHunkButton", self._on_clicked, variant="good")
+        row(self._comment, self._undo, self._redo, self._keep, on=self, spacing=Space.S - 2)
         self.setCursor(Qt.CursorShape.ArrowCursor)
         self.setFixedHeight(_HEIGHT)
         self.hide()

@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QHideEvent, QKeySequence, QResizeEvent, QShortcut, QShowEvent
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.diff.row_layout import RowMode
 from desktop_agent.core.protocol.ops import LookAtChanges
@@ -18,7 +18,7 @@ from desktop_agent.ui.review.panel.undo_news import UndoNews
 from desktop_agent.ui.review.source import Submit
 from desktop_agent.ui.runtime.throttle import Throttle
 from desktop_agent.ui.theme import Height
-from desktop_agent.ui.widgets.hairline import hairline
+from desktop_agent.ui.widgets.layouts import column, hairline
 
 _MIN_LIST_ROWS = 3
 _LIST_SHARE = 0.35
@@ -47,7 +47,7 @@ class ReviewContent(QWidget):
         """The decisions about everything that is listed."""
         self._gap = QWidget()
         self._redraw = Throttle(self._draw, self, _REDRAW_INTERVAL_MS)
-        self._lay_out()
+        column(self._listing, hairline(), (pane, 1), (self._gap, 1), hairline(), parts.bar, on=self)
         self._connect()
 
     # -- what it shows --
@@ -160,17 +160,6 @@ class ReviewContent(QWidget):
         self._pane.view.navigation.previous_change()
 
     # -- how it is built --
-
-    def _lay_out(self) -> None:
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self._listing)
-        column.addWidget(hairline())
-        column.addWidget(self._pane, 1)
-        column.addWidget(self._gap, 1)
-        column.addWidget(hairline())
-        column.addWidget(self._parts.bar)
 
     def _connect(self) -> None:
         self._parts.picker.chosen.connect(self.choose)

@@ -2,11 +2,13 @@
 
 from PySide6.QtCore import QEvent, Qt
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QLineEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QFrame, QLineEdit, QPushButton, QWidget
 
-from desktop_agent.ui.review.buttons import compact_button
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.theme import Space
+from desktop_agent.ui.widgets.buttons import compact_button
+from desktop_agent.ui.widgets.labels import label
+from desktop_agent.ui.widgets.layouts import row
 
 
 class DiffFindBar(QFrame):
@@ -21,19 +23,12 @@ class DiffFindBar(QFrame):
         self._field.setObjectName("diffFindField")
         self._field.setAccessibleName(self.tr("Find in the changes of this file"))
         self._field.setPlaceholderText(self.tr("Find in this file"))
-        self._result = QLabel()
+        self._result = label(role="secondary")
         self._field.textEdited.connect(self._result.clear)
-        self._result.setProperty("role", "secondary")
-        next_button = self._button("↓", self.tr("Next match (Enter)"))
-        next_button.clicked.connect(self._find_next)
-        close = self._button("✕", self.tr("Close (Esc)"))
-        close.clicked.connect(self._close)
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(Space.M, Space.XS, Space.S, Space.XS)
-        layout.setSpacing(Space.XS)
-        layout.addWidget(self._field, 1)
-        for widget in (self._result, next_button, close):
-            layout.addWidget(widget)
+        find = _button("↓", self.tr("Next match (Enter)"), self._find_next)
+        close = _button("✕", self.tr("Close (Esc)"), self._close)
+        margins = (Space.M, Space.XS, Space.S, Space.XS)
+        row((self._field, 1), self._result, find, close, on=self, margins=margins, spacing=Space.XS)
 
     def open_bar(self) -> None:
         """Show the bar and let the user type."""
@@ -65,8 +60,9 @@ class DiffFindBar(QFrame):
         self.hide()
         self._view.setFocus()
 
-    def _button(self, text: str, name: str) -> QPushButton:
-        button = compact_button(text, variant="flat")
-        button.setAccessibleName(name)
-        button.setToolTip(name)
-        return button
+
+def _button(text: str, name: str, clicked: object) -> QPushButton:
+    made = compact_button(text, clicked=clicked, variant="flat")
+    made.setAccessibleName(name)
+    made.setToolTip(name)
+    return made

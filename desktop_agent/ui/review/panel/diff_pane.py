@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.diff.row_layout import RowMode
@@ -15,6 +15,7 @@ from desktop_agent.ui.review.panel.diff_find_bar import DiffFindBar
 from desktop_agent.ui.review.panel.file_bar import FileBar
 from desktop_agent.ui.review.panel.file_editing import FileEditing
 from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.widgets.layouts import STRETCH, column
 
 
 class DiffPane(QWidget):
@@ -40,11 +41,7 @@ class DiffPane(QWidget):
         self.bar.mode_toggled.connect(self._on_mode_toggled)
         self.editing = FileEditing(theme, self.bar, self)
         """Where the file is edited."""
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(0)
-        self._column.addWidget(self.bar)
-        self._column.addStretch(0)
+        self._column = column(self.bar, STRETCH, on=self)
 
     # -- the diff, made when first needed: the empty window does without it --
 

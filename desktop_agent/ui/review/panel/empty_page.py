@@ -1,12 +1,15 @@
 """What the review shows until something changed: that, and the way to what is not committed."""
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 from shiboken6 import isValid
 
 from desktop_agent.ui.review.header import header_row
 from desktop_agent.ui.review.source import GitSource, Spawn
 from desktop_agent.ui.theme import Space
+from desktop_agent.ui.widgets.buttons import button
+from desktop_agent.ui.widgets.labels import label
+from desktop_agent.ui.widgets.layouts import STRETCH, Stretch, column
 
 
 class EmptyPage(QWidget):
@@ -17,28 +20,16 @@ class EmptyPage(QWidget):
         self._git = git
         self._spawn = spawn
         self._folder = ""
-        self._heading = QLabel()
-        self._heading.setProperty("role", "strong")
-        hint = QLabel(self.tr("Every file that the agent creates, edits or deletes appears here, ready to be undone."))
-        hint.setProperty("role", "secondary")
-        hint.setWordWrap(True)
-        self.git_button = QPushButton(self.tr("Review uncommitted changes"))
-        self.git_button.setObjectName("reviewUncommittedButton")
+        self._heading = label(role="strong")
+        what = self.tr("Every file that the agent creates, edits or deletes appears here, ready to be undone.")
+        hint = label(what, "secondary", wraps=True)
+        for words in (self._heading, hint):
+            words.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self.git_button = button(self.tr("Review uncommitted changes"), "reviewUncommittedButton")
         self.git_button.hide()
-        middle = QVBoxLayout()
-        middle.setContentsMargins(Space.XXL, 0, Space.XXL, 0)
-        middle.setSpacing(Space.XS)
-        for label in (self._heading, hint):
-            label.setAlignment(Qt.AlignmentFlag.AlignCenter)
-            middle.addWidget(label)
-        middle.addSpacing(Space.S)
-        middle.addWidget(self.git_button, 0, Qt.AlignmentFlag.AlignHCenter)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addLayout(header_row())
-        column.addStretch(2)
-        column.addLayout(middle)
-        column.addStretch(3)
+        way = (self.git_button, Qt.AlignmentFlag.AlignHCenter)
+        middle = column(self._heading, hint, Space.S, way, margins=(Space.XXL, 0, Space.XXL, 0), spacing=Space.XS)
+        column(header_row(STRETCH), Stretch(2), middle, Stretch(3), on=self, spacing=Space.XS + 2)
 
     def set_folder(self, folder: str) -> None:
         """Offer git for this folder, once it says that it can be asked."""

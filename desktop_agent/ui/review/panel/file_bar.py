@@ -4,13 +4,14 @@ from typing import Literal
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.diff.row_layout import RowMode
-from desktop_agent.ui.review.buttons import compact_button
 from desktop_agent.ui.review.diff.hunk_states import HunkChoice
 from desktop_agent.ui.theme import Space, Theme, TypeSize
-from desktop_agent.ui.widgets.elided_label import ElidedLabel
+from desktop_agent.ui.widgets.buttons import compact_button
+from desktop_agent.ui.widgets.labels import ElidedLabel, label
+from desktop_agent.ui.widgets.layouts import STRETCH, row
 from desktop_agent.ui.wording.tooltips import plain_tooltip
 
 _HEIGHT = 38
@@ -43,44 +44,32 @@ class FileBar(QWidget):
         self._theme = theme
         self.setFixedHeight(_HEIGHT)
         self._name = ElidedLabel(Qt.TextElideMode.ElideMiddle)
-        self._count = QLabel()
-        self._count.setProperty("role", "secondary")
+        self._count = label(role="secondary")
         self._note = ElidedLabel()
         self._note.setProperty("role", "secondary")
-        self._call = _button("showCallButton", "flat", self.call_clicked)
+        self._call = compact_button("", "showCallButton", self.call_clicked, variant="flat")
         self._call.setToolTip(self.tr("Show the call behind this change"))
-        self._edit = _button("editFileButton", "flat", self.edit_clicked)
-        self._edit.setText(self.tr("Edit"))
-        self._mode = _button("diffModeButton", "flat", self.mode_toggled)
-        self._discard = _button("discardEditButton", "destructive", self.discard_clicked)
-        self._discard.setText(self.tr("Discard"))
-        self._continue = _button("continueEditButton", "", self.continue_clicked)
-        self._continue.setText(self.tr("Go on editing"))
-        self._cancel = _button("cancelEditButton", "", self.cancel_clicked)
-        self._cancel.setText(self.tr("Cancel"))
+        self._edit = compact_button(self.tr("Edit"), "editFileButton", self.edit_clicked, variant="flat")
+        self._mode = compact_button("", "diffModeButton", self.mode_toggled, variant="flat")
+        discard = self.tr("Discard")
+        self._discard = compact_button(discard, "discardEditButton", self.discard_clicked, variant="destructive")
+        self._continue = compact_button(self.tr("Go on editing"), "continueEditButton", self.continue_clicked)
+        self._cancel = compact_button(self.tr("Cancel"), "cancelEditButton", self.cancel_clicked)
         self._cancel.setToolTip(self.tr("Stop editing (Esc)"))
-        self._save = _button("saveEditButton", "primary", self.save_clicked)
-        self._save.setText(self.tr("Save"))
+        self._save = compact_button(self.tr("Save"), "saveEditButton", self.save_clicked, variant="primary")
         self._save.setToolTip(self.tr("Write the file (Ctrl+S)"))
-        self._undo = _button("undoShownFileButton", "destructive", self._on_decided)
-        self._undo.setText(self.tr("Undo"))
-        self._redo = _button("redoShownFileButton", "", self._on_decided)
-        self._redo.setText(self.tr("Redo"))
-        self._keep = _button("keepShownFileButton", "good", self._on_decided)
+        self._undo = compact_button(self.tr("Undo"), "undoShownFileButton", self._on_decided, variant="destructive")
+        self._redo = compact_button(self.tr("Redo"), "redoShownFileButton", self._on_decided)
+        self._keep = compact_button("", "keepShownFileButton", self._on_decided, variant="good")
         self._update_font()
         self._stage: EditStage = "reading"
         self._is_edit_offered = False
         self._is_text_shown = True
         self._is_undone = False
-        layout = QHBoxLayout(self)
-        layout.setContentsMargins(Space.M, 0, Space.S, 0)
-        layout.setSpacing(Space.S)
-        for widget in (self._name, self._count, self._call, self._note):
-            layout.addWidget(widget)
-        layout.addStretch()
+        words = self._name, self._count, self._call, self._note
+        editing = self._edit, self._mode, self._discard, self._continue, self._cancel, self._save
         decisions = self._undo, self._redo, self._keep
-        for button in (self._edit, self._mode, self._discard, self._continue, self._cancel, self._save, *decisions):
-            layout.addWidget(button)
+        row(*words, STRETCH, *editing, *decisions, on=self, margins=(Space.M, 0, Space.S, 0), spacing=Space.S)
         self.show_editing("reading")
         theme.changed.connect(self._update_font)
 
@@ -195,9 +184,3 @@ class FileBar(QWidget):
         font = self._theme.code_font(TypeSize.CODE)
         font.setBold(True)
         self._name.setFont(font)
-
-
-def _button(name: str, variant: str, clicked: object) -> QPushButton:
-    button = compact_button(name=name, variant=variant)
-    button.clicked.connect(clicked)
-    return button

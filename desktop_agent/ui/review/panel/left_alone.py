@@ -4,10 +4,14 @@ from collections.abc import Sequence
 from typing import Literal
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QDialog, QFrame, QLabel, QPushButton, QScrollArea, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QFrame, QScrollArea, QSizePolicy, QWidget
 
 from desktop_agent.core.protocol.model import FileOutcome
 from desktop_agent.ui.theme import Space
+from desktop_agent.ui.widgets.buttons import button
+from desktop_agent.ui.widgets.dialogs import DIALOG_MARGINS, set_up_dialog
+from desktop_agent.ui.widgets.labels import label
+from desktop_agent.ui.widgets.layouts import STRETCH, column
 
 _WIDTH = 520
 _LIST_HEIGHT = 240
@@ -20,32 +24,17 @@ class UndoConflictDialog(QDialog):
         self, purpose: Literal["undo", "redo"], outcomes: Sequence[FileOutcome], parent: QWidget | None = None
     ) -> None:
         super().__init__(parent)
-        self.setObjectName("undoConflictDialog")
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         left_alone = [outcome for outcome in outcomes if not outcome.is_done]
-        self.setWindowTitle(self._title(purpose, len(left_alone)))
-        self.setAccessibleName(self.windowTitle())
+        set_up_dialog(self, "undoConflictDialog", self._title(purpose, len(left_alone)))
         self.setMinimumWidth(_WIDTH)
-
-        heading = QLabel(self.windowTitle())
-        heading.setProperty("role", "title")
-        heading.setWordWrap(True)
-        summary = QLabel(self._summary(purpose, len(outcomes) - len(left_alone)))
-        summary.setProperty("role", "secondary")
-        summary.setWordWrap(True)
-        summary.setObjectName("undoConflictSummary")
-        close = QPushButton(self.tr("Close"))
-        close.setProperty("variant", "primary")
+        heading = label(self.windowTitle(), "title", wraps=True)
+        done = self._summary(purpose, len(outcomes) - len(left_alone))
+        summary = label(done, "secondary", name="undoConflictSummary", wraps=True)
+        files = _outcome_list(left_alone, self.tr("Files left alone"))
+        close = button(self.tr("Close"), clicked=self.reject, variant="primary")
         close.setDefault(True)
-        close.clicked.connect(self.reject)
-
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(Space.XL, Space.XL, Space.XL, Space.L)
-        layout.setSpacing(Space.S)
-        layout.addWidget(heading)
-        layout.addWidget(summary)
-        layout.addWidget(_outcome_list(left_alone, self.tr("Files left alone")))
-        layout.addWidget(close, 0, Qt.AlignmentFlag.AlignRight)
+        ending = (close, Qt.AlignmentFlag.AlignRight)
+        column(heading, summary, files, ending, on=self, margins=DIALOG_MARGINS, spacing=Space.S)
 
     def _title(self, purpose: Literal["undo", "redo"], count: int) -> str:
         if purpose == "undo":
@@ -67,25 +56,13 @@ class UndoConflictDialog(QDialog):
 
 def _outcome_list(outcomes: Sequence[FileOutcome], name: str) -> QScrollArea:
     content = QWidget()
-    layout = QVBoxLayout(content)
-    layout.setContentsMargins(0, Space.S, Space.S, Space.S)
-    layout.setSpacing(Space.XS)
+    lines: list[QWidget] = []
     for outcome in outcomes:
-        path = QLabel(outcome.path)
-        path.setTextFormat(Qt.TextFormat.PlainText)
-        path.setProperty("role", "strong")
-        path.setWordWrap(True)
-        reason = QLabel(outcome.reason)
-        reason.setTextFormat(Qt.TextFormat.PlainText)
-        reason.setProperty("role", "secondary")
-        reason.setWordWrap(True)
+        path = label(outcome.path, "strong", wraps=True, is_plain=True, is_selectable=True)
+        reason = label(outcome.reason, "secondary", wraps=True, is_plain=True, is_selectable=True)
         reason.setContentsMargins(0, 0, 0, Space.S)
-        for label in (path, reason):
-            label.setTextInteractionFlags(
-                Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
-            )
-            layout.addWidget(label)
-    layout.addStretch()
+        lines += path, reason
+    column(*lines, STRETCH, on=content, margins=(0, Space.S, Space.S, Space.S), spacing=Space.XS)
     area = QScrollArea()
     area.setWidget(content)
     area.setWidgetResizable(True)

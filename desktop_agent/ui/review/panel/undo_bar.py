@@ -4,10 +4,12 @@ from typing import Literal, NamedTuple
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QMenu, QWidget
 
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.widgets.elided_label import ElidedLabel
+from desktop_agent.ui.widgets.buttons import button
+from desktop_agent.ui.widgets.labels import ElidedLabel, label
+from desktop_agent.ui.widgets.layouts import STRETCH, column, row
 from desktop_agent.ui.widgets.shortcut_button import ShortcutButton
 
 Scope = Literal["turn", "since", "session", "git", "filtered"]
@@ -48,21 +50,14 @@ class UndoBar(QWidget):
 
     def __init__(self, theme: Theme, next_keys: str = "F8", parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._warning = QLabel()
-        self._warning.setObjectName("uncapturedNote")
-        self._warning.setProperty("role", "warning")
-        self._warning.setWordWrap(True)
+        self._warning = label(role="warning", name="uncapturedNote", wraps=True)
         self._warning.hide()
-        self._problem = QLabel()
-        self._problem.setObjectName("reviewProblem")
-        self._problem.setProperty("role", "error")
-        self._problem.setTextFormat(Qt.TextFormat.PlainText)
-        self._problem.setWordWrap(True)
+        self._problem = label(role="error", name="reviewProblem", wraps=True, is_plain=True)
         self._problem.hide()
         self._notice = ElidedLabel()
         self._notice.setObjectName("undoNotice")
         self._notice.setProperty("role", "secondary")
-        self._redo = self._button("redoButton", self.redo_clicked)
+        self._redo = button(self.tr("Redo"), "redoButton", self.redo_clicked)
         self._summary = ElidedLabel()
         self._summary.setObjectName("reviewSummary")
         self._summary.setProperty("role", "secondary")
@@ -73,11 +68,9 @@ class UndoBar(QWidget):
         self._next.setAccessibleName(self.tr("Next undecided change"))
         self._next.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # a click leaves the keyboard at the hunk it goes on from
         self._next.clicked.connect(self.next_clicked)
-        self._comments = self._button("sendCommentsButton", self.comments_clicked)
-        self._undo = self._button("undoTurnButton", self.undo_clicked, "destructive")
-        self._more = QPushButton("▾")
-        self._more.setObjectName("undoMoreButton")
-        self._more.setProperty("variant", "flat")
+        self._comments = button("", "sendCommentsButton", self.comments_clicked)
+        self._undo = button("", "undoTurnButton", self.undo_clicked, variant="destructive")
+        self._more = button("▾", "undoMoreButton", variant="flat")
         self._more.setAccessibleName(self.tr("More ways to undo"))
         self._more.setToolTip(self._more.accessibleName())
         self._more.setFixedWidth(Space.XXL)
@@ -85,7 +78,7 @@ class UndoBar(QWidget):
         self._with_word = menu.addAction("")
         self._with_word.triggered.connect(self.undo_with_word_clicked)
         self._more.setMenu(menu)
-        self._keep = self._button("keepAllButton", self.keep_clicked, "primary")
+        self._keep = button("", "keepAllButton", self.keep_clicked, variant="primary")
         self._lay_out()
 
     def set_state(self, state: BarState) -> None:
@@ -157,7 +150,6 @@ class UndoBar(QWidget):
         redo = self.tr("Take back the last undo, {0}. What you changed since stays, or you are asked.")
         wait = self.tr("Wait until the turn has ended, or stop it")
         is_offered = bool(count)
-        self._redo.setText(self.tr("Redo"))
         self._redo.setVisible(is_offered)
         self._redo.setEnabled(not state.is_running)
         self._redo.setToolTip(wait if state.is_running else redo.format(one_file if count == 1 else many_files))
@@ -171,41 +163,12 @@ class UndoBar(QWidget):
         files = self.tr("1 file") if count == 1 else self.tr("{0} files").format(count)
         return some_of_it.format(files) if scope == "filtered" and count else all_of_it
 
-    def _button(self, name: str, clicked: object, variant: str = "") -> QPushButton:
-        button = QPushButton()
-        button.setObjectName(name)
-        button.setAutoDefault(False)
-        if variant:
-            button.setProperty("variant", variant)
-        button.clicked.connect(clicked)
-        return button
-
     def _lay_out(self) -> None:
-        notice = QHBoxLayout()
-        notice.setSpacing(Space.S)
-        notice.addWidget(self._notice)
-        notice.addWidget(self._redo)
-        notice.addStretch()
-        notice.addWidget(self._comments)
-        buttons = QHBoxLayout()
-        buttons.setSpacing(Space.S)
-        buttons.addWidget(self._summary)
-        buttons.addWidget(self._progress)
-        buttons.addStretch()
-        buttons.addWidget(self._next)
-        undo = QHBoxLayout()
-        undo.setSpacing(0)
-        undo.addWidget(self._undo)
-        undo.addWidget(self._more)
-        buttons.addLayout(undo)
-        buttons.addWidget(self._keep)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(Space.M, Space.S, Space.M, Space.S)
-        layout.setSpacing(Space.S)
-        layout.addWidget(self._warning)
-        layout.addWidget(self._problem)
-        layout.addLayout(notice)
-        layout.addLayout(buttons)
+        notice = row(self._notice, self._redo, STRETCH, self._comments, spacing=Space.S)
+        undo = row(self._undo, self._more)
+        buttons = row(self._summary, self._progress, STRETCH, self._next, undo, self._keep, spacing=Space.S)
+        margins = (Space.M, Space.S, Space.M, Space.S)
+        column(self._warning, self._problem, notice, buttons, on=self, margins=margins, spacing=Space.S)
 
 
 class _Progress(QWidget):

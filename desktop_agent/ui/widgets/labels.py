@@ -1,4 +1,4 @@
-"""A label that gives way: when there is no room for its text, it shows as much as fits."""
+"""Labels with a role in the theme, and those that give way."""
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent
@@ -7,6 +7,29 @@ from PySide6.QtWidgets import QLabel, QSizePolicy, QWidget
 from desktop_agent.core.base.hidden_text import named
 
 _MIN_WIDTH = 32
+
+
+def label(
+    text: str = "",
+    role: str = "",
+    *,
+    name: str = "",
+    wraps: bool = False,
+    is_plain: bool = False,
+    is_selectable: bool = False,
+) -> QLabel:
+    """Return a label of this role and object name. In one that `is_plain`, nothing is taken for markup."""
+    made = QLabel(text, wordWrap=wraps)
+    made.setObjectName(name)
+    if role:
+        made.setProperty("role", role)
+    if is_plain:
+        made.setTextFormat(Qt.TextFormat.PlainText)
+    if is_selectable:
+        made.setTextInteractionFlags(
+            Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
+        )
+    return made
 
 
 class ElidedLabel(QLabel):

@@ -1,0 +1,65 @@
+"""Rows and columns of widgets, each written as what is in it."""
+
+from dataclasses import dataclass
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QBoxLayout, QFrame, QHBoxLayout, QLayout, QVBoxLayout, QWidget
+
+Margins = tuple[int, int, int, int]
+"""Left, top, right and bottom, in device-independent pixels."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """Empty room that takes this share of what the others leave; with 0, what no other part wants."""
+
+    share: int = 0
+
+
+STRETCH = Stretch()
+
+Part = QWidget | QLayout | int | Stretch | tuple[QWidget | QLayout, int | Qt.AlignmentFlag]
+"""A widget or layout, with its share of the room that is left or its alignment if need be; or a gap, in pixels."""
+
+
+def row(*parts: Part, on: QWidget | None = None, margins: Margins = (0, 0, 0, 0), spacing: int = 0) -> QHBoxLayout:
+    """Return a layout of these parts from left to right, which is that of the widget `on`."""
+    layout = QHBoxLayout(on) if on is not None else QHBoxLayout()
+    _fill(layout, parts, margins, spacing)
+    return layout
+
+
+def column(*parts: Part, on: QWidget | None = None, margins: Margins = (0, 0, 0, 0), spacing: int = 0) -> QVBoxLayout:
+    """Return a layout of these parts from top to bottom, which is that of the widget `on`."""
+    layout = QVBoxLayout(on) if on is not None else QVBoxLayout()
+    _fill(layout, parts, margins, spacing)
+    return layout
+
+
+def hairline() -> QFrame:
+    """Return a line that lies between what is above it and what is below."""
+    line = QFrame()
+    line.setProperty("role", "hairline")
+    line.setFixedHeight(1)
+    return line
+
+
+def _fill(layout: QBoxLayout, parts: tuple[Part, ...], margins: Margins, spacing: int) -> None:
+    layout.setContentsMargins(*margins)
+    layout.setSpacing(spacing)
+    for part in parts:
+        match part:
+            case QWidget():
+                layout.addWidget(part)
+            case QLayout():
+                layout.addLayout(part)
+            case Stretch():
+                layout.addStretch(part.share)
+            case int():
+                layout.addSpacing(part)
+            case (QWidget() as widget, Qt.AlignmentFlag() as alignment):
+                layout.addWidget(widget, 0, alignment)
+            case (QWidget() as widget, share):
+                layout.addWidget(widget, share)
+            case (inner, share):
+                layout.addLayout(inner, share)
