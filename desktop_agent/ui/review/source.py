@@ -15,8 +15,8 @@ Submit = Callable[[Op], object]
 """Has the session that is reviewed carry something out."""
 
 
-class DiffSource(Protocol):
-    """Compares files off the window's thread. Raises `AgentError` when a content cannot be read."""
+class FileDiffs(Protocol):
+    """Compares changed files off the window's thread. Raises `AgentError` when a content cannot be read."""
 
     async def diff(self, records: Sequence[ChangeRecord], recorded: Sequence[FileChange] = ()) -> FileDiff:
         """Return what these changes of one file, in the order they were made, come to.
@@ -29,6 +29,10 @@ class DiffSource(Protocol):
     async def versions(self, records: Sequence[ChangeRecord]) -> tuple[bytes | None, bytes | None]:
         """Return the file before these changes of it and after them; `None` where there is none."""
         ...
+
+
+class DiffSource(FileDiffs, Protocol):
+    """Compares also what was not changed yet, and any two versions."""
 
     async def preview(self, request: ApprovalRequest) -> list[FileDiff]:
         """Return what the call would change, file by file, if it were allowed."""
@@ -91,48 +95,34 @@ class GitSource(Protocol):
 
 
 class BothSources:
-    """A `DiffSource` that asks the ledger or git, whichever the changes are from."""
+    """`FileDiffs` that ask the ledger or git, whichever the changes are from."""
 
-    def __init__(self, ledger: DiffSource, git: GitSource | None) -> None:
+    def __init__(self, ledger: FileDiffs, git: GitSource | None) -> None:
         self._ledger = ledger
         self._git = git
         self.transcript = Transcript()
         """The session to answer for; git is asked about its folder."""
 
     async def diff(self, records: Sequence[ChangeRecord], recorded: Sequence[FileChange] = ()) -> FileDiff:
-        """See `DiffSource.diff`."""
+        """See `FileDiffs.diff`."""
         change = records[-1].change
-        if self._is_of_git(change):
-            assert self._git is not None
-            return await self._git.diff(self.transcript.session.workspace, change)
+        if git := self._git_behind(change):
+            return await git.diff(self.transcript.session.workspace, change)
         return await self._ledger.diff(records, recorded or self._recorded(change))
 
     async def versions(self, records: Sequence[ChangeRecord]) -> tuple[bytes | None, bytes | None]:
-        """See `DiffSource.versions`."""
+        """See `FileDiffs.versions`."""
         change = records[-1].change
-        if self._is_of_git(change):
-            assert self._git is not None
-            return await self._git.versions(self.transcript.session.workspace, change)
+        if git := self._git_behind(change):
+            return await git.versions(self.transcript.session.workspace, change)
         return await self._ledger.versions(records)
-
-    async def change_diff(self, change: FileChange) -> FileDiff:
-        """See `DiffSource.change_diff`."""
-        return await self._ledger.change_diff(change)
-
-    async def contents(self, images: Sequence[FileImage | None]) -> tuple[bytes | None, ...]:
-        """See `DiffSource.contents`."""
-        return await self._ledger.contents(images)
-
-    async def preview(self, request: ApprovalRequest) -> list[FileDiff]:
-        """See `DiffSource.preview`."""
-        return await self._ledger.preview(request)
 
     def _recorded(self, change: FileChange) -> tuple[FileChange, ...]:
         from desktop_agent.core.undo.whereabouts import recorded_of
 
         return tuple(recorded_of(change, self.transcript.changes.values()))
 
-    def _is_of_git(self, change: FileChange) -> bool:
+    def _git_behind(self, change: FileChange) -> GitSource | None:
         from desktop_agent.ui.review.changed_files import GIT_ID
 
-        return change.id.startswith(GIT_ID)
+        return self._git if change.id.startswith(GIT_ID) else None

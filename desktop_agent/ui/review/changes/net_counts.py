@@ -10,7 +10,7 @@ from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.protocol.model import FileDiff
 from desktop_agent.ui.review.changed_files import ChangedFile
 from desktop_agent.ui.review.changes.verdicts import Compared
-from desktop_agent.ui.review.source import DiffSource, Spawn
+from desktop_agent.ui.review.source import FileDiffs, Spawn
 
 _KEYED_AT_ONCE = 200
 """So many edits are named in less than a millisecond; more, in a thread."""
@@ -27,7 +27,7 @@ class NetCounts(QObject):
 
     changed = Signal()
 
-    def __init__(self, source: DiffSource, spawn: Spawn, parent: QObject | None = None) -> None:
+    def __init__(self, source: FileDiffs, spawn: Spawn, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._source = source
         self._spawn = spawn

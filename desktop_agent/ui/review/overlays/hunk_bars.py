@@ -49,15 +49,8 @@ class HunkBars(DiffOverlay):
         rows = self._view.document.rows
         return tuple(dict.fromkeys(key for key in map(rows.key, rows.changes) if key is not None))
 
-    def set_states(
-        self,
-        kept: frozenset[HunkKey],
-        undone: frozenset[HunkKey],
-        can_revert: bool,
-        reason: str = "",
-    ) -> None:
+    def set_decisions(self, said: HunkDecisions) -> None:
         """Say what was decided about which hunks, and why nothing can be undone now, if so."""
-        said = HunkDecisions(kept, undone, can_revert, reason)
         if said != self._said:
             self._said = said
             self.decisions = said._replace(undone=said.undone | self._view.document.rows.diff.undone)

@@ -35,15 +35,15 @@ class ReviewContent(QWidget):
         self._shown_state: object = None
         self._disk_state: object = None
         self._reviewed, self._git, self._decisions = parts.reviewed, parts.git, parts.decisions
-        self._listing = listing = parts.listing
-        self._list = files = listing.files
+        self._listing = parts.listing
+        self._list = files = parts.listing.files
         self._pane = pane = parts.pane
         self._loader = DiffLoader(pane, parts.source, parts.spawn)
         self._saving = FileSaving(pane.editing, files, parts.reviewed, parts.decisions)
-        self._news = UndoNews(parts.theme, parts.source, parts.spawn, parts.reviewed, parts.decisions, self)
-        self.file = FileDecisions(files, pane, self._loader, parts.reviewed, parts.decisions, parts.outlets, self)
+        self._news = UndoNews(parts, self)
+        self.file = FileDecisions(parts, self._loader, self)
         """The decisions about the file that is shown."""
-        self.all = ListDecisions(parts.theme, parts.bar, listing, parts.reviewed, parts.decisions, self)
+        self.all = ListDecisions(parts, self)
         """The decisions about everything that is listed."""
         self._gap = QWidget()
         self._redraw = Throttle(self._draw, self, _REDRAW_INTERVAL_MS)

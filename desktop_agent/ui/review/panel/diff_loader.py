@@ -9,7 +9,7 @@ from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.protocol.model import FileDiff
 from desktop_agent.ui.review.changed_files import ChangedFile
 from desktop_agent.ui.review.panel.diff_pane import DiffPane
-from desktop_agent.ui.review.source import DiffSource, Spawn
+from desktop_agent.ui.review.source import FileDiffs, Spawn
 
 LOADING_DELAY_MS = 150
 """A diff that takes no longer than this comes without a word about it."""
@@ -20,7 +20,7 @@ _Undecided = Literal["", "first", "last"]
 class DiffLoader(QObject):
     """Loads one file at a time. Results that come too late, for a file shown before, are dropped."""
 
-    def __init__(self, pane: DiffPane, source: DiffSource, spawn: Spawn) -> None:
+    def __init__(self, pane: DiffPane, source: FileDiffs, spawn: Spawn) -> None:
         super().__init__(pane)
         self._pane = pane
         self._source = source

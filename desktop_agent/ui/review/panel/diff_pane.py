@@ -5,10 +5,10 @@ from collections.abc import Iterator
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QWidget
 
-from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.diff.row_layout import RowMode
 from desktop_agent.core.protocol.model import FileDiff
 from desktop_agent.ui.review.diff.diff_view import DiffView
+from desktop_agent.ui.review.diff.hunk_states import HunkDecisions
 from desktop_agent.ui.review.media.stack import MediaStack
 from desktop_agent.ui.review.overlays.diff_review import DiffReview
 from desktop_agent.ui.review.panel.diff_find_bar import DiffFindBar
@@ -49,7 +49,7 @@ class DiffPane(QWidget):
         """Make the diff, unless it is there, in steps that each take a part of a frame."""
         if self._review is None:
             self._review = DiffReview(self._theme, self)
-            self._furnish(self._review)
+            self._connect(self._review)
             yield
         if self._stack is None:
             self._stack = MediaStack(self._theme, self._review.view)
@@ -57,7 +57,7 @@ class DiffPane(QWidget):
             self._column.addWidget(self._stack, 1)
             yield
 
-    def _furnish(self, review: DiffReview) -> None:
+    def _connect(self, review: DiffReview) -> None:
         review.view.setObjectName("diffView")
         if self._wanted_mode is not None:
             review.view.set_mode(self._wanted_mode)
@@ -123,12 +123,10 @@ class DiffPane(QWidget):
         self.view.set_mode(mode)
         self._show_mode()
 
-    def set_states(
-        self, kept: frozenset[HunkKey], undone: frozenset[HunkKey], can_revert: bool, reason: str = ""
-    ) -> None:
+    def set_decisions(self, decisions: HunkDecisions) -> None:
         """Say what was decided about the hunks of the file, and why nothing can be undone now, if so."""
-        self.review.hunks.set_states(kept, undone, can_revert, reason)
-        self.bar.set_can_revert(reason, can_revert=can_revert)
+        self.review.hunks.set_decisions(decisions)
+        self.bar.set_can_revert(decisions.reason, can_revert=decisions.can_revert)
         self._show_counts()
 
     # -- the keyboard --

@@ -7,44 +7,32 @@ from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.protocol.model import LineComment, ReviewState
 from desktop_agent.core.protocol.ops import AddComment, MarkReviewed, RedoChanges, RemoveComment, UndoChanges
 from desktop_agent.ui.review.changed_files import ChangedFile
-from desktop_agent.ui.review.changes.change_list import ChangeList
-from desktop_agent.ui.review.changes.reviewed import Reviewed
-from desktop_agent.ui.review.diff.hunk_states import HunkChoice
+from desktop_agent.ui.review.diff.hunk_states import HunkChoice, HunkDecisions
 from desktop_agent.ui.review.overlays.diff_review import DiffReview
-from desktop_agent.ui.review.panel.decisions import ReviewDecisions, ReviewOutlets
 from desktop_agent.ui.review.panel.diff_loader import DiffLoader
-from desktop_agent.ui.review.panel.diff_pane import DiffPane
 from desktop_agent.ui.review.panel.file_saving import edit_obstacle
+from desktop_agent.ui.review.panel.parts import ReviewParts
 
 
 class FileDecisions(QObject):
     """Shows in the pane what was decided about the current file of the list, hears both, and makes ops of it."""
 
-    def __init__(
-        self,
-        files: ChangeList,
-        pane: DiffPane,
-        loader: DiffLoader,
-        reviewed: Reviewed,
-        decisions: ReviewDecisions,
-        outlets: ReviewOutlets,
-        parent: QWidget,
-    ) -> None:
+    def __init__(self, parts: ReviewParts, loader: DiffLoader, parent: QWidget) -> None:
         super().__init__(parent)
         self._parent = parent
-        self._list = files
-        self._pane = pane
         self._loader = loader
-        self._reviewed = reviewed
-        self._decisions = decisions
-        self._outlets = outlets
+        self._list = files = parts.listing.files
+        self._pane = pane = parts.pane
+        self._reviewed = parts.reviewed
+        self._decisions = parts.decisions
+        self._outlets = parts.outlets
         files.current_changed.connect(self.show)
         files.clicked.connect(loader.try_again)
         files.open_requested.connect(self._open)
         files.call_requested.connect(self._show_call)
         files.keep_requested.connect(self.keep)
         files.reopen_requested.connect(self._reopen)
-        files.undo_requested.connect(self._undo_plainly)
+        files.undo_requested.connect(self.undo)
         files.undo_with_word_requested.connect(self._undo_with_word)
         files.redo_requested.connect(self._redo)
         pane.bar.call_clicked.connect(self._show_call)
@@ -64,7 +52,8 @@ class FileDecisions(QObject):
         tool = reviewed.tool_behind(file)
         self._loader.show_file(file, self.tr("turn {0} · {1}").format(*tool) if tool is not None else "")
         obstacle = self._undo_obstacle(file)
-        pane.set_states(frozenset(reviewed.kept(file)), reviewed.undone(file), not obstacle, obstacle)
+        kept, undone = frozenset(reviewed.kept(file)), reviewed.undone(file)
+        pane.set_decisions(HunkDecisions(kept, undone, can_revert=not obstacle, reason=obstacle))
         comments = reviewed.transcript.changed.comments.values()
         pane.review.comments.set_comments(tuple(comment for comment in comments if comment.path == file.path))
         obstacle = edit_obstacle(reviewed.transcript, file)
@@ -100,9 +89,6 @@ class FileDecisions(QObject):
             self._decisions.undo_with_care(
                 self._reviewed.transcript, self._reviewed.selection_of_file(file), reason, self._parent
             )
-
-    def _undo_plainly(self) -> None:
-        self.undo()
 
     def _undo_with_word(self) -> None:
         if file := self._list.current_file:

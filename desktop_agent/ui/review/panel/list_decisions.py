@@ -5,42 +5,31 @@ from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.protocol.ops import RedoSteps, RemoveComment, SendComments
 from desktop_agent.core.transcript import UndoStep
-from desktop_agent.ui.review.changes.listing import ChangeListing
-from desktop_agent.ui.review.changes.reviewed import Reviewed
 from desktop_agent.ui.review.changes.verdicts import is_decided, progress
 from desktop_agent.ui.review.comments.comments_dialog import CommentsDialog
-from desktop_agent.ui.review.panel.decisions import ReviewDecisions
-from desktop_agent.ui.review.panel.undo_bar import BarState, Scope, UndoBar
-from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.review.panel.parts import ReviewParts
+from desktop_agent.ui.review.panel.undo_bar import BarState, Scope
 
 
 class ListDecisions(QObject):
     """Offers in the bar what can be done with all that is listed, and makes ops of what the user chooses."""
 
-    def __init__(
-        self,
-        theme: Theme,
-        bar: UndoBar,
-        listing: ChangeListing,
-        reviewed: Reviewed,
-        decisions: ReviewDecisions,
-        parent: QWidget,
-    ) -> None:
+    def __init__(self, parts: ReviewParts, parent: QWidget) -> None:
         super().__init__(parent)
-        self._theme = theme
-        self._bar = bar
-        self._listing = listing
-        self._reviewed = reviewed
-        self._decisions = decisions
+        self._theme = parts.theme
+        self._bar = bar = parts.bar
+        self._listing = parts.listing
+        self._reviewed = parts.reviewed
+        self._decisions = parts.decisions
         self._parent = parent
         self._comments_dialog: CommentsDialog | None = None
-        bar.undo_clicked.connect(self._undo_plainly)
+        bar.undo_clicked.connect(self._undo)
         bar.undo_with_word_clicked.connect(self._undo_with_word)
         bar.redo_clicked.connect(self._redo)
         bar.keep_clicked.connect(self.keep)
         bar.comments_clicked.connect(self.open_comments)
-        decisions.problem.connect(bar.set_problem)
-        listing.listed.connect(self.show)
+        parts.decisions.problem.connect(bar.set_problem)
+        parts.listing.listed.connect(self.show)
 
     def show(self) -> None:
         """Show in the bar how far the review is, and what can be done."""
@@ -88,9 +77,6 @@ class ListDecisions(QObject):
             return
         selection = reviewed.selection_of_files(files) if self._listing.is_filtered else reviewed.selection()
         self._decisions.undo_with_care(reviewed.transcript, selection, reason, self._parent)
-
-    def _undo_plainly(self) -> None:
-        self._undo()
 
     def _undo_with_word(self) -> None:
         from desktop_agent.ui.review.panel.word_dialog import WordDialog

@@ -34,8 +34,9 @@ class ReviewParts:
         self.theme = theme
         self.spawn = spawn
         self.outlets = outlets
+        self.ledger = diff_source
         self.source = BothSources(diff_source, git)
-        """Where diffs come from."""
+        """Where the diffs that are shown come from."""
         self.git = GitListing(git, spawn, owner)
         self.counts = NetCounts(self.source, spawn, owner)
         self.reviewed = Reviewed(self.git, self.counts)

@@ -4,38 +4,23 @@ from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.transcript import UndoEntry
-from desktop_agent.ui.review.changes.reviewed import Reviewed
 from desktop_agent.ui.review.conflict.resolution import Resolution
-from desktop_agent.ui.review.panel.decisions import ReviewDecisions
-from desktop_agent.ui.review.source import DiffSource, Spawn
-from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.review.panel.parts import ReviewParts
 
 
 class UndoNews(QObject):
     """Opens a dialog for every undo or redo that did not do all it was asked for."""
 
-    def __init__(
-        self,
-        theme: Theme,
-        source: DiffSource,
-        spawn: Spawn,
-        reviewed: Reviewed,
-        decisions: ReviewDecisions,
-        parent: QWidget,
-    ) -> None:
+    def __init__(self, parts: ReviewParts, parent: QWidget) -> None:
         super().__init__(parent)
-        self._theme = theme
-        self._source = source
-        self._spawn = spawn
-        self._reviewed = reviewed
-        self._decisions = decisions
+        self._parts = parts
         self._window = parent
         self.last: UndoEntry | None = None
         """The newest undo or redo that is known."""
 
     def start_over(self) -> None:
         """Hear of another session from now on; what it did before is no news."""
-        undos = self._reviewed.transcript.changed.undos
+        undos = self._parts.reviewed.transcript.changed.undos
         self.last = undos[-1] if undos else None
 
     def look(self) -> None:
@@ -51,7 +36,7 @@ class UndoNews(QObject):
 
     def _unknown(self) -> list[UndoEntry]:
         found: list[UndoEntry] = []
-        for entry in reversed(self._reviewed.transcript.changed.undos):
+        for entry in reversed(self._parts.reviewed.transcript.changed.undos):
             if entry is self.last:
                 break
             found.append(entry)
@@ -60,9 +45,10 @@ class UndoNews(QObject):
     def _open_clashes(self, entry: UndoEntry) -> None:
         from desktop_agent.ui.review.conflict.dialog import ClashDialog
 
-        dialog = ClashDialog(self._theme, entry.purpose, entry.outcomes, self._source, self._spawn, self._window)
+        parts = self._parts
+        dialog = ClashDialog(parts.theme, entry.purpose, entry.outcomes, parts.ledger, parts.spawn, self._window)
         dialog.resolved.connect(self._settle)
         dialog.open()
 
     def _settle(self, resolution: Resolution) -> None:
-        self._decisions.settle(self._reviewed.transcript, resolution)
+        self._parts.decisions.settle(self._parts.reviewed.transcript, resolution)

@@ -15,6 +15,7 @@ from desktop_agent.core.protocol.model import FileDiff, LineComment
 from desktop_agent.ui.review.comments.comment_card import CommentCard
 from desktop_agent.ui.review.comments.comment_editor import CommentEditor
 from desktop_agent.ui.review.diff.diff_view import DiffView
+from desktop_agent.ui.review.diff.hunk_states import HunkDecisions
 from desktop_agent.ui.review.overlays.diff_review import DiffReview
 from desktop_agent.ui.theme import Theme
 from tests.ui.review.stage import make_diff
@@ -106,7 +107,7 @@ def test_the_current_hunk_is_decided_by_button_and_by_letter(
 def test_an_undone_hunk_can_only_be_made_again(
     qtbot: QtBot, review: DiffReview, view: DiffView, keys: list[str]
 ) -> None:
-    review.hunks.set_states(frozenset(), frozenset(keys[:1]), can_revert=True)
+    review.hunks.set_decisions(HunkDecisions(frozenset(), frozenset(keys[:1]), can_revert=True))
     with qtbot.assertNotEmitted(review.hunks.requested):
         QTest.keyClick(view, Qt.Key.Key_K)
         QTest.keyClick(view, Qt.Key.Key_U)
@@ -129,7 +130,7 @@ def test_what_the_diff_knows_to_be_undone_is_undone(review: DiffReview, view: Di
 def test_a_kept_hunk_can_be_left_undecided_again(
     qtbot: QtBot, review: DiffReview, view: DiffView, keys: list[str]
 ) -> None:
-    review.hunks.set_states(frozenset(keys), frozenset(), can_revert=True)
+    review.hunks.set_decisions(HunkDecisions(frozenset(keys), frozenset(), can_revert=True))
     with qtbot.waitSignal(review.hunks.requested) as asked:
         QTest.keyClick(view, Qt.Key.Key_K)
     assert carried(asked) == ["undecide", (keys[0],)]
@@ -137,7 +138,8 @@ def test_a_kept_hunk_can_be_left_undecided_again(
 
 
 def test_what_cannot_be_undone_now_says_why(qtbot: QtBot, review: DiffReview, view: DiffView) -> None:
-    review.hunks.set_states(frozenset(), frozenset(), can_revert=False, reason="Wait until the turn has ended")
+    why = "Wait until the turn has ended"
+    review.hunks.set_decisions(HunkDecisions(can_revert=False, reason=why))
     undo = button(view, "undoHunkButton")
     assert (undo.isEnabled(), undo.toolTip()) == (False, "Wait until the turn has ended")
     with qtbot.assertNotEmitted(review.hunks.requested):
@@ -166,15 +168,15 @@ def test_painted_buttons_look_as_the_real_ones(view: DiffView) -> None:
 
 def test_states_are_drawn_differently(review: DiffReview, view: DiffView, keys: list[str]) -> None:
     pictures = [picture(view)]
-    review.hunks.set_states(frozenset(keys[1:]), frozenset(), can_revert=True)
+    review.hunks.set_decisions(HunkDecisions(frozenset(keys[1:]), frozenset(), can_revert=True))
     pictures.append(picture(view))
-    review.hunks.set_states(frozenset(), frozenset(keys[1:]), can_revert=True)
+    review.hunks.set_decisions(HunkDecisions(frozenset(), frozenset(keys[1:]), can_revert=True))
     pictures.append(picture(view))
     assert all(one != other for number, one in enumerate(pictures) for other in pictures[:number])
 
 
 def test_states_are_told_with_the_row(review: DiffReview, view: DiffView, keys: list[str]) -> None:
-    review.hunks.set_states(frozenset(keys[:1]), frozenset(keys[1:]), can_revert=True)
+    review.hunks.set_decisions(HunkDecisions(frozenset(keys[:1]), frozenset(keys[1:]), can_revert=True))
     assert view.accessibleDescription() == "Change 1 of 2: line 11, kept"
     view.navigation.next_change()
     QTest.keyClick(view, Qt.Key.Key_Down, delay=-1)
@@ -187,11 +189,11 @@ def test_states_are_told_with_the_row(review: DiffReview, view: DiffView, keys: 
 def test_going_to_the_next_undecided_hunk_passes_the_decided_ones(review: DiffReview, keys: list[str]) -> None:
     assert review.hunks.next_undecided(from_start=True)
     assert review.hunks.current_key == keys[0]
-    review.hunks.set_states(frozenset(keys[:1]), frozenset(), can_revert=True)
+    review.hunks.set_decisions(HunkDecisions(frozenset(keys[:1]), frozenset(), can_revert=True))
     assert review.hunks.next_undecided()
     assert review.hunks.current_key == keys[1]
     assert not review.hunks.next_undecided()
-    review.hunks.set_states(frozenset(keys[:1]), frozenset(keys[1:]), can_revert=True)
+    review.hunks.set_decisions(HunkDecisions(frozenset(keys[:1]), frozenset(keys[1:]), can_revert=True))
     assert not review.hunks.next_undecided(from_start=True)
 
 
@@ -416,9 +418,9 @@ def test_moved_lines_have_their_own_colour(
 
 def test_the_keyboard_stays_at_a_hunk_whose_buttons_change(review: DiffReview, view: DiffView, keys: list[str]) -> None:
     button(view, "undoHunkButton").setFocus()
-    review.hunks.set_states(frozenset(), frozenset(keys[:1]), can_revert=True)
+    review.hunks.set_decisions(HunkDecisions(frozenset(), frozenset(keys[:1]), can_revert=True))
     assert button(view, "redoHunkButton").hasFocus()
-    review.hunks.set_states(frozenset(), frozenset(), can_revert=True)
+    review.hunks.set_decisions(HunkDecisions(frozenset(), frozenset(), can_revert=True))
     assert button(view, "undoHunkButton").hasFocus()
 
 

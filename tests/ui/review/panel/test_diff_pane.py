@@ -12,6 +12,7 @@ from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.ui.review.changed_files import group_by_file
+from desktop_agent.ui.review.diff.hunk_states import HunkDecisions
 from desktop_agent.ui.review.panel.diff_loader import DiffLoader
 from desktop_agent.ui.review.panel.diff_pane import DiffPane
 from desktop_agent.ui.review.panel.file_editor import FileEditor
@@ -238,7 +239,7 @@ def test_decisions_are_passed_on_and_counted(qtbot: QtBot, stage: Stage) -> None
         QTest.keyClick(stage.pane.view, Qt.Key.Key_K)
     choice, keys = carried(asked)
     assert choice == "keep"
-    stage.pane.set_states(frozenset(keys), frozenset(), can_revert=True)
+    stage.pane.set_decisions(HunkDecisions(frozenset(keys), frozenset(), can_revert=True))
     labels = [label.text() for label in stage.pane.findChildren(QLabel) if label.isVisible()]
     assert "1 change · 1 kept" in labels
     assert not stage.pane.go_to_undecided()
@@ -255,7 +256,7 @@ def test_the_first_undecided_change_is_gone_to_when_the_diff_is_there(
     stage.show("a.txt")
     source.is_held = True
     stage.show("long.txt")
-    stage.pane.set_states(frozenset([first]), frozenset(), can_revert=True)
+    stage.pane.set_decisions(HunkDecisions(frozenset([first]), frozenset(), can_revert=True))
     stage.loader.start_at_undecided()
     tasks.let_go()
     assert stage.pane.view.navigation.change == 1
@@ -295,17 +296,17 @@ def test_a_picture_is_shown_and_decided_about_as_a_whole(qtbot: QtBot, gallery: 
     keep, undo = gallery.button("keepShownFileButton"), gallery.button("undoShownFileButton")
     with qtbot.waitSignal(gallery.pane.bar.decided) as kept:
         keep.click()
-    gallery.pane.set_states(frozenset({"file"}), frozenset(), can_revert=True)
+    gallery.pane.set_decisions(HunkDecisions(frozenset({"file"}), frozenset(), can_revert=True))
     assert keep.text() == "✓ Kept"
     with qtbot.waitSignal(gallery.pane.bar.decided) as undone:
         undo.click()
     assert (payload(kept), payload(undone), gallery.pane.review.hunks.keys) == ("keep", "undo", ("file",))
-    gallery.pane.set_states(frozenset(), frozenset({"file"}), can_revert=True)
+    gallery.pane.set_decisions(HunkDecisions(frozenset(), frozenset({"file"}), can_revert=True))
     assert not keep.isVisible()
     with qtbot.waitSignal(gallery.pane.bar.decided) as redone:
         gallery.button("redoShownFileButton").click()
     assert (payload(redone), gallery.pane.review.hunks.keys) == ("redo", ("file",))
-    gallery.pane.set_states(frozenset(), frozenset({"file"}), can_revert=False, reason="A turn runs")
+    gallery.pane.set_decisions(HunkDecisions(frozenset(), frozenset({"file"}), can_revert=False, reason="A turn runs"))
     redo = gallery.button("redoShownFileButton")
     assert (redo.isEnabled(), redo.toolTip()) == (False, "A turn runs")
 
@@ -344,6 +345,6 @@ def test_the_bar_never_asks_for_more_room_than_it_has(qtbot: QtBot, gallery: Sta
     gallery.pane.editing.set_editable(True)
     for path in ("c.txt", "a.png", "c.txt"):
         gallery.show(path)
-        gallery.pane.set_states(frozenset(), frozenset(), can_revert=True)
+        gallery.pane.set_decisions(HunkDecisions(frozenset(), frozenset(), can_revert=True))
         assert gallery.pane.minimumSizeHint().width() <= gallery.pane.width()
         assert gallery.button("keepShownFileButton").isVisible() is (path == "a.png")
