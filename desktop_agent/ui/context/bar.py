@@ -15,8 +15,8 @@ _TARGET_TICK = 2
 class ContextBar(QWidget):
     """Coloured parts from the left, the free room on the right, and a mark where summarising begins."""
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self.setObjectName("contextBar")
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self._theme = theme

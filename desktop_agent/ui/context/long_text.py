@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import QTimer
 from PySide6.QtGui import QTextCursor
-from PySide6.QtWidgets import QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QPlainTextEdit
 
 _PIECE = 24_000
 """Characters that are put in at once: a few milliseconds."""
@@ -13,8 +13,8 @@ _LONGEST_LINE = 8_000
 class LongText(QPlainTextEdit):
     """Shows a text, and stays where the user reads when the text has only grown since."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.setReadOnly(True)
         self._text = ""
         self._done = 0

@@ -30,8 +30,8 @@ class PinList(QWidget):
     added = Signal(str, object)
     removed = Signal(str)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.setObjectName("pinList")
         listed = QWidget(self)
         self._rows = column(on=listed, spacing=Space.XS)

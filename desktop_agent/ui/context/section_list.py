@@ -8,7 +8,6 @@ from PySide6.QtWidgets import (
     QListWidgetItem,
     QStyledItemDelegate,
     QStyleOptionViewItem,
-    QWidget,
 )
 
 from desktop_agent.core.protocol.model import ContextSection
@@ -31,8 +30,8 @@ class SectionList(QListWidget):
 
     section_chosen = Signal(object)
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self.setObjectName("contextSections")
         self.setAccessibleName(self.tr("What the model sees, part by part"))
         self.setFrameShape(QFrame.Shape.NoFrame)

@@ -1,7 +1,7 @@
 """The field above the tree."""
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLineEdit, QToolButton, QWidget
+from PySide6.QtWidgets import QLineEdit, QToolButton
 
 from desktop_agent.ui.widgets.layouts import STRETCH, row
 
@@ -11,8 +11,8 @@ _CLEAR_WIDTH = 22
 class FilterField(QLineEdit):
     """A line to type in, with a button in it that empties it."""
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         # Qt's own clear button comes with a picture that fits neither theme.
         clear = QToolButton(self)
         clear.setText("×")

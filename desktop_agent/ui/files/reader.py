@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Coroutine, Iterable, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from PySide6.QtCore import QElapsedTimer, QObject, Signal
 
@@ -11,6 +12,15 @@ from desktop_agent.ui.files.marks import FileMarks
 from desktop_agent.ui.files.matching import FileMatches
 from desktop_agent.ui.files.model import FileTreeModel
 from desktop_agent.ui.files.outline import Folder, OutlineEdit, edits_between
+
+
+class _Job(NamedTuple):
+    """One thing to read, of the workspace of one moment."""
+
+    generation: int
+    workspace: Path
+    key: str
+
 
 Spawn = Callable[[Coroutine[object, object, None]], None]
 """Runs a coroutine to its end in the background, and reports what it raises."""
@@ -102,7 +112,7 @@ class TreeReader(QObject):
 
     # --- in the background ----------------------------------------------------------------------------------------
 
-    def _run(self, key: str, read: "Callable[[_Job], Coroutine[object, object, None]]") -> None:
+    def _run(self, key: str, read: Callable[[_Job], Coroutine[object, object, None]]) -> None:
         if self._workspace is None:
             return
         if key in self._running:
@@ -111,7 +121,7 @@ class TreeReader(QObject):
             self._running[key] = False
             self._spawn(self._repeat(_Job(self._generation, self._workspace, key), read))
 
-    async def _repeat(self, job: "_Job", read: "Callable[[_Job], Coroutine[object, object, None]]") -> None:
+    async def _repeat(self, job: _Job, read: Callable[[_Job], Coroutine[object, object, None]]) -> None:
         try:
             while self._is_current(job):
                 self._running[job.key] = False
@@ -122,10 +132,10 @@ class TreeReader(QObject):
             if self._is_current(job):
                 del self._running[job.key]
 
-    def _is_current(self, job: "_Job") -> bool:
+    def _is_current(self, job: _Job) -> bool:
         return job.generation == self._generation
 
-    async def _read_folder(self, job: "_Job") -> None:
+    async def _read_folder(self, job: _Job) -> None:
         import asyncio
 
         folder = self._model.outline.find(job.key)
@@ -139,7 +149,7 @@ class TreeReader(QObject):
         else:
             self._running[job.key] = True  # closed and opened again meanwhile: these edits start from other rows
 
-    async def _read_repository(self, job: "_Job") -> None:
+    async def _read_repository(self, job: _Job) -> None:
         import asyncio
 
         from desktop_agent.core.system import gitrepo
@@ -154,7 +164,7 @@ class TreeReader(QObject):
             self._model.set_marks(marks.with_touched(self._touched))
             self.repository_read.emit(answer)
 
-    async def _find(self, job: "_Job") -> None:
+    async def _find(self, job: _Job) -> None:
         import asyncio
 
         if self._files is None:
@@ -165,17 +175,6 @@ class TreeReader(QObject):
         matches = await asyncio.to_thread(_match, self._files, self._query, self._model.marks)
         if self._is_current(job):
             self.matches_found.emit(matches)
-
-
-class _Job:
-    """One thing to read, of the workspace of one moment."""
-
-    __slots__ = ("generation", "key", "workspace")
-
-    def __init__(self, generation: int, workspace: Path, key: str) -> None:
-        self.generation = generation
-        self.workspace = workspace
-        self.key = key
 
 
 _REPOSITORY = "\0repository"

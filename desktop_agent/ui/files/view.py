@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence
-from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QTableView, QWidget
+from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QTableView
 
 from desktop_agent.ui.theme import Height
 from desktop_agent.ui.widgets.rows import FocusRing
@@ -25,8 +25,8 @@ class FileRows(QTableView):
     copied = Signal()
     typed = Signal(str)
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.ring = FocusRing(self)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setShowGrid(False)

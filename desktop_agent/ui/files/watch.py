@@ -38,13 +38,9 @@ class FolderWatch(QObject):
         self._changed: set[str] = set()
         self._watcher: QFileSystemWatcher | None = None
         self._unquiet = QElapsedTimer()
-        self._settle = QTimer(self)
-        self._settle.setSingleShot(True)
-        self._settle.setInterval(settle_ms)
-        self._settle.timeout.connect(self._tell)
-        self._poll = QTimer(self)
-        self._poll.setTimerType(Qt.TimerType.VeryCoarseTimer)
-        self._poll.setInterval(poll_ms)
+        self._settle = QTimer(self, interval=settle_ms, singleShot=True)
+        self._settle.timeout.connect(self._report)
+        self._poll = QTimer(self, interval=poll_ms, timerType=Qt.TimerType.VeryCoarseTimer)
         self._poll.timeout.connect(self.due)
 
     @property
@@ -106,7 +102,7 @@ class FolderWatch(QObject):
         if self._unquiet.elapsed() < PATIENCE_MS:
             self._settle.start()
 
-    def _tell(self) -> None:
+    def _report(self) -> None:
         changed, self._changed = self._changed, set()
         self._update()  # git replaces its files by renaming, which ends the watch on the old one
         for folder in changed.intersection(self._folders):

@@ -3,10 +3,11 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, NamedTuple
 
-from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+from PySide6.QtCore import QAbstractListModel, QObject, Qt
 
 from desktop_agent.ui.review.changed_files import LAST_TURN, SESSION, UNCOMMITTED, BaselineKind, ReviewBaseline
 from desktop_agent.ui.review.source import GitState
+from desktop_agent.ui.widgets.rows import NOWHERE, AnyIndex
 
 _MAX_TITLE_CHARS: Final = 40
 _MAX_BRANCHES: Final = 20
@@ -14,7 +15,7 @@ _OF_TURNS: Final[tuple[BaselineKind, ...]] = ("turn", "since")
 """The kinds that there are one of for every turn, in the order of the list."""
 
 _Role = Qt.ItemDataRole
-_TOLD: Final = frozenset((_Role.DisplayRole, _Role.ToolTipRole, _Role.AccessibleDescriptionRole))
+_ANSWERED: Final = frozenset((_Role.DisplayRole, _Role.ToolTipRole, _Role.AccessibleDescriptionRole))
 
 
 class _Choice(NamedTuple):
@@ -65,13 +66,13 @@ class BaselineModel(QAbstractListModel):
 
     # -- Qt --
 
-    def rowCount(self, parent: QModelIndex | QPersistentModelIndex | None = None) -> int:
-        if parent is not None and parent.isValid():
+    def rowCount(self, parent: AnyIndex = NOWHERE) -> int:
+        if parent.isValid():
             return 0
         return len(self._few) + (len(_OF_TURNS) * (len(self._turns) + 1) if self._turns else 0)
 
-    def data(self, index: QModelIndex | QPersistentModelIndex, role: int = _Role.DisplayRole) -> Any:
-        if role not in _TOLD or not index.isValid():
+    def data(self, index: AnyIndex, role: int = _Role.DisplayRole) -> Any:
+        if role not in _ANSWERED or not index.isValid():
             return None
         choice = self._choice(index.row())
         if role == _Role.DisplayRole:
@@ -80,7 +81,7 @@ class BaselineModel(QAbstractListModel):
             return "separator"  # how a combo box knows a line
         return choice.obstacle or None
 
-    def flags(self, index: QModelIndex | QPersistentModelIndex) -> Qt.ItemFlag:
+    def flags(self, index: AnyIndex) -> Qt.ItemFlag:
         choice = self._choice(index.row()) if index.isValid() else _LINE
         if choice.baseline is None:
             return Qt.ItemFlag.NoItemFlags

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import cast
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QListView, QWidget
+from PySide6.QtWidgets import QListView
 
 from desktop_agent.ui.review.changed_files import ReviewBaseline
 from desktop_agent.ui.review.changes.baseline_model import BaselineModel
@@ -29,8 +29,8 @@ class BaselinePicker(Picker):
     chosen = Signal(object)
     opened = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent, min_chars=_MIN_CHARS)
+    def __init__(self) -> None:
+        super().__init__(min_chars=_MIN_CHARS)
         self.setObjectName("baselinePicker")
         self.setAccessibleName(self.tr("Changes to review"))
         self._baselines = BaselineModel(self)

@@ -1,6 +1,6 @@
 """How a changed file looks in the list: state, path, author, counts."""
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPointF, QRect, QRectF, QSize, Qt
+from PySide6.QtCore import QPointF, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QFont, QFontMetrics, QPainter, QPen
 from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
@@ -8,14 +8,13 @@ from desktop_agent.core.base.hidden_text import named
 from desktop_agent.ui.review.changed_files import ChangedFile, Mark
 from desktop_agent.ui.review.changes.change_model import ChangeModel
 from desktop_agent.ui.theme import Height, Radius, Space, Theme, TypeSize
+from desktop_agent.ui.widgets.rows import AnyIndex
 
 _MARK_RADIUS = 3.5
 _MARK_CENTRE = 12
 _PATH_LEFT = 24
 _MIN_PATH_WIDTH = 90
 _TAG_PADDING = 6
-
-_Index = QModelIndex | QPersistentModelIndex
 
 
 class ChangeDelegate(QStyledItemDelegate):
@@ -30,10 +29,10 @@ class ChangeDelegate(QStyledItemDelegate):
         super().__init__(parent)
         self._theme = theme
 
-    def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
+    def sizeHint(self, option: QStyleOptionViewItem, index: AnyIndex) -> QSize:
         return QSize(_PATH_LEFT + _MIN_PATH_WIDTH, Height.LIST_ROW)
 
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
         model = index.model()
         assert isinstance(model, ChangeModel)
         file = model.files[index.row()]

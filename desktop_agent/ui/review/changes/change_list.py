@@ -1,7 +1,7 @@
 """The list of changed files in the review, with what can be done to one of them."""
 
 from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
-from PySide6.QtWidgets import QMenu, QWidget
+from PySide6.QtWidgets import QMenu
 
 from desktop_agent.ui.review.changed_files import ChangedFile
 from desktop_agent.ui.review.changes.file_list import FileList
@@ -24,8 +24,8 @@ class ChangeList(FileList):
     undo_with_word_requested = Signal()
     redo_requested = Signal()
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(theme, parent=parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__(theme)
         self.setObjectName("changeList")
         self.setAccessibleName(self.tr("Changed files"))
         self._can_revert = True

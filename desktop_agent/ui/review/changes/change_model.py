@@ -3,17 +3,15 @@
 from collections.abc import Sequence
 from typing import Literal
 
-from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+from PySide6.QtCore import QAbstractListModel, QObject, Qt
 
 from desktop_agent.core.base.hidden_text import named
 from desktop_agent.ui.review.changed_files import ChangedFile
+from desktop_agent.ui.widgets.rows import NOWHERE, AnyIndex
 from desktop_agent.ui.wording.tooltips import plain_tooltip
 
 Tags = Literal["author", "kind"]
 """What is said beside a path: who changed the file, or what becomes of it."""
-
-_Index = QModelIndex | QPersistentModelIndex
-_NO_PARENT = QModelIndex()
 
 
 class ChangeModel(QAbstractListModel):
@@ -38,7 +36,7 @@ class ChangeModel(QAbstractListModel):
             self.endResetModel()
             return
         if len(new) > len(old):
-            self.beginInsertRows(_NO_PARENT, len(old), len(new) - 1)
+            self.beginInsertRows(NOWHERE, len(old), len(new) - 1)
             self._files.extend(files[len(old) :])
             self.endInsertRows()
         self._files = list(files)
@@ -49,10 +47,10 @@ class ChangeModel(QAbstractListModel):
         """Return the row of this file."""
         return next((row for row, file in enumerate(self._files) if file.path == path), None)
 
-    def rowCount(self, parent: _Index = _NO_PARENT) -> int:
+    def rowCount(self, parent: AnyIndex = NOWHERE) -> int:
         return 0 if parent.isValid() else len(self._files)
 
-    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+    def data(self, index: AnyIndex, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         if not index.isValid() or index.row() >= len(self._files):
             return None
         file = self._files[index.row()]

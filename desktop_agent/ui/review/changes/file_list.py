@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import QItemSelectionModel, QModelIndex, QSize, Qt, Signal
-from PySide6.QtWidgets import QFrame, QListView, QSizePolicy, QWidget
+from PySide6.QtWidgets import QFrame, QListView, QSizePolicy
 
 from desktop_agent.ui.review.changed_files import ChangedFile
 from desktop_agent.ui.review.changes.change_delegate import ChangeDelegate
@@ -23,8 +23,8 @@ class FileList(QListView):
 
     current_changed = Signal()
 
-    def __init__(self, theme: Theme, tags: Tags = "author", parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme, tags: Tags = "author") -> None:
+        super().__init__()
         self._model = ChangeModel(tags, self)
         self._max_rows = 6
         self.setModel(self._model)

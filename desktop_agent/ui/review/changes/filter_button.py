@@ -4,7 +4,7 @@ from typing import cast, get_args
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QAction, QActionGroup
-from PySide6.QtWidgets import QMenu, QPushButton, QWidget
+from PySide6.QtWidgets import QMenu, QPushButton
 
 from desktop_agent.ui.review.changes.filters import AuthorFilter, FileFilter, StateFilter
 
@@ -20,8 +20,8 @@ class FilterButton(QPushButton):
     changed = Signal()
     text_requested = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self) -> None:
+        super().__init__()
         self.setObjectName("reviewFilterButton")
         self.setProperty("variant", "flat")
         self._chosen = FileFilter()

@@ -9,6 +9,7 @@ from desktop_agent.ui.review.conflict.columns import ThreeColumns
 from desktop_agent.ui.review.conflict.resolution import Purpose
 from desktop_agent.ui.review.conflict.result_editor import ResultEditor
 from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.widgets.buttons import button
 from desktop_agent.ui.widgets.labels import label
 from desktop_agent.ui.widgets.layouts import STRETCH, column, hairline, row
 
@@ -24,11 +25,9 @@ class ClashPage(QWidget):
 
     decided = Signal()
 
-    def __init__(
-        self, theme: Theme, path: str, three: ThreeWay, purpose: Purpose, parent: QWidget | None = None
-    ) -> None:
+    def __init__(self, theme: Theme, path: str, three: ThreeWay, purpose: Purpose) -> None:
         """`path` is the file's: its name gives the language."""
-        super().__init__(parent)
+        super().__init__()
         self._three = three
         self._current = 0
         is_undo = purpose == "undo"
@@ -36,13 +35,14 @@ class ClashPage(QWidget):
         self._columns = ThreeColumns(theme, (self.tr("Agent's version"), after, self.tr("Yours (on disk)")))
         self._columns.setObjectName("clashColumns")
         self._columns.setAccessibleName(self.tr("The three versions"))
-        self._editor = ResultEditor(theme)
-        self._editor.setObjectName("clashResultEdit")
-        self._editor.setAccessibleName(self.tr("The result that can be written"))
-        self._previous = _button("\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}", "previousClashButton")
+        self.editor = ResultEditor(theme)
+        """The result."""
+        self.editor.setObjectName("clashResultEdit")
+        self.editor.setAccessibleName(self.tr("The result that can be written"))
+        self._previous = _button("\N{SINGLE LEFT-POINTING ANGLE QUOTATION MARK}", "previousClashButton", self.go_back)
         self._previous.setAccessibleName(self.tr("Previous clash"))
         self._previous.setToolTip(self.tr("Previous clash (Shift+F7)"))
-        self._next = _button("\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}", "nextClashButton")
+        self._next = _button("\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}", "nextClashButton", self.go_on)
         self._next.setAccessibleName(self.tr("Next clash"))
         self._next.setToolTip(self.tr("Next clash (F7)"))
         self._where = label(role="secondary")
@@ -56,13 +56,8 @@ class ClashPage(QWidget):
         self._lay_out()
         self._connect()
         self._columns.show_three(three, path)
-        self._editor.show_three(three, path)
+        self.editor.show_three(three, path)
         self._go_to(0)
-
-    @property
-    def editor(self) -> ResultEditor:
-        """The result."""
-        return self._editor
 
     @property
     def current(self) -> int:
@@ -76,7 +71,7 @@ class ClashPage(QWidget):
 
     def choose(self, choice: Choice) -> None:
         """Decide about the current clash."""
-        self._editor.choose(self._current, choice)
+        self.editor.choose(self._current, choice)
 
     def go_on(self) -> None:
         """Go to the next clash, and from the last to the first."""
@@ -88,77 +83,60 @@ class ClashPage(QWidget):
 
     def _go_to(self, number: int) -> None:
         self._current = number
-        self._editor.show_clash(number)
+        self.editor.show_clash(number)
         self._columns.scroll_to_clash(number)
         self._show_decisions()
 
     def _on_clash_clicked(self, number: int) -> None:
         self._current = number
-        self._editor.show_clash(number)
+        self.editor.show_clash(number)
         self._show_decisions()
 
     def _show_decisions(self) -> None:
-        edited = self._editor.edited
-        choice = self._editor.choices[self._current]
+        edited = self.editor.edited
+        chosen = self.editor.choices[self._current]
         self._group.setExclusive(False)
-        for each, button in self._buttons.items():
-            button.setChecked(each == choice and self._current not in edited)
+        for choice, taking in self._buttons.items():
+            taking.setChecked(choice == chosen and self._current not in edited)
         self._group.setExclusive(True)
-        self._columns.show_decisions(self._editor.choices, edited, self._current)
+        self._columns.show_decisions(self.editor.choices, edited, self._current)
         count = len(self._three.clashes)
         words = self.tr("Clash {0} of {1}").format(self._current + 1, count)
         state = self.tr("edited by hand") if self._current in edited else ""
         self._where.setText(f"{words} · {state}" if state else words)
         self._columns.setAccessibleDescription(self._where.text())
-        for button in (self._previous, self._next):
-            button.setEnabled(count > 1)
+        for way in (self._previous, self._next):
+            way.setEnabled(count > 1)
 
     def _on_decided(self) -> None:
         self._show_decisions()
         self.decided.emit()
 
-    def _on_chosen(self, button: QPushButton) -> None:
-        self.choose(next(choice for choice, each in self._buttons.items() if each is button))
-
-    def _choose_wanted(self) -> None:
-        self.choose("wanted")
-
-    def _choose_yours(self) -> None:
-        self.choose("yours")
-
-    def _choose_both(self) -> None:
-        self.choose("both")
+    def _on_chosen(self, pressed: QPushButton) -> None:
+        self.choose(next(choice for choice, taking in self._buttons.items() if taking is pressed))
 
     def _connect(self) -> None:
-        self._previous.clicked.connect(self.go_back)
-        self._next.clicked.connect(self.go_on)
         self._columns.clash_clicked.connect(self._on_clash_clicked)
-        self._editor.decided.connect(self._on_decided)
+        self.editor.decided.connect(self._on_decided)
         self._group.buttonClicked.connect(self._on_chosen)
-        slots = (
-            ("F7", self.go_on),
-            ("Shift+F7", self.go_back),
-            ("Alt+1", self._choose_wanted),
-            ("Alt+2", self._choose_yours),
-            ("Alt+3", self._choose_both),
-        )
-        for keys, slot in slots:
+        choices = [(f"Alt+{number}", each.click) for number, each in enumerate(self._buttons.values(), 1)]
+        for keys, slot in (("F7", self.go_on), ("Shift+F7", self.go_back), *choices):
             shortcut = QShortcut(QKeySequence(keys), self)
             shortcut.setContext(Qt.ShortcutContext.WidgetWithChildrenShortcut)
             shortcut.activated.connect(slot)
 
     def _lay_out(self) -> None:
-        for number, button in enumerate(self._buttons.values()):
-            button.setCheckable(True)
-            button.setToolTip(f"Alt+{number + 1}")
-            self._group.addButton(button)
+        for number, taking in enumerate(self._buttons.values(), 1):
+            taking.setCheckable(True)
+            taking.setToolTip(f"Alt+{number}")
+            self._group.addButton(taking)
         way = self._previous, self._next, self._where
         margins = (Space.XL, Space.S, Space.XL, Space.S)
         choices = row(*way, STRETCH, *self._buttons.values(), margins=margins, spacing=Space.S)
         head = label(self.tr("Result, as it can be written"), "heading")
         head.setContentsMargins(Space.XL, Space.S, Space.XL, 0)
         below = QWidget()
-        column(choices, hairline(), head, (self._editor, 1), on=below)
+        column(choices, hairline(), head, (self.editor, 1), on=below)
         split = QSplitter(Qt.Orientation.Vertical)
         split.setChildrenCollapsible(False)
         split.addWidget(self._columns)
@@ -168,9 +146,8 @@ class ClashPage(QWidget):
         column(split, on=self)
 
 
-def _button(text: str, name: str) -> QPushButton:
+def _button(text: str, name: str, clicked: object = None) -> QPushButton:
     """A button that Enter presses when it has the focus, rather than the dialog's default."""
-    button = QPushButton(text)
-    button.setObjectName(name)
-    button.setAutoDefault(True)
-    return button
+    made = button(text, name, clicked)
+    made.setAutoDefault(True)
+    return made

@@ -29,9 +29,9 @@ class ThreeColumns(QAbstractScrollArea):
 
     clash_clicked = Signal(int)
 
-    def __init__(self, theme: Theme, titles: Sequence[str], parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, titles: Sequence[str]) -> None:
         """`titles` are those of base, wanted and yours."""
-        super().__init__(parent)
+        super().__init__()
         self._theme = theme
         self._rows: ThreeRows | None = None
         self._current = 0

@@ -23,9 +23,7 @@ class EditorColours(QObject):
         self._path = ""
         self._highlighter = Highlighter(self)
         self._highlighter.changed.connect(self._paint)
-        self._rest = QTimer(self)
-        self._rest.setSingleShot(True)
-        self._rest.setInterval(_REST_MS)
+        self._rest = QTimer(self, interval=_REST_MS, singleShot=True)
         self._rest.timeout.connect(self._start_over)
         editor.document().contentsChange.connect(self._on_contents_changed)
         editor.updateRequest.connect(self._on_update)

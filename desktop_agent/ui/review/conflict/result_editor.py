@@ -4,7 +4,7 @@ from itertools import chain
 
 from PySide6.QtCore import QRectF, Signal
 from PySide6.QtGui import QHideEvent, QPainter, QPaintEvent, QResizeEvent, QTextCursor
-from PySide6.QtWidgets import QFrame, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QFrame, QPlainTextEdit
 
 from desktop_agent.core.merge.edited_lines import editor_text, encode_edited
 from desktop_agent.core.merge.three_way import Choice, ThreeWay
@@ -24,8 +24,8 @@ class ResultEditor(QPlainTextEdit):
 
     decided = Signal()
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self._theme = theme
         self._three: ThreeWay | None = None
         self._choices: list[Choice] = []

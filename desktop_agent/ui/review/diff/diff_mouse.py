@@ -47,8 +47,7 @@ class DiffMouse(QObject):
         self._lay_line = lay_line
         self._open_gap = open_gap
         self._pressed_gap: int | None = None
-        self._drag_timer = QTimer(self)
-        self._drag_timer.setInterval(_DRAG_SCROLL_MS)
+        self._drag_timer = QTimer(self, interval=_DRAG_SCROLL_MS)
         self._drag_timer.timeout.connect(self._on_drag_outside)
 
     def handle(self, event: QEvent) -> bool:

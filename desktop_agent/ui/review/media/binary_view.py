@@ -13,8 +13,8 @@ from desktop_agent.ui.widgets.layouts import column, hairline
 class BinaryView(QWidget):
     """A small table of facts, and the bytes below it."""
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self._theme = theme
         self.setProperty("role", "surface")
         self.setAttribute(Qt.WidgetAttribute.WA_StyledBackground)

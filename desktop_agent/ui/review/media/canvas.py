@@ -28,8 +28,8 @@ class PictureCanvas(QAbstractScrollArea):
     scale_changed = Signal()
     split_moved = Signal()
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self.scroller = PictureScroller(self)
         self._painter = PicturePainter(theme, self.viewport(), self.scroller)
         self._split = 0.5

@@ -1,7 +1,7 @@
 """Bytes of two files beside each other, as many to a line as there is room for, with those that differ marked."""
 
 from PySide6.QtGui import QColor, QResizeEvent, QTextCharFormat, QTextCursor
-from PySide6.QtWidgets import QFrame, QPlainTextEdit, QTextEdit, QWidget
+from PySide6.QtWidgets import QFrame, QPlainTextEdit, QTextEdit
 
 from desktop_agent.core.diff.hex_view import HexExcerpt, printable
 from desktop_agent.ui.theme import Theme, TypeSize
@@ -14,8 +14,8 @@ _PADDING_PX = 40
 class HexText(QPlainTextEdit):
     """A read-only text: it can be selected, copied, searched by a screen reader and scrolled by keyboard."""
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self._theme = theme
         self._excerpt = HexExcerpt(0, b"", b"")
         self._row_bytes = 0

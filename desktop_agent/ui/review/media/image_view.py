@@ -19,11 +19,12 @@ _SLIDER_STEPS = 1_000
 class ImageView(QWidget):
     """Shows the old and the new version of a picture; only one of them when there is only one."""
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._canvas = PictureCanvas(theme)
-        self._canvas.setObjectName("pictureCanvas")
-        self._canvas.setAccessibleName(self.tr("Picture before and after"))
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
+        self.canvas = PictureCanvas(theme)
+        """What the pictures are painted on."""
+        self.canvas.setObjectName("pictureCanvas")
+        self.canvas.setAccessibleName(self.tr("Picture before and after"))
         self._before, self._after = _caption(), _caption()
         self._modes: dict[CompareMode, QPushButton] = {}
         self._group = QButtonGroup(self)
@@ -34,22 +35,17 @@ class ImageView(QWidget):
         self._slider.setPageStep(_SLIDER_STEPS // 10)
         self._slider.setMinimumWidth(80)
         self._slider.setMaximumWidth(240)
-        self._fit = compact_button(self.tr("Fit"), "pictureFitButton", self._canvas.fit)
+        self._fit = compact_button(self.tr("Fit"), "pictureFitButton", self.canvas.fit)
         self._fit.setToolTip(self.tr("Show all of it (0)"))
         self._actual = compact_button(self.tr("100 %"), "pictureActualButton", self._on_actual)
         self._actual.setToolTip(self.tr("Show it in its own size (1)"))
         self._scale = label(role="secondary")
         self._tools = QWidget()
         self._lay_out()
-        self._canvas.scale_changed.connect(self._show_scale)
-        self._canvas.split_moved.connect(self._show_split)
+        self.canvas.scale_changed.connect(self._show_scale)
+        self.canvas.split_moved.connect(self._show_split)
         self._slider.valueChanged.connect(self._on_slid)
         self._group.buttonClicked.connect(self._on_mode_clicked)
-
-    @property
-    def canvas(self) -> PictureCanvas:
-        """What the pictures are painted on."""
-        return self._canvas
 
     def show_versions(self, before: DecodedPicture, after: DecodedPicture) -> None:
         """Show these two; one that is absent is left out."""
@@ -57,20 +53,20 @@ class ImageView(QWidget):
         is_comparable = before.is_shown and after.is_shown
         for mode, button in self._modes.items():
             button.setVisible(is_comparable)
-            button.setChecked(mode == self._canvas.scroller.mode)
-        if not is_comparable and self._canvas.scroller.mode != "two_up":
+            button.setChecked(mode == self.canvas.scroller.mode)
+        if not is_comparable and self.canvas.scroller.mode != "two_up":
             self.set_mode("two_up")
         self._show_caption(self._before, self.tr("Before"), before)
         self._show_caption(self._after, self.tr("After") if is_both else self.tr("New"), after)
         if after.problem == "absent":
             self._show_caption(self._before, self.tr("Deleted"), before)
-        self._canvas.show_pictures(*(each for each in (before, after) if each.problem != "absent"))
+        self.canvas.show_pictures(*(each for each in (before, after) if each.problem != "absent"))
         self._show_split()
 
     def set_mode(self, mode: CompareMode) -> None:
         """Compare them in this way."""
         self._modes[mode].setChecked(True)
-        self._canvas.set_mode(mode)
+        self.canvas.set_mode(mode)
         is_apart = mode == "two_up"
         self._after.setAlignment(Qt.AlignmentFlag.AlignLeft if is_apart else Qt.AlignmentFlag.AlignRight)
         self._slider.setVisible(mode in ("swipe", "onion"))
@@ -102,27 +98,27 @@ class ImageView(QWidget):
         size = self._scale, self._fit, self._actual
         modes = *self._modes.values(), Space.S, (self._slider, 1), STRETCH
         row(*modes, *size, on=self._tools, margins=margins, spacing=Space.XS)
-        column(captions, hairline(), (self._canvas, 1), hairline(), self._tools, on=self)
+        column(captions, hairline(), (self.canvas, 1), hairline(), self._tools, on=self)
         self.set_mode("two_up")
-        self.setFocusProxy(self._canvas)
+        self.setFocusProxy(self.canvas)
 
     def _show_scale(self) -> None:
-        self._scale.setText(f"{self._canvas.scroller.scale:.0%}".replace("%", " %"))
-        self._fit.setChecked(self._canvas.scroller.is_fitted)
-        self._actual.setChecked(not self._canvas.scroller.is_fitted and self._canvas.scroller.scale == 1.0)
+        self._scale.setText(f"{self.canvas.scroller.scale:.0%}".replace("%", " %"))
+        self._fit.setChecked(self.canvas.scroller.is_fitted)
+        self._actual.setChecked(not self.canvas.scroller.is_fitted and self.canvas.scroller.scale == 1.0)
 
     def _show_split(self) -> None:
         with QSignalBlocker(self._slider):
-            self._slider.setValue(round(self._canvas.split * _SLIDER_STEPS))
+            self._slider.setValue(round(self.canvas.split * _SLIDER_STEPS))
 
     def _on_slid(self, value: int) -> None:
-        self._canvas.set_split(value / _SLIDER_STEPS)
+        self.canvas.set_split(value / _SLIDER_STEPS)
 
     def _on_mode_clicked(self) -> None:
         self.set_mode(next(mode for mode, button in self._modes.items() if button.isChecked()))
 
     def _on_actual(self) -> None:
-        self._canvas.set_scale(1.0)
+        self.canvas.set_scale(1.0)
 
 
 def _caption() -> ElidedLabel:

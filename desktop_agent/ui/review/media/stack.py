@@ -23,8 +23,8 @@ class MediaStack(QWidget):
 
     switched = Signal()
 
-    def __init__(self, theme: Theme, text_view: QWidget, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme, text_view: QWidget) -> None:
+        super().__init__()
         self._theme = theme
         self._text_view = text_view
         self._media: MediaView | None = None

@@ -17,8 +17,8 @@ from desktop_agent.ui.theme import Theme
 class MediaView(QWidget):
     """Shows one change at a time. What takes time happens in a thread; what comes too late is dropped."""
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self.setObjectName("mediaView")
         self._theme = theme
         self._request = 0

@@ -1,6 +1,6 @@
 """The buttons at the right of a hunk's bar: comment, undo or redo, keep."""
 
-from PySide6.QtCore import QCoreApplication, QPoint, QSize, Qt, Signal
+from PySide6.QtCore import QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QPixmap, QRegion
 from PySide6.QtWidgets import QWidget
 
@@ -49,23 +49,23 @@ class HunkActions(QWidget):
             return
         self._shown = shown
         self._is_kept = state == "kept"
-        self._comment.setText(_tr("Comment"))
-        self._undo.setText(_tr("Undo"))
-        self._redo.setText(_tr("Redo"))
-        self._keep.setText(_tr("✓ Kept") if self._is_kept else _tr("Keep"))
+        self._comment.setText(self.tr("Comment"))
+        self._undo.setText(self.tr("Undo"))
+        self._redo.setText(self.tr("Redo"))
+        self._keep.setText(self.tr("✓ Kept") if self._is_kept else self.tr("Keep"))
         self._show_buttons(is_undone=state == "undone")
-        self._comment.setToolTip(_tr("Write a comment on these lines (C)"))
-        self._keep.setToolTip(_tr("Decide later (K)") if self._is_kept else _tr("Keep this change (K)"))
+        self._comment.setToolTip(self.tr("Write a comment on these lines (C)"))
+        self._keep.setToolTip(self.tr("Decide later (K)") if self._is_kept else self.tr("Keep this change (K)"))
         for button, words in (
-            (self._undo, _tr("Undo this change (U)")),
-            (self._redo, _tr("Make this change again (R)")),
+            (self._undo, self.tr("Undo this change (U)")),
+            (self._redo, self.tr("Make this change again (R)")),
         ):
             button.setEnabled(decisions.can_revert)
             button.setToolTip(words if decisions.can_revert else decisions.reason or words)
-        self._comment.setAccessibleName(_tr("Comment on {0}").format(place))
-        self._undo.setAccessibleName(_tr("Undo {0}").format(place))
-        self._redo.setAccessibleName(_tr("Redo {0}").format(place))
-        self._keep.setAccessibleName((_tr("Kept: {0}") if self._is_kept else _tr("Keep {0}")).format(place))
+        self._comment.setAccessibleName(self.tr("Comment on {0}").format(place))
+        self._undo.setAccessibleName(self.tr("Undo {0}").format(place))
+        self._redo.setAccessibleName(self.tr("Redo {0}").format(place))
+        self._keep.setAccessibleName((self.tr("Kept: {0}") if self._is_kept else self.tr("Keep {0}")).format(place))
         self.resize(self.sizeHint())
 
     def _show_buttons(self, *, is_undone: bool) -> None:
@@ -102,7 +102,3 @@ class HunkActions(QWidget):
         button = self.sender()
         choices: dict[object, HunkChoice] = {self._comment: "comment", self._undo: "undo", self._redo: "redo"}
         self.chosen.emit(choices.get(button, keep))
-
-
-def _tr(text: str) -> str:
-    return QCoreApplication.translate("HunkActions", text)

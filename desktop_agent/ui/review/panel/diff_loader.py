@@ -32,9 +32,7 @@ class DiffLoader(QObject):
         self._has_failed = False
         self._is_loading = False
         self._wants_undecided: _Undecided = ""
-        self._patience = QTimer(self)
-        self._patience.setSingleShot(True)
-        self._patience.setInterval(LOADING_DELAY_MS)
+        self._patience = QTimer(self, interval=LOADING_DELAY_MS, singleShot=True)
         self._patience.timeout.connect(self._on_taking_long)
 
     def show_file(self, file: ChangedFile, call: str) -> None:

@@ -39,8 +39,8 @@ class FileBar(QWidget):
     continue_clicked = Signal()
     decided = Signal(str)
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self._theme = theme
         self.setFixedHeight(_HEIGHT)
         self._name = ElidedLabel(Qt.TextElideMode.ElideMiddle)

@@ -48,8 +48,8 @@ class UndoBar(QWidget):
     next_clicked = Signal()
     comments_clicked = Signal()
 
-    def __init__(self, theme: Theme, next_keys: str = "F8", parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self._warning = label(role="warning", name="uncapturedNote", wraps=True)
         self._warning.hide()
         self._problem = label(role="error", name="reviewProblem", wraps=True, is_plain=True)
@@ -63,7 +63,7 @@ class UndoBar(QWidget):
         self._summary.setProperty("role", "secondary")
         self._progress = _Progress(theme)
         self._has_files = False
-        self._next = ShortcutButton(theme, self.tr("Next"), next_keys, colour_role="muted")
+        self._next = ShortcutButton(theme, self.tr("Next"), "F8", colour_role="muted")
         self._next.setObjectName("nextUndecidedButton")
         self._next.setAccessibleName(self.tr("Next undecided change"))
         self._next.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # a click leaves the keyboard at the hunk it goes on from
