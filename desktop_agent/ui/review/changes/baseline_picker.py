@@ -37,9 +37,8 @@ class BaselinePicker(Picker):
         self.setModel(self._baselines)
         self.view().setMinimumWidth(_POPUP_WIDTH)
         self.setMaxVisibleItems(_MAX_POPUP_ROWS)
-        self.setStyleSheet(
-            "QComboBox { combobox-popup: 0; }"
-        )  # else the list shows few rows, and is scrolled by hovering
+        # Else the list shows few rows, and is scrolled by hovering.
+        self.setStyleSheet("QComboBox { combobox-popup: 0; }")
         self.activated.connect(self._on_activated)
 
     def set_choices(

@@ -139,8 +139,7 @@ class ResultEditor(QPlainTextEdit):
             return
         for number, place in enumerate(self._places):
             if place.selectionStart() <= position + added and position <= place.selectionEnd():
-                is_chosen = self._text_at(number) == self._chosen(number)
-                if is_chosen:
+                if self._text_at(number) == self._chosen(number):
                     self._edited.discard(number)
                 else:
                     self._edited.add(number)

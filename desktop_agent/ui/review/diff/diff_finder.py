@@ -2,27 +2,25 @@
 
 from collections.abc import Callable
 
-from desktop_agent.ui.review.diff.diff_document import DiffDocument
 from desktop_agent.ui.review.diff.diff_navigation import DiffNavigation
 from desktop_agent.ui.review.diff.diff_search import DiffMatch, DiffSearch
 from desktop_agent.ui.review.diff.diff_selection import DiffPosition, DiffSelection
 
 
 class DiffFinder:
-    """Finds text in the diff of a document, and selects it. `open_gap` unfolds the row that it is given."""
+    """Finds text in the diff, and selects it. `open_gap` unfolds the row that it is given."""
 
-    def __init__(self, document: DiffDocument, navigation: DiffNavigation, open_gap: Callable[[int], None]) -> None:
-        self._document = document
+    def __init__(self, navigation: DiffNavigation, open_gap: Callable[[int], None]) -> None:
         self._navigation = navigation
         self._open_gap = open_gap
-        self._search = DiffSearch(document.rows.diff)
+        self._rows = navigation.document.rows
+        self._search = DiffSearch(self._rows.diff)
         self._found: DiffMatch | None = None
-        self._rows = document.rows
-        """The rows that `_found` is in."""
+        """Where the text was found last, in `_rows`."""
 
     def find(self, text: str) -> bool:
         """Select the next place where `text` stands, unfolding lines to show it; starts over at the end."""
-        rows = self._document.rows
+        rows = self._navigation.document.rows
         if rows.diff is not self._rows.diff:
             self._search = DiffSearch(rows.diff)
         if rows is not self._rows:
@@ -31,7 +29,7 @@ class DiffFinder:
         match = self._search.find(rows, text, after)
         if match and rows.gap(match.row):
             self._open_gap(match.row)
-            rows = self._document.rows
+            rows = self._navigation.document.rows
             match = match._replace(row=rows.find(match.side, match.line))
         self._rows, self._found = rows, match
         if match is None:

@@ -8,11 +8,9 @@ from PySide6.QtGui import QContextMenuEvent, QHelpEvent, QKeySequence, QMouseEve
 from PySide6.QtWidgets import QAbstractScrollArea, QMenu, QToolTip
 
 from desktop_agent.core.diff.rows import LineSide
-from desktop_agent.ui.review.diff.diff_document import DiffDocument
 from desktop_agent.ui.review.diff.diff_geometry import Pane
 from desktop_agent.ui.review.diff.diff_navigation import DiffNavigation
 from desktop_agent.ui.review.diff.diff_overlay import OverlayStack
-from desktop_agent.ui.review.diff.diff_scroller import DiffScroller
 from desktop_agent.ui.review.diff.diff_selection import DiffPosition, DiffSelection, line_of, text_of
 from desktop_agent.ui.review.diff.diff_words import notes_label
 from desktop_agent.ui.review.diff.line_layouts import LaidLine
@@ -30,8 +28,6 @@ class DiffMouse(QObject):
     def __init__(
         self,
         area: QAbstractScrollArea,
-        document: DiffDocument,
-        scroller: DiffScroller,
         navigation: DiffNavigation,
         overlays: OverlayStack,
         lay_line: Callable[[Pane, LineSide, int], LaidLine],
@@ -40,8 +36,8 @@ class DiffMouse(QObject):
         super().__init__(area)
         self._area = area
         self._viewport = area.viewport()
-        self._document = document
-        self._scroller = scroller
+        self._document = navigation.document
+        self._scroller = navigation.scroller
         self._navigation = navigation
         self._overlays = overlays
         self._lay_line = lay_line
@@ -106,7 +102,8 @@ class DiffMouse(QObject):
 
     def _move(self, event: QMouseEvent) -> None:
         point = event.position().toPoint()
-        if self._overlays.mouse_moved(point):
+        if self._overlays.has_mouse:
+            self._overlays.mouse_moved(point)
             return
         if not event.buttons() & Qt.MouseButton.LeftButton:
             self._hover(point)
@@ -121,7 +118,8 @@ class DiffMouse(QObject):
     def _release(self, point: QPoint) -> None:
         self._drag_timer.stop()
         pressed, self._pressed_gap = self._pressed_gap, None
-        if self._overlays.mouse_released(point):
+        if self._overlays.has_mouse:
+            self._overlays.mouse_released(point)
             return
         if pressed is not None and self._scroller.row_at(point) == pressed:
             self._navigation.go_to(pressed)

@@ -61,87 +61,77 @@ class DiffOverlay(QObject):
         return ""
 
 
-class OverlayStack:
-    """Asks the overlays of a view one after another; the mouse stays with the one that it was pressed in."""
+class OverlayStack(DiffOverlay):
+    """All overlays of a view as one: asks one after another; the mouse stays with the one that it was pressed in."""
 
-    def __init__(self) -> None:
+    def __init__(self, parent: QObject) -> None:
+        super().__init__(parent)
         self._overlays: list[DiffOverlay] = []
         self._pressed: DiffOverlay | None = None
+
+    @property
+    def has_mouse(self) -> bool:
+        """Whether the mouse was pressed in one of them."""
+        return self._pressed is not None
 
     def add(self, overlay: DiffOverlay) -> None:
         """Add one on top, which is asked last."""
         self._overlays.append(overlay)
 
     def set_diff(self, diff: FileDiff | None) -> None:
-        """Tell all of another diff."""
         for overlay in self._overlays:
             overlay.set_diff(diff)
 
     def block_heights(self) -> dict[int, int]:
-        """Return the room that all need below rows."""
         heights: dict[int, int] = {}
         for overlay in self._overlays:
             heights.update(overlay.block_heights())
         return heights
 
     def place(self) -> None:
-        """Have all placed."""
         for overlay in self._overlays:
             overlay.place()
 
     def decorate(self, scene: Scene) -> Scene:
-        """Return the scene with all that is drawn over the lines."""
         for overlay in self._overlays:
             scene = overlay.decorate(scene)
         return scene
 
     def describe(self, row: int, words: str) -> str:
-        """Return the words for a row with what all have to say."""
         for overlay in self._overlays:
             words = overlay.describe(row, words)
         return words
 
     def hide(self) -> None:
-        """Let all rest."""
         for overlay in self._overlays:
             overlay.hide()
 
     def claims(self, event: QKeyEvent) -> bool:
-        """Whether one of them claims the key."""
         return any(overlay.claims(event) for overlay in self._overlays)
 
     def key_pressed(self, event: QKeyEvent) -> bool:
-        """Whether the key did something in one of them."""
         return any(overlay.key_pressed(event) for overlay in self._overlays)
 
     def tab_pressed(self) -> None:
-        """Get all ready for Tab."""
         for overlay in self._overlays:
             overlay.tab_pressed()
 
     def mouse_pressed(self, event: QMouseEvent) -> bool:
-        """Whether the mouse was pressed in one of them."""
         self._pressed = next((overlay for overlay in self._overlays if overlay.mouse_pressed(event)), None)
         return self._pressed is not None
 
-    def mouse_moved(self, point: QPoint) -> bool:
-        """Whether the mouse was pressed in one of them, which follows it."""
+    def mouse_moved(self, point: QPoint) -> None:
         if self._pressed:
             self._pressed.mouse_moved(point)
-        return self._pressed is not None
 
-    def mouse_released(self, point: QPoint) -> bool:
-        """Whether the mouse was pressed in one of them."""
+    def mouse_released(self, point: QPoint) -> None:
         pressed, self._pressed = self._pressed, None
         if pressed:
             pressed.mouse_released(point)
-        return pressed is not None
 
     def hover(self, point: QPoint) -> bool:
-        """Let all show what is at `point`; whether a click there would do something in one of them."""
         found = [overlay.hover(point) for overlay in self._overlays]  # all of them, also when the first is hit
         return any(found)
 
     def tool_tip(self) -> str:
-        """Return the words of the first that has some."""
         return next(filter(None, (overlay.tool_tip() for overlay in self._overlays)), "")

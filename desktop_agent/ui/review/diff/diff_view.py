@@ -50,17 +50,15 @@ class DiffView(QAbstractScrollArea):
         super().__init__(parent)
         self._was_narrow = True
         self._outgoing: list[DiffRows] = []
-        self.overlays = OverlayStack()
+        self.overlays = OverlayStack(self)
         self.document = DiffDocument(self.viewport().width)
         self.scroller = DiffScroller(self, self.document)
         self.navigation = DiffNavigation(self.document, self.scroller, self)
         self.navigation.moved.connect(self.describe)
-        self.finder = DiffFinder(self.document, self.navigation, self.open_gap)
+        self.finder = DiffFinder(self.navigation, self.open_gap)
         self.renderer = DiffRenderer(theme, self, self.document, self.scroller)
-        self._keyboard = DiffKeyboard(self.document, self.scroller, self.navigation, self.open_gap)
-        self._mouse = DiffMouse(
-            self, self.document, self.scroller, self.navigation, self.overlays, self.renderer.lay_line, self.open_gap
-        )
+        self._keyboard = DiffKeyboard(self.navigation, self.open_gap)
+        self._mouse = DiffMouse(self, self.navigation, self.overlays, self.renderer.lay_line, self.open_gap)
         theme.changed.connect(self._on_theme_changed)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
@@ -78,9 +76,7 @@ class DiffView(QAbstractScrollArea):
         """
         place = (self.navigation.row, self.scroller.position) if keep_place else None
         mode = self.document.mode
-        self._outgoing.append(
-            self.document.rows
-        )  # to free 200,000 lines takes half a frame: not before this is painted
+        self._outgoing.append(self.document.rows)  # freeing 200,000 lines takes half a frame: once this is painted
         QTimer.singleShot(_OUTGOING_MS, self, self._outgoing.clear)
         self.document.show(diff, keep_folds=keep_place)
         self.renderer.start()

@@ -16,7 +16,7 @@ def size_words(size_bytes: int) -> str:
 
 def exact_size_words(size_bytes: int) -> str:
     """Return a size as people read it, and to the byte."""
-    exact = QCoreApplication.translate("Media", "{0} bytes").format(QLocale().toString(size_bytes))
+    exact = _tr("{0} bytes").format(QLocale().toString(size_bytes))
     return exact if size_bytes < 1000 else f"{size_words(size_bytes)} ({exact})"
 
 
@@ -33,23 +33,23 @@ def picture_words(picture: DecodedPicture) -> str:
     if picture.type_name:
         parts += (picture.type_name, size_words(picture.size_bytes))
     if picture.is_animated:
-        parts.append(QCoreApplication.translate("Media", "first frame"))
+        parts.append(_tr("first frame"))
     return " · ".join(parts)
 
 
 def problem_words(problem: Problem) -> str:
     """Return why nothing is drawn; empty when something is."""
-    if problem == "absent":
-        return QCoreApplication.translate("Media", "There is no file")
-    if problem == "no picture":
-        return QCoreApplication.translate("Media", "This is not a picture that can be shown here")
-    if problem == "damaged":
-        return QCoreApplication.translate("Media", "The picture is damaged or cut off")
-    if problem == "too large":
-        words = QCoreApplication.translate("Media", "Too large to show: more than {0} million pixels or 30 MB")
-        return words.format(MAX_PIXELS // 1_000_000)
-    if problem == "too complex":
-        return QCoreApplication.translate("Media", "Not drawn: the drawing has too many parts")
-    if problem == "unsafe":
-        return QCoreApplication.translate("Media", "Not drawn: it refers to other files or runs a program")
-    return ""
+    words: dict[Problem, str] = {
+        "": "",
+        "absent": _tr("There is no file"),
+        "no picture": _tr("This is not a picture that can be shown here"),
+        "damaged": _tr("The picture is damaged or cut off"),
+        "too large": _tr("Too large to show: more than {0} million pixels or 30 MB"),
+        "too complex": _tr("Not drawn: the drawing has too many parts"),
+        "unsafe": _tr("Not drawn: it refers to other files or runs a program"),
+    }
+    return words[problem].format(MAX_PIXELS // 1_000_000)
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("Media", text)
