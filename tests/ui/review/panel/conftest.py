@@ -1,0 +1,58 @@
+"""A review panel, empty, with two turns to review, or with what git finds."""
+
+import pytest
+from pytestqt.qtbot import QtBot
+
+from desktop_agent.ui.review.panel.panel import ReviewPanel
+from desktop_agent.ui.theme import Theme
+from tests.ui.review.panel.panel_stage import Asked, Git
+from tests.ui.review.stage import Session, Source, Tasks
+
+
+@pytest.fixture
+def asked() -> Asked:
+    return Asked()
+
+
+@pytest.fixture
+def panel(qtbot: QtBot, theme: Theme, source: Source, tasks: Tasks) -> ReviewPanel:
+    panel = ReviewPanel(theme, source, tasks.spawn)
+    qtbot.addWidget(panel)
+    panel.resize(560, 800)
+    panel.show()
+    qtbot.waitExposed(panel)
+    return panel
+
+
+@pytest.fixture
+def reviewed(panel: ReviewPanel, session: Session, asked: Asked) -> ReviewPanel:
+    """Two turns: the first changed two files, the second one of them again."""
+    session.start_turn(1, "Fix the page count\nand more")
+    session.change(1, "call-1", "src/pages.py", "one\ntwo\n", "one\nTWO\n")
+    session.change(1, "call-2", "README.md", None, "hello\n", author="shell")
+    session.end_turn(1)
+    session.start_turn(2, "Louder")
+    session.change(2, "call-3", "src/pages.py", "one\nTWO\n", "one\nTWO!\n")
+    session.end_turn(2)
+    panel.set_transcript(session.transcript, asked.submit)
+    return panel
+
+
+@pytest.fixture
+def git() -> Git:
+    return Git()
+
+
+@pytest.fixture
+def in_git(
+    qtbot: QtBot, theme: Theme, session: Session, source: Source, tasks: Tasks, git: Git, asked: Asked
+) -> ReviewPanel:
+    """A panel on a session that changed nothing yet, in a repository."""
+    panel = ReviewPanel(theme, source, tasks.spawn, git=git)
+    qtbot.addWidget(panel)
+    panel.resize(560, 800)
+    panel.show()
+    qtbot.waitExposed(panel)
+    session.transcript.session.workspace = "/repo"
+    panel.set_transcript(session.transcript, asked.submit)
+    return panel

@@ -1,0 +1,173 @@
+"""What the tests of the review panel look at it with, and the session and the git that it asks."""
+
+from collections.abc import Callable, Sequence
+from typing import TypeVar
+
+from PySide6.QtCore import QPoint
+from PySide6.QtGui import QAction
+from PySide6.QtWidgets import (
+    QApplication,
+    QComboBox,
+    QDialog,
+    QLabel,
+    QListView,
+    QMenu,
+    QPushButton,
+    QWidget,
+)
+
+from desktop_agent.core.base.errors import AgentError
+from desktop_agent.core.diff.diff import diff_change
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.model import (
+    FileChange,
+    FileDiff,
+)
+from desktop_agent.core.protocol.ops import (
+    MarkReviewed,
+    Op,
+    WriteFile,
+)
+from desktop_agent.core.system.files import digest_of
+from desktop_agent.ui.review.changes.change_model import ChangeModel
+from desktop_agent.ui.review.diff.diff_view import DiffView
+from desktop_agent.ui.review.panel.diff_pane import DiffPane
+from desktop_agent.ui.review.panel.panel import ReviewPanel
+from desktop_agent.ui.review.source import GitRevert, GitState
+from tests.ui.review.stage import Hold, Session, change_of
+
+_Widget = TypeVar("_Widget", bound=QWidget)
+
+
+class Asked(list[Op]):
+    """What the review asks of the session, in this order; `hear` hears each of it as well."""
+
+    hear: Callable[[Op], None] | None = None
+
+    def submit(self, op: Op) -> None:
+        self.append(op)
+        if self.hear is not None:
+            self.hear(op)
+
+
+def child(panel: ReviewPanel, kind: type[_Widget], name: str) -> _Widget:
+    found = panel.findChild(kind, name)
+    assert found
+    return found
+
+
+def files(panel: ReviewPanel) -> list[str]:
+    model = child(panel, QListView, "changeList").model()
+    return [model.data(model.index(row, 0)) for row in range(model.rowCount())]
+
+
+def diff_view(panel: ReviewPanel) -> DiffView:
+    return child(panel, DiffView, "diffView")
+
+
+def button(panel: ReviewPanel, name: str) -> QPushButton:
+    return child(panel, QPushButton, name)
+
+
+def choose(panel: ReviewPanel, label: str) -> None:
+    picker = child(panel, QComboBox, "baselinePicker")
+    index = next(index for index in range(picker.count()) if picker.itemText(index).startswith(label))
+    picker.setCurrentIndex(index)
+    picker.activated.emit(index)
+
+
+def show_call(panel: ReviewPanel, call_id: str) -> bool:
+    return panel.content is not None and panel.content.show_call(call_id)
+
+
+def go_on(panel: ReviewPanel) -> None:
+    assert panel.content
+    panel.content.go_to_undecided()
+
+
+def go_back(panel: ReviewPanel) -> None:
+    assert panel.content
+    panel.content.go_to_undecided(backwards=True)
+
+
+def texts(panel: ReviewPanel) -> set[str]:
+    return {label.text() for label in panel.findChildren(QLabel) if label.isVisible()}
+
+
+def menu_action(panel: ReviewPanel, text: str) -> QAction:
+    changes = child(panel, QListView, "changeList")
+    changes.customContextMenuRequested.emit(QPoint(20, 10))
+    menu = QApplication.activePopupWidget()
+    assert isinstance(menu, QMenu)
+    action = next(action for action in menu.actions() if action.text() == text)
+    menu.close()
+    return action
+
+
+class Git:
+    """A repository with one changed file, in memory."""
+
+    def __init__(self) -> None:
+        self.state = GitState("", "main", ("other",))
+        self.contents = {"one": b"1\n", "two": b"2\n"}
+        self.branches_asked: list[str] = []
+        self.error: AgentError | None = None
+        self.is_slow = False
+
+    async def look(self, folder: str) -> GitState:
+        return self.state
+
+    async def changes(self, folder: str, branch: str) -> tuple[FileChange, ...]:
+        self.branches_asked.append(branch)
+        change = change_of("git:a.py", "a.py", self.contents["one"], self.contents["two"], author="person")
+        return () if self.contents["one"] == self.contents["two"] else (change,)
+
+    async def diff(self, folder: str, change: FileChange) -> FileDiff:
+        return diff_change(change, self.contents["one"], self.contents["two"])
+
+    async def versions(self, folder: str, change: FileChange) -> tuple[bytes | None, bytes | None]:
+        return self.contents["one"], self.contents["two"]
+
+    async def revert(self, folder: str, change: FileChange, keys: Sequence[str]) -> GitRevert:
+        if self.error:
+            raise self.error
+        if self.is_slow:
+            await Hold()
+        one, two = self.contents["one"], self.contents["two"]
+        undo = WriteFile(path="a.py", expected=digest_of(two), content=one, purpose="undo")
+        redo = WriteFile(path="a.py", expected=digest_of(one), content=two, purpose="redo")
+        return GitRevert((undo,), (redo,))
+
+
+def pane(panel: ReviewPanel) -> DiffPane:
+    found = panel.findChild(DiffPane)
+    assert found
+    return found
+
+
+def marks(panel: ReviewPanel) -> list[str]:
+    model = child(panel, QListView, "changeList").model()
+    assert isinstance(model, ChangeModel)
+    return [file.mark for file in model.files]
+
+
+def summary(panel: ReviewPanel) -> str:
+    return child(panel, QLabel, "reviewSummary").text()
+
+
+def carry_out(panel: ReviewPanel, session: Session, asked: Asked) -> None:
+    """Let what is kept be kept, as the session would."""
+
+    def hear(op: Op) -> None:
+        if isinstance(op, MarkReviewed):
+            session.transcript.apply(ev.ReviewMarked(path=op.path, hunks=op.hunks, state=op.state))
+            panel.refresh()
+
+    asked.hear = hear
+    asked.clear()
+
+
+def child_of(dialog: QDialog, name: str) -> QPushButton:
+    found = dialog.findChild(QPushButton, name)
+    assert found
+    return found

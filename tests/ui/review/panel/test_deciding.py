@@ -1,0 +1,307 @@
+"""The user keeps, edits, filters and comments in the review panel, file by file and hunk by hunk."""
+
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import (
+    QDialog,
+    QLabel,
+    QListView,
+    QPlainTextEdit,
+    QPushButton,
+)
+from pytestqt.qtbot import QtBot
+
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.model import (
+    ChangeSelection,
+)
+from desktop_agent.core.protocol.ops import (
+    MarkReviewed,
+    RedoChanges,
+    RemoveComment,
+    SendComments,
+    UndoChanges,
+    WriteFile,
+)
+from desktop_agent.core.system.files import digest_of
+from desktop_agent.ui.review.panel.file_editor import FileEditor
+from desktop_agent.ui.review.panel.panel import ReviewPanel
+from tests.ui.review.panel.panel_stage import (
+    Asked,
+    button,
+    carry_out,
+    child,
+    child_of,
+    choose,
+    diff_view,
+    files,
+    go_back,
+    go_on,
+    marks,
+    menu_action,
+    pane,
+    show_call,
+    summary,
+    texts,
+)
+from tests.ui.review.stage import Session, Source, Tasks, change_of
+
+
+def test_keeping_all_keeps_every_file_and_says_how_far_the_review_is(
+    qtbot: QtBot, reviewed: ReviewPanel, session: Session, asked: Asked
+) -> None:
+    choose(reviewed, "This session")
+    carry_out(reviewed, session, asked)
+    assert summary(reviewed) == "0 of 2 decided"
+    button(reviewed, "keepAllButton").click()
+    qtbot.waitUntil(lambda: summary(reviewed) == "2 of 2 decided")
+    assert marks(reviewed) == ["kept", "kept"]
+    assert [op.path for op in asked if isinstance(op, MarkReviewed)] == ["src/pages.py", "README.md"]
+    assert not button(reviewed, "keepAllButton").isEnabled()
+    assert not button(reviewed, "nextUndecidedButton").isEnabled()
+
+
+def test_a_kept_file_is_undecided_again_when_its_lines_change(
+    qtbot: QtBot, reviewed: ReviewPanel, session: Session, asked: Asked
+) -> None:
+    carry_out(reviewed, session, asked)
+    menu_action(reviewed, "Keep this file").trigger()
+    qtbot.waitUntil(lambda: marks(reviewed) == ["kept"])
+    session.change(2, "call-3", "src/pages.py", "one\nTWO!\n", "one\nother\n")
+    reviewed.refresh()
+    qtbot.waitUntil(lambda: marks(reviewed) == ["pending"])
+
+
+def test_a_decision_can_be_taken_back(qtbot: QtBot, reviewed: ReviewPanel, session: Session, asked: Asked) -> None:
+    carry_out(reviewed, session, asked)
+    menu_action(reviewed, "Keep this file").trigger()
+    qtbot.waitUntil(lambda: marks(reviewed) == ["kept"])
+    menu_action(reviewed, "Decide again").trigger()
+    qtbot.waitUntil(lambda: marks(reviewed) == ["pending"])
+
+
+def test_the_next_undecided_file_is_found_round_the_end(
+    qtbot: QtBot, reviewed: ReviewPanel, session: Session, asked: Asked
+) -> None:
+    choose(reviewed, "This session")
+    carry_out(reviewed, session, asked)
+    button(reviewed, "nextUndecidedButton").click()
+    button(reviewed, "nextUndecidedButton").click()
+    menu_action(reviewed, "Keep this file").trigger()
+    qtbot.waitUntil(lambda: marks(reviewed) == ["pending", "kept"])
+    button(reviewed, "nextUndecidedButton").click()
+    diff = diff_view(reviewed).document.diff
+    assert diff
+    assert diff.path == "src/pages.py"
+
+
+def test_going_to_what_is_undecided_takes_the_keyboard_along(
+    qtbot: QtBot, reviewed: ReviewPanel, session: Session, asked: Asked
+) -> None:
+    choose(reviewed, "This session")
+    carry_out(reviewed, session, asked)
+    view = diff_view(reviewed)
+    child(reviewed, QListView, "changeList").setFocus()
+    go_on(reviewed)  # the marked hunk was not known before: it is the first
+    assert view.hasFocus()
+    QTest.keyClick(view, Qt.Key.Key_K)
+    qtbot.waitUntil(lambda: marks(reviewed) == ["kept", "pending"])
+    go_on(reviewed)
+    QTest.keyClick(view, Qt.Key.Key_K)
+    qtbot.waitUntil(lambda: marks(reviewed) == ["kept", "kept"])
+
+
+def test_going_back_to_what_is_undecided_takes_the_keyboard_along(
+    qtbot: QtBot, reviewed: ReviewPanel, session: Session, asked: Asked
+) -> None:
+    choose(reviewed, "This session")
+    carry_out(reviewed, session, asked)
+    view = diff_view(reviewed)
+    view.setFocus()
+    go_back(reviewed)  # round the start
+    assert view.document.diff is not None
+    assert view.document.diff.path == "README.md"
+    QTest.keyClick(view, Qt.Key.Key_K)
+    qtbot.waitUntil(lambda: marks(reviewed) == ["pending", "kept"])
+    go_back(reviewed)
+    assert view.hasFocus()
+    assert view.document.diff.path == "src/pages.py"
+
+
+def test_going_on_starts_over_in_the_only_undecided_file(reviewed: ReviewPanel, session: Session) -> None:
+    lines = [f"line {number}\n" for number in range(60)]
+    edited = ["first\n", *lines[1:40], "forty\n", *lines[41:]]
+    session.start_turn(3, "Two places")
+    session.change(3, "call-9", "long.txt", "".join(lines), "".join(edited))
+    session.end_turn(3)
+    reviewed.refresh()
+    choose(reviewed, "Last turn")
+    view = diff_view(reviewed)
+    view.setFocus()
+    places: list[int] = []
+    for _ in range(4):
+        go_on(reviewed)
+        places.append(view.navigation.change)
+    assert places == [1, 0, 1, 0]
+
+
+def test_hunks_are_decided_within_the_baseline(reviewed: ReviewPanel, session: Session, asked: Asked) -> None:
+    carry_out(reviewed, session, asked)
+    choose(reviewed, "Since message 1")
+    pane(reviewed).review.hunks.requested.emit("keep", ("h1",))
+    pane(reviewed).review.hunks.requested.emit("undo", ("h2",))
+    pane(reviewed).review.hunks.requested.emit("redo", ("h2",))
+    pane(reviewed).review.hunks.requested.emit("keep", ("h1",))
+    selection = ChangeSelection(since_turn=1, path="src/pages.py", hunks=("h2",))
+    assert asked == [
+        MarkReviewed(path="src/pages.py", hunks=("h1",), state="kept"),
+        UndoChanges(selection=selection),
+        RedoChanges(selection=selection),
+        MarkReviewed(path="src/pages.py", hunks=("h1",), state="pending"),
+    ]
+
+
+def test_a_click_while_the_next_file_is_loading_means_nothing(
+    reviewed: ReviewPanel, session: Session, source: Source, tasks: Tasks, asked: Asked
+) -> None:
+    choose(reviewed, "This session")
+    carry_out(reviewed, session, asked)
+    view = diff_view(reviewed)
+    source.is_held = True
+    QTest.keyClick(child(reviewed, QListView, "changeList"), Qt.Key.Key_Down)
+    QTest.keyClick(view, Qt.Key.Key_U)
+    QTest.keyClick(view, Qt.Key.Key_K)
+    QTest.keyClick(view, Qt.Key.Key_E)
+    assert asked == []
+    assert not any(editor.isVisible() for editor in reviewed.findChildren(FileEditor))
+    tasks.let_go()
+    QTest.keyClick(view, Qt.Key.Key_K)
+    (op,) = asked
+    assert isinstance(op, MarkReviewed)
+    assert op.path == "README.md"
+
+
+def test_a_picture_is_kept_undone_and_redone_as_a_whole(reviewed: ReviewPanel, session: Session, asked: Asked) -> None:
+    carry_out(reviewed, session, asked)
+    pane(reviewed).bar.decided.emit("undo")
+    pane(reviewed).bar.decided.emit("redo")
+    keys = pane(reviewed).review.hunks.keys
+    selection = ChangeSelection(turn=2, path="src/pages.py", hunks=keys)
+    assert asked == [UndoChanges(selection=selection), RedoChanges(selection=selection)]
+
+
+def test_an_edit_in_the_diff_is_written_onto_what_was_last_known(
+    reviewed: ReviewPanel, session: Session, asked: Asked
+) -> None:
+    carry_out(reviewed, session, asked)
+    pane(reviewed).editing.saved.emit(b"mine\n")
+    assert asked == [WriteFile(path="src/pages.py", expected=digest_of(b"one\nTWO!\n"), content=b"mine\n")]
+
+
+def edit(panel: ReviewPanel, words: str) -> FileEditor:
+    """Write something at the beginning of the current file, and save it."""
+    button(panel, "editFileButton").click()
+    editor = next(editor for editor in panel.findChildren(FileEditor) if editor.isVisible())
+    QTest.keyClicks(editor, words)
+    button(panel, "saveEditButton").click()
+    assert editor.isReadOnly()
+    return editor
+
+
+def test_an_edit_is_over_when_its_record_arrives(reviewed: ReviewPanel, session: Session) -> None:
+    editor = edit(reviewed, "zero ")
+    change = change_of("2.9", "src/pages.py", b"one\nTWO!\n", b"zero one\nTWO!\n", author="person")
+    session.transcript.apply(ev.ChangesRecorded(turn=2, call_id="", changes=(change,)))
+    reviewed.refresh()
+    assert not editor.isVisible()
+
+
+def test_an_edit_that_was_not_written_says_why_and_can_be_saved_again(reviewed: ReviewPanel, session: Session) -> None:
+    old = ev.Notice(level="error", code="not_written", title="Something older was not written.")
+    session.transcript.apply(old)
+    editor = edit(reviewed, "zero ")
+    reviewed.refresh()
+    assert editor.isReadOnly()
+    session.transcript.apply(ev.Notice(level="error", code="not_written", title="src/pages.py was not written."))
+    reviewed.refresh()
+    assert (editor.isVisible(), editor.isReadOnly()) == (True, False)
+    assert "src/pages.py was not written." in texts(reviewed)
+    button(reviewed, "saveEditButton").click()
+    assert editor.isReadOnly()
+
+
+def test_only_what_is_on_disk_as_shown_can_be_edited(qtbot: QtBot, reviewed: ReviewPanel, session: Session) -> None:
+    offer = button(reviewed, "editFileButton")
+    assert offer.isEnabled()
+    choose(reviewed, "Turn 1")
+    assert "has changed since" in offer.toolTip()
+    choose(reviewed, "This session")
+    assert offer.isEnabled()
+    session.undo("2.3")
+    reviewed.refresh()
+    qtbot.waitUntil(lambda: "is undone" in offer.toolTip())
+    session.redo("2.3")
+    session.start_turn(3)
+    reviewed.refresh()
+    qtbot.waitUntil(lambda: "Wait until the turn has ended" in offer.toolTip())
+    session.end_turn(3)
+    reviewed.refresh()
+    qtbot.waitUntil(offer.isEnabled)
+
+
+def test_a_filter_narrows_the_list_and_what_the_buttons_mean(reviewed: ReviewPanel, asked: Asked) -> None:
+    choose(reviewed, "This session")
+    asked.clear()
+    pick_filter(reviewed, "Shell")
+    assert files(reviewed) == ["README.md"]
+    assert button(reviewed, "reviewFilterButton").text() == "Shell ▾"
+    undo = button(reviewed, "undoTurnButton")
+    assert (undo.text(), button(reviewed, "keepAllButton").text()) == ("Undo 1 file", "Keep 1 file")
+    undo.click()
+    assert asked[0] == UndoChanges(selection=ChangeSelection(change_ids=("1.2",)))
+
+
+def test_a_filter_that_nothing_passes_says_so_and_lets_go(reviewed: ReviewPanel) -> None:
+    pick_filter(reviewed, "Kept")
+    note = child(reviewed, QLabel, "reviewNote")
+    assert note.isVisible()
+    note.linkActivated.emit("#all")
+    assert files(reviewed) == ["src/pages.py"]
+    assert not note.isVisible()
+
+
+def test_a_filter_gives_way_to_the_call_that_is_to_be_shown(reviewed: ReviewPanel) -> None:
+    choose(reviewed, "This session")
+    pick_filter(reviewed, "Agent")
+    assert show_call(reviewed, "call-2")
+    assert files(reviewed) == ["src/pages.py", "README.md"]
+
+
+def pick_filter(panel: ReviewPanel, text: str) -> None:
+    menu = button(panel, "reviewFilterButton").menu()
+    next(action for action in menu.actions() if action.text() == text).trigger()
+
+
+def test_comments_are_collected_taken_back_and_sent(
+    qtbot: QtBot, reviewed: ReviewPanel, session: Session, asked: Asked
+) -> None:
+    send = button(reviewed, "sendCommentsButton")
+    assert not send.isVisible()
+    asked.clear()
+    session.comment("c1", "src/pages.py", "Why?")
+    session.comment("c2", "README.md", "Typo")
+    reviewed.refresh()
+    qtbot.waitUntil(lambda: send.text() == "Send 2 comments…")
+    send.click()
+    dialog = child(reviewed, QDialog, "commentsDialog")
+    remove = next(b for b in dialog.findChildren(QPushButton) if b.property("comment") == "c2")
+    remove.click()
+    assert asked[0] == RemoveComment(comment_id="c2")
+    session.transcript.apply(ev.CommentsRemoved(comment_ids=("c2",)))
+    reviewed.refresh()
+    qtbot.waitUntil(lambda: send.text() == "Send 1 comment…")
+    field = dialog.findChild(QPlainTextEdit, "commentsIntroEdit")
+    assert field
+    field.setPlainText("Please look")
+    child_of(dialog, "sendAllCommentsButton").click()
+    assert asked[1] == SendComments(text="Please look")

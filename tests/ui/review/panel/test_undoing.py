@@ -1,0 +1,254 @@
+"""The review panel asks for undo and redo, and says what came of them; it never acts by itself."""
+
+import asyncio
+from collections.abc import Coroutine
+from typing import Literal
+
+import pytest
+from PySide6.QtWidgets import (
+    QDialog,
+    QLabel,
+    QPlainTextEdit,
+)
+from pytestqt.qtbot import QtBot
+
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.model import (
+    ChangeSelection,
+    Clash,
+    FileImage,
+    FileOutcome,
+    Reverted,
+)
+from desktop_agent.core.protocol.ops import (
+    RedoSteps,
+    UndoChanges,
+    WriteFile,
+)
+from desktop_agent.core.system.files import digest_of
+from desktop_agent.ui.review.panel.panel import ReviewPanel
+from desktop_agent.ui.theme import Theme
+from tests.ui.review.panel.panel_stage import (
+    Asked,
+    button,
+    child,
+    child_of,
+    choose,
+    diff_view,
+    files,
+    menu_action,
+)
+from tests.ui.review.stage import Session, Source
+
+
+def test_undoing_the_last_turn_asks_for_that_turn(reviewed: ReviewPanel, asked: Asked) -> None:
+    asked.clear()
+    undo = button(reviewed, "undoTurnButton")
+    assert undo.text() == "Undo turn"
+    undo.click()
+    assert asked[0] == UndoChanges(selection=ChangeSelection(turn=2))
+
+
+def test_undoing_the_session_says_so_and_asks_for_everything(reviewed: ReviewPanel, asked: Asked) -> None:
+    asked.clear()
+    choose(reviewed, "This session")
+    undo = button(reviewed, "undoTurnButton")
+    assert undo.text() == "Undo session"
+    assert undo.toolTip() == "Put 2 files back. Files that were changed since are left alone and listed."
+    undo.click()
+    assert asked[0] == UndoChanges(selection=ChangeSelection())
+
+
+def test_what_is_undone_can_be_redone_and_nothing_else(
+    qtbot: QtBot, reviewed: ReviewPanel, session: Session, asked: Asked
+) -> None:
+    redo, undo = button(reviewed, "redoButton"), button(reviewed, "undoTurnButton")
+    assert not redo.isVisible()
+    session.undo("2.3")
+    reviewed.refresh()
+    assert redo.isVisible()
+    assert not undo.isEnabled()
+    asked.clear()
+    redo.click()
+    assert asked[0] == RedoSteps(steps=(0,))
+    session.redo("2.3")
+    reviewed.refresh()
+    qtbot.waitUntil(redo.isHidden)
+
+
+def test_an_undone_change_is_still_shown(reviewed: ReviewPanel, session: Session) -> None:
+    session.undo("2.3")
+    reviewed.refresh()
+    diff = diff_view(reviewed).document.diff
+    assert diff
+    assert diff.new_lines == ("one\n", "TWO!\n")
+
+
+def test_of_a_file_undone_in_part_all_is_shown_and_what_is_not_in_force_is_named(
+    reviewed: ReviewPanel, session: Session, source: Source
+) -> None:
+    choose(reviewed, "This session")
+    session.undo("2.3")
+    reviewed.refresh()
+    assert source.asked[-1] == ["1.1", "2.3"]
+    diff = diff_view(reviewed).document.diff
+    assert diff
+    assert diff.new_lines == ("one\n", "TWO!\n")
+
+
+def test_while_a_turn_runs_nothing_can_be_undone(qtbot: QtBot, reviewed: ReviewPanel, session: Session) -> None:
+    session.start_turn(3)
+    reviewed.refresh()
+    undo = button(reviewed, "undoTurnButton")
+    assert not undo.isEnabled()
+    assert undo.toolTip() == "Wait until the turn has ended, or stop it"
+    session.end_turn(3)
+    reviewed.refresh()
+    qtbot.waitUntil(undo.isEnabled)
+
+
+def test_one_file_can_be_undone_from_its_menu(reviewed: ReviewPanel, asked: Asked) -> None:
+    choose(reviewed, "This session")
+    asked.clear()
+    menu_action(reviewed, "Undo this file").trigger()
+    assert asked[0] == UndoChanges(selection=ChangeSelection(path="src/pages.py"))
+
+
+LEFT_ALONE = FileOutcome(path="src/pages.py", state="conflict", change_ids=("2.3",), reason="You changed it since.")
+
+
+RESTORED = FileOutcome(path="README.md", state="restored", change_ids=("1.2",))
+
+
+def test_files_that_an_undo_left_alone_are_listed_with_the_reason(reviewed: ReviewPanel, session: Session) -> None:
+    session.undo("1.2", outcomes=(LEFT_ALONE, RESTORED))
+    reviewed.refresh()
+    dialog = child(reviewed, QDialog, "undoConflictDialog")
+    words = [label.text() for label in dialog.findChildren(QLabel)]
+    assert words == [
+        "1 file was not undone",
+        "These files were not written. 1 other file was undone.",
+        "src/pages.py",
+        "You changed it since.",
+    ]
+    assert dialog.isModal()
+    dialog.close()
+
+
+def test_an_undo_without_conflicts_opens_nothing(reviewed: ReviewPanel, session: Session) -> None:
+    session.undo("1.2", outcomes=(RESTORED,))
+    reviewed.refresh()
+    assert reviewed.findChild(QDialog, "undoConflictDialog") is None
+
+
+def test_conflicts_of_a_session_that_is_opened_again_are_no_news(
+    reviewed: ReviewPanel, session: Session, asked: Asked
+) -> None:
+    session.undo("1.2", outcomes=(LEFT_ALONE,))
+    reviewed.set_transcript(session.transcript, asked.submit)
+    reviewed.refresh()
+    assert reviewed.findChild(QDialog, "undoConflictDialog") is None
+
+
+def clash_of(session: Session, *change_ids: str, hunks: tuple[str, ...] = ()) -> FileOutcome:
+    """The user wrote over what the agent wrote in the second line of `src/pages.py`."""
+    images: list[FileImage] = []
+    for content in (b"one\nTWO!\n", b"one\nTWO\n", b"one\nmine\n"):
+        session.blobs[digest_of(content)] = content
+        images.append(FileImage(digest=digest_of(content), size=len(content), mode=0o644))
+    clash = Clash(base=images[0], wanted=images[1], yours=images[2])
+    return FileOutcome(path="src/pages.py", state="conflict", change_ids=change_ids, hunks=hunks, clash=clash)
+
+
+@pytest.fixture
+def awaited(
+    qtbot: QtBot, theme: Theme, source: Source, reviewed: ReviewPanel, session: Session, asked: Asked
+) -> ReviewPanel:
+    """The same review, whose tasks may wait for threads."""
+
+    def run(task: Coroutine[object, object, None]) -> None:
+        with asyncio.Runner() as runner:
+            runner.run(task)
+
+    panel = ReviewPanel(theme, source, run)
+    qtbot.addWidget(panel)
+    panel.resize(560, 800)
+    panel.show()
+    panel.set_transcript(session.transcript, asked.submit)
+    return panel
+
+
+def test_what_clashed_is_decided_in_a_dialog_and_written_as_the_undo_it_completes(
+    awaited: ReviewPanel, session: Session, asked: Asked
+) -> None:
+    asked.clear()
+    session.undo(outcomes=(clash_of(session, "2.3"),))
+    awaited.refresh()
+    dialog = child(awaited, QDialog, "undoConflictDialog")
+    child_of(dialog, "useWantedButton").click()
+    assert asked[0] == WriteFile(
+        path="src/pages.py",
+        expected=digest_of(b"one\nmine\n"),
+        content=b"one\nTWO\n",
+        purpose="undo",
+        reverts=(Reverted(change_id="2.3"),),
+    )
+
+
+@pytest.mark.parametrize(
+    ("purpose", "before", "after"),
+    [("undo", {"a"}, ("a", "b")), ("redo", {"a", "b"}, ("a",)), ("redo", {"b"}, ())],
+)
+def test_a_hunk_that_clashed_counts_with_those_undone_before(
+    awaited: ReviewPanel,
+    session: Session,
+    purpose: Literal["undo", "redo"],
+    before: set[str],
+    after: tuple[str, ...],
+    asked: Asked,
+) -> None:
+    session.transcript.changes["2.3"].undone_hunks = frozenset(before)
+    asked.clear()
+    outcomes = (clash_of(session, "2.3", hunks=("b",)),)
+    kind = ev.ChangesUndone if purpose == "undo" else ev.ChangesRedone
+    session.transcript.apply(kind(selection=ChangeSelection(), change_ids=(), outcomes=outcomes))
+    awaited.refresh()
+    child_of(child(awaited, QDialog, "undoConflictDialog"), "useWantedButton").click()
+    op = asked[0]
+    assert isinstance(op, WriteFile)
+    assert (op.purpose, op.reverts) == (purpose, (Reverted(change_id="2.3", hunks=after),))
+
+
+def test_an_undo_is_told_and_redone_as_it_was_made(
+    qtbot: QtBot, reviewed: ReviewPanel, session: Session, asked: Asked
+) -> None:
+    choose(reviewed, "This session")
+    asked.clear()
+    session.undo("1.2", outcomes=(RESTORED,))
+    reviewed.refresh()
+    qtbot.waitUntil(lambda: child(reviewed, QLabel, "undoNotice").text() == "The last undo changed 1 file.")
+    button(reviewed, "redoButton").click()
+    assert asked[0] == RedoSteps(steps=(0,))
+
+
+def test_a_word_goes_with_the_undo(reviewed: ReviewPanel, asked: Asked) -> None:
+    asked.clear()
+    menu_action(reviewed, "Undo this file with a message to the agent…").trigger()
+    dialog = child(reviewed, QDialog, "undoWordDialog")
+    field = dialog.findChild(QPlainTextEdit, "undoWordEdit")
+    assert field
+    field.setPlainText("Too clever\n")
+    child_of(dialog, "undoWithWordButton").click()
+    selection = ChangeSelection(turn=2, path="src/pages.py")
+    assert asked[0] == UndoChanges(selection=selection, reason="Too clever")
+
+
+def test_a_renamed_file_is_one_row_and_undone_at_both_paths(panel: ReviewPanel, session: Session, asked: Asked) -> None:
+    session.start_turn(1)
+    session.rename(1, "call-1", "old.py", "new.py", "x\n")
+    session.end_turn(1)
+    panel.set_transcript(session.transcript, asked.submit)
+    asked.clear()
+    assert files(panel) == ["new.py"]
+    menu_action(panel, "Undo this file").trigger()
+    assert asked[0] == UndoChanges(selection=ChangeSelection(turn=1, change_ids=("1.1", "1.2")))
