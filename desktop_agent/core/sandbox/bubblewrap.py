@@ -7,14 +7,12 @@ When the command ends, or we do, the kernel ends everything it started, daemons 
 What must not even be created (a missing `.git`) is covered by an empty folder, for which the kernel needs a real one to
 stand on: a stand-in (`stand_ins`), which is there as long as a command that needs it.
 
-A filter of system calls keeps the command from Unix sockets, with a network or without: D-Bus, X11, an ssh agent or
+A filter of system calls keeps the command from Unix sockets: D-Bus, X11, an ssh agent or
 Docker would do for it what it may not do. A read-only mount does not stop a connect, and covering the sockets that the
 kernel lists was rejected: the list has relative names, and a program may begin to listen while the command runs.
 """
 
 import os
-import shlex
-import shutil
 import stat
 from collections.abc import Iterable
 from pathlib import Path
@@ -22,10 +20,9 @@ from pathlib import Path
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from desktop_agent.core.base.errors import SandboxError
 from desktop_agent.core.base.stand_ins import is_stand_in
 from desktop_agent.core.sandbox.confinement import ConfinementSpec, check, split_environment
-from desktop_agent.core.sandbox.guarded import Guards, folders_above, git_folders_in, homes_in, protection_in
+from desktop_agent.core.sandbox.guarded import Guards, folders_above, homes_in, protection_in
 from desktop_agent.core.sandbox.home import HomeView
 from desktop_agent.core.sandbox.landlock import filter_only
 from desktop_agent.core.system.processes.runner import Command
@@ -49,19 +46,15 @@ class Bubblewrap(Struct, frozen=True):
         check(command, confinement)
         view = _view_of(confinement, self.guards)
         environ = split_environment(command.environ, "/tmp")  # noqa: S108 - the session's own folder by that name
-        options = [*_NAMESPACES, "--cap-drop", "ALL", "--die-with-parent"]
+        options = [*_NAMESPACES, "--unshare-net", "--cap-drop", "ALL", "--die-with-parent"]
         if self.can_forbid_namespaces:
             options.append("--disable-userns")
         if not confinement.has_terminal:
             options.append("--new-session")
-        if not confinement.has_network:
-            options.append("--unshare-net")
         for name, value in environ.inner.items():
             options += ["--setenv", name, value]
         folder = str(command.cwd.resolve())
         argv = (self.program, *options, *view.options(), "--chdir", folder, "--", *filter_only(command.argv))
-        if view.is_tidied:
-            argv = view.tidying(argv)
         return replace(command, argv=argv, environ=environ.outer, stand_ins=tuple(view.stand_ins))
 
 
@@ -72,7 +65,6 @@ class _View(Struct):
     covered: dict[Path, None] = field(default_factory=dict[Path, None])
     """Where something else stands than what is really there."""
     stand_ins: list[Path] = field(default_factory=list[Path])
-    files_to_remove: list[Path] = field(default_factory=list[Path])
 
     def show(self, path: Path, *, is_writable: bool) -> None:
         self.mounts[path] = ("--bind" if is_writable else "--ro-bind", str(path), str(path))
@@ -132,19 +124,6 @@ class _View(Struct):
                 options += ["--remount-ro", str(path)]
         return options
 
-    @property
-    def is_tidied(self) -> bool:
-        return bool(self.files_to_remove)
-
-    def tidying(self, argv: tuple[str, ...]) -> tuple[str, ...]:
-        """Return `argv` in a shell that afterwards removes what must not be there, and keeps the exit code."""
-        shell, rm = (shutil.which(name, path="/bin:/usr/bin") for name in ("sh", "rm"))
-        if shell is None or rm is None:
-            raise SandboxError("The sandbox needs /bin/sh and rm.")
-        lines = ["trap : HUP INT TERM", '"$@"', "code=$?"]
-        lines += [f"{rm} -rf -- {shlex.quote(str(path))} 2>/dev/null" for path in self.files_to_remove]
-        return (shell, "-c", "\n".join([*lines, "exit $code"]), "sh", *argv)
-
     def _shows(self, path: Path) -> bool:
         """Whether the command would see what really is at `path`."""
         nearest = next((folder for folder in path.parents if folder in self.mounts), None)
@@ -157,9 +136,9 @@ def _view_of(confinement: ConfinementSpec, guards: Guards) -> _View:
     if not Path("/var/run").is_symlink() and Path("/var/run").is_dir():
         view.cover(Path("/var/run"), "--tmpfs", "/var/run")
     view.cover(Path("/tmp"), "--bind", str(confinement.temp.resolve()), "/tmp")  # noqa: S108
-    for path in (*_KEPT_IN_RUN, *_name_servers(confinement)):
-        if Path(path).exists():
-            view.show(Path(path), is_writable=False)
+    for path in map(Path, _KEPT_IN_RUN):
+        if path.exists():
+            view.show(path, is_writable=False)
     homes = homes_in(confinement, guards)
     view.empty_homes(homes)
     _show_folders(view, confinement)
@@ -172,7 +151,6 @@ def _view_of(confinement: ConfinementSpec, guards: Guards) -> _View:
             view.show(path, is_writable=False)
     for path in protection.missing_folders:
         view.forbid_folder(path)
-    view.files_to_remove += protection.missing_files
     for path in (*guards.hidden, *homes.hidden, *confinement.hidden):
         for name in (path, *homes.names_of(path)):
             view.hide(name)
@@ -185,13 +163,8 @@ def _show_folders(view: _View, confinement: ConfinementSpec) -> None:
         view.show(path.resolve(), is_writable=False)
     workspace = confinement.workspace.resolve()
     view.show(workspace, is_writable=False)
-    for path in (*git_folders_in(confinement), *confinement.roots):
+    for path in confinement.roots:
         view.show(path, is_writable=True)
-
-
-def _name_servers(confinement: ConfinementSpec) -> Iterable[str]:
-    """Return the file that says whom to ask for addresses, which systemd keeps in `/run`."""
-    return (str(Path("/etc/resolv.conf").resolve()),) if confinement.has_network else ()
 
 
 def _lies_in_temp(path: Path) -> bool:

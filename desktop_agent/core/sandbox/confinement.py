@@ -19,7 +19,7 @@ def _no_secrets(_: Iterable[Path]) -> tuple[Path, ...]:
 class ConfinementSpec(Struct, frozen=True, kw_only=True):
     """What one command may do. It reads the system's files, not home folders nor secrets; the rest is named here.
 
-    Inside every writable folder `.git` and `.desktop-agent` stay read-only, and secrets stay hidden.
+    It has no network. Inside every writable folder `.git` and `.desktop-agent` stay read-only, and secrets stay hidden.
     """
 
     workspace: Path
@@ -40,9 +40,6 @@ class ConfinementSpec(Struct, frozen=True, kw_only=True):
     """What it must not read although it lies in the workspace. Only bubblewrap can do that."""
     repositories: tuple[Path, ...] = ()
     """Every `.git` that is known in the writable folders, at any depth; a short look of the sandbox's own adds more."""
-    is_git_writable: bool = False
-    """Whether a commit is possible: objects, refs and the index. Configuration, hooks and attributes never are."""
-    has_network: bool = False
     has_terminal: bool = False
     """Whether it runs on a terminal of its own and stays in that terminal's session, so that Ctrl+C reaches it."""
 
@@ -59,13 +56,7 @@ class ConfinementSpec(Struct, frozen=True, kw_only=True):
 
 
 def confinement_for(
-    mode: SandboxMode,
-    workspace: Path,
-    temp: Path,
-    allowed_paths: Iterable[Path],
-    *,
-    is_git_writable: bool = False,
-    has_network: bool = False,
+    mode: SandboxMode, workspace: Path, temp: Path, allowed_paths: Iterable[Path]
 ) -> ConfinementSpec | None:
     """Return what `mode` lets a command do; None: everything.
 
@@ -80,8 +71,6 @@ def confinement_for(
         is_workspace_writable=is_restricted,
         temp=temp,
         writable=tuple(allowed_paths) if is_restricted else (),
-        is_git_writable=is_git_writable and is_restricted,
-        has_network=has_network,
     )
 
 

@@ -82,7 +82,7 @@ def denial_in(
         if program.hidden:
             where = f"{_named(str(program.path))} is in {_named(program.hidden)}, which the sandbox hides from commands"
             return f"The program {where}; the setting home_visible makes it visible."
-    if not confinement.has_network and (re.search(_NETWORK, text) or _is_pythons_socket(text)):
+    if re.search(_NETWORK, text) or _is_pythons_socket(text):
         return "The command seems to need the network, which the sandbox does not give it."
     for path, why in _refusals(text):
         if _is_ours(path, why, exit_code, confinement):

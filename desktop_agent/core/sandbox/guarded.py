@@ -44,8 +44,6 @@ _NESTED_DEPTH = 2
 _NESTED_LIMIT = 2000
 _SUBMODULE_PATH = re.compile(r"^\s*path\s*=(.*)$", re.MULTILINE)
 _SUBMODULES_READ = 256 * 1024
-_GIT_KEPT = ("config", "config.worktree", "hooks", "info", "modules", "worktrees", "commondir", "gitdir")
-"""What of a repository even a commit must not write: from here git takes programs to run, or another place to look."""
 
 
 class Guards(Struct, frozen=True):
@@ -82,12 +80,10 @@ class Protection(Struct, frozen=True):
     existing: tuple[Path, ...]
     missing_folders: tuple[Path, ...]
     """Must not be made either: a program that makes a `.git` chooses what runs when the user asks for its status."""
-    missing_files: tuple[Path, ...]
-    """Must not be there afterwards: a commit cannot run where an empty file stands for them."""
 
     @property
     def paths(self) -> tuple[Path, ...]:
-        """What must not be written, whether it is there or not; files that are missing are not among it."""
+        """What must not be written, whether it is there or not."""
         return (*self.existing, *self.missing_folders)
 
 
@@ -103,7 +99,6 @@ def protection_in(confinement: ConfinementSpec, guards: Guards) -> Protection:
     folders: dict[Path, None] = dict.fromkeys(
         _highest_missing(path) for path in guards.own if is_within(path, roots) and not path.exists()
     )
-    files: dict[Path, None] = {}
     for path in guards.hidden:
         if path.name == ".ssh" and path.parent in roots and not path.exists():
             folders[path] = None  # the home is the workspace: no command may leave a key there to come back with
@@ -115,20 +110,13 @@ def protection_in(confinement: ConfinementSpec, guards: Guards) -> Protection:
         if not os.path.lexists(dot_git):
             folders[dot_git] = None
     for dot_git in dict.fromkeys((*confinement.repositories, *_dot_gits(roots))):
-        if not is_within(dot_git, roots) or not os.path.lexists(dot_git):
-            continue
-        _require_no_link(dot_git)
-        if not confinement.is_git_writable:
+        if is_within(dot_git, roots) and os.path.lexists(dot_git):
+            _require_no_link(dot_git)
             existing[dot_git] = None
-            continue
-        kept = [folder / name for folder in _git_folders(dot_git) for name in _GIT_KEPT]
-        existing |= dict.fromkeys(path for path in kept if path.exists())
-        folders |= dict.fromkeys(path for path in kept if path.name in ("hooks", "info") and not path.exists())
-        files |= dict.fromkeys(path for path in kept if path.name == "commondir" and not path.exists())
-        if dot_git.is_file():
-            existing[dot_git] = None
-    folders |= dict.fromkeys(_missing_in_submodules(roots))
-    return Protection(tuple(existing), tuple(folders), tuple(files))
+    # Git enters the folder of a submodule as soon as it has one.
+    of_submodules = (folder / ".git" for folder in _submodules(roots))
+    folders |= dict.fromkeys(dot_git for dot_git in of_submodules if not os.path.lexists(dot_git))
+    return Protection(tuple(existing), tuple(folders))
 
 
 def folders_above(paths: Iterable[Path], roots: Iterable[Path]) -> tuple[Path, ...]:
@@ -140,18 +128,10 @@ def folders_above(paths: Iterable[Path], roots: Iterable[Path]) -> tuple[Path, .
     return tuple(sorted(above, key=lambda path: len(path.parts)))
 
 
-def git_folders_in(confinement: ConfinementSpec) -> tuple[Path, ...]:
-    """Return the folders outside the workspace that a commit in it writes (a worktree's), if it may. Blocks."""
-    if not confinement.is_git_writable:
-        return ()
-    dot_gits = [root / ".git" for root in confinement.roots if (root / ".git").is_file()]
-    return tuple(dict.fromkeys(folder for dot_git in dot_gits for folder in _git_folders(dot_git)))
-
-
 def places_of_stand_ins(roots: Iterable[Path]) -> tuple[Path, ...]:
     """Return where a command that a killed process ran in `roots` may have left stand-ins. Blocks."""
     roots = tuple(roots)
-    fixed = (root / name for root in roots for name in (OWN_FOLDER, ".ssh", ".git", ".git/hooks", ".git/info"))
+    fixed = (root / name for root in roots for name in (OWN_FOLDER, ".ssh", ".git"))
     return (*fixed, *(folder / ".git" for folder in _submodules(roots)))
 
 
@@ -221,11 +201,6 @@ def _dot_gits(roots: Iterable[Path]) -> Iterator[Path]:
                     seen += len(children)
                     below += children
             level = below
-
-
-def _missing_in_submodules(roots: Iterable[Path]) -> Iterator[Path]:
-    """Yield the `.git` that submodules do not have yet. Git enters their folders as soon as there is one."""
-    return (folder / ".git" for folder in _submodules(roots) if not os.path.lexists(folder / ".git"))
 
 
 def _submodules(roots: Iterable[Path]) -> Iterator[Path]:

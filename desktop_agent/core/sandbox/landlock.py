@@ -5,13 +5,12 @@ something inside must stay closed, its neighbours are named one by one. What fol
 
 - In a writable workspace nothing can be made, renamed or removed directly in the top folder, only in the folders in it
   and in the files that are there; else `.git` could be changed, or made. New entries there need an approval.
-- A commit (`is_git_writable`) is refused: the index cannot be opened without the hooks beside it.
 - Names of files in hidden folders can be listed, contents cannot be read.
 - Modes, owners, attributes and times are not Landlock's: a supervisor (`metadata_supervisor`) changes them for the
   command in what it may write. No file gets set-uid, set-gid or writable for all. Where the kernel lets us have no
   supervisor (`is_supervised`; a container around us has one), no file becomes open to others than its owner, so that
   `chmod +x` and copies with modes fail, and times can be changed everywhere.
-- No loopback network without a network, no Unix sockets at all, no POSIX shared memory (`/dev/shm` is everybody's), and
+- No loopback network, no Unix sockets at all, no POSIX shared memory (`/dev/shm` is everybody's), and
   no System V objects: the machine keeps those by number, for all processes of a user.
 - A process sets its own priority, processors and limits (as process 0), not those of another one, even of its child.
 - Before ABI 6 (Linux 6.12) a command can send signals to the user's other programs.
@@ -65,18 +64,13 @@ class Landlock(Struct, frozen=True):
     def wrap(self, command: Command, confinement: ConfinementSpec) -> Command:
         """Return the confined command. Blocks. Raises `SandboxError` when that is not possible."""
         check(command, confinement)
-        if confinement.is_git_writable:
-            raise SandboxError(
-                "Landlock cannot open a repository for a commit without its hooks.",
-                hint="Install bubblewrap, or run the command outside the sandbox.",
-            )
         if self.abi < LEAST_ABI:
             raise SandboxError("This kernel's Landlock cannot keep files from being truncated.")
         temp = str(confinement.temp.resolve())
         environ = split_environment(command.environ, temp)
         # The launcher itself starts by these; what it becomes gets them from the arguments.
         options = ["watch", *(f"env={name}={value}" for name, value in environ.inner.items())]
-        options.append(f"handled={self._handled(confinement)}")
+        options.append(f"handled={self._handled()}")
         options += [f"rule={rights & self._all_files}:{path}" for path, rights in self._rules(confinement).items()]
         if self.is_supervised:
             options.append(f"listener={listener_call()}")
@@ -87,21 +81,16 @@ class Landlock(Struct, frozen=True):
     def _all_files(self) -> int:
         return _ALL_FILES.get(self.abi, _ALL_FILES_LATER)
 
-    def _handled(self, confinement: ConfinementSpec) -> str:
+    def _handled(self) -> str:
         numbers = [self._all_files]
         if self.abi >= 4:
-            numbers.append(0 if confinement.has_network else _ALL_NETWORK)
+            numbers.append(_ALL_NETWORK)
         if self.abi >= 6:
             numbers.append(_SCOPES)
         return ",".join(map(str, numbers))
 
     def _filter(self, confinement: ConfinementSpec) -> bytes:
-        code = build_filter(
-            has_network=confinement.has_network,
-            is_alone=True,
-            is_supervised=self.is_supervised,
-            is_read_only=not confinement.roots,
-        )
+        code = build_filter(is_alone=True, is_supervised=self.is_supervised, is_read_only=not confinement.roots)
         if code is None:
             raise SandboxError(
                 "No filter of system calls is known for this machine, so Landlock alone would leave gaps."
@@ -135,7 +124,7 @@ class Landlock(Struct, frozen=True):
 
 def filter_only(argv: tuple[str, ...]) -> tuple[str, ...]:
     """Return `argv` behind the filter alone, for a command that has namespaces of its own. Raises `SandboxError`."""
-    code = build_filter(has_network=True, is_alone=False)
+    code = build_filter(is_alone=False)
     if code is None:
         raise SandboxError("No filter of system calls is known for this machine, so Unix sockets would be a way out.")
     return _launch([], code, argv)

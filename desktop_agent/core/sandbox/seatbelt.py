@@ -37,17 +37,6 @@ _ALWAYS = """\
   (global-name "com.apple.system.opendirectoryd.membership")
   (global-name "com.apple.SystemConfiguration.configd"))
 """
-_NETWORK = """\
-(allow network-outbound (remote ip "*:*"))
-(allow network-inbound (local ip "*:*"))
-(allow network-bind (local ip "*:*"))
-(allow system-socket)
-(allow mach-lookup
-  (global-name "com.apple.dnssd.service")
-  (global-name "com.apple.trustd.agent")
-  (global-name "com.apple.SecurityServer"))
-(allow network-outbound (literal "/private/var/run/mDNSResponder"))
-"""
 
 
 class Seatbelt(Struct, frozen=True):
@@ -59,10 +48,6 @@ class Seatbelt(Struct, frozen=True):
     def wrap(self, command: Command, confinement: ConfinementSpec) -> Command:
         """Return the confined command. Blocks. Raises `SandboxError` when that is not possible."""
         check(command, confinement)
-        if confinement.is_git_writable:
-            raise SandboxError(
-                "This sandbox cannot open a repository for a commit.", hint="Run the command outside the sandbox."
-            )
         environ = split_environment(command.environ, str(confinement.temp.resolve()))
         # macOS itself takes loader variables away from sandbox-exec; the others mean nothing to it.
         profile = profile_for(confinement, self.guards)
@@ -91,7 +76,7 @@ def profile_for(confinement: ConfinementSpec, guards: Guards) -> str:
         _rule("deny", "file-read* file-write*", [path for path in hidden if _is_inside(path, shown)]),
         _rule("deny", "file-write*", protected),
         _rule("deny", "file-write-unlink", folders_above((*protected, *guards.hidden), confinement.roots), "literal"),
-        _NETWORK if confinement.has_network else "(deny network*)\n",
+        "(deny network*)\n",
     ]
     return "".join(rules)
 

@@ -147,18 +147,13 @@ _MACHINES = {
 
 
 def build_filter(
-    *,
-    has_network: bool,
-    is_alone: bool,
-    is_supervised: bool = False,
-    is_read_only: bool = False,
-    machine: str | None = None,
+    *, is_alone: bool, is_supervised: bool = False, is_read_only: bool = False, machine: str | None = None
 ) -> bytes | None:
     """Return the filter as the kernel reads it, or None for a machine whose numbers are not known here.
 
-    `is_alone`: the command has no namespaces of its own, so other processes, shared objects and dangerous modes are
-    refused. `is_supervised`: a listener answers for files' metadata; without one, owners and attributes are refused,
-    modes for others, and with `is_read_only` all modes.
+    `is_alone`: the command has no namespaces of its own, so the network, other processes, shared objects and dangerous
+    modes are refused. `is_supervised`: a listener answers for files' metadata; without one, owners and attributes are
+    refused, modes for others, and with `is_read_only` all modes.
     """
     known = _MACHINES.get(machine or platform.machine())
     if known is None:
@@ -184,7 +179,7 @@ def build_filter(
     )
     pairs = [(_EQUAL, kind, _ALLOW) for kind in (_SOCK_STREAM, _SOCK_SEQPACKET)]
     program.when(known.socketpair, 1, pairs, otherwise=_ERRNO | errno.EPERM, mask=0xF)
-    families = [_AF_NETLINK, *((_AF_INET, _AF_INET6) if has_network else ())]
+    families = [_AF_NETLINK, *(() if is_alone else (_AF_INET, _AF_INET6))]
     program.when(known.socket, 0, [(_EQUAL, family, _ALLOW) for family in families], otherwise=_ERRNO | errno.EPERM)
     program.finish(_ALLOW)
     return program.code()

@@ -9,9 +9,6 @@ from desktop_agent.core.sandbox.denial import denial_in
 
 RESTRICTED = ConfinementSpec(workspace=Path("/home/me/app"), is_workspace_writable=True, temp=Path("/var/private"))
 STRICT = ConfinementSpec(workspace=Path("/home/me/app"), is_workspace_writable=False, temp=Path("/var/private"))
-ONLINE = ConfinementSpec(
-    workspace=Path("/home/me/app"), is_workspace_writable=True, temp=Path("/var/private"), has_network=True
-)
 
 DENIED = [
     (1, "touch: cannot touch '/home/me/other': Read-only file system", RESTRICTED, "/home/me/other"),
@@ -44,11 +41,9 @@ NOT_DENIED = [
     (1, "cat: /etc/shadow: Permission denied", RESTRICTED),
     (1, "cat: src/secret: Permission denied", RESTRICTED),
     (1, "PermissionError: [Errno 13] Permission denied: '/home/me/app/locked'", RESTRICTED),
-    (1, "urlopen error [Errno 111] Connection refused", ONLINE),
     (1, "cat: /var/private/x: Permission denied", STRICT),
     (1, "HTTP 403: permission denied for this user", RESTRICTED),
-    (255, "git@example.org: Permission denied (publickey).", ONLINE),
-    (6, "curl: (6) Could not resolve host: nonexistent.example", ONLINE),
+    (255, "git@example.org: Permission denied (publickey).", RESTRICTED),
     (1, "1 test failed: expected 'Permission denied' in the message", RESTRICTED),
     (1, "", STRICT),
 ]

@@ -145,7 +145,7 @@ class Confinement:
     @property
     def may_write_git(self) -> bool:
         """Whether a command behind them can change git's own files, or anything outside the workspace."""
-        return self._confinement is None or self._confinement.is_git_writable
+        return self._confinement is None
 
     @property
     def words(self) -> str:
