@@ -69,10 +69,7 @@ def every_sandbox(environ: Mapping[str, str]) -> tuple[Sandbox, ...]:
 def _bubblewrap(environ: Mapping[str, str]) -> tuple[Sandbox | None, SandboxReport]:
     program = find_program("bwrap", environ)
     if program is None:
-        report = SandboxReport(
-            name="bubblewrap", is_available=False, reason="The program bwrap is not installed.", hint=_INSTALL
-        )
-        return None, report
+        return _unavailable("bubblewrap", "The program bwrap is not installed.", _INSTALL)
     guards = Guards.of(environ)
     sandbox = Bubblewrap(program, guards)
     problem = _problem_with(sandbox)
@@ -80,33 +77,25 @@ def _bubblewrap(environ: Mapping[str, str]) -> tuple[Sandbox | None, SandboxRepo
         sandbox = Bubblewrap(program, guards, can_forbid_namespaces=False)
         problem = _problem_with(sandbox)
     if problem:
-        report = SandboxReport(
-            name=sandbox.name, is_available=False, reason=f"bwrap cannot confine: {problem}", hint=_hint_for(problem)
-        )
-        return None, report
+        return _unavailable(sandbox.name, f"bwrap cannot confine: {problem}", _hint_for(problem))
     return sandbox, SandboxReport(name=sandbox.name, is_available=True)
 
 
 def _landlock(environ: Mapping[str, str], abi: Callable[[], int]) -> tuple[Sandbox | None, SandboxReport]:
     version = abi()
-    name = "landlock"
     if version == 0:
-        reason = "The kernel has no Landlock, or it is switched off."
         hint = "Add `landlock` to the kernel's `lsm=` boot parameter (Linux 6.2 or later), or use bubblewrap."
-        return None, SandboxReport(name=name, is_available=False, reason=reason, hint=hint)
+        return _unavailable("landlock", "The kernel has no Landlock, or it is switched off.", hint)
     if version < LEAST_ABI:
         reason = f"The kernel's Landlock (version {version}) cannot keep files from being truncated."
-        return None, SandboxReport(
-            name=name, is_available=False, reason=reason, hint="Use Linux 6.2 or later, or bubblewrap."
-        )
+        return _unavailable("landlock", reason, "Use Linux 6.2 or later, or bubblewrap.")
     sandbox = Landlock(version, Guards.of(environ))
     problem = _problem_with(sandbox)
     if "no listener" in problem:
         sandbox = Landlock(version, sandbox.guards, is_supervised=False)
         problem = _problem_with(sandbox)
     if problem:
-        reason = f"Landlock cannot confine: {problem}"
-        return None, SandboxReport(name=name, is_available=False, reason=reason, hint="Use bubblewrap.")
+        return _unavailable(sandbox.name, f"Landlock cannot confine: {problem}", "Use bubblewrap.")
     limits = (
         "A command can change files and folders in the workspace but add none directly in its top folder, has no "
         "loopback network, and cannot commit."
@@ -116,16 +105,20 @@ def _landlock(environ: Mapping[str, str], abi: Callable[[], int]) -> tuple[Sandb
             " Another program, such as a container's, listens to system calls here, so it cannot open files to others "
             "than their owner: `chmod +x` and copies that keep permissions fail."
         )
-    return sandbox, SandboxReport(name=name, is_available=True, reason=limits)
+    return sandbox, SandboxReport(name=sandbox.name, is_available=True, reason=limits)
 
 
 def _seatbelt(environ: Mapping[str, str]) -> tuple[Sandbox | None, SandboxReport]:
     if not Path(PROGRAM).exists():
-        return None, SandboxReport(name="seatbelt", is_available=False, reason=f"{PROGRAM} is not there.")
+        return _unavailable("seatbelt", f"{PROGRAM} is not there.")
     sandbox = Seatbelt(Guards.of(environ))
     if problem := _problem_with(sandbox):
-        return None, SandboxReport(name="seatbelt", is_available=False, reason=f"It cannot confine: {problem}")
-    return sandbox, SandboxReport(name="seatbelt", is_available=True)
+        return _unavailable(sandbox.name, f"It cannot confine: {problem}")
+    return sandbox, SandboxReport(name=sandbox.name, is_available=True)
+
+
+def _unavailable(name: str, reason: str, hint: str = "") -> tuple[None, SandboxReport]:
+    return None, SandboxReport(name=name, is_available=False, reason=reason, hint=hint)
 
 
 def _problem_with(sandbox: Sandbox) -> str:
