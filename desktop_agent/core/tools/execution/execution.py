@@ -12,7 +12,6 @@ from msgspec.structs import replace
 
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import StorageError, ToolError, WorkspaceError
-from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.policy.call import CallFacts
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.event_log import EventLog
@@ -45,6 +44,7 @@ MADE_REPOSITORIES = (
 class TakenCall(Struct):
     """A call on its way. `arguments` is None when they could not be used; `problem` then says why."""
 
+    turn: int
     block: ToolUseBlock
     tool: AnyTool | None = None
     arguments: ToolArguments | None = None
@@ -75,6 +75,14 @@ class TakenCall(Struct):
         return ToolCall(id=self.block.id, name=self.block.name, arguments=self.block.arguments)
 
 
+class _ReadyCall(Struct, frozen=True):
+    """A call that can act, by these arguments and with what it may use."""
+
+    call: TakenCall
+    arguments: ToolArguments
+    context: ToolContext
+
+
 class Execution:
     """Carries out the calls of one session."""
 
@@ -89,18 +97,18 @@ class Execution:
         """Raise `WorkspaceError` when the folder that calls work in is gone, or another one stands in its place."""
         await asyncio.to_thread(self._box.workspace.check)
 
-    async def run(self, turn: int, call: TakenCall) -> ToolResult:
+    async def run(self, call: TakenCall) -> ToolResult:
         """Carry out one call and return its result. Raises `ToolError` for what the model should read instead."""
         try:
-            return await self._run(turn, call)
+            return await self._run(call)
         finally:
-            await self.withdraw(turn, call)
+            await self.withdraw(call)
 
-    async def withdraw(self, turn: int, call: TakenCall) -> None:
+    async def withdraw(self, call: TakenCall) -> None:
         """Conclude what an earlier process asked about the call, if it ends before it is asked about again."""
-        await self._gate.withdraw(turn, call.block.id)
+        await self._gate.withdraw(call.turn, call.block.id)
 
-    async def _run(self, turn: int, call: TakenCall) -> ToolResult:
+    async def _run(self, call: TakenCall) -> ToolResult:
         if call.problem is not None:
             raise call.problem
         tool, arguments = call.tool, call.arguments
@@ -109,14 +117,14 @@ class Execution:
         if self._box.access.is_dry_run:
             text = "dry-run: execution skipped"
             return ToolResult(content=text, is_error=True, error_type="recoverable", metadata={SKIPPED_KEY: True})
-        context = self._context(turn, call)
+        ready = _ReadyCall(call, arguments, self._context(call))
         match tool:
             case ReadTool():
-                result = await self._read(turn, call, tool, arguments, context)
+                result = await self._read(tool, ready)
             case EditTool():
-                result = await self._edit(turn, call, tool, arguments, context)
+                result = await self._edit(tool, ready)
             case CommandTool():
-                result = await self._command(turn, call, tool, arguments, context)
+                result = await self._command(tool, ready)
             case _:
                 assert_never(tool)
         return await self._settle(result)
@@ -133,14 +141,8 @@ class Execution:
         content = f"{INTERRUPTED} Until then it had come to:\n{partial.content}"
         return structs.replace(partial, content=content, is_error=True, error_type="recoverable")
 
-    async def _read(
-        self,
-        turn: int,
-        call: TakenCall,
-        tool: ReadTool[ToolArguments],
-        arguments: ToolArguments,
-        context: ToolContext,
-    ) -> ToolResult:
+    async def _read(self, tool: ReadTool[ToolArguments], ready: _ReadyCall) -> ToolResult:
+        call, arguments, context = ready.call, ready.arguments, ready.context
         paths = await asyncio.to_thread(tool.paths, arguments, context)
         disguised = await asyncio.to_thread(context.secrets.behind, paths)
         asks = tool.question(arguments)
@@ -152,57 +154,43 @@ class Execution:
             asks=why,
             details=tool.circumstances(arguments),
         )
-        await self._enter(turn, call, facts, asks or tool.heading(call.title))
+        await self._enter(call, facts, asks or tool.heading(call.title))
         return await tool.run(arguments, context)
 
-    async def _edit(
-        self,
-        turn: int,
-        call: TakenCall,
-        tool: EditTool[ToolArguments],
-        arguments: ToolArguments,
-        context: ToolContext,
-    ) -> ToolResult:
-        plan = await asyncio.to_thread(tool.plan, arguments, context)
-        changes = () if tool.is_dry_run(arguments) else await self._effects.prepare(turn, plan.writes)
+    async def _edit(self, tool: EditTool[ToolArguments], ready: _ReadyCall) -> ToolResult:
+        call = ready.call
+        plan = await asyncio.to_thread(tool.plan, ready.arguments, ready.context)
+        changes = () if tool.is_dry_run(ready.arguments) else await self._effects.prepare(call.turn, plan.writes)
         notes: tuple[str, ...] = ()
         if changes:
             notes = await asyncio.to_thread(self._effects.broken_links, changes)
             facts = replace(self._facts(call), paths=tuple(change.path for change in changes), details=notes)
-            await self._enter(turn, call, facts, _edit_question(changes), changes)
-            await self._effects.apply(turn, call.block.id, changes)
+            await self._enter(call, facts, _edit_question(changes), changes)
+            await self._effects.apply(call.turn, call.block.id, changes)
         return ToolResult(content="\n".join((plan.content, *notes)), metadata=plan.metadata)
 
-    async def _command(
-        self,
-        turn: int,
-        call: TakenCall,
-        tool: CommandTool[ToolArguments],
-        arguments: ToolArguments,
-        context: ToolContext,
-    ) -> ToolResult:
-        command = tool.command(arguments)
-        folder = str(await asyncio.to_thread(tool.working_folder, arguments, context))
+    async def _command(self, tool: CommandTool[ToolArguments], ready: _ReadyCall) -> ToolResult:
+        call, arguments = ready.call, ready.arguments
         facts = replace(
             self._facts(call),
-            command=command,
-            folder=folder,
+            command=tool.command(arguments),
+            folder=str(await asyncio.to_thread(tool.working_folder, arguments, ready.context)),
             details=tool.circumstances(arguments),
             wants_unconfined=tool.wants_unconfined(arguments),
             justification=tool.justification(arguments),
         )
-        permit = await self._enter(turn, call, facts, "Run this command?")
-        arguments, note = _as_permitted(tool, arguments, permit)
+        permit = await self._enter(call, facts, "Run this command?")
+        ready, note = _as_permitted(tool, ready, permit)
         confinement = await self._box.confiner.confinement(permit.confinement)
-        result = await self._run_command(turn, call, tool, arguments, context, confinement)
+        result = await self._run_command(tool, ready, confinement)
+        command = tool.command(ready.arguments)
         if denial := await asyncio.to_thread(confinement.denial_in, result):
-            facts = replace(facts, command=tool.command(arguments), wants_unconfined=True)
-            result = await self._escalate(turn, call, facts, tool, arguments, context, result, denial)
+            facts = replace(facts, command=command, wants_unconfined=True)
+            result = await self._escalate(tool, ready, facts, result, denial)
         elif hint := await asyncio.to_thread(confinement.misplaced_program_in, result):
             note += f"[{hint}]\n"
-        kept_back = {**(confinement.kept_back if "confinement" in result.metadata else {}), **self._box.kept_back}
-        given = tool.variables(arguments)
-        missed = await asyncio.to_thread(kept_back_in, tool.command(arguments), result, kept_back, given)
+        kept_back = {**(confinement.kept_back if call.confinement else {}), **self._box.kept_back}
+        missed = await asyncio.to_thread(kept_back_in, command, result, kept_back, tool.variables(arguments))
         if missed:
             note += f"[{sentences_about(missed)}]\n"
             result = structs.replace(result, metadata=result.metadata | {KEPT_BACK_KEY: list(missed)})
@@ -210,64 +198,52 @@ class Execution:
 
     async def _escalate(
         self,
-        turn: int,
-        call: TakenCall,
-        facts: CallFacts,
         tool: CommandTool[ToolArguments],
-        arguments: ToolArguments,
-        context: ToolContext,
+        ready: _ReadyCall,
+        facts: CallFacts,
         refused: ToolResult,
         denial: str,
     ) -> ToolResult:
         """Ask whether a command that the sandbox stopped may run again without it, and do so."""
         reason = f"{denial} Run it again outside the sandbox?"
         try:
-            permit = await self._enter(turn, call, facts, "Run this command outside the sandbox?", reason=reason)
+            permit = await self._enter(ready.call, facts, "Run this command outside the sandbox?", reason=reason)
         except NotApprovedError as error:
             note = f"[{denial} It was not run outside the sandbox: {error}]\n"
         except ToolError:
             note = f"[{denial} The user's settings do not let it run outside.]\n"
         else:
             await self._drop(refused)
-            context.emit_output("\n[Again, outside the sandbox]\n")
-            arguments, edited = _as_permitted(tool, arguments, permit)
-            result = await self._run_command(turn, call, tool, arguments, context, Confinement())
+            ready.context.emit_output("\n[Again, outside the sandbox]\n")
+            ready, edited = _as_permitted(tool, ready, permit)
+            result = await self._run_command(tool, ready, Confinement())
             note = f"[{denial} The user allowed it outside the sandbox; this is that run.]\n"
             metadata = result.metadata | {"escalated": True}
             return structs.replace(result, content=note + edited + result.content, metadata=metadata)
         return structs.replace(refused, content=note + refused.content)
 
     async def _run_command(
-        self,
-        turn: int,
-        call: TakenCall,
-        tool: CommandTool[ToolArguments],
-        arguments: ToolArguments,
-        context: ToolContext,
-        confinement: Confinement,
+        self, tool: CommandTool[ToolArguments], ready: _ReadyCall, confinement: Confinement
     ) -> ToolResult:
         """Run a command in its `confinement`; look at the workspace before and after, unless it cannot write there."""
+        call, arguments, context = ready.call, ready.arguments, ready.context
         await self._still_there()
         call.confinement = confinement.words
-        made: tuple[str, ...] = ()
         if not confinement.may_write:
+            return await tool.run(arguments, replace(context, confine=confinement.confine))
+        folder = str(await asyncio.to_thread(tool.working_folder, arguments, context))
+        run = PlannedCommand(tool.command(arguments), folder, is_confined=not confinement.may_write_git)
+        snapshot = await self._effects.begin_command(call.turn, call.block.id, run)
+        job_id = ""
+        confinement = confinement.keeping(self._effects.repositories(context.boundary.root))
+        try:
             result = await tool.run(arguments, replace(context, confine=confinement.confine))
-        else:
-            folder = str(await asyncio.to_thread(tool.working_folder, arguments, context))
-            run = PlannedCommand(tool.command(arguments), folder, is_confined=not confinement.may_write_git)
-            snapshot = await self._effects.begin_command(turn, call.block.id, run)
-            job_id = ""
-            confinement = confinement.keeping(self._effects.repositories(context.boundary.root))
-            try:
-                result = await tool.run(arguments, replace(context, confine=confinement.confine))
-                job_id = str(result.metadata.get("job_id", ""))
-            finally:
-                made = await self._effects.collect(turn, call.block.id, snapshot, job_id)
+            job_id = str(result.metadata.get("job_id", ""))
+        finally:
+            made = await self._effects.collect(call.turn, call.block.id, snapshot, job_id)
         if made and confinement.words:  # outside the sandbox, the user allowed the command that made it
             result = structs.replace(result, content=MADE_REPOSITORIES.format(", ".join(made)) + result.content)
-        if not confinement.words:
-            return result
-        return structs.replace(result, metadata=result.metadata | {"confinement": confinement.words})
+        return result
 
     def _facts(self, call: TakenCall) -> CallFacts:
         assert call.tool is not None
@@ -281,17 +257,12 @@ class Execution:
             raise ToolError(f"{error.title} Nothing was run.", error_type="fatal") from error
 
     async def _enter(
-        self,
-        turn: int,
-        call: TakenCall,
-        facts: CallFacts,
-        title: str,
-        changes: tuple[FileChange, ...] = (),
-        reason: str = "",
+        self, call: TakenCall, facts: CallFacts, title: str, changes: tuple[FileChange, ...] = (), reason: str = ""
     ) -> Permit:
         asked = self._clock.monotonic()
+        model = call.as_model()
         try:
-            return await self._gate.enter(turn, call.as_model(), facts, title=title, changes=changes, reason=reason)
+            return await self._gate.enter(call.turn, model, facts, title=title, changes=changes, reason=reason)
         finally:
             call.waited_s += self._clock.monotonic() - asked
 
@@ -313,17 +284,15 @@ class Execution:
         if isinstance(spool, str):
             await asyncio.to_thread(Path(spool).unlink, missing_ok=True)
 
-    def _context(self, turn: int, call: TakenCall) -> ToolContext:
-        call_id: CallId = call.block.id
-
+    def _context(self, call: TakenCall) -> ToolContext:
         def emit_output(text: str) -> None:
-            self._log.emit(ev.ToolOutputDelta(turn=turn, call_id=call_id, text=text))
+            self._log.emit(ev.ToolOutputDelta(turn=call.turn, call_id=call.block.id, text=text))
 
         def keep_partial(result: ToolResult) -> None:
             call.partial = result
 
         return ToolContext(
-            call_id=call_id,
+            call_id=call.block.id,
             boundary=self._box.boundary(),
             secrets=self._box.secrets(),
             reads=self._box.reads,
@@ -340,15 +309,13 @@ class Execution:
         )
 
 
-def _as_permitted(
-    tool: CommandTool[ToolArguments], arguments: ToolArguments, permit: Permit
-) -> tuple[ToolArguments, str]:
-    """Return the arguments as the user left them, and what the model reads when the user changed the command."""
+def _as_permitted(tool: CommandTool[ToolArguments], ready: _ReadyCall, permit: Permit) -> tuple[_ReadyCall, str]:
+    """Return the call as the user left it, and what the model reads when the user changed the command."""
     edited = permit.edited_command
-    if edited is None or edited == tool.command(arguments):
-        return arguments, ""
+    if edited is None or edited == tool.command(ready.arguments):
+        return ready, ""
     note = f"[The user changed the command before allowing it. What ran: {edited}]\n"
-    return tool.with_command(arguments, edited), note
+    return replace(ready, arguments=tool.with_command(ready.arguments, edited)), note
 
 
 def _edit_question(changes: tuple[FileChange, ...]) -> str:

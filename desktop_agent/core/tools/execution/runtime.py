@@ -60,32 +60,32 @@ class ToolRuntime:
         call is answered before the cancellation goes on. So it is when the workspace is gone or replaced, which is
         looked at before every step: `WorkspaceError`, because a tool would make the folder anew, or act on a wrong one.
         """
-        calls = [self._resolve(block, is_recorded=block.id in started) for block in blocks]
+        calls = [self._resolve(TakenCall(turn, block, is_recorded=block.id in started)) for block in blocks]
         outcomes: dict[CallId, CallOutcome] = {}
         try:
             for batch in _batches(calls):
                 if any(outcome.result.error_type == "fatal" for outcome in outcomes.values()):
                     break
                 await self._execution.require_workspace()
-                await self._run_batch(turn, batch, outcomes)
+                await self._run_batch(batch, outcomes)
         except (asyncio.CancelledError, WorkspaceError):
-            await self._skip_rest(turn, calls, outcomes)
+            await self._skip_rest(calls, outcomes)
             raise
-        await self._skip_rest(turn, calls, outcomes)
+        await self._skip_rest(calls, outcomes)
         return [outcomes[block.id] for block in blocks]
 
-    async def _run_batch(self, turn: int, batch: Sequence[TakenCall], outcomes: dict[CallId, CallOutcome]) -> None:
+    async def _run_batch(self, batch: Sequence[TakenCall], outcomes: dict[CallId, CallOutcome]) -> None:
         try:
             async with asyncio.TaskGroup() as group:
                 for call in batch:
-                    group.create_task(self._run_one(turn, call, outcomes), name=f"call {call.block.id}")
+                    group.create_task(self._run_one(call, outcomes), name=f"call {call.block.id}")
         except ExceptionGroup as failures:
             # Calls answer for themselves; what comes out is the journal refusing, and one of those says it all.
             raise failures.exceptions[0] from failures
 
-    def _resolve(self, block: ToolUseBlock, *, is_recorded: bool) -> TakenCall:
+    def _resolve(self, call: TakenCall) -> TakenCall:
         """Find the tool and validate the arguments; what is wrong becomes the call's problem, not an exception."""
-        call = TakenCall(block, is_recorded=is_recorded)
+        block = call.block
         if block.rejected:
             call.problem = ToolError(block.rejected, error_type="validation")
             return call
@@ -97,14 +97,14 @@ class ToolRuntime:
             call.problem = error
         return call
 
-    async def _run_one(self, turn: int, call: TakenCall, outcomes: dict[CallId, CallOutcome]) -> None:
+    async def _run_one(self, call: TakenCall, outcomes: dict[CallId, CallOutcome]) -> None:
         """Take the call up, run it, and record its one result, whatever happens."""
         started = self._clock.monotonic()
         cancelled: asyncio.CancelledError | None = None
         is_unanswered = False
         try:
-            await self._record_start(turn, call)
-            result = await self._execution.run(turn, call)
+            await self._record_start(call)
+            result = await self._execution.run(call)
         except NotApprovedError as error:
             result = _failure(error)
             is_unanswered = error.is_unanswered
@@ -119,9 +119,10 @@ class ToolRuntime:
             logger.exception("The tool %s failed unexpectedly", call.block.name)
             text = f"{call.block.name} failed unexpectedly: {type(error).__name__}: {error}"
             result = ToolResult(content=text, is_error=True, error_type="recoverable")
-        result = _told_confined(result, call)
+        if call.confinement:  # said also when the command failed or was stopped
+            result = replace(result, metadata=result.metadata | {"confinement": call.confinement})
         outcomes[call.block.id] = CallOutcome(result, is_unanswered)
-        await self._record_end(turn, call, result, self._clock.monotonic() - started - call.waited_s)
+        await self._record_end(call, result, self._clock.monotonic() - started - call.waited_s)
         if cancelled is not None:
             raise cancelled
 
@@ -132,23 +133,23 @@ class ToolRuntime:
             await unhurried(concluding)
         return concluding.result()
 
-    async def _skip_rest(self, turn: int, calls: Sequence[TakenCall], outcomes: dict[CallId, CallOutcome]) -> None:
+    async def _skip_rest(self, calls: Sequence[TakenCall], outcomes: dict[CallId, CallOutcome]) -> None:
         """Answer the calls that were not taken up."""
         result = ToolResult(content=NOT_STARTED, is_error=True, error_type="recoverable", metadata={SKIPPED_KEY: True})
         for call in calls:
             if call.block.id not in outcomes:
-                await self._record_start(turn, call)
-                await self._execution.withdraw(turn, call)
-                await self._record_end(turn, call, result, 0.0)
+                await self._record_start(call)
+                await self._execution.withdraw(call)
+                await self._record_end(call, result, 0.0)
                 outcomes[call.block.id] = CallOutcome(result)
 
-    async def _record_start(self, turn: int, call: TakenCall) -> None:
+    async def _record_start(self, call: TakenCall) -> None:
         if call.is_recorded:
             return
         tool = call.tool
         await self._log.record(
             ev.ToolCallStarted(
-                turn=turn,
+                turn=call.turn,
                 call=call.as_model(),
                 title=call.title,
                 source=tool.source if tool else "system",
@@ -157,10 +158,10 @@ class ToolRuntime:
             )
         )
 
-    async def _record_end(self, turn: int, call: TakenCall, result: ToolResult, duration_s: float) -> None:
+    async def _record_end(self, call: TakenCall, result: ToolResult, duration_s: float) -> None:
         await self._log.record(
             ev.ToolCallFinished(
-                turn=turn,
+                turn=call.turn,
                 call_id=call.block.id,
                 state="failed" if result.is_error else "completed",
                 result=result,
@@ -178,13 +179,6 @@ def _batches(calls: Sequence[TakenCall]) -> list[list[TakenCall]]:
         else:
             batches.append([call])
     return batches
-
-
-def _told_confined(result: ToolResult, call: TakenCall) -> ToolResult:
-    """Return the result with how its command was confined, also when that failed or was stopped."""
-    if not call.confinement or "confinement" in result.metadata:
-        return result
-    return replace(result, metadata=result.metadata | {"confinement": call.confinement})
 
 
 def _failure(error: ToolError) -> ToolResult:
