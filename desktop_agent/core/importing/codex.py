@@ -18,8 +18,9 @@ from msgspec import Struct, field
 
 from desktop_agent.core.importing.conversation import ConversationWriter
 from desktop_agent.core.importing.facts import FileFacts
-from desktop_agent.core.importing.fields import object_in, objects_in, read_objects, text_in, time_in, whole_in
+from desktop_agent.core.importing.fields import read_objects, time_in, whole_in
 from desktop_agent.core.importing.results import ImportedPicture
+from desktop_agent.core.protocol.foreign_json import object_in, objects_in, text_in
 from desktop_agent.core.protocol.model import AssistantBlock, JsonObject, TextBlock, ThinkingBlock, ToolUseBlock, Usage
 from desktop_agent.core.providers.arguments import parse_arguments
 

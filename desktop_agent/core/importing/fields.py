@@ -1,39 +1,20 @@
-"""Reading JSON of a foreign shape: whatever is there, the answer has the type that was asked for."""
+"""Reading the logs of other programs: lines of JSON of a foreign shape, and what stands in them."""
 
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
-from typing import cast
 
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.protocol.codec import MalformedLineError
+from desktop_agent.core.protocol.foreign_json import text_in
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.store.journal.lines import Line, decode_line, open_regular, read_lines
-
-
-def text_in(fields: JsonObject, key: str) -> str:
-    """Return the text under `key`; empty when there is none."""
-    value = fields.get(key)
-    return value if isinstance(value, str) else ""
 
 
 def whole_in(fields: JsonObject, key: str) -> int:
     """Return the whole number under `key`, at least 0; 0 when there is none."""
     value = fields.get(key)
     return min(max(value, 0), 2**53) if isinstance(value, int) and not isinstance(value, bool) else 0
-
-
-def object_in(fields: JsonObject, key: str) -> JsonObject:
-    """Return the object under `key`; an empty one when there is none."""
-    value = fields.get(key)
-    return cast("JsonObject", value) if isinstance(value, dict) else {}
-
-
-def objects_in(fields: JsonObject, key: str) -> list[JsonObject]:
-    """Return the objects of the list under `key`; what else is in it is passed over."""
-    value = fields.get(key)
-    items = cast("list[object]", value) if isinstance(value, list) else []
-    return [cast("JsonObject", item) for item in items if isinstance(item, dict)]
 
 
 def time_in(fields: JsonObject, key: str) -> datetime | None:

@@ -10,7 +10,8 @@ from msgspec.structs import asdict
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import SessionId, is_session_id
 from desktop_agent.core.base.private_files import make_private_file
-from desktop_agent.core.importing.fields import read_objects, text_in
+from desktop_agent.core.importing.fields import read_objects
+from desktop_agent.core.protocol.foreign_json import text_in
 from desktop_agent.core.protocol.model import JsonObject
 
 LOG_NAME = "imports.jsonl"

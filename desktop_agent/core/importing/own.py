@@ -14,9 +14,10 @@ from msgspec import Struct, field
 from desktop_agent.core.export.jsonl import BLOB_TYPE, END_TYPE, HEADER_TYPE, MAX_BLOB_BYTES
 from desktop_agent.core.importing.conversation import ConversationWriter
 from desktop_agent.core.importing.facts import FileFacts
-from desktop_agent.core.importing.fields import read_objects, text_in
+from desktop_agent.core.importing.fields import read_objects
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.codec import MalformedLineError, decode_event
+from desktop_agent.core.protocol.foreign_json import text_in
 from desktop_agent.core.protocol.model import BlobRef, JsonObject, ToolResult
 from desktop_agent.core.store.journal.migrations import migrated
 

@@ -10,12 +10,13 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import assert_never, cast
+from typing import assert_never
 
 from msgspec import Struct
 
 from desktop_agent.core.base.errors import ProviderError, ProviderFault
 from desktop_agent.core.base.secrets import mask
+from desktop_agent.core.protocol.foreign_json import as_object, object_in, text_in
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.providers.http_faults import (
     fault_of_status,
@@ -94,7 +95,7 @@ class RefusedError(Exception):
     @property
     def error(self) -> JsonObject:
         """What the API says of it; empty where something else has answered."""
-        return _object(_object(self.body).get("error"))
+        return object_in(as_object(self.body), "error")
 
 
 def failures() -> tuple[type[Exception], ...]:
@@ -133,13 +134,13 @@ def explain(error: Exception, call: FailedCall, *, now: datetime, has_started: b
 
 def explain_event(event: JsonObject, call: FailedCall) -> ProviderError:
     """Return what an `error` event in the middle of a stream means."""
-    fields = _object(event.get("error"))
+    fields = object_in(event, "error")
     return _refused(
         _Refusal(
             status=None,
-            type=_text(fields, "type")[:_LONGEST_NAME],
-            message=_text(fields, "message")[:_LONGEST_MESSAGE],
-            request_id=_text(event, "request_id")[:_LONGEST_NAME],
+            type=text_in(fields, "type")[:_LONGEST_NAME],
+            message=text_in(fields, "message")[:_LONGEST_MESSAGE],
+            request_id=text_in(event, "request_id")[:_LONGEST_NAME],
         ),
         call,
     )
@@ -182,9 +183,9 @@ def _refusal(error: RefusedError, now: datetime) -> _Refusal:
     said = error.text or said if error.body is None else f"{said} - {error.body}"
     return _Refusal(
         status=error.status,
-        type=_text(error.error, "type")[:_LONGEST_NAME],
-        code=_text(_object(error.error.get("details")), "error_code")[:_LONGEST_NAME],
-        message=(_text(error.error, "message") or said)[:_LONGEST_MESSAGE],
+        type=text_in(error.error, "type")[:_LONGEST_NAME],
+        code=text_in(object_in(error.error, "details"), "error_code")[:_LONGEST_NAME],
+        message=(text_in(error.error, "message") or said)[:_LONGEST_MESSAGE],
         request_id=error.headers.get("request-id", "")[:_LONGEST_NAME],
         retry_after_s=retry_after_s(error.headers, now),
     )
@@ -252,12 +253,3 @@ def _detail(refusal: _Refusal) -> str:
         f"request {refusal.request_id}" if refusal.request_id else "",
     ]
     return "\n".join(filter(None, [" · ".join(filter(None, facts)), refusal.message]))
-
-
-def _object(value: object) -> JsonObject:
-    return cast("JsonObject", value) if isinstance(value, dict) else {}
-
-
-def _text(fields: JsonObject, name: str) -> str:
-    value = fields.get(name)
-    return value if isinstance(value, str) else ""

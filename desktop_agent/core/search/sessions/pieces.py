@@ -6,9 +6,10 @@ What is very long is cut to its beginning and its end.
 
 from collections import Counter
 from collections.abc import Iterator
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from desktop_agent.core.base.errors import StorageError
+from desktop_agent.core.protocol.foreign_json import object_in, objects_in, text_in
 from desktop_agent.core.protocol.model import HitKind, JsonObject
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.journal_mark import fields_of
@@ -74,39 +75,45 @@ class PieceReader:
     def _pieces(self, fields: JsonObject) -> Iterator[SessionPiece]:
         match fields.get("type"):
             case "prompt_submitted":
-                yield SessionPiece("prompt", _cut(_text(fields, "text")))
+                yield SessionPiece("prompt", _cut(text_in(fields, "text")))
             case "session_renamed":
-                yield SessionPiece("title", _cut(_text(fields, "title")))
+                yield SessionPiece("title", _cut(text_in(fields, "title")))
             case "command_run":
-                yield SessionPiece("command", _cut(f"{_text(fields, 'text')}\n{_text(fields, 'output')}"))
+                yield SessionPiece("command", _cut(f"{text_in(fields, 'text')}\n{text_in(fields, 'output')}"))
             case "message_done":
-                texts = (_text(block, "text") for block in _objects(fields, "content") if block.get("type") == "text")
+                texts = (
+                    text_in(block, "text") for block in objects_in(fields, "content") if block.get("type") == "text"
+                )
                 yield SessionPiece("reply", _cut("\n\n".join(texts)))
             case "tool_call_started":
-                yield from self._started(_object(fields, "call"), _text(fields, "title"))
+                yield from self._started(object_in(fields, "call"), text_in(fields, "title"))
             case "approval_resolved":
-                yield SessionPiece("command", _cut(_text(_object(fields, "decision"), "edited_command")), COMMAND_TOOL)
+                yield SessionPiece(
+                    "command", _cut(text_in(object_in(fields, "decision"), "edited_command")), COMMAND_TOOL
+                )
             case "tool_call_finished":
-                yield self._finished(_text(fields, "call_id"), _object(fields, "result"))
+                yield self._finished(text_in(fields, "call_id"), object_in(fields, "result"))
             case "changes_recorded":
-                call = self.calls.get(_text(fields, "call_id"))
-                for change in _objects(fields, "changes"):
-                    yield SessionPiece("change", self._change(change), call.tool if call else "", _text(change, "path"))
+                call = self.calls.get(text_in(fields, "call_id"))
+                for change in objects_in(fields, "changes"):
+                    yield SessionPiece(
+                        "change", self._change(change), call.tool if call else "", text_in(change, "path")
+                    )
             case _:
                 pass
 
     def _started(self, call: JsonObject, title: str) -> Iterator[SessionPiece]:
-        tool, arguments = _text(call, "name"), _object(call, "arguments")
-        file = next((value for key in ("path", "file_path", "file") if (value := _text(arguments, key))), "")
-        if call_id := _text(call, "id"):
+        tool, arguments = text_in(call, "name"), object_in(call, "arguments")
+        file = next((value for key in ("path", "file_path", "file") if (value := text_in(arguments, key))), "")
+        if call_id := text_in(call, "id"):
             self.calls[call_id] = UnansweredCall(tool, "" if tool == COMMAND_TOOL else title, file)
         if tool == COMMAND_TOOL:
-            yield SessionPiece("command", _cut(_text(arguments, "command")), tool)
+            yield SessionPiece("command", _cut(text_in(arguments, "command")), tool)
 
     def _finished(self, call_id: str, result: JsonObject) -> SessionPiece:
         call = self.calls.pop(call_id, UnansweredCall("", "", ""))
-        content = self._whole_output(_object(result, "output")) or _text(result, "content")
-        file = call.file or _text(_object(result, "metadata"), "path")
+        content = self._whole_output(object_in(result, "output")) or text_in(result, "content")
+        file = call.file or text_in(object_in(result, "metadata"), "path")
         return SessionPiece("output", f"{call.title}\n{_cut(content)}".lstrip(), call.tool, file)
 
     def _whole_output(self, reference: JsonObject) -> str:
@@ -114,24 +121,24 @@ class PieceReader:
         if not isinstance(size, int) or size > _LARGEST_OUTPUT:
             return ""
         try:
-            return self._blobs.get(_text(reference, "blob"), size=size).decode("utf-8", "replace")
+            return self._blobs.get(text_in(reference, "blob"), size=size).decode("utf-8", "replace")
         except StorageError:
             return ""
 
     def _change(self, change: JsonObject) -> str:
         """Return the path of a changed file and the lines that went and came."""
-        moved = _text(change, "moved_from") or _text(change, "moved_to")
-        before, after = self._lines(_object(change, "before")), self._lines(_object(change, "after"))
+        moved = text_in(change, "moved_from") or text_in(change, "moved_to")
+        before, after = self._lines(object_in(change, "before")), self._lines(object_in(change, "after"))
         gone, come = Counter(before) - Counter(after), Counter(after) - Counter(before)
         lines = [f"-{line}" for line in before if line in gone] + [f"+{line}" for line in after if line in come]
-        return "\n".join(filter(None, (_text(change, "path"), moved, _cut("\n".join(lines)))))
+        return "\n".join(filter(None, (text_in(change, "path"), moved, _cut("\n".join(lines)))))
 
     def _lines(self, image: JsonObject) -> list[str]:
         size = image.get("size")
         if image.get("kind", "file") != "file" or not isinstance(size, int) or size > _LARGEST_FILE:
             return []
         try:
-            content = self._blobs.get(_text(image, "digest"), size=size)
+            content = self._blobs.get(text_in(image, "digest"), size=size)
         except StorageError:
             return []
         return [] if b"\0" in content[:8192] else content.decode("utf-8", "replace").splitlines()
@@ -139,23 +146,7 @@ class PieceReader:
 
 def call_id_of(fields: JsonObject) -> str:
     """Return the id of the tool call that a line is about, if it is about one."""
-    return _text(fields, "call_id") or _text(_object(fields, "call"), "id")
-
-
-def _text(fields: JsonObject, key: str) -> str:
-    value = fields.get(key)
-    return value if isinstance(value, str) else ""
-
-
-def _object(fields: JsonObject, key: str) -> JsonObject:
-    value = fields.get(key)
-    return cast("JsonObject", value) if isinstance(value, dict) else {}
-
-
-def _objects(fields: JsonObject, key: str) -> list[JsonObject]:
-    value = fields.get(key)
-    items = cast("list[object]", value) if isinstance(value, list) else []
-    return [cast("JsonObject", item) for item in items if isinstance(item, dict)]
+    return text_in(fields, "call_id") or text_in(object_in(fields, "call"), "id")
 
 
 def _cut(text: str) -> str:

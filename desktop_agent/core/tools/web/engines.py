@@ -9,12 +9,11 @@ import base64
 import binascii
 import json
 from collections.abc import Callable, Iterator, Mapping
-from typing import cast
 from urllib.parse import parse_qs, quote, urljoin, urlsplit
 
 from msgspec import Struct
 
-from desktop_agent.core.protocol.model import JsonObject
+from desktop_agent.core.protocol.foreign_json import as_object, object_in, objects_in
 from desktop_agent.core.tools.web.html import HtmlReader
 
 LONGEST_TITLE = 200
@@ -153,11 +152,11 @@ def _matches(form: tuple[str | None, str], tag: str, classes: list[str]) -> bool
 
 def read_duckduckgo_api(answer: str, address: str) -> Iterator[SearchResult]:
     """Read DuckDuckGo's instant answer: what a thing is, and what is related to it."""
-    fields = _object(json.loads(answer))
+    fields = as_object(json.loads(answer))
     if link := unwrapped(str(fields.get("AbstractURL", "")), address):
         yield _result(str(fields.get("Heading", "")) or link, link, str(fields.get("AbstractText", "")))
-    for topic in [*_objects(fields.get("Results")), *_objects(fields.get("RelatedTopics"))]:
-        for one in [topic, *_objects(topic.get("Topics"))]:
+    for topic in [*objects_in(fields, "Results"), *objects_in(fields, "RelatedTopics")]:
+        for one in [topic, *objects_in(topic, "Topics")]:
             text = str(one.get("Text", ""))
             if text and (link := unwrapped(str(one.get("FirstURL", "")), address)):
                 yield _result(text.partition(" - ")[0], link, text)
@@ -165,10 +164,10 @@ def read_duckduckgo_api(answer: str, address: str) -> Iterator[SearchResult]:
 
 def read_wikipedia(answer: str, address: str) -> Iterator[SearchResult]:
     """Read the answer of MediaWiki's search; the links lead to the same wiki."""
-    fields = _object(json.loads(answer))
+    fields = as_object(json.loads(answer))
     if "error" in fields:
-        raise ValueError(str(_object(fields["error"]).get("info", "error")))
-    for hit in _objects(_object(fields.get("query")).get("search")):
+        raise ValueError(str(object_in(fields, "error").get("info", "error")))
+    for hit in objects_in(object_in(fields, "query"), "search"):
         if title := str(hit.get("title", "")):
             link = urljoin(address, "/wiki/" + quote(title.replace(" ", "_")))
             yield _result(title, link, _plain(str(hit.get("snippet", ""))))
@@ -186,14 +185,6 @@ def _plain(html: str) -> str:
     reader = _TextOnly()
     reader.read(html)
     return reader.text
-
-
-def _object(value: object) -> JsonObject:
-    return cast("JsonObject", value) if isinstance(value, dict) else {}
-
-
-def _objects(value: object) -> list[JsonObject]:
-    return [_object(item) for item in cast("list[object]", value)] if isinstance(value, list) else []
 
 
 # --- links --------------------------------------------------------------------------------------------------------
