@@ -26,25 +26,14 @@ from desktop_agent.core.system.processes.output import continuation_bytes
 
 
 class OutputLimits(Struct, frozen=True, kw_only=True):
-    """What a text may come to at most; bytes are those of UTF-8."""
+    """What a text may come to at most, half of it for the beginning; bytes are those of UTF-8."""
 
     max_bytes: int
     max_lines: int
-    head_bytes: int
-    head_lines: int
-
-    def within(self, other: "OutputLimits") -> "OutputLimits":
-        """Return the limits that keep both."""
-        return OutputLimits(
-            max_bytes=min(self.max_bytes, other.max_bytes),
-            max_lines=min(self.max_lines, other.max_lines),
-            head_bytes=min(self.head_bytes, other.head_bytes),
-            head_lines=min(self.head_lines, other.head_lines),
-        )
 
 
-MODEL_FORMAT = OutputLimits(max_bytes=10_240, max_lines=256, head_bytes=5_120, head_lines=128)
-RESULT_LIMIT = OutputLimits(max_bytes=102_400, max_lines=102_400, head_bytes=51_200, head_lines=102_400)
+MODEL_FORMAT = OutputLimits(max_bytes=10_240, max_lines=256)
+RESULT_LIMIT = OutputLimits(max_bytes=102_400, max_lines=102_400)
 """Bytes alone decide here: no text of that many bytes has more lines."""
 
 BYTES_PER_TOKEN = 4
@@ -63,12 +52,9 @@ class ContextLimits(Struct, frozen=True, kw_only=True):
     max_lines: int = 800
 
     def as_output_limits(self) -> OutputLimits:
-        """The same as bytes and lines, half of each for the beginning."""
+        """The same as bytes and lines."""
         max_bytes = max(SMALLEST_BYTES, min(self.max_tool_tokens * BYTES_PER_TOKEN, self.max_stdout_bytes))
-        max_lines = max(SMALLEST_LINES, self.max_lines)
-        return OutputLimits(
-            max_bytes=max_bytes, max_lines=max_lines, head_bytes=max_bytes // 2, head_lines=max_lines // 2
-        )
+        return OutputLimits(max_bytes=max_bytes, max_lines=max(SMALLEST_LINES, self.max_lines))
 
 
 _FRAME_LINES = 4
@@ -95,7 +81,7 @@ def fit(
     if not back and len(front) <= limits.max_bytes and lines <= limits.max_lines:
         return FittedText(head, is_truncated=False)
     header = f"Total output lines: {lines}\n\n"
-    first = _leading(front, limits.head_bytes, limits.head_lines)
+    first = _leading(front, limits.max_bytes // 2, limits.max_lines // 2)
     room = limits.max_bytes - len(header) - len(_mark(lines, lines)) - len(first) - 1
     line_room = limits.max_lines - _FRAME_LINES - line_count(first)
     last, last_is_cut = _trailing(back or front[len(first) :], room, line_room, is_fragment=bool(back))
@@ -112,12 +98,10 @@ def fit_all(
 
     `tail` and `total_lines` are as for `fit`.
     """
-    layers = [limits.as_output_limits(), RESULT_LIMIT]
-    if is_printed:
-        layers.insert(0, MODEL_FORMAT)
-    narrowest = layers[0]
-    for layer in layers[1:]:
-        narrowest = narrowest.within(layer)
+    layers = [limits.as_output_limits(), RESULT_LIMIT, *((MODEL_FORMAT,) if is_printed else ())]
+    narrowest = OutputLimits(
+        max_bytes=min(layer.max_bytes for layer in layers), max_lines=min(layer.max_lines for layer in layers)
+    )
     return fit(text, tail, total_lines=total_lines, limits=narrowest)
 
 
@@ -130,7 +114,7 @@ def _leading(content: bytes, max_bytes: int, max_lines: int) -> bytes:
     part = content[:max_bytes]
     if len(part) < len(content):
         end = part.rfind(b"\n") + 1
-        part = part[: end or _character_start(content, max_bytes)]
+        part = part[:end] or part.decode("utf-8", "ignore").encode()
     return _first_lines(part, max_lines)
 
 
@@ -166,13 +150,6 @@ def _last_lines(content: bytes, count: int) -> bytes:
         if start < 0:
             return content
     return content[start + 1 :]
-
-
-def _character_start(content: bytes, index: int) -> int:
-    """Return the nearest place at or before `index` where a UTF-8 character begins."""
-    while index > 0 and content[index] & 0xC0 == 0x80:
-        index -= 1
-    return index
 
 
 def _encode(text: str) -> bytes:
