@@ -23,7 +23,7 @@ _DAMAGE = frozenset({sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLIT
 
 
 def never() -> bool:
-    """For who cannot be stopped."""
+    """Return False: for what is not stopped, and what waits without saying so."""
     return False
 
 
@@ -83,7 +83,7 @@ class CacheFile(Struct, frozen=True):
             yield connection if self._is_ready(connection) else None
 
     @contextmanager
-    def writing(self, is_stopped: Callable[[], bool], on_wait: Callable[[], None]) -> Generator[bool]:
+    def writing(self, is_stopped: Callable[[], bool], on_wait: Callable[[], object] = never) -> Generator[bool]:
         """Be the one that writes for longer than a transaction; False when stopped before it was one's turn."""
         from filelock import FileLock, Timeout  # slow, and who only reads needs none
 

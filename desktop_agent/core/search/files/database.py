@@ -2,8 +2,8 @@
 
 import os
 import sqlite3
-from collections.abc import Callable, Generator, Iterable, Iterator
-from contextlib import AbstractContextManager, contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import AbstractContextManager
 from pathlib import Path
 
 from msgspec import Struct
@@ -38,20 +38,6 @@ class Hit(Struct, frozen=True):
 def index_file(path: Path) -> CacheFile:
     """Return the file of an index."""
     return CacheFile(path, _FORMAT, _SCHEMA, ("text", "passage", "file"))
-
-
-@contextmanager
-def opened(file: CacheFile, is_stopped: Callable[[], bool]) -> Generator["IndexDatabase"]:
-    """Open the index to write it, see `CacheFile.opened`. The caller is the only writer."""
-    with file.opened(is_stopped) as connection:
-        yield IndexDatabase(connection)
-
-
-@contextmanager
-def opened_to_read(file: CacheFile, is_stopped: Callable[[], bool]) -> Generator["IndexDatabase | None"]:
-    """Open the index beside its writer, or give None while there is none to read."""
-    with file.opened_to_read(is_stopped) as connection:
-        yield IndexDatabase(connection) if connection else None
 
 
 class IndexDatabase:

@@ -10,22 +10,13 @@ import sqlite3
 import stat
 import threading
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager
 from pathlib import Path
 
 from msgspec import Struct, field
 
-from desktop_agent.core.search.files.database import (
-    Hit,
-    IndexDatabase,
-    index_file,
-    opened,
-    opened_to_read,
-    signature_of,
-)
+from desktop_agent.core.search.files.database import Hit, IndexDatabase, index_file, signature_of
 from desktop_agent.core.search.files.passages import STEP_LINES, passages
 from desktop_agent.core.search.files.question import CodeQuestion
-from desktop_agent.core.search.progress import IndexProgress
 from desktop_agent.core.store.cache_file import is_damage
 from desktop_agent.core.system.files import digest_of
 
@@ -34,6 +25,20 @@ LARGEST_BYTES = 1024 * 1024
 
 _BATCH_FILES = 64
 """Files in one transaction: what a stop loses, and how long another writer waits."""
+
+
+class IndexProgress(Struct):
+    """How many files of an update are done. One thread writes it, any thread reads it."""
+
+    total: int = 0
+    done: int = 0
+    is_waiting: bool = False
+    """Another session or process is updating the same index."""
+    is_complete: bool = False
+
+    def wait(self) -> None:
+        """Say that another one is at it."""
+        self.is_waiting = True
 
 
 class CodeSearchResult(Struct, frozen=True):
@@ -61,7 +66,7 @@ class CodeIndex:
         Raises `OSError` or `sqlite3.Error` when the index cannot be written.
         """
         progress.total = len(paths)
-        with self._writing(progress, stop) as may_write:
+        with self._file.writing(stop.is_set, progress.wait) as may_write:
             progress.is_waiting = False
             if not may_write:
                 return
@@ -83,21 +88,23 @@ class CodeIndex:
         Raises `sqlite3.Error` when the index cannot be read; a damaged one is deleted before.
         """
         try:
-            with opened_to_read(self._file, stop.is_set) as database:
-                if database is None:
+            with self._file.opened_to_read(stop.is_set) as connection:
+                if connection is None:
                     return CodeSearchResult()
+                database = IndexDatabase(connection)
                 chosen = _distinct(database.hits(question.expression, wanted), count)
                 return CodeSearchResult(chosen, database.count_files(), database.left_out())
         except sqlite3.Error as error:
             if is_damage(error):
-                with self._writing(IndexProgress(), stop) as may_write:
+                with self._file.writing(stop.is_set) as may_write:
                     if may_write:
                         self._file.discard()
             raise
 
     def _update(self, paths: Sequence[str], progress: IndexProgress, stop: threading.Event, is_partial: bool) -> None:
         progress.done = 0
-        with opened(self._file, stop.is_set) as database:
+        with self._file.opened(stop.is_set) as connection:
+            database = IndexDatabase(connection)
             known = database.signatures()
             gone = known.keys() - set(paths)
             if is_partial:
@@ -161,14 +168,6 @@ class CodeIndex:
         except OSError:
             return None
         return status if stat.S_ISREG(status.st_mode) else None
-
-    def _writing(self, progress: IndexProgress, stop: threading.Event) -> AbstractContextManager[bool]:
-        """Wait for the turn to write; False when stopped before."""
-
-        def on_wait() -> None:
-            progress.is_waiting = True
-
-        return self._file.writing(stop.is_set, on_wait)
 
 
 _MOST_PER_FILE = 3

@@ -6,13 +6,11 @@ Reading never waits. A damaged index is made anew; one that cannot be written fi
 
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol.model import SearchHit, SearchQuery
-from desktop_agent.core.search.progress import IndexProgress
 from desktop_agent.core.search.sessions.answer import Answerer
 from desktop_agent.core.search.sessions.database import SearchDatabase, index_file
 from desktop_agent.core.search.sessions.intake import SLICE_BYTES, take_in
@@ -46,21 +44,15 @@ class SessionSearch:
             return False
         return {name: state for name, (state, _) in known.items()} == states
 
-    def update(self, progress: IndexProgress | None = None, is_stopped: Callable[[], bool] = never) -> None:
+    def update(self, is_stopped: Callable[[], bool] = never) -> None:
         """Take in what is new, the newest sessions first, until it is done or stopped.
 
         Raises `StorageError` when the index cannot be written.
         """
-        progress = progress or IndexProgress()
-
-        def on_wait() -> None:
-            progress.is_waiting = True
-
         try:
-            with self._file.writing(is_stopped, on_wait) as may_write:
-                progress.is_waiting = False
+            with self._file.writing(is_stopped) as may_write:
                 if may_write:
-                    self._update_or_make_anew(progress, is_stopped)
+                    self._update_or_make_anew(is_stopped)
         except (sqlite3.Error, OSError) as error:
             if not is_stopped():
                 raise StorageError(
@@ -69,25 +61,18 @@ class SessionSearch:
                     detail=str(error),
                 ) from error
 
-    def rebuild(self, progress: IndexProgress | None = None, is_stopped: Callable[[], bool] = never) -> None:
-        """Make the index anew from the journals alone. Raises `StorageError` when it cannot be written."""
-        with suppress(OSError), self._file.writing(is_stopped, _wait) as may_write:
-            if may_write:
-                self._file.discard()
-        self.update(progress, is_stopped)
-
-    def _update_or_make_anew(self, progress: IndexProgress, is_stopped: Callable[[], bool]) -> None:
+    def _update_or_make_anew(self, is_stopped: Callable[[], bool]) -> None:
         try:
-            is_worn = self._update(progress, is_stopped)
+            is_worn = self._update(is_stopped)
         except sqlite3.Error as error:
             if is_stopped() or not is_damage(error):
                 raise
             is_worn = True
         if is_worn:
             self._file.discard()
-            self._update(progress, is_stopped)
+            self._update(is_stopped)
 
-    def _update(self, progress: IndexProgress, is_stopped: Callable[[], bool]) -> bool:
+    def _update(self, is_stopped: Callable[[], bool]) -> bool:
         """Take in what is new; return whether too much of the index is about nothing any more."""
         states = journal_states(self._sessions)
         with self._file.opened(is_stopped) as connection:
@@ -102,18 +87,15 @@ class SessionSearch:
                 for name, state in states.items()
                 if name not in known or known[name][0] != state
             }
-            progress.done, progress.total = 0, sum(new_bytes.values())
             for batch in _batches(new_bytes):
                 pending = batch
                 while pending and not is_stopped():
                     with transaction(connection):
                         pending = [name for name in pending if not self._take_in(database, name)]
-                progress.done += sum(new_bytes[name] for name in batch)
             if is_stopped():
                 return False
             if new_bytes:
                 database.tidy() if known else database.settle()
-            progress.is_complete = True
             return bool(gone) and database.is_worn(_MOST_GONE)
 
     def _take_in(self, database: SearchDatabase, name: SessionId) -> bool:
@@ -131,10 +113,6 @@ class SessionSearch:
 
     def _answer(self, database: SearchDatabase, query: SearchQuery, limit: int) -> list[SearchHit]:
         return Answerer(self._sessions, self._blobs, query).hits(database, limit)
-
-
-def _wait() -> None:
-    """Do nothing: a rebuild reports no waiting."""
 
 
 def _batches(new_bytes: Mapping[SessionId, int]) -> Iterator[Sequence[SessionId]]:

@@ -12,9 +12,8 @@ import pytest
 
 from desktop_agent.core.search.files import index as module
 from desktop_agent.core.search.files.database import Hit
-from desktop_agent.core.search.files.index import CodeIndex
+from desktop_agent.core.search.files.index import CodeIndex, IndexProgress
 from desktop_agent.core.search.files.question import parse_question
-from desktop_agent.core.search.progress import IndexProgress
 
 NEVER = threading.Event()
 
@@ -246,8 +245,7 @@ def test_who_waits_for_another_writer_can_be_stopped(project: Project) -> None:
 _UPDATE = """
 import sys, threading
 from pathlib import Path
-from desktop_agent.core.search.progress import IndexProgress
-from desktop_agent.core.search.files.index import CodeIndex
+from desktop_agent.core.search.files.index import CodeIndex, IndexProgress
 root, cache, *paths = sys.argv[1:]
 index = CodeIndex(Path(root), Path(cache), is_secret=lambda _: False)
 index.update(paths, IndexProgress(), threading.Event(), is_partial=False)

@@ -17,7 +17,6 @@ from desktop_agent.core.protocol.model import (
     ToolCall,
     ToolResult,
 )
-from desktop_agent.core.search.progress import IndexProgress
 from desktop_agent.core.search.sessions.index import SessionSearch
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.journal import JOURNAL_NAME, Journal
@@ -74,14 +73,9 @@ class Library:
         self.blobs.put(content)
         return FileImage(digest=digest_of(content), size=len(content), mode=0o644)
 
-    def update(self) -> IndexProgress:
-        progress = IndexProgress()
-        self.search.update(progress)
-        return progress
-
     def ask(self, text: str = "", **filters: object) -> list[SearchHit]:
         """Bring the index up to date, and search."""
-        self.update()
+        self.search.update()
         return self.search.ask(SearchQuery(text=text, **filters))  # pyright: ignore[reportArgumentType] - filters by name
 
     def found(self, text: str = "", **filters: object) -> list[tuple[str, str]]:

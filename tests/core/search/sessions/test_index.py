@@ -131,19 +131,18 @@ def test_a_folder_whose_name_is_no_text_narrows_the_search_like_any_other(librar
 
 def test_only_what_is_new_is_read(library: Library) -> None:
     session_id = library.session(1, prompt("apple"))
-    library.update()
-    size = library.journal(session_id).stat().st_size
+    library.search.update()
     library.write(session_id, prompt("pear", 2))
-    progress = library.update()
-    assert progress.total == library.journal(session_id).stat().st_size - size
     assert library.found("pear") == [("prompt", "pear")]
     assert len(library.ask("apple")) == 1
-    assert library.update().total == 0
+    with closing(sqlite3.connect(library.database)) as connection:
+        places = [place for (place,) in connection.execute("SELECT place FROM piece")]
+    assert len(places) == len(set(places)) == 2, "no line was taken in twice"
 
 
 def test_a_result_finds_its_call_in_what_was_read_before(library: Library) -> None:
     session_id = library.session(1, call("c1", "read_file", path="src/app.py"))
-    library.update()
+    library.search.update()
     library.write(session_id, result("c1", "apple"))
     (hit,) = library.ask("apple", tool="read_file", file="app.py")
     assert hit.tool == "read_file"
@@ -161,7 +160,7 @@ def test_a_line_without_its_end_is_found_when_it_has_one(library: Library) -> No
 
 def test_a_rewritten_journal_is_read_anew(library: Library) -> None:
     session_id = library.session(1, prompt("apple"), prompt("pear", 2))
-    library.update()
+    library.search.update()
     content = library.journal(session_id).read_bytes().replace(b"apple", b"grape, as is said")
     library.journal(session_id).write_bytes(content)
     assert library.found("apple") == []
@@ -171,7 +170,7 @@ def test_a_rewritten_journal_is_read_anew(library: Library) -> None:
 
 def test_a_deleted_session_is_found_no_longer(library: Library) -> None:
     session_id = library.session(1, prompt("apple"))
-    library.update()
+    library.search.update()
     shutil.rmtree(library.sessions / session_id)
     assert library.search.ask(SearchQuery(text="apple")) == []
     assert library.ask("apple") == []
@@ -188,7 +187,7 @@ def test_copies_of_a_session_are_found_beside_it(library: Library) -> None:
 def test_a_long_journal_is_taken_in_part_by_part(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(intake, "SLICE_BYTES", 500)
     library.session(1, *(prompt(f"apple{number} tree", number) for number in range(1, 40)))
-    assert library.update().is_complete
+    library.search.update()
     assert library.search.is_current
     assert all(len(library.ask(f"apple{number} ")) == 1 for number in range(1, 40))
 
@@ -199,7 +198,8 @@ def test_stopped_it_goes_on_where_it_was(library: Library, monkeypatch: pytest.M
     asked = count()
     library.search.update(is_stopped=lambda: next(asked) > 5)
     assert not library.search.is_current
-    assert library.update().is_complete
+    library.search.update()
+    assert library.search.is_current
     assert len(library.ask("tree", kind="prompt")) == 8
     assert len(library.ask("apple1 ")) == 1
 
@@ -207,7 +207,7 @@ def test_stopped_it_goes_on_where_it_was(library: Library, monkeypatch: pytest.M
 @pytest.mark.parametrize("rubbish", [b"no database", b"SQLite format 3\0" + bytes(4096)])
 def test_a_damaged_index_is_made_anew(library: Library, rubbish: bytes) -> None:
     library.session(1, prompt("apple"))
-    library.update()
+    library.search.update()
     library.database.write_bytes(rubbish)
     search = library.open()
     assert search.ask(SearchQuery(text="apple")) == []
@@ -217,18 +217,11 @@ def test_a_damaged_index_is_made_anew(library: Library, rubbish: bytes) -> None:
 
 def test_an_index_that_lost_a_table_is_made_anew(library: Library) -> None:
     library.session(1, prompt("apple"))
-    library.update()
+    library.search.update()
     with closing(sqlite3.connect(library.database)) as connection, connection:
         connection.execute("DROP TABLE piece")
     library.session(2, prompt("apple"))
     assert len(library.ask("apple")) == 2
-
-
-def test_a_rebuild_finds_the_same(library: Library) -> None:
-    library.session(1, prompt("apple"), reply("an apple"))
-    before = library.ask("apple")
-    library.search.rebuild()
-    assert library.search.ask(SearchQuery(text="apple")) == before
 
 
 def test_an_index_that_cannot_be_written_is_said(library: Library) -> None:
@@ -244,9 +237,9 @@ def test_most_of_an_index_about_nothing_is_made_anew(library: Library, monkeypat
     monkeypatch.setattr("desktop_agent.core.search.sessions.index._MOST_GONE", 5)
     lost = library.session(1, *(prompt(f"apple {number}", number) for number in range(1, 20)))
     library.session(2, prompt("pear"))
-    library.update()
+    library.search.update()
     shutil.rmtree(library.sessions / lost)
-    library.update()
+    library.search.update()
     with closing(sqlite3.connect(library.database)) as connection:
         assert connection.execute("SELECT count(*) FROM piece").fetchone() == (1,)
 

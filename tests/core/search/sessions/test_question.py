@@ -60,7 +60,7 @@ def test_what_is_typed_finds_what_is_meant(library: Library, text: str, wanted: 
 def database(tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Library, SearchDatabase]]:
     library = Library(tmp_path_factory.mktemp("library"))
     library.session(1, prompt("apple"))
-    library.update()
+    library.search.update()
     with closing(sqlite3.connect(library.database, check_same_thread=False)) as connection:
         yield library, SearchDatabase(connection)
 
