@@ -12,15 +12,9 @@ from typing import Literal
 
 from msgspec import Struct
 
-from desktop_agent.core.policy.git_losses import GitLoss, git_losses
+from desktop_agent.core.policy.git_losses import GitLoss, LossKind, git_losses
 from desktop_agent.core.policy.segments import ParsedCommand, Segment
 from desktop_agent.core.policy.shell_words import Word
-
-LossKind = Literal["tree", "file", "uncommitted", "untracked", "ignored", "refs", "objects", "worktree"]
-"""What may be lost at a place. `tree`: a file, or a folder with everything below. `file`: a file, but no folder. In
-the repository of a folder: `uncommitted` changes of tracked files, `untracked` files, also `ignored` ones, `refs` with
-the stash, unreachable `objects` with the reflogs. `worktree`: a working tree with what git knows of it."""
-
 
 Certainty = Literal["exact", "pattern", "guess"]
 """Of a place: named as it is; a shell pattern for the names in it; or the folder of what is not known beforehand."""

@@ -10,11 +10,14 @@ from typing import Literal
 from msgspec import Struct
 from msgspec.structs import replace
 
+from desktop_agent.core.policy.risks import GIT_VALUES
 from desktop_agent.core.policy.shell_words import Word
 
-GitLossKind = Literal["tree", "file", "uncommitted", "untracked", "ignored", "refs", "objects", "worktree"]
+LossKind = Literal["tree", "file", "uncommitted", "untracked", "ignored", "refs", "objects", "worktree"]
+"""What may be lost at a place. `tree`: a file, or a folder with everything below. `file`: a file, but no folder. In
+the repository of a folder: `uncommitted` changes of tracked files, `untracked` files, also `ignored` ones, `refs` with
+the stash, unreachable `objects` with the reflogs. `worktree`: a working tree with what git knows of it."""
 
-_VALUES = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env"})
 _READING = frozenset(
     {
         "status", "log", "diff", "show", "blame", "grep", "ls-files", "ls-tree", "ls-remote", "rev-parse", "rev-list",
@@ -30,7 +33,7 @@ _READING = frozenset(
 class GitLoss(Struct, frozen=True):
     """One thing that may be lost, in the folder that `folders` lead to, one after the other (`-C a -C b`)."""
 
-    kind: GitLossKind
+    kind: LossKind
     path: Word | None = None
     """What it is about there; None: the whole folder or its repository."""
     is_destructive: bool = True
@@ -78,14 +81,14 @@ def git_losses(parts: Sequence[Word]) -> Iterator[GitLoss]:
             folders.append(value)
         elif text.startswith("--work-tree="):
             folders.append(Word(text.partition("=")[2], parts[index].kind))
-        index += 2 if text in _VALUES else 1
+        index += 2 if text in GIT_VALUES else 1
     if index >= len(parts):
         return
     name = parts[index].text if parts[index].is_known else ""
     call = _Call(name, tuple(parts[index + 1 :]))
     if name in _READING or call.has("--help"):
         return
-    reader = _COMMANDS.get(name, _unknown)
+    reader = _READERS.get(name, _by_options)
     for loss in reader(call):
         yield replace(loss, folders=tuple(folders))
 
@@ -95,10 +98,6 @@ def _is_option(text: str, option: str) -> bool:
         name = text.partition("=")[0]
         return len(name) > 3 and option.startswith(name)
     return text.startswith("-") and not text.startswith("--") and option[1] in text[1:]
-
-
-def _unknown(_call: _Call) -> Iterator[GitLoss]:
-    yield GitLoss("refs", is_destructive=False)
 
 
 def _clean(call: _Call) -> Iterator[GitLoss]:
@@ -117,30 +116,6 @@ def _checkout(call: _Call) -> Iterator[GitLoss]:
 
 def _looks_like_a_path(word: Word) -> bool:
     return not word.is_known or word.text == "." or "/" in word.text or "." in word.text.lstrip(".")
-
-
-def _switch(call: _Call) -> Iterator[GitLoss]:
-    yield from _both(is_destructive=call.has("-f", "--force", "--discard-changes", "-C", "--force-create"))
-
-
-def _restore(_call: _Call) -> Iterator[GitLoss]:
-    yield from _both()
-
-
-def _reset(call: _Call) -> Iterator[GitLoss]:
-    yield from _both(is_destructive=call.has("--hard", "--merge", "--keep"))
-
-
-def _rewrites(_call: _Call) -> Iterator[GitLoss]:
-    yield from _both()
-
-
-def _commits(call: _Call) -> Iterator[GitLoss]:
-    yield GitLoss("refs", is_destructive=call.has("--amend"))
-
-
-def _combines(call: _Call) -> Iterator[GitLoss]:
-    yield from _both(is_destructive=call.has("--abort", "--rebase", "-r", "--force", "--quit", "--skip"))
 
 
 def _stash(call: _Call) -> Iterator[GitLoss]:
@@ -164,18 +139,6 @@ def _worktree(call: _Call) -> Iterator[GitLoss]:
         yield GitLoss("worktree")
     if action.text != "list":
         yield GitLoss("refs", is_destructive=action.text == "remove")
-
-
-def _branch(call: _Call) -> Iterator[GitLoss]:
-    yield GitLoss("refs", is_destructive=call.has("-D", "-d", "--delete", "-f", "--force", "-M", "-C"))
-
-
-def _tag(call: _Call) -> Iterator[GitLoss]:
-    yield GitLoss("refs", is_destructive=call.has("-d", "--delete", "-f", "--force"))
-
-
-def _refs(_call: _Call) -> Iterator[GitLoss]:
-    yield GitLoss("refs")
 
 
 def _cleans_up(call: _Call) -> Iterator[GitLoss]:
@@ -215,34 +178,11 @@ def _both(*, is_destructive: bool = True) -> Iterator[GitLoss]:
     yield GitLoss("refs", is_destructive=is_destructive)
 
 
-_COMMANDS: dict[str, Callable[[_Call], Iterator[GitLoss]]] = {
+_READERS: dict[str, Callable[[_Call], Iterator[GitLoss]]] = {
     "clean": _clean,
     "checkout": _checkout,
-    "switch": _switch,
-    "restore": _restore,
-    "checkout-index": _restore,
-    "read-tree": _restore,
-    "reset": _reset,
-    "rebase": _rewrites,
-    "filter-branch": _rewrites,
-    "filter-repo": _rewrites,
-    "commit": _commits,
-    "merge": _combines,
-    "pull": _combines,
-    "am": _combines,
-    "cherry-pick": _combines,
-    "revert": _combines,
-    "bisect": _combines,
-    "apply": _combines,
     "stash": _stash,
     "worktree": _worktree,
-    "branch": _branch,
-    "tag": _tag,
-    "update-ref": _refs,
-    "symbolic-ref": _refs,
-    "replace": _refs,
-    "notes": _refs,
-    "fetch": _unknown,
     "gc": _cleans_up,
     "prune": _cleans_up,
     "repack": _cleans_up,
@@ -251,3 +191,40 @@ _COMMANDS: dict[str, Callable[[_Call], Iterator[GitLoss]]] = {
     "mv": _moves,
     "submodule": _submodule,
 }
+"""Commands whose words need a reading of their own; the options of all others say enough."""
+
+
+class _Form(Struct, frozen=True):
+    """What a command may lose, and by which options it is for losing it."""
+
+    kinds: tuple[LossKind, ...]
+    options: tuple[str, ...] = ()
+    is_always_destructive: bool = False
+
+
+_BOTH: tuple[LossKind, ...] = ("uncommitted", "refs")
+_FORMS: dict[str, _Form] = {
+    **dict.fromkeys(
+        ("restore", "checkout-index", "read-tree", "rebase", "filter-branch", "filter-repo"),
+        _Form(_BOTH, is_always_destructive=True),
+    ),
+    **dict.fromkeys(("update-ref", "symbolic-ref", "replace", "notes"), _Form(("refs",), is_always_destructive=True)),
+    **dict.fromkeys(
+        ("merge", "pull", "am", "cherry-pick", "revert", "bisect", "apply"),
+        _Form(_BOTH, ("--abort", "--rebase", "-r", "--force", "--quit", "--skip")),
+    ),
+    "switch": _Form(_BOTH, ("-f", "--force", "--discard-changes", "-C", "--force-create")),
+    "reset": _Form(_BOTH, ("--hard", "--merge", "--keep")),
+    "commit": _Form(("refs",), ("--amend",)),
+    "branch": _Form(("refs",), ("-D", "-d", "--delete", "-f", "--force", "-M", "-C")),
+    "tag": _Form(("refs",), ("-d", "--delete", "-f", "--force")),
+}
+_UNKNOWN = _Form(("refs",))
+"""Also `fetch`."""
+
+
+def _by_options(call: _Call) -> Iterator[GitLoss]:
+    form = _FORMS.get(call.name, _UNKNOWN)
+    is_destructive = form.is_always_destructive or call.has(*form.options)
+    for kind in form.kinds:
+        yield GitLoss(kind, is_destructive=is_destructive)

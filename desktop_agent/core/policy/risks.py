@@ -85,7 +85,8 @@ _DISK = frozenset(
     {"dd", "mkfs", "fdisk", "parted", "wipefs", "mount", "umount", "mkswap", "diskutil", "sfdisk", "losetup"}
 )
 _POWER = frozenset({"shutdown", "reboot", "halt", "poweroff"})
-_GIT_VALUES = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env"})
+GIT_VALUES = frozenset({"-C", "-c", "--git-dir", "--work-tree", "--namespace", "--exec-path", "--config-env"})
+"""Options of git in front of its command that take a value."""
 
 
 class Risk(Struct, frozen=True):
@@ -151,7 +152,7 @@ def git_command(words: tuple[str, ...]) -> str:
     """Return git's command behind its general options; empty when there is none."""
     index = 1
     while index < len(words) and words[index].startswith("-"):
-        index += 2 if words[index] in _GIT_VALUES else 1
+        index += 2 if words[index] in GIT_VALUES else 1
     return words[index] if index < len(words) else ""
 
 
