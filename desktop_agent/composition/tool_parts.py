@@ -26,7 +26,7 @@ from desktop_agent.core.session.recorder import Recorder
 from desktop_agent.core.system.child_environment import child_environment, kept_back_from
 from desktop_agent.core.system.processes.runner import ProcessRunner
 from desktop_agent.core.tools.access import Access, CallRules
-from desktop_agent.core.tools.approval.policies import Policies
+from desktop_agent.core.tools.approval.judging import Policies
 from desktop_agent.core.tools.execution.confiner import Confiner
 from desktop_agent.core.tools.execution.toolbox import Toolbox
 from desktop_agent.core.tools.output import ContextLimits

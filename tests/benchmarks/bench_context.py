@@ -18,7 +18,6 @@ from desktop_agent.core.context.tokens import request_tokens
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import ModelRef, ModelRequest, TextBlock, ToolResult, ToolUseBlock
 from desktop_agent.core.providers.anthropic.request import encode_request
-from desktop_agent.core.tools.registry import ToolRegistry
 from tests.harness import BUILTIN_TOOLS
 
 LIMIT_MS = 5.0
@@ -26,7 +25,7 @@ TURNS = 60
 CALLS = 4
 MODEL = ModelRef(provider="demo", model="demo")
 RESULT = "def page_count(total: int, size: int) -> int:\n" * 58  # about 740 tokens
-TOOLS = tuple(ToolRegistry(BUILTIN_TOOLS).definitions())
+TOOLS = tuple(tool.definition() for tool in BUILTIN_TOOLS)
 
 
 def conversation() -> History:

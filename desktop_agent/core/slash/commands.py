@@ -5,7 +5,8 @@ Nothing here asks the model by itself: `/compact` says that it does, and a comma
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterable
+from difflib import get_close_matches
 from typing import cast
 
 from desktop_agent.core.base.errors import AgentError, StorageError, UsageError
@@ -13,7 +14,6 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.slash import changing, choosing, compacting, exporting, pinning, status, travelling
 from desktop_agent.core.slash.declarations import Declaration
 from desktop_agent.core.slash.helping import help_text
-from desktop_agent.core.slash.nearest import nearest
 from desktop_agent.core.slash.own import OwnCommand, declarations_of, read_own_commands
 from desktop_agent.core.slash.parse import Invocation, parse
 from desktop_agent.core.slash.parts import Answer, CommandParts, Reply, SessionHands, no_more
@@ -102,7 +102,7 @@ class SlashCommands:
                 problem = command.declaration.problem
                 return UsageError(f"/{name} cannot be used: {code(problem)}.", hint=f"It is {code(str(command.path))}.")
         usable = [command.declaration for command in own if not command.declaration.problem]
-        close = nearest(name, (command.name for command in (*self._built_in.values(), *usable)))
+        close = _nearest(name, (command.name for command in (*self._built_in.values(), *usable)))
         meant = f"Did you mean {' or '.join(f'`/{found}`' for found in close)}? " if close else ""
         return UsageError(f"There is no command {code(f'/{name}')}.", hint=f"{meant}`/help` lists them. {_ESCAPE}")
 
@@ -133,3 +133,11 @@ class SlashCommands:
 def _is_usable(command: OwnCommand, name: str) -> bool:
     declared: Declaration = command.declaration
     return declared.name == name and not declared.problem
+
+
+def _nearest(name: str, names: Iterable[str]) -> list[str]:
+    """Return up to three of `names`: those that begin like `name` first, then those written like it."""
+    known = list(names)
+    name = name[:64]
+    beginning = [found for found in known if name and found.startswith(name)]
+    return list(dict.fromkeys([*beginning, *get_close_matches(name, known, n=3, cutoff=0.6)]))[:3]

@@ -4,7 +4,6 @@ import re
 from collections.abc import Iterable, Iterator
 
 from desktop_agent.core.base.errors import ToolError
-from desktop_agent.core.protocol.model import ToolDefinition
 from desktop_agent.core.tools.files.suggest import closest_names
 from desktop_agent.core.tools.spec import AnyTool
 
@@ -27,22 +26,6 @@ class ToolRegistry:
 
     def __iter__(self) -> Iterator[AnyTool]:
         return iter(self._tools.values())
-
-    def __len__(self) -> int:
-        return len(self._tools)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The tools' names, in order."""
-        return tuple(self._tools)
-
-    def get(self, name: str) -> AnyTool | None:
-        """Return the tool of that name, or None."""
-        return self._tools.get(name)
-
-    def definitions(self) -> tuple[ToolDefinition, ...]:
-        """Return what the model receives of all tools, in order."""
-        return tuple(tool.definition() for tool in self)
 
     def require(self, name: str) -> AnyTool:
         """Return the tool of that name. Raises `ToolError` (not_found), with what there is instead."""

@@ -22,10 +22,10 @@ def access(rules: CallRules | None = None, sandbox: SandboxMode = "restricted") 
 def test_with_full_rights_nothing_is_marked_and_the_listing_equals_the_registry() -> None:
     """SC-06, SC-10"""
     told = access()
-    assert [definition.name for definition in told.definitions()] == list(REGISTRY.names)
+    assert [definition.name for definition in told.definitions()] == [tool.name for tool in REGISTRY]
     lines = told.listing().splitlines()
     assert lines[0] == "## Available Tools"
-    assert [line.partition(":")[0].removeprefix("- ") for line in lines[1:]] == list(REGISTRY.names)
+    assert [line.partition(":")[0].removeprefix("- ") for line in lines[1:]] == [tool.name for tool in REGISTRY]
     assert "UNAVAILABLE" not in told.listing()
 
 
@@ -43,7 +43,7 @@ def test_a_researcher_only_gets_what_changes_nothing() -> None:
     names = [definition.name for definition in access(CallRules(role="researcher")).definitions()]
     assert "read_file" in names
     assert {"edit_file", "create_file", "run_terminal_cmd"}.isdisjoint(names)
-    edit = REGISTRY.get("edit_file")
+    edit = REGISTRY.require("edit_file")
     assert edit is not None
     with pytest.raises(ToolError, match="not permitted") as refused:
         access(CallRules(role="researcher")).require(edit)

@@ -24,12 +24,12 @@ from desktop_agent.core.tools.approval.judging import (
     Case,
     Judge,
     Judged,
+    Policies,
     arguments_digest,
     draft,
     is_worse,
     judgement_digest,
 )
-from desktop_agent.core.tools.approval.policies import Policies
 from desktop_agent.core.tools.approval.script_marks import changed_scripts
 
 CHANGED = "What it would do is no longer what was asked about."

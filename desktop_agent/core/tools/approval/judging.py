@@ -2,24 +2,64 @@
 
 import asyncio
 import json
+from collections.abc import Callable
+from pathlib import Path
 
 from msgspec import Struct, structs
 from msgspec.structs import replace
 
+from desktop_agent.core.approvals.rulebook import RuleBook
+from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.ids import Digest
-from desktop_agent.core.policy.call import CallFacts, Confinement
+from desktop_agent.core.policy.call import CallFacts, Confinement, PolicyContext
 from desktop_agent.core.policy.engine import CONFINEMENT_WORDS, Allow, Ask, Verdict, decide
 from desktop_agent.core.policy.offers import scope_offers
 from desktop_agent.core.protocol.codec import encode
-from desktop_agent.core.protocol.model import ApprovalRequest, FileChange, ScriptMark, ToolCall
+from desktop_agent.core.protocol.model import (
+    ApprovalPolicy,
+    ApprovalRequest,
+    FileChange,
+    SandboxMode,
+    ScriptMark,
+    ToolCall,
+)
+from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.system.files import digest_of
-from desktop_agent.core.tools.approval.policies import Policies
 from desktop_agent.core.tools.approval.script_marks import script_marks
+from desktop_agent.core.tools.execution.confiner import Confiner
 from desktop_agent.core.tools.execution.safeguard import PlannedCommand, Safeguard
 
 NEEDS_NO_QUESTION = "Your settings and rules let this run without a question."
 _WIDTH = {words: width for width, words in enumerate(CONFINEMENT_WORDS.values())}
 """How much each confinement lets a command do, by its words: from the strict sandbox to none."""
+
+
+class Policies(Struct, frozen=True, kw_only=True):
+    """The source of every decision's context. One per session."""
+
+    approval: Callable[[], ApprovalPolicy]
+    sandbox: Callable[[], SandboxMode]
+    rulebook: RuleBook
+    confiner: Confiner
+    workspace: Path
+    settings: WorkspaceSettings
+    clock: Clock
+
+    async def context_for(self, call: CallFacts) -> PolicyContext:
+        """Return what to decide `call` under. Only a command makes the machine's sandbox be looked for."""
+        await self.rulebook.refresh()
+        await self.settings.refresh()
+        execution = self.settings.current.execution
+        return PolicyContext(
+            policy=self.approval(),
+            now=self.clock.now(),
+            sandbox=self.sandbox(),
+            is_sandbox_available=call.command is not None and await self.confiner.is_available(),
+            rules=self.rulebook.rules,
+            blocked_commands=execution.blocked_commands,
+            workspace=str(self.workspace),
+            writable_folders=execution.allowed_paths,
+        )
 
 
 class Case(Struct, frozen=True, kw_only=True):

@@ -16,7 +16,7 @@ from desktop_agent.core.tools.builtin.list_files import ListFiles
 from desktop_agent.core.tools.builtin.read_file import ReadFile
 from desktop_agent.core.tools.builtin.rename_file import RenameFile
 from desktop_agent.core.tools.builtin.request_approval import RequestApproval
-from desktop_agent.core.tools.builtin.run_terminal_cmd import DEFAULT_TIMEOUT_S, RunTerminalCmd
+from desktop_agent.core.tools.builtin.run_terminal_cmd import RunTerminalCmd
 from desktop_agent.core.tools.builtin.template_block import TemplateBlock
 from desktop_agent.core.tools.builtin.todo_write import TodoWrite
 from desktop_agent.core.tools.builtin.view_image import ViewImage
@@ -26,15 +26,12 @@ from desktop_agent.core.tools.spec import AnyTool
 
 
 def builtin_tools(
-    cache_folder: Path,
-    *,
-    command_timeout_s: float = DEFAULT_TIMEOUT_S,
-    longest_command_s: Callable[[], float | None] = lambda: None,
+    cache_folder: Path, *, longest_command_s: Callable[[], float | None] = lambda: None
 ) -> tuple[AnyTool, ...]:
     """Return the tools that every session has, in the order the model receives them. Touches no disk.
 
-    Indexes are kept in `cache_folder`. A foreground command may take `command_timeout_s` unless its call says
-    otherwise, and never `longest_command_s`, which is asked for at each command.
+    Indexes are kept in `cache_folder`. No foreground command may take longer than `longest_command_s`, which is asked
+    for at each command.
     """
     return (
         ReadFile(),
@@ -50,7 +47,7 @@ def builtin_tools(
         CreateFile(),
         DeleteFile(),
         RenameFile(),
-        RunTerminalCmd(command_timeout_s, longest_s=longest_command_s),
+        RunTerminalCmd(longest_s=longest_command_s),
         JobControl(),
         TodoWrite(),
         RequestApproval(),

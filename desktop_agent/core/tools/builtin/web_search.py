@@ -17,7 +17,7 @@ from pydantic import Field
 
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.protocol.model import ToolResult
-from desktop_agent.core.system.network.proxies import Proxy
+from desktop_agent.core.system.network.proxies import Proxy, proxy_for
 from desktop_agent.core.tools.spec import ReadTool, ToolArguments, ToolContext
 from desktop_agent.core.tools.web.addresses import AddressBook
 from desktop_agent.core.tools.web.charset import decoded
@@ -45,13 +45,6 @@ def search_client(proxy: Proxy | None) -> "AsyncClient":
     from desktop_agent.core.system.network.client import page_client
 
     return page_client(_HEADERS, timeout_s=ENGINE_TIMEOUT_S, proxy=proxy)
-
-
-def environments_proxy(url: str) -> Proxy | None:
-    """Return the proxy that the environment names for `url`. Raises `ProviderError` for one of no use."""
-    from desktop_agent.core.system.network.proxies import proxy_for
-
-    return proxy_for(url)
 
 
 class WebSearchArguments(ToolArguments):
@@ -122,7 +115,7 @@ class WebSearch(ReadTool[WebSearchArguments]):
                     book=self._book,
                     factory=self._client_factory,
                     max_bytes=LARGEST_ANSWER_BYTES,
-                    route=environments_proxy,
+                    route=proxy_for,
                 )
             if came.status != 200:  # 202 is how one of them asks for a human
                 raise _NoAnswerError(f"status {came.status}")
