@@ -4,11 +4,11 @@ import os
 import re
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import Literal
 
 from msgspec import Struct
 
 from desktop_agent.core.base.errors import SandboxError
-from desktop_agent.core.protocol.model import SandboxMode
 from desktop_agent.core.system.processes.runner import Command
 
 
@@ -56,15 +56,13 @@ class ConfinementSpec(Struct, frozen=True, kw_only=True):
 
 
 def confinement_for(
-    mode: SandboxMode, workspace: Path, temp: Path, allowed_paths: Iterable[Path]
-) -> ConfinementSpec | None:
-    """Return what `mode` lets a command do; None: everything.
+    mode: Literal["strict", "restricted"], workspace: Path, temp: Path, allowed_paths: Iterable[Path]
+) -> ConfinementSpec:
+    """Return what `mode` lets a command do.
 
     Even `strict` has the private temporary folder: compilers, shells and test runners fail without one, and it holds
     nothing of the user's. `strict` ignores `allowed_paths`.
     """
-    if mode == "none":
-        return None
     is_restricted = mode == "restricted"
     return ConfinementSpec(
         workspace=workspace,

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Literal, cast
 
 from desktop_agent.core.base.stand_ins import holding
-from desktop_agent.core.protocol.model import SandboxMode
 from desktop_agent.core.sandbox.base import Sandbox
 from desktop_agent.core.sandbox.confinement import confinement_for
 from desktop_agent.core.sandbox.find import every_sandbox
@@ -39,7 +38,7 @@ class Case:
     """One way to be confined."""
 
     sandbox: str
-    mode: SandboxMode
+    mode: Literal["strict", "restricted"]
     folder: Folder
     user: User
     program: str = "probes"
@@ -243,7 +242,6 @@ def play(case: Case, base: Path, stack: ExitStack) -> list[str]:
 
 def _probed(sandbox: Sandbox, case: Case, targets: Targets) -> dict[str, str]:
     confinement = confinement_for(case.mode, targets.workspace, targets.temp, ())
-    assert confinement is not None
     argv = (
         os.path.realpath(sys.executable),
         "-I",

@@ -93,12 +93,10 @@ class Shell:
 
     async def restricted(self, script: str, **environ: str) -> ProcessOutcome:
         confinement = confinement_for("restricted", self.place.workspace, self.place.temp, ())
-        assert confinement is not None
         return await self.run(script, confinement, **environ)
 
     async def strict(self, script: str, **environ: str) -> ProcessOutcome:
         confinement = confinement_for("strict", self.place.workspace, self.place.temp, ())
-        assert confinement is not None
         return await self.run(script, confinement, **environ)
 
 

@@ -187,7 +187,6 @@ async def test_no_unix_socket_outside_is_reached(shell: Shell, place: Place, kin
         confinement = confinement_for(
             "restricted" if mode == "restricted" else "strict", place.workspace, place.temp, ()
         )
-        assert confinement is not None
         outcome = await shell.run(script, confinement)
         assert outcome.exit_code != 0
         take = (lambda: outside.recv(10)) if is_datagram else outside.accept
@@ -221,7 +220,6 @@ async def test_ending_a_command_ends_all_of_it(shell: Shell, place: Place) -> No
     script = f"trap '' TERM; {daemon}; echo > src/ready; sleep {time}"
     command = Command(argv=("/bin/bash", "-c", script), cwd=place.workspace, environ=dict(os.environ))
     confinement = confinement_for("restricted", place.workspace, place.temp, ())
-    assert confinement is not None
     child = await shell.runner.read(shell.sandbox.wrap(command, confinement), lambda _: None)
     with ready.open("rb", buffering=0) as pipe:
         pipe.read(1)
@@ -252,7 +250,6 @@ async def test_a_missing_git_folder_cannot_be_made_and_none_is_left(shell: Shell
     bare = place.home / "bare"
     (bare / "sub").mkdir(parents=True)
     confinement = confinement_for("restricted", bare, place.temp, ())
-    assert confinement is not None
     outcome = await shell.run("git init -q . ; mkdir .git; echo x > .git/config; rmdir .git; exit 7", confinement)
     assert outcome.exit_code == 7
     assert sorted(path.name for path in bare.iterdir()) == ["sub"]
@@ -270,7 +267,6 @@ async def test_a_worktrees_repository_is_protected(shell: Shell, place: Place) -
     before, link = place.snapshot(), (tree / ".git").read_text()
     for workspace in (tree, place.workspace):
         confinement = confinement_for("restricted", workspace, place.temp, ())
-        assert confinement is not None
         script = f"cd {tree}; echo 'gitdir: /evil' > .git; rm -f .git; mv .git x; git config core.hooksPath evil"
         await shell.run(script, confinement)
         assert (tree / ".git").read_text() == link
@@ -282,7 +278,6 @@ async def test_a_git_link_is_not_run_unprotected(shell: Shell, place: Place) -> 
     linked.mkdir()
     (linked / ".git").symlink_to(place.workspace / ".git")
     confinement = confinement_for("restricted", linked, place.temp, ())
-    assert confinement is not None
     with pytest.raises(SandboxError, match="symbolic link"):
         await shell.run("true", confinement)
 
@@ -307,7 +302,6 @@ async def test_our_own_rules_cannot_be_forged_by_a_command_in_the_home_folder(
     environ = {**os.environ, "DESKTOP_AGENT_HOME": str(config.parent)}
     guarded = sandbox_named(sandbox.name, environ)
     confinement = confinement_for("restricted", place.home, place.temp, ())
-    assert confinement is not None
     argv = ("/bin/bash", "-c", script.format(config=".config/agent/config"))
     await runner.run(guarded.wrap(Command(argv=argv, cwd=place.home, environ=environ), confinement), timeout_s=30)
     rules = [path.read_text() for path in place.home.rglob("rules.toml")]

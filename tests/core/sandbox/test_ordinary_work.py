@@ -16,9 +16,7 @@ pytestmark = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="th
 
 
 def restricted(place: Place) -> ConfinementSpec:
-    confinement = confinement_for("restricted", place.workspace, place.temp, ())
-    assert confinement is not None
-    return confinement
+    return confinement_for("restricted", place.workspace, place.temp, ())
 
 
 async def test_restricted_writes_in_the_workspace(shell: Shell, place: Place) -> None:
@@ -152,7 +150,6 @@ async def test_further_folders_can_be_written_in_restricted_only(shell: Shell, p
         confinement = confinement_for(
             "restricted" if mode == "restricted" else "strict", place.workspace, place.temp, [place.outside]
         )
-        assert confinement is not None
         outcome = await shell.run(f"echo more >> {place.outside}/file", confinement)
         assert outcome.exit_code == code, outcome.head
 
@@ -174,6 +171,5 @@ async def test_a_workspace_in_a_hidden_place_is_open(shell: Shell, place: Place)
     inner = Path(os.environ["DESKTOP_AGENT_HOME"]) / "data" / "demo"
     (inner / "src").mkdir(parents=True)
     confinement = confinement_for("restricted", inner, place.temp, ())
-    assert confinement is not None
     outcome = await shell.run("echo a > src/a && cat src/a", confinement)
     assert (outcome.exit_code, outcome.head) == (0, "a\n")

@@ -83,7 +83,6 @@ async def test_of_two_commands_at_once_the_longer_keeps_its_walls(place: Place, 
     bare.mkdir()
     sandbox = sandbox_named("bubblewrap", os.environ)
     confinement = confinement_for("restricted", bare, place.temp, ())
-    assert confinement is not None
 
     def confined(script: str) -> Command:
         argv = ("/bin/bash", "-c", script)
@@ -104,7 +103,6 @@ async def test_a_killed_command_leaves_nothing_of_its_walls(place: Place, runner
     bare.mkdir()
     sandbox = sandbox_named("bubblewrap", os.environ)
     confinement = confinement_for("restricted", bare, place.temp, ())
-    assert confinement is not None
     argv = ("/bin/bash", "-c", "trap '' TERM; sleep 1000")
     child = await runner.read(
         sandbox.wrap(Command(argv=argv, cwd=bare, environ=dict(os.environ)), confinement), lambda _: None

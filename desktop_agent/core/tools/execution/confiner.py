@@ -7,7 +7,9 @@ import asyncio
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Literal
 
+from msgspec import Struct, field
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import SandboxError, ToolError
@@ -55,39 +57,27 @@ class SandboxProbe:
         return await asyncio.shield(search)
 
 
-class Confiner:
+class Confiner(Struct, frozen=True):
     """Confines the commands of one session."""
 
-    def __init__(
-        self,
-        probe: SandboxProbe,
-        *,
-        workspace: Path,
-        temp: Path,
-        allowed: Callable[[], Sequence[Path]],
-        visible: Callable[[], Sequence[Path]],
-        passed: Callable[[], Sequence[str]],
-        logs: Path,
-        secrets: Callable[[], SecretNames],
-    ) -> None:
-        """`temp` is the session's private folder for temporary files; it is made when first needed.
-
-        Commands may write `allowed` folders, and read what is `visible` of a home folder; both are asked for at each
-        command. They read `logs`, which has the output of background commands. `secrets` are looked for at each command
-        that runs without a question. Variables that lead out of the sandbox reach a command only if they are `passed`.
-        """
-        self._probe = probe
-        self._workspace = workspace
-        self._temp = temp
-        self._allowed = allowed
-        self._visible = visible
-        self._passed = passed
-        self._logs = logs
-        self._secrets = secrets
+    probe: SandboxProbe
+    workspace: Path
+    temp: Path
+    """The session's private folder for temporary files; it is made when first needed."""
+    allowed: Callable[[], Sequence[Path]]
+    """The folders beside the workspace that commands may write, asked for at each command."""
+    visible: Callable[[], Sequence[Path]]
+    """What commands may read of a home folder, asked for at each command."""
+    passed: Callable[[], Sequence[str]]
+    """Which of the variables that lead out of the sandbox reach a command."""
+    logs: Path
+    """The folder with the output of background commands, which commands may read."""
+    secrets: Callable[[], SecretNames]
+    """Finds what a command that runs without a question must not read, asked at each."""
 
     async def is_available(self) -> bool:
         """Whether the kernel really confines commands here."""
-        return (await self._probe.search(self._workspace)).sandbox is not None
+        return (await self.probe.search(self.workspace)).sandbox is not None
 
     async def confinement(self, level: Level | None) -> "Confinement":
         """Return what a command of this level is put behind.
@@ -98,78 +88,69 @@ class Confiner:
             raise ToolError("It was not decided how this command must run, so it was not run.", error_type="fatal")
         if level == "none":
             return Confinement()
-        sandbox = (await self._probe.search(self._workspace)).sandbox
+        sandbox = (await self.probe.search(self.workspace)).sandbox
         if sandbox is None:
             text = "The command must run in a sandbox, and none is available here. `desktop-agent doctor` says why."
             raise ToolError(text, error_type="permission")
         return await asyncio.to_thread(self._build_confinement, sandbox, level)
 
-    def _build_confinement(self, sandbox: Sandbox, level: Level) -> "Confinement":
-        make_private_folder(self._temp)
-        allowed = [folder for folder in self._allowed() if folder.is_dir()]
-        confinement = confinement_for(level, self._workspace, self._temp, allowed)
-        if confinement is not None and level == "strict":
+    def _build_confinement(self, sandbox: Sandbox, level: Literal["strict", "restricted"]) -> "Confinement":
+        make_private_folder(self.temp)
+        allowed = [folder for folder in self.allowed() if folder.is_dir()]
+        logs = (self.logs,) if self.logs.is_dir() else ()
+        spec = confinement_for(level, self.workspace, self.temp, allowed)
+        spec = replace(spec, readable=(*logs, *allowed), visible=tuple(self.visible()))
+        if level == "strict":
             # A command that only reads runs unasked, so it reads nothing that a reading tool would ask about.
-            secrets = self._secrets()
-            confinement = replace(confinement, hidden=(*secrets.by_name, *secrets.other_names()))
-        if confinement is not None:
-            logs = (self._logs,) if self._logs.is_dir() else ()
-            confinement = replace(confinement, readable=(*logs, *allowed), visible=tuple(self._visible()))
-        return Confinement(sandbox, confinement, own=self._probe.environ, passed=self._passed())
+            secrets = self.secrets()
+            spec = replace(spec, hidden=(*secrets.by_name, *secrets.other_names()))
+        return Confinement(sandbox, spec, self.probe.environ, self.passed())
 
 
-class Confinement:
+class Confinement(Struct):
     """What one command is put behind; without a sandbox, nothing."""
 
-    def __init__(
-        self,
-        sandbox: Sandbox | None = None,
-        confinement: ConfinementSpec | None = None,
-        *,
-        own: Mapping[str, str] | None = None,
-        passed: Sequence[str] = (),
-    ) -> None:
-        """`own` is the application's environment, of which confined commands get no more than `passed` allows."""
-        self._own = own or {}
-        self._passed = passed
-        self._sandbox = sandbox
-        self._confinement = confinement
-        self._folder: Path | None = None
-        self._search: tuple[Path, ...] = ()
+    sandbox: Sandbox | None = None
+    spec: ConfinementSpec | None = None
+    own: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The application's environment, of which a confined command gets no more than `passed` allows."""
+    passed: Sequence[str] = ()
+    _folder: Path | None = None
+    _search: tuple[Path, ...] = ()
 
     @property
     def may_write(self) -> bool:
         """Whether a command behind them can change files of the workspace."""
-        return self._confinement is None or self._confinement.is_workspace_writable
+        return self.spec is None or self.spec.is_workspace_writable
 
     @property
     def may_write_git(self) -> bool:
         """Whether a command behind them can change git's own files, or anything outside the workspace."""
-        return self._confinement is None
+        return self.spec is None
 
     @property
     def words(self) -> str:
         """What the card of a call says of them; empty when there are none."""
-        if self._confinement is None:
+        if self.spec is None:
             return ""
-        return "sandbox" if self._confinement.is_workspace_writable else "read-only sandbox"
+        return "sandbox" if self.spec.is_workspace_writable else "read-only sandbox"
 
     @property
     def kept_back(self) -> Mapping[str, str]:
         """Which variables of the application they keep from a command, each with the reason."""
-        return {} if self._confinement is None else leading_out(self._own, self._passed)
+        return {} if self.spec is None else leading_out(self.own, self.passed)
 
     def keeping(self, repositories: Iterable[Path]) -> "Confinement":
         """Return a confinement that also keeps a command from writing these `.git`."""
-        if self._confinement is None:
+        if self.spec is None:
             return self
-        return Confinement(self._sandbox, replace(self._confinement, repositories=tuple(repositories)))
+        return Confinement(self.sandbox, replace(self.spec, repositories=tuple(repositories)))
 
     def confine(self, command: Command) -> Command:
         """Return `command` confined. Blocks. Raises `ToolError` when that is impossible."""
-        if self._sandbox is None or self._confinement is None:
+        if self.sandbox is None or self.spec is None:
             return command
-        environ = confined_environment(command.environ, self._own, self._passed)
+        environ = confined_environment(command.environ, self.own, self.passed)
         command = replace(command, environ=environ)
         line = command.argv[-1]
         folders = (*environ.get("PATH", "").split(os.pathsep), *folders_of_programs(line))
@@ -177,11 +158,9 @@ class Confinement:
         self._folder = command.cwd
         named = (command.argv[0], *programs_of(parse(line)))
         programs = tuple(Path(program) for program in dict.fromkeys(named) if program.startswith("/"))
-        self._confinement = replace(
-            self._confinement, has_terminal=command.tty, programs=programs, secrets_in=secrets_beside_programs
-        )
+        self.spec = replace(self.spec, has_terminal=command.tty, programs=programs, secrets_in=secrets_beside_programs)
         try:
-            return self._sandbox.wrap(command, self._confinement)
+            return self.sandbox.wrap(command, self.spec)
         except SandboxError as error:
             raise ToolError(f"The command could not be confined, so it was not run: {error}") from error
 
@@ -191,17 +170,17 @@ class Confinement:
         Blocks.
         """
         exit_code = result.metadata.get("exit_code")
-        if self._sandbox is None or self._confinement is None:
+        if self.sandbox is None or self.spec is None:
             return ""
         if not result.is_error or not isinstance(exit_code, int):
             return ""
-        guards = self._sandbox.guards
+        guards = self.sandbox.guards
         said = denial_in(
             exit_code,
             printed_in(result.content),
-            self._confinement,
-            has_closed_top=self._sandbox.name == "landlock",
-            is_hidden=hidden_from(self._confinement, guards),
+            self.spec,
+            has_closed_top=self.sandbox.name == "landlock",
+            is_hidden=hidden_from(self.spec, guards),
             homes=self._homes(guards),
             folder=self._folder,
         )
@@ -209,10 +188,10 @@ class Confinement:
 
     def misplaced_program_in(self, result: ToolResult) -> str:
         """Return, in a sentence, where a program is that a command did not find; empty for none. Blocks."""
-        confinement = self._confinement
-        if self._sandbox is None or confinement is None or not result.is_error:
+        confinement = self.spec
+        if self.sandbox is None or confinement is None or not result.is_error:
             return ""
-        guards = self._sandbox.guards
+        guards = self.sandbox.guards
         output = printed_in(result.content)
         return misplaced_program_in(output, self._homes(guards), lambda: hidden_from(confinement, guards))
 
