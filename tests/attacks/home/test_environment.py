@@ -127,6 +127,7 @@ async def test_a_confined_command_knows_nothing_that_listens_outside(
     if not await confiner.is_available():
         pytest.skip("no sandbox works on this machine")
     confinement = await confiner.confinement("restricted")
+    confinement.protect([place.workspace / ".git"])  # as before every command that may write
     environ = {**child_environment(own), "DISPLAY": ":99 of its own"}
     outcome = await shell.runner.run(
         confinement.confine(Command(argv=("/usr/bin/env",), cwd=place.workspace, environ=environ)), timeout_s=30

@@ -140,11 +140,10 @@ class Confinement(Struct):
         """Which variables of the application they keep from a command, each with the reason."""
         return {} if self.spec is None else leading_out(self.own, self.passed)
 
-    def keeping(self, repositories: Iterable[Path]) -> "Confinement":
-        """Return a confinement that also keeps a command from writing these `.git`."""
-        if self.spec is None:
-            return self
-        return Confinement(self.sandbox, replace(self.spec, repositories=tuple(repositories)))
+    def protect(self, repositories: Iterable[Path]) -> None:
+        """Keep a command from writing these `.git`, too."""
+        if self.spec is not None:
+            self.spec = replace(self.spec, repositories=tuple(repositories))
 
     def confine(self, command: Command) -> Command:
         """Return `command` confined. Blocks. Raises `ToolError` when that is impossible."""

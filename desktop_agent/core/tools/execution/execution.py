@@ -235,7 +235,7 @@ class Execution:
         run = PlannedCommand(tool.command(arguments), folder, is_confined=not confinement.may_write_git)
         snapshot = await self._effects.begin_command(call.turn, call.block.id, run)
         job_id = ""
-        confinement = confinement.keeping(self._effects.repositories(context.boundary.root))
+        confinement.protect(self._effects.repositories(context.boundary.root))
         try:
             result = await tool.run(arguments, replace(context, confine=confinement.confine))
             job_id = str(result.metadata.get("job_id", ""))
