@@ -95,13 +95,6 @@ class Boundary:
         if _HANDLES.is_dir():
             self._require_inside((_HANDLES / str(descriptor)).readlink(), text)
 
-    def contains(self, path: Path) -> bool:
-        """Whether `path`, with symlinks resolved, is the workspace or inside it."""
-        try:
-            return _lies_in(path.resolve(), self.root)
-        except (OSError, RuntimeError):
-            return False
-
     def _locate(self, text: str) -> Path:
         if "\0" in text:
             raise ToolError("The path contains a NUL character.", error_type="validation")

@@ -1,14 +1,10 @@
 """What a decision is about: the facts of one call, and what surrounds it."""
 
 from datetime import datetime
-from typing import Literal
 
 from msgspec import Struct
 
 from desktop_agent.core.protocol.model import ApprovalPolicy, Capability, Rule, SandboxMode, ToolSource
-
-Confinement = Literal["strict", "restricted", "none"]
-"""How a command runs: it may write nothing; only the workspace; or whatever the user's account may."""
 
 
 class CallFacts(Struct, frozen=True, kw_only=True):

@@ -16,7 +16,7 @@ import posixpath
 from msgspec import Struct
 from msgspec.structs import replace
 
-from desktop_agent.core.policy.call import CallFacts, Confinement, PolicyContext
+from desktop_agent.core.policy.call import CallFacts, PolicyContext
 from desktop_agent.core.policy.paths import inside, normalized, sensitivity
 from desktop_agent.core.policy.reading import only_reads
 from desktop_agent.core.policy.risks import Risk, needs_network, outside_paths, risks_of, secret_in, writes_git
@@ -30,9 +30,9 @@ from desktop_agent.core.policy.rules import (
 )
 from desktop_agent.core.policy.segments import ParsedCommand
 from desktop_agent.core.policy.shell import parse
-from desktop_agent.core.protocol.model import Rule, RuleKind
+from desktop_agent.core.protocol.model import Rule, RuleKind, SandboxMode
 
-CONFINEMENT_WORDS: dict[Confinement, str] = {
+CONFINEMENT_WORDS: dict[SandboxMode, str] = {
     "strict": "In the sandbox: may write nothing, no network",
     "restricted": "In the sandbox: may write this folder, no network",
     "none": "Not confined: may do whatever your account may",
@@ -43,7 +43,7 @@ CONFINEMENT_WORDS: dict[Confinement, str] = {
 class Allow(Struct, frozen=True):
     """The call may run: a command under `confinement`, and by `rule` if it was a rule of the user's that said so."""
 
-    confinement: Confinement | None = None
+    confinement: SandboxMode | None = None
     rule: Rule | None = None
 
 
@@ -53,7 +53,7 @@ class Ask(Struct, frozen=True):
     reason: str
     cause: str = ""
     risks: tuple[str, ...] = ()
-    confinement: Confinement | None = None
+    confinement: SandboxMode | None = None
     """How a command will run once it is allowed."""
     is_escalation: bool = False
     """Whether it would run outside a sandbox that is there."""
@@ -80,7 +80,7 @@ Verdict = Allow | Ask | Forbid
 
 def decide(call: CallFacts, context: PolicyContext) -> Verdict:
     """Return the verdict on `call`."""
-    rule = matching_rule(call, context.rules, now=context.now, workspace=context.workspace, effect="forbid")
+    rule = matching_rule(call, context, "forbid")
     if rule is not None:
         return Forbid(f"A rule of the user forbids this: `{rule.pattern}`.")
     if call.command is not None:
@@ -119,7 +119,7 @@ def _decide_reading(call: CallFacts, context: PolicyContext) -> Verdict:
 
 def _free(call: CallFacts, context: PolicyContext) -> Verdict:
     """Allow what needs no question, unless a rule of the user asks all the same."""
-    asked = _asking_rule(call, context)
+    asked = matching_rule(call, context, "ask")
     return Ask(_asked_by(asked)) if asked else Allow()
 
 
@@ -152,7 +152,7 @@ def _by_tool_rule(call: CallFacts, context: PolicyContext, reason: str) -> Verdi
 
 
 def _unless_allowed(call: CallFacts, context: PolicyContext, question: Ask) -> Verdict:
-    rule = matching_rule(call, context.rules, now=context.now, workspace=context.workspace)
+    rule = matching_rule(call, context)
     if rule is None:
         return question
     return Allow(rule=rule) if rule.effect == "allow" else replace(question, reason=_asked_by(rule))
@@ -181,10 +181,6 @@ _MOST_FILES = 3
 """That have patterns of their own; for more it is the folder they share."""
 
 
-def _asking_rule(call: CallFacts, context: PolicyContext) -> Rule | None:
-    return matching_rule(call, context.rules, now=context.now, workspace=context.workspace, effect="ask")
-
-
 def _asked_by(rule: Rule) -> str:
     return f"A rule of yours asks before this: `{rule.pattern}`."
 
@@ -211,7 +207,7 @@ class _Command(Struct, frozen=True):
         reads = only_reads(parsed) and not call.details
         return cls(call, context, parsed, reads, None if reads else _need(parsed, call, context))
 
-    def ask(self, reason: str, *, cause: str = "", confinement: Confinement, is_escalation: bool = False) -> Ask:
+    def ask(self, reason: str, *, cause: str = "", confinement: SandboxMode, is_escalation: bool = False) -> Ask:
         """Return the question about it, with what people should know."""
         risks = risks_of(self.parsed, self.call.folder, self.context.workspace)
         return Ask(
@@ -237,7 +233,7 @@ def _decide_command(command: _Command) -> Verdict:
     call, context = command.call, command.context
     if not command.parsed.text.strip():
         return Forbid("Command must not be empty")
-    forbidden = (*context.blocked_commands, *forbidding_patterns(context.rules, context.now, context.workspace))
+    forbidden = (*context.blocked_commands, *forbidding_patterns(context))
     answers = {pattern: names_any(pattern, command.parsed) for pattern in forbidden}
     if found := next((pattern for pattern, answer in answers.items() if answer == "yes"), None):
         return Forbid(f"Command contains blocked pattern: {found}")
@@ -245,7 +241,7 @@ def _decide_command(command: _Command) -> Verdict:
     if "maybe" in answers.values():
         reason = "This command was not fully understood, so it may contain one that you blocked."
         return replace(_asked(command, question, reason), is_once=True, rule_kind=None, rule_patterns=())
-    rule = matching_rule(call, context.rules, now=context.now, workspace=context.workspace)
+    rule = matching_rule(call, context)
     named = _named_later(command, forbidden)
     if named is not None and (rule is None or rule.effect != "allow" or not rule.is_exact):
         # A pattern does not say what the words behind it start; only a yes to the very line does.
@@ -309,7 +305,7 @@ def _frees(rule: Rule | None, command: _Command) -> bool:
     )
 
 
-def _free_confinement(command: _Command) -> Confinement:
+def _free_confinement(command: _Command) -> SandboxMode:
     return "strict" if command.only_reads or command.context.sandbox == "strict" else "restricted"
 
 

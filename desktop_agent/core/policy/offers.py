@@ -25,29 +25,25 @@ _LONGEST_NAMED = 100
 _WIDER: tuple[ApprovalScope, ...] = ("session", "project", "always")
 
 
-def scope_offers(call: CallFacts, question: Ask | None = None) -> tuple[ScopeOffer, ...]:
-    """The ways to say yes to this call, each with its consequence in words.
-
-    Without the policy's `question` they are those for a command exactly as it is, or for all edits.
-    """
+def scope_offers(call: CallFacts, question: Ask) -> tuple[ScopeOffer, ...]:
+    """The ways to say yes to this call, which the policy asks about, each with its consequence in words."""
     once = ScopeOffer(scope="once", label="Allow once")
     what = _what(call, question)
-    if not what or (question is not None and question.is_once):
+    if not what or question.is_once:
         return (once,)
-    outside = " outside the sandbox" if question is not None and question.is_escalation else ""
+    outside = " outside the sandbox" if question.is_escalation else ""
     labels = {
         "session": f"Allow {what}{outside} in this session",
         "project": f"Allow {what}{outside} in this folder",
         "always": f"Always allow {what}{outside}",
     }
-    scopes = _WIDER if question is not None else _WIDER[:1]
-    if what == "edits":
-        scopes = scopes[:2]  # every file of every folder, for ever, is nothing to offer with one press
+    # Every file of every folder, for ever, is nothing to offer with one press.
+    scopes = _WIDER[:2] if what == "edits" else _WIDER
     quick = {"session"} if _is_quick(call, question) else set[str]()
     return (once, *(ScopeOffer(scope=scope, label=labels[scope], is_quick=scope in quick) for scope in scopes))
 
 
-def rules_of(request: ApprovalRequest, answer: Allowed, *, now: datetime, workspace: str = "") -> tuple[Rule, ...]:
+def rules_of(request: ApprovalRequest, answer: Allowed, *, now: datetime, workspace: str) -> tuple[Rule, ...]:
     """Return what the user allowed beyond this one call: the rules they made, else those that the scope stands for.
 
     An edited command is allowed as edited. A journal from before there were rules gives what its answers meant then:
@@ -76,9 +72,9 @@ def rules_of(request: ApprovalRequest, answer: Allowed, *, now: datetime, worksp
     )
 
 
-def _is_quick(call: CallFacts, question: Ask | None) -> bool:
+def _is_quick(call: CallFacts, question: Ask) -> bool:
     """Whether one press may make the rule of a session: all of it can be read, and nothing worse follows from it."""
-    if question is None or question.is_escalation:
+    if question.is_escalation:
         return False
     match question.rule_kind:
         case "edit":
@@ -111,13 +107,11 @@ def _are_all_edits(choices: Sequence[Sequence[str]]) -> bool:
     return bool(choices) and all(patterns[-1] == EDITS for patterns in choices)
 
 
-def _what(call: CallFacts, question: Ask | None) -> str:
-    choices = question.rule_patterns if question is not None else ()
+def _what(call: CallFacts, question: Ask) -> str:
+    choices = question.rule_patterns
     if call.command is not None:
         shown = (_short_pattern(choices) if not call.details else None) or call.command
         return f"`{shown}`" if len(shown) <= _LONGEST_NAMED and "\n" not in shown else "exactly this command"
-    if question is None:
-        return "edits" if "write_fs" in call.capabilities else ""
     match question.rule_kind:
         case "edit":
             return "edits" if _are_all_edits(choices) else _named([patterns[0] for patterns in choices])
@@ -136,7 +130,9 @@ def _granted(request: ApprovalRequest, answer: Allowed) -> tuple[RuleKind, tuple
     """Return kind and patterns of the rules, and whether they are exact."""
     if request.command is not None:
         command = answer.edited_command or request.command
-        choices = request.rule_patterns if command == request.command else _again(request, command)
+        choices = request.rule_patterns
+        if command != request.command:
+            choices = patterns_for(command) if request.rule_kind is not None else ()
         pattern = _short_pattern(choices) if not request.details else None
         return ("command", (command,), True) if pattern is None else ("command", (pattern,), False)
     if request.rule_kind == "edit" and _are_all_edits(request.rule_patterns):
@@ -144,10 +140,6 @@ def _granted(request: ApprovalRequest, answer: Allowed) -> tuple[RuleKind, tuple
     if request.rule_patterns and request.rule_kind is not None:
         return request.rule_kind, tuple(patterns[0] for patterns in request.rule_patterns), False
     return "edit", (EDITS,) if request.changes else (), False
-
-
-def _again(request: ApprovalRequest, command: str) -> tuple[tuple[str, ...], ...]:
-    return patterns_for(command) if request.rule_kind is not None else ()
 
 
 def is_unconfined(request: ApprovalRequest) -> bool:

@@ -15,7 +15,7 @@ from itertools import chain
 from typing import Literal
 
 from desktop_agent.core.base.clock import is_over
-from desktop_agent.core.policy.call import CallFacts
+from desktop_agent.core.policy.call import CallFacts, PolicyContext
 from desktop_agent.core.policy.mentions import mention
 from desktop_agent.core.policy.paths import inside, normalized, plain_name, sensitivity
 from desktop_agent.core.policy.reading import is_harmless_variable, is_reading
@@ -92,22 +92,19 @@ def in_force(rule: Rule, now: datetime, workspace: str) -> bool:
     return rule.scope != "project" or (bool(workspace) and normalized(rule.workspace) == normalized(workspace))
 
 
-def matching_rule(
-    call: CallFacts, rules: Sequence[Rule], *, now: datetime, workspace: str, effect: RuleEffect | None = None
-) -> Rule | None:
+def matching_rule(call: CallFacts, context: PolicyContext, effect: RuleEffect | None = None) -> Rule | None:
     """Return the rule that decides `call`, or None. With `effect`, only rules of that effect are looked at.
 
     For a line of several commands under allow rules it is the first of those needed, and a confined one if there is
     any: the line as a whole gets no more than the least of them.
     """
-    valid = [rule for rule in rules if in_force(rule, now, workspace)]
-    if effect in (None, "forbid") and (found := _naming(call, [r for r in valid if r.effect == "forbid"])):
-        return found
-    if effect in (None, "ask") and (
-        found := _naming(call, [r for r in valid if r.effect == "ask"], is_doubt_enough=True)
-    ):
-        return found
-    return _allowing(call, [r for r in valid if r.effect == "allow"], workspace) if effect in (None, "allow") else None
+    wanted = (effect,) if effect is not None else ("forbid", "ask", "allow")
+    valid = [rule for rule in context.rules if rule.effect in wanted and in_force(rule, context.now, context.workspace)]
+    return (
+        _naming(call, [rule for rule in valid if rule.effect == "forbid"])
+        or _naming(call, [rule for rule in valid if rule.effect == "ask"], is_doubt_enough=True)
+        or _allowing(call, [rule for rule in valid if rule.effect == "allow"], context.workspace)
+    )
 
 
 def _naming(call: CallFacts, rules: Sequence[Rule], *, is_doubt_enough: bool = False) -> Rule | None:
@@ -137,12 +134,13 @@ def _is_named(pattern: str, command: str, *, is_doubt_enough: bool) -> bool:
     return answer == "yes" or (is_doubt_enough and (answer == "maybe" or bool(mentioned(pattern, parsed))))
 
 
-def forbidding_patterns(rules: Sequence[Rule], now: datetime, workspace: str) -> tuple[str, ...]:
+def forbidding_patterns(context: PolicyContext) -> tuple[str, ...]:
     """Return the patterns of commands that rules forbid here and now."""
     return tuple(
         rule.pattern
-        for rule in rules
-        if rule.effect == "forbid" and rule.kind == "command" and not rule.is_exact and in_force(rule, now, workspace)
+        for rule in context.rules
+        if (rule.effect, rule.kind, rule.is_exact) == ("forbid", "command", False)
+        and in_force(rule, context.now, context.workspace)
     )
 
 

@@ -61,7 +61,6 @@ def test_an_allowed_folder_is_read_and_not_written(root: Path) -> None:
         boundary.for_writing(str(shared / "doc.md"))
     with pytest.raises(ToolError, match="outside"):
         boundary.for_reading("out/x")
-    assert not boundary.contains(shared)
 
 
 def test_a_link_into_an_allowed_folder_is_not_written_through(root: Path) -> None:
@@ -93,7 +92,7 @@ def test_no_rewriting_of_a_path_gets_written(root: Path, path: str, forms: list[
         found = boundary.for_writing(path)
     except ToolError:
         return
-    assert boundary.contains(found.absolute)
+    assert found.absolute.resolve().is_relative_to(root.resolve())
     assert ".git" not in found.target.relative_to(root).parts
 
 

@@ -95,21 +95,21 @@ def test_after_a_yes_for_longer_the_same_call_is_not_asked_again(call: CallFacts
 def test_once_makes_no_rule_and_own_rules_are_kept() -> None:
     request = _request(run("make"))
     own = rule("make", scope="always")
-    assert rules_of(request, Allowed(scope="once"), now=NOW) == ()
-    assert rules_of(request, Allowed(scope="always", rules=(own,)), now=NOW) == (own,)
+    assert rules_of(request, Allowed(scope="once"), now=NOW, workspace="") == ()
+    assert rules_of(request, Allowed(scope="always", rules=(own,)), now=NOW, workspace="") == (own,)
 
 
 def test_an_old_answer_means_the_exact_command_as_it_did() -> None:
     """Journals from before there were rules: the line, its folder and its details, without a sandbox."""
     call = run("pytest -q", details=("Variables: A=1",))
-    grants = rules_of(_request(call), Allowed(scope="session"), now=NOW)
+    grants = rules_of(_request(call), Allowed(scope="session"), now=NOW, workspace="")
     assert isinstance(decide(call, bare("on_write", *grants)), Allow)
     for other in (run("pytest -q; rm -rf ~", details=call.details), run("pytest -q"), run("pytest -q", folder="/x")):
         assert isinstance(decide(other, bare("on_write", *grants)), Ask)
 
 
 def test_an_old_answer_to_an_edit_means_all_edits_and_no_command() -> None:
-    (made,) = rules_of(_request(EDIT), Allowed(scope="session"), now=NOW)
+    (made,) = rules_of(_request(EDIT), Allowed(scope="session"), now=NOW, workspace="")
     assert (made.kind, made.pattern) == ("edit", EDITS)
     assert isinstance(decide(EDIT, bare("on_write", made)), Allow)
     assert isinstance(decide(run("make"), bare("on_write", made)), Ask)
@@ -118,7 +118,7 @@ def test_an_old_answer_to_an_edit_means_all_edits_and_no_command() -> None:
 def test_an_edited_command_is_allowed_as_it_was_edited() -> None:
     for question in (None, _asked(run("rm x"))):
         request = _request(run("rm x"), question)
-        rules = rules_of(request, Allowed(scope="session", edited_command="make"), now=NOW)
+        rules = rules_of(request, Allowed(scope="session", edited_command="make"), now=NOW, workspace="")
         context = (bare if question is None else sandboxed)("on_write", *rules)
         assert isinstance(decide(run("make"), context), Allow)
         assert isinstance(decide(run("rm x"), context), Ask)

@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from desktop_agent.core.policy.call import CallFacts
+from desktop_agent.core.policy.call import CallFacts, PolicyContext
 from desktop_agent.core.policy.engine import Allow, Ask, Forbid, decide
 from desktop_agent.core.policy.rules import in_force, matching_rule, patterns_for, validate_pattern
 from desktop_agent.core.protocol.model import Rule
@@ -14,7 +14,8 @@ from tests.core.policy.lines import NOW, WORK, bare, rule, run, sandboxed, verdi
 def would_match(one: Rule, command: str, *, folder: str, workspace: str = WORK) -> bool:
     """Whether `one` alone decides a command line."""
     call = CallFacts(tool="run_terminal_cmd", capabilities=("exec_shell",), command=command, folder=folder)
-    return matching_rule(call, [one], now=NOW, workspace=workspace) is not None
+    context = PolicyContext(policy="always", now=NOW, rules=(one,), workspace=workspace)
+    return matching_rule(call, context) is not None
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,6 @@ from msgspec.structs import replace
 from desktop_agent.core.approvals.pending import Approvals, HeldQuestion
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.base.ids import CallId
-from desktop_agent.core.policy.call import CallFacts, Confinement
 from desktop_agent.core.policy.engine import Allow, Forbid
 from desktop_agent.core.policy.offers import rules_of
 from desktop_agent.core.protocol import events as ev
@@ -17,8 +16,7 @@ from desktop_agent.core.protocol.model import (
     ApprovalRequest,
     Decision,
     Denied,
-    FileChange,
-    ToolCall,
+    SandboxMode,
 )
 from desktop_agent.core.tools.approval.judging import (
     Case,
@@ -49,7 +47,7 @@ class NotApprovedError(ToolError):
 class Permit(Struct, frozen=True):
     """What lets a call act."""
 
-    confinement: Confinement | None = None
+    confinement: SandboxMode | None = None
     """How a command must run."""
     edited_command: str | None = None
     """What the user made of the command."""
@@ -80,27 +78,18 @@ class ApprovalGate:
         """Return what is asked about a call right now."""
         return self._asked.get(call_id)
 
-    async def enter(
-        self,
-        turn: int,
-        call: ToolCall,
-        facts: CallFacts,
-        *,
-        title: str,
-        changes: tuple[FileChange, ...] = (),
-        reason: str = "",
-    ) -> Permit:
-        """Return when `call` may act. Raises `ToolError` when it may not, with what the model should know.
+    async def enter(self, turn: int, case: Case) -> Permit:
+        """Return when the call may act. Raises `ToolError` when it may not, with what the model should know.
 
-        `reason` replaces the policy's own, for a question that comes of what just happened. When an earlier process
-        asked about this call, its question and the answer to it count if it would be asked the same way now; a no
-        always counts. What runs is what was judged: an answer to anything else brings the question back.
+        When an earlier process asked about this call, its question and the answer to it count if it would be asked the
+        same way now; a no always counts. What runs is what was judged: an answer to anything else brings the question
+        back.
         """
+        call, facts = case.call, case.facts
         held = self._approvals.held(call.id)
         if held is not None and isinstance(held.decision, Denied | Aborted):
             await self._conclude(turn, call.id, held.decision)
             _require_allowed(held.decision, held.request)
-        case = Case(call=call, facts=facts, title=title, changes=changes, reason=reason)
         verdict = await self._judge.verdict(facts)
         if isinstance(verdict, Allow) and (command := _edited(held)) is not None:
             case = case.edited(command)
@@ -123,7 +112,7 @@ class ApprovalGate:
 
     async def _permit_unasked(
         self, turn: int, case: Case, verdict: Allow, held: HeldQuestion | None
-    ) -> Confinement | None:
+    ) -> SandboxMode | None:
         """Return how a call acts that would not be asked about now; what the user answered before that still counts."""
         if held is not None:
             answer = held.decision

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 from desktop_agent.core.approvals.rulebook import RuleBook
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.ids import Digest
-from desktop_agent.core.policy.call import CallFacts, Confinement, PolicyContext
+from desktop_agent.core.policy.call import CallFacts, PolicyContext
 from desktop_agent.core.policy.engine import CONFINEMENT_WORDS, Allow, Ask, Verdict, decide
 from desktop_agent.core.policy.offers import scope_offers
 from desktop_agent.core.protocol.codec import encode
@@ -81,7 +81,7 @@ class Judged(Struct, frozen=True):
     """A case with everything that was found out about it."""
 
     request: ApprovalRequest
-    confinement: Confinement | None = None
+    confinement: SandboxMode | None = None
     """How a command must run once it is allowed."""
 
 

@@ -15,10 +15,9 @@ from msgspec.structs import replace
 from desktop_agent.core.base.errors import SandboxError, ToolError
 from desktop_agent.core.base.private_files import make_private_folder
 from desktop_agent.core.base.programs import search_path
-from desktop_agent.core.policy.call import Confinement as Level
 from desktop_agent.core.policy.scripts import folders_of_programs, programs_of
 from desktop_agent.core.policy.shell import parse
-from desktop_agent.core.protocol.model import ToolResult
+from desktop_agent.core.protocol.model import SandboxMode, ToolResult
 from desktop_agent.core.sandbox.base import Sandbox
 from desktop_agent.core.sandbox.confinement import ConfinementSpec, confinement_for
 from desktop_agent.core.sandbox.denial import denial_in, misplaced_program_in
@@ -79,7 +78,7 @@ class Confiner(Struct, frozen=True):
         """Whether the kernel really confines commands here."""
         return (await self.probe.search(self.workspace)).sandbox is not None
 
-    async def confinement(self, level: Level | None) -> "Confinement":
+    async def confinement(self, level: SandboxMode | None) -> "Confinement":
         """Return what a command of this level is put behind.
 
         Raises `ToolError` when it cannot be confined: then it must not run.

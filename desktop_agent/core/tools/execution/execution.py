@@ -17,6 +17,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.event_log import EventLog
 from desktop_agent.core.protocol.model import FileChange, ToolCall, ToolResult, ToolUseBlock
 from desktop_agent.core.tools.approval.gate import ApprovalGate, NotApprovedError, Permit
+from desktop_agent.core.tools.approval.judging import Case
 from desktop_agent.core.tools.execution.confiner import Confinement
 from desktop_agent.core.tools.execution.effects import Effects
 from desktop_agent.core.tools.execution.kept_back import KEPT_BACK_KEY, kept_back_in, sentences_about
@@ -154,7 +155,7 @@ class Execution:
             asks=why,
             details=tool.circumstances(arguments),
         )
-        await self._enter(call, facts, asks or tool.heading(call.title))
+        await self._enter(call, Case(call=call.as_model(), facts=facts, title=asks or tool.heading(call.title)))
         return await tool.run(arguments, context)
 
     async def _edit(self, tool: EditTool[ToolArguments], ready: _ReadyCall) -> ToolResult:
@@ -165,7 +166,8 @@ class Execution:
         if changes:
             notes = await asyncio.to_thread(self._effects.broken_links, changes)
             facts = replace(self._facts(call), paths=tuple(change.path for change in changes), details=notes)
-            await self._enter(call, facts, _edit_question(changes), changes)
+            title = _edit_question(changes)
+            await self._enter(call, Case(call=call.as_model(), facts=facts, title=title, changes=changes))
             await self._effects.apply(call.turn, call.block.id, changes)
         return ToolResult(content="\n".join((plan.content, *notes)), metadata=plan.metadata)
 
@@ -179,7 +181,7 @@ class Execution:
             wants_unconfined=tool.wants_unconfined(arguments),
             justification=tool.justification(arguments),
         )
-        permit = await self._enter(call, facts, "Run this command?")
+        permit = await self._enter(call, Case(call=call.as_model(), facts=facts, title="Run this command?"))
         ready, note = _as_permitted(tool, ready, permit)
         confinement = await self._box.confiner.confinement(permit.confinement)
         result = await self._run_command(tool, ready, confinement)
@@ -205,9 +207,10 @@ class Execution:
         denial: str,
     ) -> ToolResult:
         """Ask whether a command that the sandbox stopped may run again without it, and do so."""
-        reason = f"{denial} Run it again outside the sandbox?"
+        title, reason = "Run this command outside the sandbox?", f"{denial} Run it again outside the sandbox?"
         try:
-            permit = await self._enter(ready.call, facts, "Run this command outside the sandbox?", reason=reason)
+            case = Case(call=ready.call.as_model(), facts=facts, title=title, reason=reason)
+            permit = await self._enter(ready.call, case)
         except NotApprovedError as error:
             note = f"[{denial} It was not run outside the sandbox: {error}]\n"
         except ToolError:
@@ -256,13 +259,10 @@ class Execution:
         except WorkspaceError as error:
             raise ToolError(f"{error.title} Nothing was run.", error_type="fatal") from error
 
-    async def _enter(
-        self, call: TakenCall, facts: CallFacts, title: str, changes: tuple[FileChange, ...] = (), reason: str = ""
-    ) -> Permit:
+    async def _enter(self, call: TakenCall, case: Case) -> Permit:
         asked = self._clock.monotonic()
-        model = call.as_model()
         try:
-            return await self._gate.enter(call.turn, model, facts, title=title, changes=changes, reason=reason)
+            return await self._gate.enter(call.turn, case)
         finally:
             call.waited_s += self._clock.monotonic() - asked
 
