@@ -6,9 +6,11 @@ broken by the write, as git and most editors do.
 """
 
 import os
-from collections import deque
 from collections.abc import Callable
+from itertools import islice
 from pathlib import Path
+
+from desktop_agent.core.system.folder_walk import entries_below
 
 MOST_ENTRIES = 200_000
 """How many entries are looked at. Names that are not found by then count as outside."""
@@ -33,27 +35,18 @@ def has_names_elsewhere(root: Path, status: os.stat_result, is_special: IsSpecia
 def names_inside(root: Path, status: os.stat_result, is_special: IsSpecial = is_hidden) -> tuple[str, ...] | None:
     """Return every name of the file of `status`, or None when one of them is not an ordinary path in `root`. Blocks."""
     found: list[str] = []
-    folders = deque([""])
-    entries = 0
-    while folders and entries < MOST_ENTRIES:
-        folder = folders.popleft()
-        try:
-            with os.scandir(root / folder) as listing:
-                for entry in listing:
-                    entries += 1
-                    path = f"{folder}{entry.name}"
-                    if entry.is_dir(follow_symlinks=False):
-                        folders.append(f"{path}/")
-                    elif entry.inode() == status.st_ino and _is_at(entry, status) and not is_special(path):
-                        found.append(path)
-        except OSError:
-            continue
-        if len(found) >= status.st_nlink:
-            return tuple(found)
+    for _, path, entry in islice(entries_below((root,)), MOST_ENTRIES):
+        if entry.inode() == status.st_ino and _is_at(entry, status) and not is_special(path):
+            found.append(path)
+            if len(found) == status.st_nlink:
+                return tuple(found)
     return None
 
 
 def _is_at(entry: os.DirEntry[str], status: os.stat_result) -> bool:
     """Whether the entry is the file itself: another file system may use the same number."""
-    found = entry.stat(follow_symlinks=False)
+    try:
+        found = entry.stat(follow_symlinks=False)
+    except OSError:
+        return False
     return (found.st_dev, found.st_ino) == (status.st_dev, status.st_ino)

@@ -1,13 +1,12 @@
 """The files of a workspace that often hold secrets, found quickly: for commands that run without a question."""
 
-import os
-from collections import deque
 from collections.abc import Iterable
-from contextlib import suppress
+from itertools import islice
 from pathlib import Path
 
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.policy.paths import sensitivity
+from desktop_agent.core.system.folder_walk import entries_below
 
 MOST_ENTRIES = 500_000
 """How many files and folders are looked at, which takes about a second."""
@@ -27,28 +26,15 @@ def secret_files(root: Path, *, most: int = MOST_ENTRIES) -> tuple[Path, ...]:
     `most` entries, since its secrets cannot all be found in time.
     """
     found: list[Path] = []
-    folders = deque([""])
-    entries = 0
-    while folders:
-        folder = folders.popleft()
-        try:
-            with os.scandir(root / folder) as listing:
-                for entry in listing:
-                    entries += 1
-                    path = f"{folder}{entry.name}"
-                    if entry.is_dir(follow_symlinks=False):
-                        if entry.name not in _SKIPPED:
-                            folders.append(f"{path}/")
-                    elif sensitivity(path) == "secret":
-                        found.append(root / path)
-        except OSError:
-            continue
-        if entries > most:
+    for count, (_, path, entry) in enumerate(entries_below((root,), skipped=_SKIPPED), start=1):
+        if count > most:
             text = (
                 f"The folder holds more than {most:,} files and folders, too many to find and hide its secrets, so the "
                 "command was not run in the read-only sandbox. Open a smaller folder, or ask to run it unconfined."
             )
             raise ToolError(text, error_type="permission")
+        if sensitivity(path) == "secret" and not entry.is_dir(follow_symlinks=False):
+            found.append(root / path)
     return tuple(found)
 
 
@@ -57,18 +43,9 @@ def secrets_beside_programs(folders: Iterable[Path], *, most: int = MOST_BESIDE_
 
     The upper levels first, and only the first `most` entries; the libraries of programs are not looked through.
     """
-    found: list[Path] = []
-    waiting = deque((folder, "") for folder in folders)
-    entries = 0
-    while waiting and entries < most:
-        root, folder = waiting.popleft()
-        with suppress(OSError), os.scandir(root / folder) as listing:
-            for entry in listing:
-                entries += 1
-                path = f"{folder}{entry.name}"
-                if entry.is_dir(follow_symlinks=False):
-                    if entry.name not in _SKIPPED | _LIBRARIES:
-                        waiting.append((root, f"{path}/"))
-                elif sensitivity(path) == "secret" or not (entry.is_symlink() or entry.is_file()):
-                    found.append(root / path)
-    return tuple(found)
+    return tuple(
+        root / path
+        for root, path, entry in islice(entries_below(folders, skipped=_SKIPPED | _LIBRARIES), most)
+        if not entry.is_dir(follow_symlinks=False)
+        and (sensitivity(path) == "secret" or not (entry.is_symlink() or entry.is_file()))
+    )

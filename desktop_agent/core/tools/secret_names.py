@@ -6,13 +6,14 @@ and of the home are compared by device and inode.
 
 import os
 import stat
-from collections import deque
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
+from itertools import chain, islice
 from pathlib import Path
 
 from desktop_agent.core.policy.paths import sensitivity
 from desktop_agent.core.sandbox.guarded import places_of_secrets
+from desktop_agent.core.system.folder_walk import entries_below
 from desktop_agent.core.tools.secret_files import secret_files
 
 MOST_ENTRIES = 20_000
@@ -25,7 +26,8 @@ Identity = tuple[int, int]
 def linked_files(places: Sequence[Path]) -> dict[Identity, str]:
     """Return the files with several names that are, or lie in, one of these places. Blocks, for some milliseconds."""
     known: dict[Identity, str] = {}
-    for path in _files_in(places):
+    inside = (root / path for root, path, _ in islice(entries_below(places), MOST_ENTRIES))
+    for path in chain(places, inside):
         _note(known, path, str(path))
     return known
 
@@ -70,19 +72,9 @@ class SecretNames:
     def other_names(self) -> tuple[Path, ...]:
         """Return every path in the workspace that is a secret under a name that does not say so."""
         numbers = {inode for _, inode in self._linked_secrets}
-        found: list[Path] = []
-        waiting = deque([self._root] if numbers else [])
-        while waiting:
-            try:
-                with os.scandir(waiting.popleft()) as listing:
-                    for entry in listing:
-                        if entry.is_dir(follow_symlinks=False):
-                            waiting.append(Path(entry.path))
-                        elif entry.inode() in numbers and self.secret_behind(Path(entry.path), entry.stat()):
-                            found.append(Path(entry.path))
-            except OSError:
-                continue
-        return tuple(found)
+        entries = entries_below((self._root,)) if numbers else ()
+        paths = (self._root / path for _, path, entry in entries if entry.inode() in numbers)
+        return tuple(path for path in paths if self.secret_behind(path))
 
     @cached_property
     def _linked_secrets(self) -> dict[Identity, str]:
@@ -109,22 +101,3 @@ def _note(known: dict[Identity, str], path: Path, name: str) -> None:
         return
     if status.st_nlink > 1 and stat.S_ISREG(status.st_mode):
         known[status.st_dev, status.st_ino] = name
-
-
-def _files_in(places: Sequence[Path]) -> Iterable[Path]:
-    waiting = deque(places)
-    entries = 0
-    while waiting and entries < MOST_ENTRIES:
-        place = waiting.popleft()
-        try:
-            with os.scandir(place) as listing:
-                for entry in listing:
-                    entries += 1
-                    if entry.is_dir(follow_symlinks=False):
-                        waiting.append(Path(entry.path))
-                    else:
-                        yield Path(entry.path)
-        except NotADirectoryError:
-            yield place
-        except OSError:
-            continue
