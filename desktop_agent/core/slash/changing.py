@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import Path, PurePosixPath
 
 from desktop_agent.core.base.errors import UsageError
+from desktop_agent.core.base.plain_text import number_of
 from desktop_agent.core.changes.net import net_changes
 from desktop_agent.core.changes.patch import PatchFile, make_patch
 from desktop_agent.core.protocol import events as ev
@@ -12,7 +13,7 @@ from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ChangeSelection, FileOutcome
 from desktop_agent.core.slash.parse import Invocation
 from desktop_agent.core.slash.parts import CommandParts, Reply, SessionHands, no_more, refusal, reported
-from desktop_agent.core.slash.wording import bullets, code, counted, fenced
+from desktop_agent.core.slash.wording import bullets, code, fenced
 from desktop_agent.core.transcript import ChangeRecord
 from desktop_agent.core.undo.outcome_words import describe_outcome, describe_step
 from desktop_agent.core.undo.plan import Direction
@@ -59,9 +60,9 @@ async def diff(invocation: Invocation, parts: CommandParts, hands: SessionHands)
         text = await asyncio.to_thread(patch)
     if not text:
         return Reply("The agent changed no file in this conversation, or all of it is undone.")
-    lines = [f"{counted(len(rows), 'file')} changed by the agent."]
+    lines = [f"{number_of(len(rows), 'file')} changed by the agent."]
     if partly:
-        lines.append(f"Of {counted(partly, 'file')} a part is undone; the patch shows all that was changed.")
+        lines.append(f"Of {number_of(partly, 'file')} a part is undone; the patch shows all that was changed.")
     if len(text) > MAX_PATCH_CHARS:
         text = text[: text.rfind("\n", 0, MAX_PATCH_CHARS)]
         session_id = parts.transcript.session.session_id
@@ -97,7 +98,7 @@ def _steps(parts: CommandParts) -> Reply:
 
 def _told(done: str, outcomes: Sequence[FileOutcome]) -> Reply:
     left = [outcome for outcome in outcomes if not outcome.is_done]
-    head = f"{done}: {counted(len(outcomes) - len(left), 'file')}"
+    head = f"{done}: {number_of(len(outcomes) - len(left), 'file')}"
     if left:
         head += f", {len(left)} left as they are"
     listed = bullets(code(describe_outcome(outcome)) for outcome in outcomes)

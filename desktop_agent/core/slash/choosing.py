@@ -29,7 +29,7 @@ async def model(invocation: Invocation, parts: CommandParts, hands: SessionHands
     done = await hands.perform(ops.SetMode(model=ModelRef(provider=provider, model=name, base_url=base_url)))
     if done.notice is not None:
         return refusal(done.notice)
-    when = "the next turn" if hands.is_running else "now"
+    when = "the next turn" if hands.is_busy() else "now"
     return Reply(f"The model is {code(f'{provider}/{name}')} from {when} on.")
 
 

@@ -12,8 +12,7 @@ from typing import cast
 from desktop_agent.core.base.errors import AgentError, StorageError, UsageError
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.slash import changing, choosing, compacting, exporting, pinning, status, travelling
-from desktop_agent.core.slash.declarations import Declaration
-from desktop_agent.core.slash.helping import help_text
+from desktop_agent.core.slash.declarations import Declaration, help_text
 from desktop_agent.core.slash.own import OwnCommand, declarations_of, read_own_commands
 from desktop_agent.core.slash.parse import Invocation, parse
 from desktop_agent.core.slash.parts import Answer, CommandParts, Reply, SessionHands, no_more
@@ -80,7 +79,7 @@ class SlashCommands:
         declared = self._built_in.get(invocation.name)
         if declared is None:
             raise await self._unknown(invocation.name)
-        if self._hands.is_running and not declared.works_meanwhile:
+        if self._hands.is_busy() and not declared.works_meanwhile:
             raise UsageError(f"The agent is working, so /{declared.name} was not carried out.", hint="Stop it first.")
         if declared.name == "help":
             no_more(invocation.words, "/help")

@@ -2,11 +2,12 @@
 
 import asyncio
 
+from desktop_agent.core.base.plain_text import number_of
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.slash.parse import Invocation, plain_text
 from desktop_agent.core.slash.parts import Answer, CommandParts, Performed, Reply, SessionHands
-from desktop_agent.core.slash.wording import bullets, code, counted
+from desktop_agent.core.slash.wording import bullets, code
 
 
 async def compact(invocation: Invocation, parts: CommandParts, hands: SessionHands) -> Answer:
@@ -42,7 +43,7 @@ def _summary(event: ev.Compacted) -> str:
         (summary.todos, "to-do"),
     )
     lines = [f"Tokens: about {event.tokens_before:,} → {event.tokens_after:,}"]
-    if found := ", ".join(counted(len(items), word) for items, word in kept if items):
+    if found := ", ".join(number_of(len(items), word) for items, word in kept if items):
         lines.append(f"Kept of the older turns: {found}")
     if event.focus:
         lines.append(f"Above all: {code(event.focus)}")

@@ -1,8 +1,11 @@
 """The commands, declared once: what `/help`, the popup of the composer, the user guide and the tests are made from."""
 
+from collections.abc import Sequence
 from typing import Literal
 
 from msgspec import Struct
+
+from desktop_agent.core.slash.wording import bullets, code
 
 Origin = Literal["built-in", "person", "project"]
 """Who wrote a command: it comes with the application, or from the user's folder, or from the project's."""
@@ -75,9 +78,29 @@ BUILT_IN: tuple[Declaration, ...] = (
 )
 """The commands of the application, in the order of `/help`."""
 
+_ORIGINS = {"built-in": "", "person": " (yours)", "project": " (of this project)"}
+_AS_A_PROMPT = "A prompt that begins with a slash is written with two, or with a space in front."
+
 BUILT_IN_NAMES: frozenset[str] = frozenset(command.name for command in BUILT_IN)
 
 
 def usage(command: Declaration) -> str:
     """Return how a command is written: `/pin add …`."""
     return f"/{command.name} {command.arguments}".rstrip()
+
+
+def help_text(built_in: Sequence[Declaration], own: Sequence[Declaration]) -> str:
+    """Return what `/help` says."""
+    parts = [bullets(map(_described, built_in))]
+    if own:
+        parts.append("Prompts from files, sent to the model:\n\n" + bullets(map(_described, own)))
+    return "\n\n".join([*parts, _AS_A_PROMPT])
+
+
+def _described(command: Declaration) -> str:
+    """Return one command on one line. Words from files come as code."""
+    is_ours = command.origin == "built-in"
+    summary = command.summary if is_ours else code(command.summary)
+    asks = "; asks the model" if is_ours and command.asks_model else ""
+    problem = f"; cannot be used: {code(command.problem)}" if command.problem else ""
+    return f"{code(usage(command))}{_ORIGINS[command.origin]}: {summary}{asks}{problem}"

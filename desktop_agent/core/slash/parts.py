@@ -113,11 +113,7 @@ class SessionHands(Struct, frozen=True, kw_only=True):
     say: Callable[[ev.CommandRun], Awaitable[None]]
     """Records what a command came to."""
     is_busy: Callable[[], bool]
-
-    @property
-    def is_running(self) -> bool:
-        """Whether the agent works."""
-        return self.is_busy()
+    """Whether the agent works."""
 
 
 class Reply(Struct, frozen=True):

@@ -31,10 +31,5 @@ def shortened(text: str, longest: int = 120) -> str:
     return line if len(line) <= longest else f"{line[: longest - 1]}…"
 
 
-def counted(count: int, one: str, many: str = "") -> str:
-    """Return a number with its word."""
-    return f"{count:,} {one if count == 1 else many or f'{one}s'}"
-
-
 def _longest_run(text: str) -> int:
     return max((len(run) for run in _RUNS.findall(text)), default=0)
