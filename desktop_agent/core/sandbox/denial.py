@@ -7,10 +7,10 @@ come without a sandbox too.
 
 import re
 from collections.abc import Callable, Iterator
-from pathlib import Path, PurePath
+from pathlib import Path
 
-from desktop_agent.core.sandbox.confinement import ConfinementSpec
-from desktop_agent.core.sandbox.home import Homes
+from desktop_agent.core.sandbox.confinement import ConfinementSpec, is_within
+from desktop_agent.core.sandbox.home import TEMP, Homes
 from desktop_agent.core.sandbox.missing_programs import (
     MissingProgram,
     missing_program,
@@ -51,7 +51,9 @@ _MISSING = (
 _ABSOLUTE = r"""(?<![\w.~/-])/(?:[^\s'"‘’`:,;()<>|]|(?<=\S) (?=\S+/))+"""
 _MOST_PATHS = 20
 _PYTHON_SAYS_NO = "PermissionError: [Errno 1] Operation not permitted"
-_CLOSED_TO_EVERYBODY = ("/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/root", "/proc", "/sys", "/lost+found", "/dev")
+_CLOSED_TO_EVERYBODY = tuple(
+    map(Path, ("/etc/shadow", "/etc/gshadow", "/etc/sudoers", "/root", "/proc", "/sys", "/lost+found", "/dev"))
+)
 _PROTECTED = r"(?:^|/)(?:\.git|\.desktop-agent)(?:/|$)"
 
 
@@ -154,9 +156,9 @@ def _is_ours(path: str, why: str, exit_code: int, confinement: ConfinementSpec) 
     if not path.startswith("/"):
         # Relative to a folder in the workspace: there only protected places and, for Landlock, new entries are closed.
         return not confinement.is_workspace_writable
-    if _is_in(path, _CLOSED_TO_EVERYBODY):
+    if is_within(Path(path), _CLOSED_TO_EVERYBODY):
         return False
-    return not _is_in(path, _writable(confinement))
+    return not is_within(Path(path), _writable(confinement))
 
 
 def _is_in_top(path: str, confinement: ConfinementSpec) -> bool:
@@ -165,14 +167,9 @@ def _is_in_top(path: str, confinement: ConfinementSpec) -> bool:
     return bool(relative) and "/" not in relative.rstrip("/")
 
 
-def _writable(confinement: ConfinementSpec) -> tuple[str, ...]:
+def _writable(confinement: ConfinementSpec) -> tuple[Path, ...]:
     workspace = (confinement.workspace,) if confinement.is_workspace_writable else ()
-    return tuple(str(folder) for folder in (*workspace, confinement.temp, "/tmp", *confinement.writable))  # noqa: S108
-
-
-def _is_in(path: str, folders: tuple[str, ...]) -> bool:
-    pure = PurePath(path)
-    return any(pure == PurePath(folder) or PurePath(folder) in pure.parents for folder in folders)
+    return (*workspace, confinement.temp, TEMP, *confinement.writable)
 
 
 def _sentence(path: str, confinement: ConfinementSpec) -> str:

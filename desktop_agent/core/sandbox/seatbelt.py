@@ -70,7 +70,7 @@ def profile_for(confinement: ConfinementSpec, guards: Guards) -> str:
         _rule("allow", "file-read-metadata", [*homes.emptied, *_above(homes.shown, homes.emptied)], "literal"),
         _rule("allow", "file-read-metadata", [path for path, _ in homes.links], "literal"),
         _rule("allow", "file-read*", homes.shown),
-        _rule("deny", "file-read* file-write*", [path for path in hidden if _is_closed(path, shown, homes.shown)]),
+        _rule("deny", "file-read* file-write*", [path for path in hidden if path not in (*shown, *homes.shown)]),
         _rule("allow", "file-read*", shown),
         _rule("allow", "file-read* file-write*", [temp, *confinement.roots]),
         _rule("deny", "file-read* file-write*", [path for path in hidden if _is_inside(path, shown)]),
@@ -84,10 +84,6 @@ def profile_for(confinement: ConfinementSpec, guards: Guards) -> str:
 def _above(paths: Iterable[Path], homes: tuple[Path, ...]) -> list[Path]:
     """Return the folders between the homes and what is visible in them."""
     return list(dict.fromkeys(above for path in paths for above in path.parents if _is_inside(above, homes)))
-
-
-def _is_closed(path: Path, shown: tuple[Path, ...], chosen: tuple[Path, ...]) -> bool:
-    return path not in shown and path not in chosen
 
 
 def _is_inside(path: Path, folders: Iterable[Path]) -> bool:

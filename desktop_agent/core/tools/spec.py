@@ -64,10 +64,6 @@ class ToolArguments(BaseModel):
 A = TypeVar("A", bound=ToolArguments)
 
 
-def _keeps_nothing(_content: bytes, _media_type: str) -> BlobRef:
-    raise ToolError("Pictures cannot be shown in this session.", error_type="permission")
-
-
 def unconfined(command: Command) -> Command:
     """Return `command` as it is."""
     return command
@@ -90,13 +86,13 @@ class ToolContext(Struct, frozen=True, kw_only=True):
     """Where output too large for memory goes while a call runs."""
     emit_output: Callable[[str], None]
     """Shows output to the user as it comes, colours and all. Call it on the event loop's thread."""
+    keep: Callable[[bytes, str], BlobRef]
+    """Stores a payload of that media type for good, beside the journal. Blocks: call it from a thread."""
     clock: Clock = field(default_factory=SystemClock)
     todos: Callable[[], tuple[TodoItem, ...]] = tuple
     """The session's to-do list as it is now."""
     limits: ContextLimits = field(default_factory=ContextLimits)
     """How much of a result the model will read. A tool that can say how to read on cuts by them itself."""
-    keep: Callable[[bytes, str], BlobRef] = _keeps_nothing
-    """Stores a payload of that media type for good, beside the journal. Blocks: call it from a thread."""
     confine: Callable[[Command], Command] = unconfined
     """Puts a command into the sandbox. It blocks: call it in a thread. Raises `ToolError` when that is impossible."""
     secrets: SecretNames = field(default_factory=lambda: SecretNames(Path()))

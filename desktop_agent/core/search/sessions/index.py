@@ -107,12 +107,10 @@ class SessionSearch:
         """Return the newest hits, at most `limit`; none when there is no index, or while a damaged one is made anew."""
         try:
             with self._file.opened_to_read(is_stopped) as connection:
-                return self._answer(SearchDatabase(connection), query, limit) if connection else []
+                answerer = Answerer(self._sessions, self._blobs, query)
+                return answerer.hits(SearchDatabase(connection), limit) if connection else []
         except (sqlite3.Error, OSError):
             return []
-
-    def _answer(self, database: SearchDatabase, query: SearchQuery, limit: int) -> list[SearchHit]:
-        return Answerer(self._sessions, self._blobs, query).hits(database, limit)
 
 
 def _batches(new_bytes: Mapping[SessionId, int]) -> Iterator[Sequence[SessionId]]:

@@ -85,14 +85,6 @@ def _lost_characters(arguments: CreateFileArguments) -> str:
     try:
         arguments.content.encode(arguments.encoding)
     except UnicodeEncodeError:
-        lost = {character for character in set(arguments.content) if not _fits(character, arguments.encoding)}
+        lost = {sign for sign in set(arguments.content) if not sign.encode(arguments.encoding, "ignore")}
         return " ".join(sorted(lost)[:10])
     return ""
-
-
-def _fits(character: str, encoding: str) -> bool:
-    try:
-        character.encode(encoding)
-    except UnicodeEncodeError:
-        return False
-    return True

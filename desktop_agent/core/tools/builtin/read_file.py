@@ -121,8 +121,8 @@ def _answer(
         return text, {"kind": kind, "truncated": False}
     mark, encoding = byte_order_mark(beginning)
     reader = TextReader(
-        file,
-        size,
+        file=file,
+        size_bytes=size,
         start=len(mark),
         encoding=encoding if mark else arguments.encoding,
         errors=arguments.errors,

@@ -7,7 +7,6 @@ proxy is the only way out, the tool says that the host cannot be reached.
 import asyncio
 import json
 
-from msgspec import Struct
 from pydantic import Field
 
 from desktop_agent.core.base.errors import ToolError
@@ -77,31 +76,16 @@ class WebFetch(ReadTool[WebFetchArguments]):
         return await asyncio.to_thread(_result, came, context.call_id)
 
 
-class _Kind(Struct, frozen=True):
-    """What the server says a body is."""
-
-    media_type: str
-
-    @property
-    def is_html(self) -> bool:
-        return self.media_type in _HTML
-
-    @property
-    def is_text(self) -> bool:
-        kind = self.media_type
-        return kind.startswith("text/") or kind in _TEXT or kind.endswith(("+json", "+xml")) or self.is_html
-
-
 def _result(came: Download, call_id: CallId) -> ToolResult:
-    kind = _Kind(came.content_type.partition(";")[0].strip().lower() or _guess(came.body))
+    kind = came.content_type.partition(";")[0].strip().lower() or _guess(came.body)
     is_error = not 200 <= came.status < 300
-    if not kind.is_text and not is_error:
+    if not _is_text(kind) and not is_error:
         size = came.declared_bytes if came.declared_bytes is not None else len(came.body)
         raise ToolError(
-            f"{came.url} is not text but {kind.media_type}, {size:,} bytes{' or more' if came.is_cut else ''}. Only "
+            f"{came.url} is not text but {kind}, {size:,} bytes{' or more' if came.is_cut else ''}. Only "
             "text, HTML, JSON and XML can be read; to download a file, use run_terminal_cmd."
         )
-    page = _page(came, kind) if kind.is_text else WebPage("", "")
+    page = _page(came, kind) if _is_text(kind) else WebPage("", "")
     text = page.text[:_ERROR_BODY] if is_error else page.text
     head = [f"URL: {came.url}", f"Status: {came.status} {came.reason}".rstrip()]
     head += [f"Title: {page.title[:200]}"] if page.title else []
@@ -114,9 +98,13 @@ def _result(came: Download, call_id: CallId) -> ToolResult:
     )
 
 
-def _page(came: Download, kind: _Kind) -> WebPage:
+def _is_text(kind: str) -> bool:
+    return kind.startswith("text/") or kind in _TEXT | _HTML or kind.endswith(("+json", "+xml"))
+
+
+def _page(came: Download, kind: str) -> WebPage:
     text = decoded(came.body, came.content_type)
-    return read_page(text, came.url) if kind.is_html else WebPage("", text)
+    return read_page(text, came.url) if kind in _HTML else WebPage("", text)
 
 
 def _framed(text: str, call_id: CallId, *, is_cut: bool) -> str:

@@ -94,21 +94,19 @@ class Effects:
         """
         await self._safeguard.prepare(call_id, run)
         async with self.jobs.looking:
-            return await self._begin_command(turn, call_id)
-
-    async def _begin_command(self, turn: int, call_id: CallId) -> Snapshot:
-        await self.jobs.look_now()
-        snapshot = await self._begin()
-        try:
-            await self._user_edits.record_all(turn)
-            await self._log.record(
-                ev.ChangesPrepared(turn=turn, call_id=call_id, purpose="apply", changes=(), snapshot=snapshot.number)
+            await self.jobs.look_now()
+            snapshot = await self._begin()
+            event = ev.ChangesPrepared(
+                turn=turn, call_id=call_id, purpose="apply", changes=(), snapshot=snapshot.number
             )
-        except asyncio.CancelledError:
-            await asyncio.to_thread(self._capture.release, snapshot)
-            raise
-        self.jobs.is_command_running = True
-        return snapshot
+            try:
+                await self._user_edits.record_all(turn)
+                await self._log.record(event)
+            except asyncio.CancelledError:
+                await asyncio.to_thread(self._capture.release, snapshot)
+                raise
+            self.jobs.is_command_running = True
+            return snapshot
 
     async def collect(self, turn: int, call_id: CallId, snapshot: Snapshot, job_id: str = "") -> tuple[str, ...]:
         """Record what changed since the snapshot as the work of `call_id`, and let go of it.

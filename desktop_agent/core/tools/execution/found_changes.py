@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from desktop_agent.core.base.errors import WorkspaceError
 from desktop_agent.core.base.ids import CallId
@@ -30,51 +30,49 @@ class FoundChanges(Struct, frozen=True):
     """Those that the command made."""
 
 
-class ChangeFinder:
+class ChangeFinder(Struct):
     """Finds the changes of one session's commands."""
 
-    def __init__(
-        self, ledger: Ledger, capture: Capture, recording: Recording, jobs: WatchedJobs, last_images: LastImages
-    ) -> None:
-        self._ledger = ledger
-        self._capture = capture
-        self._recording = recording
-        self._jobs = jobs
-        self._last_images = last_images
-        self._told: set[Uncaptured] = set()
+    ledger: Ledger
+    capture: Capture
+    recording: Recording
+    jobs: WatchedJobs
+    last_images: LastImages
+    _reported: set[Uncaptured] = field(default_factory=set[Uncaptured])
+    """What was out of reach at an earlier look."""
 
     def collect(self, turn: int, call_id: CallId, snapshot: Snapshot, copied: SafetyReport) -> FoundChanges:
         """Return what changed since the snapshot by the call that did it; without `call_id`, jobs did all of it."""
-        told = {transition.path for transition in copied.inside}
+        copied_paths = {transition.path for transition in copied.inside}
         try:
-            self._ledger.require_root()
+            self.ledger.require_root()
         except WorkspaceError as error:  # every file would count as deleted, or as made by the command
-            outside = tuple(self._ledger.record_outside(transition) for transition in copied.outside)
+            outside = tuple(self.ledger.record_outside(transition) for transition in copied.outside)
             lost = Uncaptured(path=".", reason=f"{error.title} Its changes were not captured.")
             return FoundChanges({}, outside, (lost,), ())
         makers: list[CallId] = []
-        last: Mapping[str, FileImage | None] = self._last_images() if self._jobs else {}
-        with self._ledger.recorder() as recorder:
+        last: Mapping[str, FileImage | None] = self.last_images() if self.jobs else {}
+        with self.ledger.recorder() as recorder:
 
             def record(transition: FileTransition) -> None:
-                job = self._jobs.maker_of(transition) if call_id else self._jobs.likeliest(transition)
+                job = self.jobs.maker_of(transition) if call_id else self.jobs.likeliest(transition)
                 if job is not None and _is_on_record(transition, last):
                     return  # before the process was killed, or because it was written for an undo
-                (change_id,) = self._recording.reserve_ids(turn if job is None else job.turn, 1)
+                (change_id,) = self.recording.reserve_ids(turn if job is None else job.turn, 1)
                 makers.append(call_id if job is None else job.call_id)
                 recorder.add(transition, author="shell", change_id=change_id)
 
             def record_unless_copied(transition: FileTransition) -> None:
-                if transition.path not in told:
+                if transition.path not in copied_paths:
                     record(transition)
 
-            report = self._capture.collect(snapshot, record_unless_copied)
+            report = self.capture.collect(snapshot, record_unless_copied)
             for transition in copied.inside:
                 record(transition)
-        outside = tuple(self._ledger.record_outside(transition) for transition in copied.outside)
-        news = tuple(item for item in report.out_of_reach if item not in self._told)
-        self._told.update(news)
-        lost = tuple(item for item in report.lost if item.path not in told)
+        outside = tuple(self.ledger.record_outside(transition) for transition in copied.outside)
+        news = tuple(item for item in report.out_of_reach if item not in self._reported)
+        self._reported.update(news)
+        lost = tuple(item for item in report.lost if item.path not in copied_paths)
         submodules = (change.path for change in recorder.changes if _is_submodule_list(change))
         made = (*report.repositories, *submodules)
         planted = tuple(Uncaptured(path=path, reason=_PLANTED) for path in report.repositories)

@@ -36,17 +36,14 @@ class CallOutcome(Struct, frozen=True):
     is_unanswered: bool = False
 
 
-class ToolRuntime:
+class ToolRuntime(Struct, frozen=True):
     """Runs the tool calls of a session's messages."""
 
-    def __init__(
-        self, registry: ToolRegistry, access: Access, execution: Execution, log: EventLog, clock: Clock
-    ) -> None:
-        self._registry = registry
-        self._access = access
-        self._execution = execution
-        self._log = log
-        self._clock = clock
+    registry: ToolRegistry
+    access: Access
+    execution: Execution
+    log: EventLog
+    clock: Clock
 
     async def run(
         self, turn: int, blocks: Sequence[ToolUseBlock], *, started: Collection[CallId] = ()
@@ -66,7 +63,7 @@ class ToolRuntime:
             for batch in _batches(calls):
                 if any(outcome.result.error_type == "fatal" for outcome in outcomes.values()):
                     break
-                await self._execution.require_workspace()
+                await self.execution.require_workspace()
                 await self._run_batch(batch, outcomes)
         except (asyncio.CancelledError, WorkspaceError):
             await self._skip_rest(calls, outcomes)
@@ -90,8 +87,8 @@ class ToolRuntime:
             call.problem = ToolError(block.rejected, error_type="validation")
             return call
         try:
-            call.tool = self._registry.require(block.name)
-            self._access.require(call.tool)
+            call.tool = self.registry.require(block.name)
+            self.access.require(call.tool)
             call.arguments = call.tool.parse(block.arguments)
         except ToolError as error:
             call.problem = error
@@ -99,12 +96,12 @@ class ToolRuntime:
 
     async def _run_one(self, call: TakenCall, outcomes: dict[CallId, CallOutcome]) -> None:
         """Take the call up, run it, and record its one result, whatever happens."""
-        started = self._clock.monotonic()
+        started = self.clock.monotonic()
         cancelled: asyncio.CancelledError | None = None
         is_unanswered = False
         try:
             await self._record_start(call)
-            result = await self._execution.run(call)
+            result = await self.execution.run(call)
         except NotApprovedError as error:
             result = _failure(error)
             is_unanswered = error.is_unanswered
@@ -122,13 +119,13 @@ class ToolRuntime:
         if call.confinement:  # said also when the command failed or was stopped
             result = replace(result, metadata=result.metadata | {"confinement": call.confinement})
         outcomes[call.block.id] = CallOutcome(result, is_unanswered)
-        await self._record_end(call, result, self._clock.monotonic() - started - call.waited_s)
+        await self._record_end(call, result, self.clock.monotonic() - started - call.waited_s)
         if cancelled is not None:
             raise cancelled
 
     async def _concluded(self, call: TakenCall) -> ToolResult:
         """Return the result of a call that was stopped; a second stop does not keep it from being answered."""
-        concluding = asyncio.create_task(self._execution.conclude(call), name=f"conclude {call.block.id}")
+        concluding = asyncio.create_task(self.execution.conclude(call), name=f"conclude {call.block.id}")
         with suppress(asyncio.CancelledError):
             await unhurried(concluding)
         return concluding.result()
@@ -139,7 +136,7 @@ class ToolRuntime:
         for call in calls:
             if call.block.id not in outcomes:
                 await self._record_start(call)
-                await self._execution.withdraw(call)
+                await self.execution.withdraw(call)
                 await self._record_end(call, result, 0.0)
                 outcomes[call.block.id] = CallOutcome(result)
 
@@ -147,7 +144,7 @@ class ToolRuntime:
         if call.is_recorded:
             return
         tool = call.tool
-        await self._log.record(
+        await self.log.record(
             ev.ToolCallStarted(
                 turn=call.turn,
                 call=call.as_model(),
@@ -159,7 +156,7 @@ class ToolRuntime:
         )
 
     async def _record_end(self, call: TakenCall, result: ToolResult, duration_s: float) -> None:
-        await self._log.record(
+        await self.log.record(
             ev.ToolCallFinished(
                 turn=call.turn,
                 call_id=call.block.id,

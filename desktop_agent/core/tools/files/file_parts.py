@@ -30,64 +30,54 @@ class FilePart(Struct, frozen=True):
     """The limit, not the request, decided where the text ends."""
 
 
-class TextReader:
-    """Reads parts of one open file of `size_bytes`, whose text begins at byte `start`."""
+class TextReader(Struct, kw_only=True):
+    """Reads parts of one open file."""
 
-    def __init__(
-        self,
-        file: BinaryIO,
-        size_bytes: int,
-        *,
-        start: int,
-        encoding: str,
-        errors: str,
-        is_stopped: Callable[[], bool],
-        most_bytes: int = MOST_RETURNED_BYTES,
-        most_lines: int | None = None,
-    ) -> None:
-        """An answer has at most `most_bytes`, as UTF-8, and `most_lines`, without its note."""
-        self._file = file
-        self._size = size_bytes
-        self._start = start
-        self._encoding = encoding
-        self._errors = errors
-        self._is_stopped = is_stopped
-        self._most_bytes = most_bytes
-        self._most_lines = most_lines
+    file: BinaryIO
+    size_bytes: int
+    start: int
+    """The byte at which its text begins."""
+    encoding: str
+    errors: str
+    is_stopped: Callable[[], bool]
+    most_bytes: int
+    """Of an answer, as UTF-8, without its note."""
+    most_lines: int
+    """Of an answer, without its note."""
 
     def byte_range(self, offset: int, limit: int | None) -> FilePart:
         """Read `limit` bytes from `offset` on, or to the end."""
-        if offset >= self._size:
-            raise ToolError(f"byte_offset {offset} is past the end: the file has {self._size} bytes.")
-        wanted = min(limit or self._size, self._size - offset)
-        self._file.seek(offset)
-        data = self._file.read(min(wanted, self._most_bytes // 3))  # a replaced byte becomes three
-        text = data.decode(self._encoding, self._errors)
+        if offset >= self.size_bytes:
+            raise ToolError(f"byte_offset {offset} is past the end: the file has {self.size_bytes} bytes.")
+        wanted = min(limit or self.size_bytes, self.size_bytes - offset)
+        self.file.seek(offset)
+        data = self.file.read(min(wanted, self.most_bytes // 3))  # a replaced byte becomes three
+        text = data.decode(self.encoding, self.errors)
         if len(data) == wanted:
             return FilePart(text, _count(text))
         end = offset + len(data)
-        note = f"\n[Cut: bytes {offset}-{end - 1} of {self._size}. Read on with byte_offset={end}.]"
+        note = f"\n[Cut: bytes {offset}-{end - 1} of {self.size_bytes}. Read on with byte_offset={end}.]"
         return FilePart(text + note, _count(text), is_cut=True)
 
     def last_lines(self, count: int) -> FilePart:
         """Read the last `count` lines."""
         # Four bytes are a whole number of units in UTF-16 and UTF-32 too.
-        begin = self._start + max(0, (self._size - self._start - self._most_bytes) // 4 * 4)
-        self._file.seek(begin)
-        data = self._file.read(self._size - begin)
+        begin = self.start + max(0, (self.size_bytes - self.start - self.most_bytes) // 4 * 4)
+        self.file.seek(begin)
+        data = self.file.read(self.size_bytes - begin)
         # What begins inside a character is not the file's fault, so it is no error even when errors are strict.
-        errors = self._errors if begin == self._start else "replace"
-        text = as_seen(data.decode(self._encoding, errors)).removesuffix("\n")
+        errors = self.errors if begin == self.start else "replace"
+        text = as_seen(data.decode(self.encoding, errors)).removesuffix("\n")
         lines = text.split("\n")
-        if self._most_lines is not None and min(count, len(lines)) > self._most_lines:
-            count, begin = self._most_lines, max(begin, self._start + 1)
+        if min(count, len(lines)) > self.most_lines:
+            count, begin = self.most_lines, max(begin, self.start + 1)
             lines = lines[-count:]
-        is_cut = begin > self._start and len(lines) <= count
+        is_cut = begin > self.start and len(lines) <= count
         shown = "\n".join(lines[-count:])
         encoded = shown.encode()
-        if is_cut or len(encoded) > self._most_bytes:
-            shown = _end_of(encoded, self._most_bytes)
-            note = f"[Cut: the last lines of a file of {self._size:,} bytes; earlier ones do not fit.]\n"
+        if is_cut or len(encoded) > self.most_bytes:
+            shown = _end_of(encoded, self.most_bytes)
+            note = f"[Cut: the last lines of a file of {self.size_bytes:,} bytes; earlier ones do not fit.]\n"
             return FilePart(note + shown, _count(shown), is_cut=True)
         return FilePart(shown, _count(shown))
 
@@ -102,12 +92,12 @@ class TextReader:
         return self._limited(text, 1, is_at_end=is_at_end)
 
     def _limited(self, text: str, first: int, *, is_at_end: bool) -> FilePart:
-        if self._most_lines is not None and _count(text) > self._most_lines:
-            text, is_at_end = text[: _after_newlines(text, self._most_lines)[0]], False
+        if _count(text) > self.most_lines:
+            text, is_at_end = text[: _after_newlines(text, self.most_lines)[0]], False
         encoded = text.encode()
-        if is_at_end and len(encoded) <= self._most_bytes:
+        if is_at_end and len(encoded) <= self.most_bytes:
             return FilePart(text, _count(text))
-        shown = encoded[: self._most_bytes].decode("utf-8", "ignore")
+        shown = encoded[: self.most_bytes].decode("utf-8", "ignore")
         whole, newline, _ = shown.rpartition("\n")
         if newline:
             lines = whole.count("\n") + 1
@@ -116,20 +106,20 @@ class TextReader:
         else:
             lines = 1
             advice = f"the beginning of line {first}", "Read such long lines in parts with byte_offset and byte_limit"
-        note = f"[Cut: {advice[0]} of a file of {self._size:,} bytes. {advice[1]}, or search the file with grep.]"
+        note = f"[Cut: {advice[0]} of a file of {self.size_bytes:,} bytes. {advice[1]}, or search the file with grep.]"
         return FilePart(f"{shown}\n{note}", lines, is_cut=True)
 
     def _scan(self, first: int, count: int | None) -> tuple[str, bool]:
         """Return lines from `first` on, and whether they are all that was asked for (else the limit was passed)."""
-        self._file.seek(self._start)
-        decoder = codecs.getincrementaldecoder(self._encoding)(self._errors)
+        self.file.seek(self.start)
+        decoder = codecs.getincrementaldecoder(self.encoding)(self.errors)
         to_skip = first - 1
         to_take = count
         pieces: list[str] = []
         taken_bytes = 0
         last_character = ""
         while True:
-            chunk = self._file.read(_CHUNK_BYTES)
+            chunk = self.file.read(_CHUNK_BYTES)
             text = decoder.decode(chunk, final=not chunk)
             last_character = text[-1:] or last_character
             skipped, passed = _after_newlines(text, to_skip)
@@ -143,7 +133,7 @@ class TextReader:
             taken_bytes += len(text.encode())
             if not chunk or to_take == 0:
                 break
-            if taken_bytes > 2 * self._most_bytes or self._is_stopped():  # twice: `\r\n` shrinks
+            if taken_bytes > 2 * self.most_bytes or self.is_stopped():  # twice: `\r\n` shrinks
                 return as_seen("".join(pieces)), False
         if first > 1 and not any(pieces):
             lines = first - 1 - to_skip + (to_skip > 0 and last_character not in ("", "\n"))

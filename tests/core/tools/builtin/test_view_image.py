@@ -79,15 +79,6 @@ async def test_nothing_outside_the_workspace_is_shown(work: "Workspace") -> None
         assert caught.value.error_type == "permission"
 
 
-async def test_a_session_that_keeps_no_pictures_says_so(work: "Workspace") -> None:
-    work.write("a.png", png())
-    fields = {name: getattr(work.context, name) for name in ("call_id", "boundary", "reads", "processes", "jobs")}
-    others = {name: getattr(work.context, name) for name in ("environ", "spool_folder", "emit_output")}
-    bare = dataclasses.replace(work, context=type(work.context)(**fields, **others))
-    with pytest.raises(ToolError, match="cannot be shown in this session"):
-        await bare.call(TOOL, path="a.png")
-
-
 async def test_a_full_disk_is_not_hidden(work: "Workspace") -> None:
     def refuse(_content: bytes, _media_type: str) -> BlobRef:
         raise OSError(28, "No space left on device")
