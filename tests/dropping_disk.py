@@ -4,6 +4,11 @@ import errno
 import os
 from pathlib import Path
 
+import pytest
+
+from desktop_agent.core.store.journal import journal
+from desktop_agent.core.system import system_calls
+
 
 class DroppingDisk:
     """A disk whose failing fsync drops what was waiting for it, and calls the next one a success, as Linux does.
@@ -44,3 +49,11 @@ class DroppingDisk:
     def is_safe(self, path: Path) -> bool:
         """Whether all of the file would be there after a power failure."""
         return bytes(self.on_disk) == path.read_bytes()
+
+
+def dropping_disk(path: Path, monkeypatch: pytest.MonkeyPatch) -> DroppingDisk:
+    """Return such a disk for the journal at `path`, which is written to it from now on."""
+    disk = DroppingDisk(path)
+    for module in (journal, system_calls):
+        monkeypatch.setattr(module, "os", disk)
+    return disk

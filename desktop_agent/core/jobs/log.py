@@ -8,7 +8,8 @@ from contextlib import suppress
 from io import FileIO
 from pathlib import Path
 
-from desktop_agent.core.system.processes.output import continuation_bytes, create_private, write_all
+from desktop_agent.core.system.processes.output import continuation_bytes, create_private
+from desktop_agent.core.system.system_calls import write_all
 
 LOG_LIMIT_BYTES = 16 * 1024 * 1024
 """When a log is moved aside. A job takes at most twice this on disk."""
@@ -38,7 +39,7 @@ class JobLog:
                     continue
                 if self._file is None:
                     return
-                write_all(self._file, chunk[:room])
+                write_all(self._file.fileno(), chunk[:room])
                 self._size += len(chunk[:room])
                 chunk = chunk[room:]
 

@@ -149,19 +149,14 @@ def _write(
 
 
 def _write_by_rename(
-    target: Path,
-    content: bytes,
-    mode: int | None,
-    old: os.stat_result | None,
-    check: Check,
-    before: Expected = ANYTHING,
+    target: Path, content: bytes, mode: int | None, old: os.stat_result | None, check: Check, before: Expected
 ) -> None:
     """Write a new file beside `target`, give it all that the old one has, and put it in its place."""
-    temporary = temporary_beside(target)
-    # A replacement stays private until it has its final mode; a plain new file gets what the umask leaves of 0666.
-    flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | O_CLOEXEC | O_BINARY
-    descriptor = retried(os.open, temporary, flags, 0o666 if mode is None else 0o600)
-    try:
+
+    def make(temporary: Path) -> None:
+        # A replacement stays private until it has its final mode; a plain new file gets what the umask leaves of 0666.
+        flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | O_CLOEXEC | O_BINARY
+        descriptor = retried(os.open, temporary, flags, 0o666 if mode is None else 0o600)
         try:
             write_all(descriptor, content)
             if old is not None:
@@ -171,18 +166,11 @@ def _write_by_rename(
             retried(os.fsync, descriptor)
         finally:
             close(descriptor)
-        check()
-        place(temporary, target, before)
-    except BaseException:
-        with suppress(OSError):
-            retried(os.unlink, temporary)
-        raise
-    sync_folder(target.parent)
+
+    _replace_with(make, target, check, before)
 
 
-def _write_in_place(
-    target: Path, content: bytes, mode: int | None, old: os.stat_result, expected: Expected = ANYTHING
-) -> None:
+def _write_in_place(target: Path, content: bytes, mode: int | None, old: os.stat_result, expected: Expected) -> None:
     """Write over the content of `target`, and put the old content back when that fails.
 
     Raises `OSError` when it is not the file of `old` any more, or has got another name meanwhile.
@@ -250,7 +238,7 @@ def _make_folder(path: Path, mode: int, *, is_there: bool) -> None:
     sync_folder(path.parent)
 
 
-def _replace_symlink(path: Path, target: str, check: Check, before: Expected = ANYTHING) -> None:
+def _replace_symlink(path: Path, target: str, check: Check, before: Expected) -> None:
     def make(temporary: Path) -> None:
         retried(os.symlink, target, temporary)
 

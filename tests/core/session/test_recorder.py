@@ -9,10 +9,9 @@ from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.session.recorder import Recorder
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.journal import journal as module
 from desktop_agent.core.store.journal.journal import Journal
 from tests.core.samples import SAMPLE_EVENTS
-from tests.dropping_disk import DroppingDisk
+from tests.dropping_disk import DroppingDisk, dropping_disk
 
 LATER = {
     "turn_started",
@@ -51,8 +50,7 @@ def path(tmp_path: Path) -> Path:
 async def test_what_was_said_decided_or_changed_is_on_the_disk_before_it_is_told(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    disk = DroppingDisk(path)
-    monkeypatch.setattr(module, "os", disk)
+    disk = dropping_disk(path, monkeypatch)
     told = await recorded_on(path, disk, list(SAMPLE_EVENTS))
     assert {kind for kind, is_safe in told if not is_safe} == LATER
     assert {kind for kind, is_safe in told if is_safe}.isdisjoint(LATER)
@@ -61,8 +59,7 @@ async def test_what_was_said_decided_or_changed_is_on_the_disk_before_it_is_told
 
 
 async def test_all_of_a_turn_is_on_the_disk_when_its_end_is_told(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    disk = DroppingDisk(path)
-    monkeypatch.setattr(module, "os", disk)
+    disk = dropping_disk(path, monkeypatch)
     later = [event for event in SAMPLE_EVENTS if event.type in LATER]
     end = next(event for event in SAMPLE_EVENTS if event.type == "turn_ended")
     *_, last = await recorded_on(path, disk, [*later, end])

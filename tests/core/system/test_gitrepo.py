@@ -21,7 +21,6 @@ from desktop_agent.core.system.gitrepo import (
     list_files,
     parse_status,
     query_status,
-    read_status,
 )
 from desktop_agent.core.system.gitrepo import child as git_child
 from desktop_agent.core.system.gitrepo import status as git_status
@@ -60,8 +59,8 @@ def commit(git: Git, folder: Path, **files: str) -> None:
 
 
 async def status_of(folder: Path) -> RepoStatus:
-    status = await read_status(folder)
-    assert status is not None
+    status = await query_status(folder)
+    assert isinstance(status, RepoStatus)
     return status
 
 
@@ -332,7 +331,6 @@ async def test_a_configuration_that_is_not_written_plainly_is_read_by_git(folder
 
 
 async def test_a_plain_folder_has_no_status_and_says_why(tmp_path: Path) -> None:
-    assert await read_status(tmp_path) is None
     assert await query_status(tmp_path) == NoStatus(reason="not_a_repository")
 
 
@@ -371,7 +369,7 @@ async def test_cancelling_kills_git_and_what_it_started(
     os.mkfifo(ready)
     slow_git(tmp_path, f"/bin/sleep 1000 & echo $! $$ > {ready}\nwait")
     monkeypatch.setenv("PATH", str(tmp_path))
-    task = asyncio.create_task(read_status(folder))
+    task = asyncio.create_task(query_status(folder))
     pids = (await asyncio.to_thread(ready.read_text)).split()
     family = [psutil.Process(int(pid)) for pid in pids]
     task.cancel()

@@ -11,7 +11,6 @@ kept in memory, and written once more, to a file opened anew, before anything el
 
 import errno
 import os
-from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
 
@@ -22,19 +21,23 @@ from desktop_agent.core.protocol.events import JournalEvent
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.journal_mark import JOURNAL_NAME as JOURNAL_NAME
 from desktop_agent.core.store.journal.line_writing import encode_line
-from desktop_agent.core.store.journal.lines import (
-    MAX_LINE_BYTES,
-    decode,
-)
+from desktop_agent.core.store.journal.lines import MAX_LINE_BYTES, decode
 from desktop_agent.core.store.journal.payloads import externalise
 from desktop_agent.core.store.journal.reading import refuse_links
 from desktop_agent.core.system.staged_file import StagedFile, sync_folders
+from desktop_agent.core.system.system_calls import (
+    BLOCK_BYTES,
+    O_BINARY,
+    O_CLOEXEC,
+    O_NOFOLLOW,
+    close,
+    read_all,
+    write_all,
+)
 
-_BLOCK_BYTES = 65_536
 _MAX_WAITING_BYTES = 8 * 2**20
 """More than this is not kept in memory for want of an fsync."""
-_O_BINARY = getattr(os, "O_BINARY", 0)
-_O_SAFE = _O_BINARY | getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_CLOEXEC", 0)
+_O_SAFE = O_BINARY | O_NOFOLLOW | O_CLOEXEC
 
 
 class Journal:
@@ -66,7 +69,7 @@ class Journal:
             sync_folders((path.parent, path.parent.parent))
             return cls(path, descriptor, os.fstat(descriptor), blobs)
         except OSError as error:
-            _close(descriptor)
+            close(descriptor)
             with suppress(OSError):  # an empty journal would be a session that never was
                 path.unlink()
                 path.parent.rmdir()
@@ -85,7 +88,7 @@ class Journal:
             os.fsync(descriptor)  # what a killed process wrote may not be there yet
             return cls(path, descriptor, os.fstat(descriptor), blobs), torn
         except OSError as error:
-            _close(descriptor)
+            close(descriptor)
             raise _cannot_write(path, error) from error
 
     def append(self, event: JournalEvent, *, is_durable: bool) -> None:
@@ -101,7 +104,7 @@ class Journal:
             raise _cannot_write(self._path, error) from error
         try:
             self._make_sound()
-            _write_all(self._descriptor, line)
+            write_all(self._descriptor, line)
             if is_durable or self._waiting_bytes + len(line) > _MAX_WAITING_BYTES:
                 os.fsync(self._descriptor)
                 self._forget_waiting()
@@ -125,7 +128,7 @@ class Journal:
             raise _cannot_write(self._path, error) from error
         finally:
             descriptor, self._descriptor = self._descriptor, -1
-            _close(descriptor)
+            close(descriptor)
 
     def _encode(self, event: JournalEvent) -> bytes:
         try:
@@ -166,10 +169,10 @@ class Journal:
                 raise OSError(errno.EIO, "The journal lost what was written to it")
             os.ftruncate(descriptor, self._size)
             os.lseek(descriptor, start, os.SEEK_SET)
-            _write_all(descriptor, b"".join(self._waiting))
+            write_all(descriptor, b"".join(self._waiting))
             os.fsync(descriptor)
         finally:
-            _close(descriptor)
+            close(descriptor)
         self._forget_waiting()
         self._is_sound = True
 
@@ -195,14 +198,14 @@ def _mend_tail(path: Path) -> Path | None:
         kept = None
         if _is_whole(descriptor, start, size):
             os.lseek(descriptor, size, os.SEEK_SET)
-            _write_all(descriptor, b"\n")
+            write_all(descriptor, b"\n")
         else:
             kept = _keep(path, descriptor, start)
             os.ftruncate(descriptor, start)
         os.fsync(descriptor)
         return kept
     finally:
-        _close(descriptor)
+        close(descriptor)
 
 
 def _is_whole(descriptor: int, start: int, size: int) -> bool:
@@ -211,7 +214,7 @@ def _is_whole(descriptor: int, start: int, size: int) -> bool:
         return False
     os.lseek(descriptor, start, os.SEEK_SET)
     try:
-        decode(b"".join(_blocks(descriptor)))
+        decode(read_all(descriptor))
     except MalformedLineError:
         return False
     return True
@@ -226,7 +229,7 @@ def _keep(path: Path, descriptor: int, start: int) -> Path:
         kept = path.with_name(f"{path.name}.{start}-{number}.torn")
     os.lseek(descriptor, start, os.SEEK_SET)
     with StagedFile(path.parent) as draft:
-        for block in _blocks(descriptor):
+        while block := os.read(descriptor, BLOCK_BYTES):
             draft.write(block)
         draft.sync()
         draft.place(kept)
@@ -234,34 +237,17 @@ def _keep(path: Path, descriptor: int, start: int) -> Path:
     return kept
 
 
-def _blocks(descriptor: int) -> Iterator[bytes]:
-    while block := os.read(descriptor, _BLOCK_BYTES):
-        yield block
-
-
-def _write_all(descriptor: int, content: bytes) -> None:
-    """Write in one call, and in more of them only where the system takes it in parts."""
-    written = os.write(descriptor, content)
-    while written < len(content):
-        written += os.write(descriptor, content[written:])
-
-
 def _last_line_start(descriptor: int, size: int) -> int:
     """Return where the part after the last newline starts; `size` when the file ends with one."""
     position = size
     while position > 0:
-        length = min(_BLOCK_BYTES, position)
+        length = min(BLOCK_BYTES, position)
         os.lseek(descriptor, position - length, os.SEEK_SET)
         newline = os.read(descriptor, length).rfind(b"\n")
         if newline >= 0:
             return position - length + newline + 1
         position -= length
     return 0
-
-
-def _close(descriptor: int) -> None:
-    with suppress(OSError):  # it is closed all the same, and what counts was synced
-        os.close(descriptor)
 
 
 def _cannot_write(path: Path, error: OSError) -> StorageError:

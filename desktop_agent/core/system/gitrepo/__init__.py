@@ -20,7 +20,6 @@ from desktop_agent.core.system.gitrepo.status import (
     parse_status,
     query_status,
     read_git,
-    read_status,
     status_of,
 )
 
@@ -46,7 +45,6 @@ __all__ = [
     "query_status",
     "read_git",
     "read_refs",
-    "read_status",
     "restore_refs",
     "status_of",
 ]

@@ -58,14 +58,11 @@ class RepoStatus(Struct, frozen=True, kw_only=True):
 # --- asking -------------------------------------------------------------------------------------------------------
 
 
-async def read_status(folder: Path) -> RepoStatus | None:
-    """Return the state of the repository that `folder` is in, or None if there is none to be had."""
-    answer = await query_status(folder)
-    return answer if isinstance(answer, RepoStatus) else None
-
-
 async def query_status(folder: Path) -> RepoStatus | NoStatus:
-    """Like `read_status`, but say why there is no answer. Covers `folder` only, not the repository around it."""
+    """Return the state of the repository that `folder` is in, or why there is no answer.
+
+    It covers `folder` only, not the repository around it.
+    """
     repository = await asyncio.to_thread(find_repository, folder)
     return NoStatus(reason="not_a_repository") if repository is None else await status_of(repository)
 

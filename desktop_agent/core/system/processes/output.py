@@ -17,6 +17,7 @@ from pathlib import Path
 from msgspec import Struct
 
 from desktop_agent.core.base.private_files import make_private_folder
+from desktop_agent.core.system.system_calls import O_CLOEXEC, write_all
 
 KEPT_BYTES = 64 * 1024
 """How much of the beginning, and again of the end, stays in memory."""
@@ -75,7 +76,7 @@ class Spool:
         try:
             if self._file is None:
                 self._file = create_private(self.path)
-            write_all(self._file, content)
+            write_all(self._file.fileno(), content)
         except OSError as error:
             self.error = str(error)
 
@@ -251,11 +252,4 @@ def continuation_bytes(data: bytes | bytearray) -> int:
 def create_private(path: Path) -> FileIO:
     """Create `path`, which must not exist, readable by its owner only; output may hold secrets."""
     make_private_folder(path.parent)
-    return FileIO(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0), 0o600), "wb")
-
-
-def write_all(file: FileIO, content: bytes) -> None:
-    """Write every byte of `content`."""
-    view = memoryview(content)
-    while view:
-        view = view[file.write(view) or 0 :]
+    return FileIO(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | O_CLOEXEC, 0o600), "wb")

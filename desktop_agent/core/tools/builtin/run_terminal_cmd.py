@@ -24,9 +24,10 @@ from desktop_agent.core.base.programs import find_program
 from desktop_agent.core.protocol.model import JsonObject, ToolResult
 from desktop_agent.core.system.files import digest_of
 from desktop_agent.core.system.processes.child import unhurried
-from desktop_agent.core.system.processes.output import SPOOL_LIMIT_BYTES, create_private, write_all
+from desktop_agent.core.system.processes.output import SPOOL_LIMIT_BYTES, create_private
 from desktop_agent.core.system.processes.runner import Command, ProcessOutcome
 from desktop_agent.core.system.processes.terminal import HAS_TERMINALS
+from desktop_agent.core.system.system_calls import write_all
 from desktop_agent.core.tools.execution.interactive import interactive_program
 from desktop_agent.core.tools.files.target import not_found
 from desktop_agent.core.tools.output import fit_all
@@ -311,7 +312,7 @@ def _write_spool(folder: Path, text: str) -> Path | None:
     path = folder / f"output-{secrets.token_hex(8)}.log"
     try:
         with create_private(path) as file:
-            write_all(file, text.encode())
+            write_all(file.fileno(), text.encode())
     except OSError:
         logger.warning("The output of a command could not be written to a file", exc_info=True)
         return None

@@ -13,7 +13,7 @@ from desktop_agent.core.store.journal import journal as module
 from desktop_agent.core.store.journal.journal import Journal
 from desktop_agent.core.store.journal.reading import read_journal
 from tests.core.store.journals import record, records, reopen_and_append, write
-from tests.dropping_disk import DroppingDisk
+from tests.dropping_disk import dropping_disk
 from tests.faulty_os import FAULTS, FILE_MODULES, FaultyOs, in_place_of_os, rounds
 
 LONG = "long " * 5000
@@ -93,8 +93,7 @@ def test_what_a_failed_fsync_dropped_is_written_again_before_anything_else(
 ) -> None:
     path, blobs = tmp_path / "s" / "journal.jsonl", Blobs(tmp_path / "blobs")
     write(path, blobs, records(1))
-    disk = DroppingDisk(path)
-    monkeypatch.setattr(module, "os", disk)
+    disk = dropping_disk(path, monkeypatch)
     journal, _ = Journal.open(path, blobs)
     for number in range(2, 2 + before):
         journal.append(record(number), is_durable=False)
@@ -113,8 +112,7 @@ def test_a_journal_closed_after_a_failed_fsync_is_on_the_disk_or_says_that_it_is
 ) -> None:
     path, blobs = tmp_path / "s" / "journal.jsonl", Blobs(tmp_path / "blobs")
     write(path, blobs, records(1))
-    disk = DroppingDisk(path)
-    monkeypatch.setattr(module, "os", disk)
+    disk = dropping_disk(path, monkeypatch)
     journal, _ = Journal.open(path, blobs)
     journal.append(record(2), is_durable=False)
     disk.failures = 1
@@ -136,7 +134,7 @@ def test_a_journal_that_stays_full_refuses_until_there_is_room(tmp_path: Path) -
         def refuse(self, *_: object) -> None:
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
 
-    with in_place_of_os(Full(nth=0), module):
+    with in_place_of_os(Full(nth=0), *FILE_MODULES, module):
         for _ in range(3):
             with pytest.raises(StorageError, match="Free some disk space"):
                 journal.append(record(2), is_durable=True)
@@ -151,8 +149,7 @@ def test_what_is_kept_in_memory_for_want_of_an_fsync_is_bounded(
     monkeypatch.setattr(module, "_MAX_WAITING_BYTES", 1000)
     path, blobs = tmp_path / "s" / "journal.jsonl", Blobs(tmp_path / "blobs")
     write(path, blobs, records(1))
-    disk = DroppingDisk(path)
-    monkeypatch.setattr(module, "os", disk)
+    disk = dropping_disk(path, monkeypatch)
     journal, _ = Journal.open(path, blobs)
     for number in range(2, 100):
         journal.append(record(number), is_durable=False)
