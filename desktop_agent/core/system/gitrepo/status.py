@@ -33,7 +33,6 @@ class FileStatus(Struct, frozen=True, kw_only=True):
     renamed_from: str = ""
     is_folder: bool = False
     """The state is that of everything below: a folder that is untracked or ignored as a whole."""
-    is_submodule: bool = False
 
 
 class RepoStatus(Struct, frozen=True, kw_only=True):
@@ -43,13 +42,7 @@ class RepoStatus(Struct, frozen=True, kw_only=True):
     """
 
     branch: str = ""
-    """Empty while `detached`."""
-    detached: bool = False
-    commit: str = ""
-    """The full id of HEAD; empty on a branch without a commit."""
-    upstream: str = ""
-    ahead: int = 0
-    behind: int = 0
+    """Empty while HEAD is detached."""
     files: Mapping[str, FileStatus] = field(default_factory=dict[str, FileStatus])
     is_complete: bool = True
     """False when there were more changed files than `STATUS_LIMIT_BYTES` holds."""
@@ -115,6 +108,7 @@ _PLAIN: Final[Mapping[FileState, FileStatus]] = {
     state: FileStatus(state=state)
     for state in ("modified", "added", "deleted", "renamed", "untracked", "conflicted", "ignored")
 }
+_BRANCH: Final = b"# branch.head "
 _PATH_FIELD: Final = {b"1": 8, b"2": 9, b"u": 10}
 """How many space-separated fields precede the path, which may itself contain spaces."""
 
@@ -124,7 +118,7 @@ def parse_status(output: bytes) -> RepoStatus:
 
     Lines of a kind that this version does not know are skipped; so is a last line that was cut off.
     """
-    headers: dict[str, str] = {}
+    branch = ""
     files: dict[str, FileStatus] = {}
     records = iter(output.split(b"\0")[:-1])  # what follows the last NUL is nothing, or half a record
     for record in records:
@@ -138,15 +132,13 @@ def parse_status(output: bytes) -> RepoStatus:
             path = os.fsdecode(record[2:])
             state: FileState = "untracked" if kind == b"?" else "ignored"
             files[path.rstrip("/")] = FileStatus(state=state, is_folder=True) if path.endswith("/") else _PLAIN[state]
-        elif record.startswith(b"# "):
-            name, _, value = os.fsdecode(record[2:]).partition(" ")
-            headers[name] = value
-    return _with_headers(headers, files)
+        elif record.startswith(_BRANCH) and record != _BRANCH + b"(detached)":
+            branch = os.fsdecode(record.removeprefix(_BRANCH))
+    return RepoStatus(branch=branch, files=files)
 
 
 def _changed(kind: bytes, fields: list[bytes], origin: bytes) -> FileStatus:
     staged, unstaged = chr(fields[1][0]), chr(fields[1][1])
-    is_submodule = fields[2].startswith(b"S")
     state: FileState
     if kind == b"u":
         state = "conflicted"
@@ -158,31 +150,7 @@ def _changed(kind: bytes, fields: list[bytes], origin: bytes) -> FileStatus:
         state = "added"
     else:
         state = "modified"
-    if not origin and not is_submodule:
-        return _PLAIN[state]
-    renamed_from = os.fsdecode(origin) if state == "renamed" else ""
-    return FileStatus(state=state, renamed_from=renamed_from, is_submodule=is_submodule)
-
-
-def _with_headers(headers: Mapping[str, str], files: Mapping[str, FileStatus]) -> RepoStatus:
-    head = headers.get("branch.head", "")
-    commit = headers.get("branch.oid", "")
-    detached = head == "(detached)"
-    ahead, _, behind = headers.get("branch.ab", "+0 -0").partition(" ")
-    return RepoStatus(
-        branch="" if detached else head,
-        detached=detached,
-        commit="" if commit == "(initial)" else commit,
-        upstream=headers.get("branch.upstream", ""),
-        ahead=_number(ahead),
-        behind=_number(behind),
-        files=files,
-    )
-
-
-def _number(text: str) -> int:
-    digits = text.lstrip("+-")
-    return int(digits) if digits.isdecimal() else 0  # `?` when git did not count
+    return FileStatus(state=state, renamed_from=os.fsdecode(origin)) if state == "renamed" else _PLAIN[state]
 
 
 def _parse_list(output: bytes) -> list[str]:
