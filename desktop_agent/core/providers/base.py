@@ -52,15 +52,6 @@ class Completion(Struct, frozen=True, kw_only=True):
 StreamPiece = TextChunk | ThinkingChunk | ToolInputChunk | Completion
 
 
-class ModelInfo(Struct, frozen=True, kw_only=True):
-    """A model that a provider offers. Sizes in tokens; `None` when the provider does not say."""
-
-    id: str
-    name: str
-    context_tokens: int | None = None
-    max_output_tokens: int | None = None
-
-
 class Provider(Protocol):
     """A source of model answers."""
 

@@ -57,7 +57,7 @@ async def _asked(url: str, order: dict[str, object]) -> dict[str, object]:
     )
     try:
         if order.get("lists_models"):
-            return {"models": len(await provider.list_models())}
+            return {"window": await provider.context_window("claude-test")}
         async for piece in provider.stream(request):
             if isinstance(piece, Completion):
                 return _completed(piece)

@@ -1,7 +1,7 @@
 """The Anthropic provider: one request to the Messages API, one stream of pieces, one connection to close."""
 
 import asyncio
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
@@ -16,10 +16,10 @@ from desktop_agent.core.providers.anthropic.faults import (
     failures,
     not_the_api,
 )
-from desktop_agent.core.providers.anthropic.models import read_count, read_models
+from desktop_agent.core.providers.anthropic.models import read_count, read_windows
 from desktop_agent.core.providers.anthropic.request import EncodedPictures, encode_count, encode_request
 from desktop_agent.core.providers.anthropic.stream import MessageBuilder, decode_event
-from desktop_agent.core.providers.base import ModelInfo, StreamPiece
+from desktop_agent.core.providers.base import StreamPiece
 from desktop_agent.core.providers.http_faults import address_with_password, bad_address, readable_by_proxy
 from desktop_agent.core.providers.sse import event_data
 from desktop_agent.core.system.network.proxies import proxy_for
@@ -101,11 +101,7 @@ class AnthropicProvider:
 
     async def check_key(self) -> None:
         """Return if the key is accepted. Raises `ProviderError` otherwise. Asks for no answer, so it costs nothing."""
-        await self._get_models(limit=1)
-
-    async def list_models(self) -> tuple[ModelInfo, ...]:
-        """Return the models that this key can use, in the API's order: newest first. Raises `ProviderError`."""
-        return await self._get_models(limit=1_000)  # the API's largest page
+        await self._get_windows(limit=1)
 
     async def count_tokens(self, request: ModelRequest) -> int:
         """Return how many tokens the request takes, by the API's own count, which is free. Raises `ProviderError`."""
@@ -123,10 +119,9 @@ class AnthropicProvider:
 
         A name without a date means the newest model of that name, as it does to the API.
         """
-        models = await self.list_models()
-        exact = (known for known in models if known.id == model)
-        dated = (known for known in models if known.id.startswith(f"{model}-2"))
-        return next((known.context_tokens for known in (*exact, *dated)), None)
+        windows = await self._get_windows(limit=1_000)  # the API's largest page, the newest first
+        dated = (window for known, window in windows.items() if known.startswith(f"{model}-2"))
+        return windows[model] if model in windows else next(dated, None)
 
     async def aclose(self) -> None:
         """Release connections; a stream that is still open fails. Safe to call twice."""
@@ -135,14 +130,14 @@ class AnthropicProvider:
         if connection is not None:
             await connection.aclose()
 
-    async def _get_models(self, *, limit: int) -> tuple[ModelInfo, ...]:
+    async def _get_windows(self, *, limit: int) -> Mapping[str, int | None]:
         call = self._call()
         connection = await self._ready()
         try:
             page = await connection.get("/v1/models", limit=limit)
         except failures() as error:
             raise explain(error, call, now=self._clock.now()) from None
-        return read_models(page, call)
+        return read_windows(page, call)
 
     def _call(self, model: str | None = None) -> FailedCall:
         """Return what a call is about, or raise `ProviderError` if the configuration cannot work."""

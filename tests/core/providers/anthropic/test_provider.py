@@ -22,7 +22,7 @@ from desktop_agent.core.protocol.model import (
     UserMessage,
 )
 from desktop_agent.core.providers.anthropic import AnthropicProvider
-from desktop_agent.core.providers.base import Completion, ModelInfo, StreamPiece, TextChunk
+from desktop_agent.core.providers.base import Completion, StreamPiece, TextChunk
 from desktop_agent.core.system.files import digest_of
 from tests.core.providers.anthropic.conftest import KEY
 from tests.core.test_imports import loaded_after
@@ -117,7 +117,7 @@ async def test_headers_that_the_environment_names_go_with_every_request(
     provider = AnthropicProvider(api_key=KEY, base_url=server.url)
     server.will(reply(text("Hi.")))
     await pieces_of(provider, model_request)
-    await provider.list_models()
+    await provider.context_window("claude-test")
     for exchange in server.exchanges:
         assert (exchange.headers["x-team"], exchange.headers["anthropic-version"]) == ("a: b", "2027-01-01")
         assert exchange.headers["user-agent"].startswith("desktop-agent/")
@@ -230,18 +230,23 @@ async def test_a_wrong_key_is_found_out(server: AnthropicServer) -> None:
     await provider.aclose()
 
 
-async def test_the_models_that_can_be_used_are_listed(provider: AnthropicProvider) -> None:
-    assert await provider.list_models() == (
-        ModelInfo(id="claude-test-large", name="Claude Test Large", context_tokens=200_000, max_output_tokens=64_000),
-    )
-    assert any(model["lifecycle"] == "retired" for model in MODELS)
+async def test_the_windows_of_the_models_that_can_be_used_are_known(provider: AnthropicProvider) -> None:
+    retired = [str(model["id"]) for model in MODELS if model["lifecycle"] == "retired"]
+    assert await provider.context_window("claude-test-large") == 200_000
+    assert [await provider.context_window(model) for model in retired] == [None] * len(retired)
+    assert retired
 
 
 async def test_a_sparse_list_of_a_gateway_is_read_as_far_as_it_goes() -> None:
-    sparse: list[dict[str, object]] = [{"id": "local"}, {"name": "no id"}, {"id": "b", "max_tokens": True}]
+    sparse: list[dict[str, object]] = [
+        {"id": "local"},
+        {"name": "no id"},
+        {"id": "b", "max_input_tokens": True},
+        {"id": "c", "max_input_tokens": 9},
+    ]
     async with AnthropicServer(models=sparse) as server:
         provider = AnthropicProvider(api_key=KEY, base_url=server.url)
-        assert await provider.list_models() == (ModelInfo(id="local", name="local"), ModelInfo(id="b", name="b"))
+        assert [await provider.context_window(model) for model in ("local", "b", "c")] == [None, None, 9]
         await provider.aclose()
 
 
@@ -249,7 +254,7 @@ async def test_a_sparse_list_of_a_gateway_is_read_as_far_as_it_goes() -> None:
 async def test_an_address_with_a_wrong_path_is_no_api(server: AnthropicServer, path: str) -> None:
     provider = AnthropicProvider(api_key=KEY, base_url=server.url + path)
     with pytest.raises(ProviderError, match="not as this model's API does") as caught:
-        await provider.list_models()
+        await provider.context_window("claude-test")
     assert caught.value.fault == "not_found"
     await provider.aclose()
 
@@ -257,10 +262,10 @@ async def test_an_address_with_a_wrong_path_is_no_api(server: AnthropicServer, p
 @pytest.mark.parametrize("body", ["<html></html>", "[]", '{"data": 3}', "null"])
 async def test_a_list_of_models_that_is_none(body: str) -> None:
     from desktop_agent.core.providers.anthropic.faults import FailedCall
-    from desktop_agent.core.providers.anthropic.models import read_models
+    from desktop_agent.core.providers.anthropic.models import read_windows
 
     with pytest.raises(ProviderError) as caught:
-        read_models(body.encode(), FailedCall(address="http://example.com"))
+        read_windows(body.encode(), FailedCall(address="http://example.com"))
     assert caught.value.fault == "not_found"
 
 
