@@ -19,6 +19,7 @@ from desktop_agent.core.transcript import (
 )
 from desktop_agent.core.transcript.change_state import CHANGE_EVENTS
 from desktop_agent.core.transcript.context_state import CONTEXT_EVENTS
+from desktop_agent.core.transcript.entry_fold import ENTRY_EVENTS
 from desktop_agent.core.transcript.turn_state import TURN_EVENTS
 from tests.core.samples import CHANGE, SAMPLE_EVENTS
 
@@ -50,6 +51,8 @@ def test_the_folds_do_nothing_with_events_that_the_transcript_spares_them() -> N
             changed.apply(event, transcript.turn, "edit_file")
         if type(event) not in CONTEXT_EVENTS:
             context.apply(event, transcript.turn)
+        if type(event) not in ENTRY_EVENTS:
+            assert transcript.shown.copy().apply(event) == []
         assert (turns, changed, context) == (transcript.turns, transcript.changed, transcript.context), event.type
         transcript.apply(event)
 

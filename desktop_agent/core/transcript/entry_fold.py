@@ -2,7 +2,7 @@
 
 from copy import copy
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Final, Literal
 
 from msgspec import structs
 
@@ -18,6 +18,16 @@ OUTPUT_TAIL_CHARS = 65_536
 
 RETRYING = "retrying"
 """The notice code after which a half-streamed message is void: the request is sent again."""
+
+ENTRY_EVENTS: Final = frozenset(
+    (
+        *(ev.TextDelta, ev.ThinkingDelta, ev.ToolOutputDelta, ev.MessageDone, ev.PromptSubmitted, ev.TurnEnded),
+        *(ev.ToolCallStarted, ev.ToolCallFinished, ev.ChangesRecorded, ev.ApprovalRequested, ev.ApprovalResolved),
+        *(ev.CommandJudged, ev.Notice, ev.RetryWaitReported, ev.Compacted, ev.SummaryEdited, ev.CompactionUndone),
+        *(ev.Rewound, ev.SessionForked, ev.CommandRun),
+    )
+)
+"""What `EntryFold.apply` folds in; it does nothing with other events."""
 
 
 @dataclass(slots=True)

@@ -4,13 +4,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from desktop_agent.core.base.ids import CallId, ChangeId
+from desktop_agent.core.base.ids import ChangeId
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import ApprovalRequest
 from desktop_agent.core.transcript.change_state import CHANGE_EVENTS, ChangeState
 from desktop_agent.core.transcript.context_state import CONTEXT_EVENTS, ContextState
 from desktop_agent.core.transcript.entries import ChangeRecord, Entry, JournalPage
-from desktop_agent.core.transcript.entry_fold import EntryFold
+from desktop_agent.core.transcript.entry_fold import ENTRY_EVENTS, EntryFold
 from desktop_agent.core.transcript.paged import PagedEntries
 from desktop_agent.core.transcript.patches import CHANGES, STATUS, Patch
 from desktop_agent.core.transcript.reading import todos_of
@@ -25,6 +25,9 @@ _SILENT: Final = frozenset(
     )
 )
 """What says nothing beside its entry, if it has one."""
+_OF_CALLS: Final = frozenset((ev.ToolCallFinished, ev.ChangesRecorded, ev.ApprovalRequested))
+_SUMMARISING: Final = frozenset((ev.Compacted, ev.SummaryEdited, ev.CompactionUndone, ev.Rewound))
+"""What may put another summary in force."""
 
 
 @dataclass(slots=True)
@@ -112,10 +115,9 @@ class Transcript:
         """Fold one event in and return what it changed. Never raises for events it does not expect."""
         if isinstance(event, ev.TextDelta | ev.ThinkingDelta | ev.ToolOutputDelta):
             return self.shown.apply(event)  # they come in great numbers, and only an entry grows
-        call_id = _call_of(event)
-        tool = self.paged.tool_of(call_id) if call_id is not None else None
         # Asking for the type spares most events of a long journal most of the questions that a `match` asks.
         kind = type(event)
+        tool = self._tool_of(event) if kind in _OF_CALLS else None
         self.session.apply(event)
         if kind in TURN_EVENTS:
             self.turns.apply(event, is_known_call=tool is not None)
@@ -123,18 +125,27 @@ class Transcript:
             self.changed.apply(event, self.turns.turn, tool)
         if kind in CONTEXT_EVENTS:
             self.context.apply(event, self.turns.turn)
-        patches = self.shown.apply(event)
+        patches = self.shown.apply(event) if kind in ENTRY_EVENTS else []
+        if kind in _CHANGING:
+            if isinstance(event, ev.ChangesUndone | ev.ChangesRedone):
+                patches = [self.shown.add(self.changed.undos[-1]), *self.shown.note_recovered(self.changed.destroyed)]
+            patches.append(CHANGES)
+        elif kind in _SUMMARISING:
+            patches += self.shown.note_in_force(self.context.compaction_in_force)
+            patches.append(STATUS)
+        elif kind not in _SILENT or (tool is not None and _has_plan(event)):
+            patches.append(STATUS)
+        return patches
+
+    def _tool_of(self, event: ev.Event) -> str | None:
+        """The tool of the call that must be known for what the event says of it to count."""
         match event:
-            case ev.ChangesUndone() | ev.ChangesRedone():
-                patches = [self.shown.add(self.changed.undos[-1])]
-                patches += self.shown.note_recovered(self.changed.destroyed)
-            case ev.Compacted() | ev.SummaryEdited() | ev.CompactionUndone() | ev.Rewound():
-                patches += self.shown.note_in_force(self.context.compaction_in_force)
-            case ev.ToolCallFinished(result=result) if tool is not None and todos_of(result) is not None:
-                patches.append(STATUS)
+            case ev.ToolCallFinished(call_id=call_id) | ev.ChangesRecorded(call_id=call_id):
+                return self.paged.tool_of(call_id)
+            case ev.ApprovalRequested(request=request):
+                return self.paged.tool_of(request.call_id)
             case _:
-                pass
-        return patches + _besides(event)
+                return None
 
 
 def replay(events: Iterable[ev.Event]) -> Transcript:
@@ -145,20 +156,5 @@ def replay(events: Iterable[ev.Event]) -> Transcript:
     return transcript
 
 
-def _call_of(event: ev.Event) -> CallId | None:
-    """The call that must be known for what the event says of it to count."""
-    match event:
-        case ev.ToolCallFinished(call_id=call_id) | ev.ChangesRecorded(call_id=call_id):
-            return call_id
-        case ev.ApprovalRequested(request=request):
-            return request.call_id
-        case _:
-            return None
-
-
-def _besides(event: ev.Event) -> list[Patch]:
-    """Return what an event changes besides the entries, whatever the transcript is."""
-    kind = type(event)
-    if kind in _CHANGING:
-        return [CHANGES]
-    return [] if kind in _SILENT else [STATUS]
+def _has_plan(event: ev.Event) -> bool:
+    return isinstance(event, ev.ToolCallFinished) and todos_of(event.result) is not None

@@ -2,11 +2,20 @@
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final
 
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import ApprovalPolicy, Job, ModelRef, Rule, SandboxMode, SessionPurpose
 from desktop_agent.core.transcript.reading import first_line
+
+_SESSION_EVENTS: Final = frozenset(
+    (
+        *(ev.SessionOpened, ev.SessionRenamed, ev.SessionForked, ev.SessionArchived, ev.SessionPinned, ev.ModeSet),
+        *(ev.TurnStarted, ev.PromptSubmitted, ev.JobsReported, ev.RulesReported),
+    )
+)
+"""What says more of a session than that it goes on."""
 
 
 @dataclass(slots=True)
@@ -39,6 +48,10 @@ class SessionInfo:
         if isinstance(event, ev.DurableEvent):
             self.last_seq = max(self.last_seq, event.seq)  # a line of another program may say anything
             self.updated_at = event.at
+        if type(event) in _SESSION_EVENTS:
+            self._take_in(event)
+
+    def _take_in(self, event: ev.Event) -> None:
         match event:
             case ev.SessionOpened():
                 self.session_id, self.workspace = event.session_id, event.workspace
