@@ -43,7 +43,11 @@ _CLOCK_SLACK_NS = 50_000_000
 
 
 class StatCapture:
-    """The before and after of one workspace, for one session. A `Capture`."""
+    """Finds what the commands of one session changed in one workspace. Methods block: use a thread, one call at a time.
+
+    Any number of these, in any number of processes, may share a folder: each snapshot stays what it was until it is
+    released, whatever the others do.
+    """
 
     def __init__(
         self,
@@ -70,7 +74,7 @@ class StatCapture:
         self._index_stamp: int | None = None
 
     def begin(self, stop: Event | None = None) -> Snapshot:
-        """Take a snapshot, before a command runs. See `Capture`."""
+        """Take a snapshot, before a command runs. Raises `CaptureStoppedError` soon after `stop` is set."""
         if not self._open:  # both looks must pass over the same folders, or these would seem to come and go
             self._limits = self._settings()
         with self._looking() as (session, known):
@@ -81,7 +85,11 @@ class StatCapture:
         return snapshot
 
     def collect(self, snapshot: Snapshot, on_change: OnChange) -> CaptureReport:
-        """Report what is different from the snapshot now. See `Capture`."""
+        """Report what is different from the snapshot now, in an order in which it could be done again.
+
+        A created folder comes before what is in it, a deleted one after. Left out is what `note_written` announced
+        meanwhile. The snapshot stays: until it is released, the same can be reported again.
+        """
         before = self._open.pop(snapshot.number, None)
         with self._looking() as (session, known):
             span = session.snapshots.span(snapshot.number)
@@ -101,35 +109,38 @@ class StatCapture:
             return CaptureReport(tuple(lost), scan.not_watched(self._limits), tuple(made))
 
     def advance(self, snapshots: Iterable[Snapshot], to: Snapshot) -> None:
-        """Let `snapshots` be of the folder as the last report about `to` found it. See `Capture`."""
+        """Let `snapshots` be of the folder as the last report about `to` found it, once that is on record.
+
+        Their numbers stay. For commands that are looked at again and again while they run.
+        """
         numbers = [snapshot.number for snapshot in snapshots]
         with self._baseline.session() as session:
             self._own.update(session.snapshots.move(numbers, to.number))
         self._open.update(dict.fromkeys(numbers, self._repositories))
 
     def release(self, snapshot: Snapshot) -> None:
-        """Let go of a snapshot. See `Capture`."""
+        """Let go of a snapshot whose report is on record. Doing it twice is no harm."""
         self._open.pop(snapshot.number, None)
         with self._baseline.session() as session:
             session.snapshots.release(snapshot.number)
 
     def repositories(self) -> frozenset[str]:
-        """Return what git would take for a repository, as of the last look. See `Capture`."""
+        """Return what git would take for a repository, as of the last look: paths of `.git`, or of folders like it."""
         return self._repositories
 
     def images(self, paths: Iterable[str]) -> Mapping[str, FileImage]:
-        """Return how these files were when last looked at. See `Capture`."""
+        """Return how these files were when last looked at; those missing were absent, too large or not watched."""
         with self._baseline.session() as session:
             entries = (session.entries.current(path) for path in paths)
             return {entry.path: image for entry in entries if entry is not None and (image := entry.image)}
 
     def note_written(self, images: Mapping[str, FileImage | None]) -> None:
-        """Announce what we wrote ourselves. See `Capture`."""
+        """Announce what we wrote ourselves (an edit, an undo, a save by the user): it is no command's work."""
         with self._baseline.session() as session:
             session.snapshots.note_written(images)
 
     def close(self) -> None:
-        """End the worker process. See `Capture`."""
+        """End the worker process, if there is one, and return when it is gone. What is asked later is answered, too."""
         self._scanner.close()
 
     @contextmanager

@@ -7,7 +7,8 @@ from contextlib import suppress
 from pathlib import Path
 
 from desktop_agent.core.base.ids import CallId, ChangeId
-from desktop_agent.core.capture.capture import Capture, CaptureStoppedError, Snapshot
+from desktop_agent.core.capture.capture import CaptureStoppedError, Snapshot
+from desktop_agent.core.capture.stat_capture import StatCapture
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.event_log import EventLog
@@ -28,7 +29,7 @@ class Effects:
     def __init__(
         self,
         ledger: Ledger,
-        capture: Capture,
+        capture: StatCapture,
         safeguard: Safeguard,
         log: EventLog,
         recorded: Iterable[ChangeId],

@@ -6,8 +6,9 @@ from msgspec import Struct, field
 
 from desktop_agent.core.base.errors import WorkspaceError
 from desktop_agent.core.base.ids import CallId
-from desktop_agent.core.capture.capture import Capture, Snapshot
+from desktop_agent.core.capture.capture import Snapshot
 from desktop_agent.core.capture.safety import SafetyReport
+from desktop_agent.core.capture.stat_capture import StatCapture
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.protocol.model import FileChange, FileImage, OutsideFile, Uncaptured
 from desktop_agent.core.system.files import FileTransition
@@ -34,7 +35,7 @@ class ChangeFinder(Struct):
     """Finds the changes of one session's commands."""
 
     ledger: Ledger
-    capture: Capture
+    capture: StatCapture
     recording: Recording
     jobs: WatchedJobs
     last_images: LastImages

@@ -7,8 +7,9 @@ from typing import TypeVar
 
 from desktop_agent.core.base.errors import StorageError, ToolError
 from desktop_agent.core.base.ids import CallId
-from desktop_agent.core.capture.capture import Capture, Snapshot
+from desktop_agent.core.capture.capture import Snapshot
 from desktop_agent.core.capture.safety import SafetyReport
+from desktop_agent.core.capture.stat_capture import StatCapture
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.event_log import EventLog
 from desktop_agent.core.protocol.model import FileChange, Uncaptured
@@ -22,7 +23,7 @@ T = TypeVar("T")
 class JobWatch:
     """Looks at the background commands of one session."""
 
-    def __init__(self, jobs: WatchedJobs, finder: ChangeFinder, capture: Capture, log: EventLog) -> None:
+    def __init__(self, jobs: WatchedJobs, finder: ChangeFinder, capture: StatCapture, log: EventLog) -> None:
         self._jobs = jobs
         self._finder = finder
         self._capture = capture

@@ -7,7 +7,7 @@ from contextlib import suppress
 
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import CallId, ChangeId, change_id
-from desktop_agent.core.capture.capture import Capture
+from desktop_agent.core.capture.stat_capture import StatCapture
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.event_log import EventLog
@@ -54,7 +54,7 @@ class Recording:
 class UserEdits:
     """What the user did to files of a session since its records left them."""
 
-    def __init__(self, ledger: Ledger, capture: Capture, recording: Recording, last_images: LastImages) -> None:
+    def __init__(self, ledger: Ledger, capture: StatCapture, recording: Recording, last_images: LastImages) -> None:
         self._ledger = ledger
         self._capture = capture
         self._recording = recording
