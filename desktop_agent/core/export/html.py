@@ -14,17 +14,7 @@ from msgspec import Struct
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.images import PictureError, inspect_picture
 from desktop_agent.core.base.paths import resource_path
-from desktop_agent.core.export.export_words import (
-    MARKS,
-    arguments_of,
-    call_title,
-    damage_lines,
-    diff_of,
-    line_of,
-    result_of,
-    summary_lines,
-    when,
-)
+from desktop_agent.core.export import words
 from desktop_agent.core.export.prose import code, prose
 from desktop_agent.core.export.shown import one_line, shown
 from desktop_agent.core.export.source import ExportSource, Facts, read_facts, read_turns
@@ -68,7 +58,7 @@ def _head(facts: Facts) -> str:
         "Session": session.session_id,
         "Folder": session.workspace,
         "Model": session.model.model if session.model else "",
-        "From": when(session.opened_at),
+        "From": words.when(session.opened_at),
         "Turns": f"{facts.turns.turn}",
         "Tokens": f"{usage.context_tokens - usage.output_tokens:,} read, {usage.output_tokens:,} written",
     }
@@ -84,7 +74,7 @@ def _head(facts: Facts) -> str:
 
 
 def _foot(facts: Facts) -> str:
-    lines = "".join(f'<p class="line warning">{escape(line)}</p>\n' for line in damage_lines(facts.damages))
+    lines = "".join(f'<p class="line warning">{escape(line)}</p>\n' for line in words.damage_lines(facts.damages))
     heading = "<h2>Records that could not be read</h2>\n" if lines else ""
     return f"{heading}{lines}<footer>Exported from Desktop Agent.</footer>\n</main>\n</body>\n</html>\n"
 
@@ -98,7 +88,7 @@ class _Page(Struct):
     def entry(self, entry: Entry) -> str:
         match entry:
             case ev.PromptSubmitted():
-                moment = f'<p class="when">Turn {entry.turn} · {when(entry.at)}</p>\n'
+                moment = f'<p class="when">Turn {entry.turn} · {words.when(entry.at)}</p>\n'
                 return f'{moment}<div class="prompt">{escape(shown(entry.text))}</div>\n'
             case TextEntry(kind="thinking"):
                 body = f"<div>{escape(shown(entry.text).strip())}</div>"
@@ -109,23 +99,24 @@ class _Page(Struct):
                 return self._call(entry)
             case ev.CommandRun():
                 said = prose(shown(entry.output))
-                return f'<p class="line"><code>{escape(line_of(entry))}</code></p>\n<div class="said">{said}</div>\n'
+                line = escape(words.line_of(entry))
+                return f'<p class="line"><code>{line}</code></p>\n<div class="said">{said}</div>\n'
             case CompactionEntry():
-                items = "".join(f"<li>{escape(line)}</li>" for line in summary_lines(entry.summary))
-                return f'<p class="line">{escape(line_of(entry))}</p>\n<ul class="line">{items}</ul>\n'
+                items = "".join(f"<li>{escape(line)}</li>" for line in words.summary_lines(entry.summary))
+                return f'<p class="line">{escape(words.line_of(entry))}</p>\n<ul class="line">{items}</ul>\n'
             case NoticeEntry(notice=notice):
-                return f'<p class="line {notice.level}">{escape(line_of(entry))}</p>\n'
+                return f'<p class="line {notice.level}">{escape(words.line_of(entry))}</p>\n'
             case _:
-                return f'<p class="line">{escape(line_of(entry))}</p>\n'
+                return f'<p class="line">{escape(words.line_of(entry))}</p>\n'
 
     def _call(self, entry: ToolEntry) -> str:
-        name, _, rest = call_title(entry).partition(" ")
-        mark = f'<span class="mark {entry.state}">{MARKS[entry.state]}</span>'
+        name, _, rest = words.call_title(entry).partition(" ")
+        mark = f'<span class="mark {entry.state}">{words.MARKS[entry.state]}</span>'
         summary = f'<summary>{mark} <span class="tool">{escape(name)}</span> {escape(rest)}</summary>'
-        parts = [_labelled("Changes", _diff(diff_of(entry.changes, self.source)))] if entry.changes else []
+        parts = [_labelled("Changes", _diff(words.diff_of(entry.changes, self.source)))] if entry.changes else []
         if not entry.changes and entry.call.arguments:
-            parts.append(_labelled("Arguments", code(arguments_of(entry), "json")))
-        if result := result_of(entry):
+            parts.append(_labelled("Arguments", code(words.arguments_of(entry), "json")))
+        if result := words.result_of(entry):
             parts.append(_labelled("Result", code(result)))
         if entry.result is not None:
             parts += [self._picture(ref) for ref in entry.result.images]

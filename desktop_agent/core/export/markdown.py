@@ -8,17 +8,7 @@ import re
 from collections.abc import Iterator
 
 from desktop_agent.core.base.plain_text import number_of
-from desktop_agent.core.export.export_words import (
-    MARKS,
-    arguments_of,
-    call_title,
-    damage_lines,
-    diff_of,
-    line_of,
-    result_of,
-    summary_lines,
-    when,
-)
+from desktop_agent.core.export import words
 from desktop_agent.core.export.shown import one_line, shown
 from desktop_agent.core.export.source import ExportSource, read_facts, read_turns
 from desktop_agent.core.protocol import events as ev
@@ -40,13 +30,13 @@ def export_markdown(source: ExportSource) -> Iterator[str]:
     if session.model is not None:
         yield f"- Model: `{_code(session.model.model)}`\n"
     tokens = facts.turns.usage
-    written = number_of(tokens.output_tokens, "token")
-    yield f"- From {when(session.opened_at)}, {number_of(facts.turns.turn, 'turn')}, {written} written by the model\n\n"
+    turns, written = number_of(facts.turns.turn, "turn"), number_of(tokens.output_tokens, "token")
+    yield f"- From {words.when(session.opened_at)}, {turns}, {written} written by the model\n\n"
     for entries in read_turns(source, facts.damages):
         for entry in entries:
             yield _entry(entry, source)
     if facts.damages:
-        lines = "".join(f"- {_inline(line)}\n" for line in damage_lines(facts.damages))
+        lines = "".join(f"- {_inline(line)}\n" for line in words.damage_lines(facts.damages))
         yield f"## Left out\n\nThese records of the session could not be read.\n\n{lines}"
 
 
@@ -54,29 +44,29 @@ def _entry(entry: Entry, source: ExportSource) -> str:
     match entry:
         case ev.PromptSubmitted():
             quoted = "\n".join(f"> {line}".rstrip() for line in harmless(shown(entry.text)).split("\n"))
-            return f"## Turn {entry.turn} · {when(entry.at)}\n\n{quoted}\n\n"
+            return f"## Turn {entry.turn} · {words.when(entry.at)}\n\n{quoted}\n\n"
         case TextEntry(kind="thinking"):
             return _folded("Thinking", harmless(shown(entry.text)))
         case TextEntry():
             return f"{harmless(shown(entry.text)).strip()}\n\n"
         case ToolEntry():
-            return _folded(f"{MARKS[entry.state]} {_inline(call_title(entry))}", _call(entry, source))
+            return _folded(f"{words.MARKS[entry.state]} {_inline(words.call_title(entry))}", _call(entry, source))
         case ev.CommandRun():
-            return f"`{_code(line_of(entry))}`\n\n{harmless(shown(entry.output)).strip()}\n\n"
+            return f"`{_code(words.line_of(entry))}`\n\n{harmless(shown(entry.output)).strip()}\n\n"
         case CompactionEntry():
-            items = "\n".join(f"- {_inline(line)}" for line in summary_lines(entry.summary))
-            return f"*{line_of(entry)}*\n\n{items}\n\n"
+            items = "\n".join(f"- {_inline(line)}" for line in words.summary_lines(entry.summary))
+            return f"*{words.line_of(entry)}*\n\n{items}\n\n"
         case _:
-            return f"*{_inline(line_of(entry))}*\n\n"
+            return f"*{_inline(words.line_of(entry))}*\n\n"
 
 
 def _call(entry: ToolEntry, source: ExportSource) -> str:
     parts: list[str] = []
     if entry.changes:
-        parts.append(_fenced(diff_of(entry.changes, source), "diff"))
+        parts.append(_fenced(words.diff_of(entry.changes, source), "diff"))
     else:
-        parts.append(_fenced(arguments_of(entry), "json"))
-    if result := result_of(entry):
+        parts.append(_fenced(words.arguments_of(entry), "json"))
+    if result := words.result_of(entry):
         parts.append(_fenced(result, ""))
     if entry.result is not None and entry.result.images:
         parts.append(f"*{len(entry.result.images)} pictures are not shown here.*")

@@ -7,11 +7,13 @@ by its line. The journal is written in a temporary folder and gets its name when
 """
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from datetime import datetime
 from hashlib import blake2b
+from itertools import islice
 from pathlib import Path
+from typing import NamedTuple
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -19,22 +21,24 @@ from msgspec.structs import replace
 from desktop_agent.core.base.errors import StorageError, UsageError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.plain_text import number_of
-from desktop_agent.core.importing.claude_code import import_claude_code, read_claude_code
-from desktop_agent.core.importing.codex import import_codex, read_codex
+from desktop_agent.core.importing.claude_code import import_claude_code, is_claude_code, read_claude_code
+from desktop_agent.core.importing.codex import import_codex, is_codex, read_codex
 from desktop_agent.core.importing.conversation import ConversationWriter
-from desktop_agent.core.importing.detect import detect
 from desktop_agent.core.importing.facts import SOURCE_NAMES, FileFacts, SourceKind
+from desktop_agent.core.importing.fields import read_objects
 from desktop_agent.core.importing.log import LOG_NAME, ImportMark, earlier_import, remember_import
-from desktop_agent.core.importing.own import import_own, read_own
+from desktop_agent.core.importing.own import import_own, is_own, read_own
 from desktop_agent.core.importing.results import ImportedResults
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol.model import ApprovalPolicy, ModelRef, SandboxMode
+from desktop_agent.core.protocol.model import ApprovalPolicy, JsonObject, ModelRef, SandboxMode
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.journal import JOURNAL_NAME, Journal
 from desktop_agent.core.store.new_session import new_session_folder
 from desktop_agent.core.system.workspace import why_too_wide
 from desktop_agent.core.transcript.reading import first_line
 
+_LOOKED_AT = 200
+"""Lines. A file may begin with some that several programs could have written."""
 _MAX_NAMED = 20
 _MAX_TITLE = 200
 _BLOCK_BYTES = 2**20
@@ -88,9 +92,9 @@ def import_conversation(file: Path, data: Path, blobs: Blobs, plan: ImportPlan) 
     Raises `UsageError` when the file is no conversation that is known, has nothing in it, or its folder is not here;
     `AlreadyImportedError`; and `StorageError`. Then there is no new session.
     """
-    kind = detect(file)
+    kind = _kind_of(file)
     facts = FileFacts(kind)
-    _READERS[kind](file, facts)
+    _FORMATS[kind].read(file, facts)
     mark = ImportMark(digest=_digest(file), source=kind, source_id=facts.source_id[:200], session_id=plan.session_id)
     sessions = data / "sessions"
     if not plan.is_again and (known := earlier_import(data / LOG_NAME, mark, sessions)) is not None:
@@ -122,14 +126,14 @@ def _write(file: Path, folder: Path, facts: FileFacts, plan: ImportPlan, place: 
             sandbox=plan.sandbox,
             app_version=plan.app_version,
         )
-        _IMPORTERS[facts.kind](file, facts, conversation)
+        _FORMATS[facts.kind].tell(file, facts, conversation)
         conversation.finish()
         if conversation.turn == 0:
             raise UsageError(f"There is no conversation in {file.name}.", detail="\n".join(facts.problems[:_MAX_NAMED]))
         title = " ".join(facts.title.split())[:_MAX_TITLE]
         if title:
             conversation.note(ev.SessionRenamed(title=title, is_generated=not facts.is_title_given), None)
-        left_out = _described(facts.left_out + conversation.left_out)
+        left_out = [f"{what} ({count})" for what, count in (facts.left_out + conversation.left_out).items() if count]
         conversation.note(_notice(file, facts, left_out, place.note), None)
     finally:
         writer.journal.close()
@@ -208,10 +212,6 @@ def _local_folder(named: str) -> Path | None:
         return None
 
 
-def _described(left_out: Counter[str]) -> list[str]:
-    return [f"{what} ({count})" for what, count in left_out.items() if count]
-
-
 def _notice(file: Path, facts: FileFacts, left_out: Sequence[str], note: str) -> ev.Notice:
     parts = list(left_out)
     if facts.problems:
@@ -238,5 +238,31 @@ def _digest(file: Path) -> str:
     return hasher.hexdigest()
 
 
-_READERS = {"claude-code": read_claude_code, "codex": read_codex, "desktop-agent": read_own}
-_IMPORTERS = {"claude-code": import_claude_code, "codex": import_codex, "desktop-agent": import_own}
+class _Format(NamedTuple):
+    """How the files of one program are told from others, and read."""
+
+    has: Callable[[JsonObject], bool]
+    """Whether a line looks like one of these files."""
+    read: Callable[[Path, FileFacts], None]
+    tell: Callable[[Path, FileFacts, ConversationWriter], None]
+
+
+_FORMATS: dict[SourceKind, _Format] = {
+    "desktop-agent": _Format(is_own, read_own, import_own),
+    "codex": _Format(is_codex, read_codex, import_codex),
+    "claude-code": _Format(is_claude_code, read_claude_code, import_claude_code),
+}
+
+
+def _kind_of(path: Path) -> SourceKind:
+    """Return which program wrote the file, by what its first lines say; its name does not count."""
+    problems: list[str] = []
+    for _, fields in islice(read_objects(path, problems), _LOOKED_AT):
+        for kind, form in _FORMATS.items():
+            if form.has(fields):
+                return kind
+    raise UsageError(
+        f"{path.name} is not a conversation that can be imported.",
+        hint="Claude Code keeps them in ~/.claude/projects, Codex in ~/.codex/sessions, each as a .jsonl file.",
+        detail="\n".join(problems[:10]),
+    )

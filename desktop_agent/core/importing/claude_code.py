@@ -11,6 +11,7 @@ the program wrote for itself (`isMeta`).
 """
 
 from collections.abc import Iterator
+from datetime import datetime
 from pathlib import Path
 
 from msgspec import Struct, field
@@ -18,7 +19,6 @@ from msgspec import Struct, field
 from desktop_agent.core.importing.conversation import ConversationWriter
 from desktop_agent.core.importing.facts import FileFacts
 from desktop_agent.core.importing.fields import read_objects, time_in, whole_in
-from desktop_agent.core.importing.results import ImportedPicture
 from desktop_agent.core.protocol.foreign_json import object_in, objects_in, text_in
 from desktop_agent.core.protocol.model import AssistantBlock, JsonObject, TextBlock, ThinkingBlock, ToolUseBlock, Usage
 
@@ -178,10 +178,9 @@ class _Telling(Struct):
                     self.conversation.left_out["pictures and files in prompts"] += 1
                 case _:
                     pass
-        self._prompt([text for text in texts if text.strip()], fields)
+        self._prompt([text for text in texts if text.strip()], fields, at)
 
-    def _prompt(self, texts: list[str], fields: JsonObject) -> None:
-        at = time_in(fields, "timestamp")
+    def _prompt(self, texts: list[str], fields: JsonObject, at: datetime | None) -> None:
         if not texts:
             return
         if fields.get("isCompactSummary") is True:
@@ -211,14 +210,12 @@ class _Telling(Struct):
                     self.conversation.left_out["parts of messages of another kind"] += 1
 
 
-def _result(block: JsonObject) -> tuple[str, list[ImportedPicture]]:
+def _result(block: JsonObject) -> tuple[str, list[str]]:
     """The text and the pictures of a result."""
     if isinstance(block.get("content"), str):
         return text_in(block, "content"), []
     parts = objects_in(block, "content")
-    pictures = [
-        ImportedPicture(text_in(object_in(part, "source"), "data")) for part in parts if part.get("type") == "image"
-    ]
+    pictures = [text_in(object_in(part, "source"), "data") for part in parts if part.get("type") == "image"]
     return "\n".join(text_in(part, "text") for part in parts if part.get("type") == "text"), pictures
 
 

@@ -19,7 +19,6 @@ from msgspec import Struct, field
 from desktop_agent.core.importing.conversation import ConversationWriter
 from desktop_agent.core.importing.facts import FileFacts
 from desktop_agent.core.importing.fields import read_objects, time_in, whole_in
-from desktop_agent.core.importing.results import ImportedPicture
 from desktop_agent.core.protocol.foreign_json import object_in, objects_in, text_in
 from desktop_agent.core.protocol.model import AssistantBlock, JsonObject, TextBlock, ThinkingBlock, ToolUseBlock, Usage
 from desktop_agent.core.providers.arguments import parse_arguments
@@ -198,7 +197,7 @@ def _shell_arguments(action: JsonObject) -> JsonObject:
     return {"command": " ".join(word for word in words if isinstance(word, str))}
 
 
-def _output(item: JsonObject) -> tuple[str, bool, list[ImportedPicture]]:
+def _output(item: JsonObject) -> tuple[str, bool, list[str]]:
     """The text of an output, whether it failed, and its pictures. Its shape changed several times."""
     output = item.get("output")
     is_error = False
@@ -208,7 +207,8 @@ def _output(item: JsonObject) -> tuple[str, bool, list[ImportedPicture]]:
         output = fields.get("content", fields.get("output", ""))
     if isinstance(output, list):
         parts = objects_in({"parts": cast("list[object]", output)}, "parts")
-        pictures = [_data_picture(part) for part in parts if text_in(part, "image_url").startswith(_PICTURE_START)]
+        addresses = [text_in(part, "image_url") for part in parts]
+        pictures = [one.partition(",")[2] for one in addresses if one.startswith(_PICTURE_START)]
         return "\n".join(filter(None, (text_in(part, "text") for part in parts))), is_error, pictures
     text = output if isinstance(output, str) else ""
     if text.startswith('{"output":'):  # {"output": …, "metadata": {"exit_code": …}} as text
@@ -216,10 +216,6 @@ def _output(item: JsonObject) -> tuple[str, bool, list[ImportedPicture]]:
         exit_code = object_in(fields, "metadata").get("exit_code")
         return text_in(fields, "output"), exit_code not in (0, None), []
     return text, is_error, []
-
-
-def _data_picture(part: JsonObject) -> ImportedPicture:
-    return ImportedPicture(text_in(part, "image_url").partition(",")[2])
 
 
 def _usage(fields: JsonObject) -> Usage:

@@ -12,7 +12,7 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 
 from desktop_agent.core.base.ids import CallId, new_prompt_id
-from desktop_agent.core.importing.results import ImportedPicture, ImportedResults
+from desktop_agent.core.importing.results import ImportedResults
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import (
     AssistantBlock,
@@ -124,10 +124,10 @@ class ConversationWriter(Struct):
         at: datetime | None,
         *,
         is_error: bool = False,
-        pictures: Sequence[ImportedPicture] = (),
+        pictures: Sequence[str] = (),
         images: tuple[BlobRef, ...] = (),
     ) -> None:
-        """Record a call's result. One that no call waits for is left out."""
+        """Record a call's result; `pictures` are in base64. One that no call waits for is left out."""
         self._move_to(at)
         ours = self._waiting.pop(call_id, None)
         if ours is None:

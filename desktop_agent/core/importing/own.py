@@ -18,7 +18,7 @@ from desktop_agent.core.importing.fields import read_objects
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.codec import MalformedLineError, decode_event
 from desktop_agent.core.protocol.foreign_json import text_in
-from desktop_agent.core.protocol.model import BlobRef, JsonObject, ToolResult
+from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.store.journal.migrations import migrated
 
 _SILENT = frozenset(
@@ -94,41 +94,35 @@ class _Telling(Struct):
 
     def take(self, event: ev.JournalEvent) -> None:  # noqa: C901 - one closed vocabulary
         """Add what this record says to the conversation."""
-        told = self.conversation
+        conversation = self.conversation
         match event:
             case ev.PromptSubmitted(text=text):
-                told.prompt(text, event.at)
-                self._turns[event.turn] = told.turn
+                conversation.prompt(text, event.at)
+                self._turns[event.turn] = conversation.turn
             case ev.MessageDone(content=content, model=model, stop_reason=reason):
-                told.say(content, event.at, model=model.model, provider=model.provider, stop_reason=reason)
+                conversation.say(content, event.at, model=model.model, provider=model.provider, stop_reason=reason)
             case ev.ToolCallFinished(call_id=call_id, result=result):
-                images = tuple(ref for ref in result.images if self._is_here(ref))
-                self._note_missing(result, images)
-                told.answer(call_id, result.content, event.at, is_error=result.is_error, images=images)
+                images = tuple(ref for ref in result.images if ref.blob in self._blobs)
+                if missing := len(result.images) - len(images):
+                    conversation.left_out["pictures that are not in the file"] += missing
+                conversation.answer(call_id, result.content, event.at, is_error=result.is_error, images=images)
             case ev.UsageReported(usage=usage):
-                told.use(usage, event.at)
+                conversation.use(usage, event.at)
             case ev.TurnEnded(reason=reason):
-                told.end(reason, event.at)
+                conversation.end(reason, event.at)
             case ev.Compacted(summary=summary):
-                told.compact(summary, event.at)
+                conversation.compact(summary, event.at)
             case ev.Rewound(turn=turn, scope=scope) if scope != "files":
-                told.rewind(self._turns.get(turn, told.turn + 1), event.at)
+                conversation.rewind(self._turns.get(turn, conversation.turn + 1), event.at)
             case ev.Notice() | ev.Pinned() | ev.Unpinned():
-                told.note(event, event.at)
+                conversation.note(event, event.at)
             case ev.SessionRenamed():
                 pass
             case ev.ChangesPrepared() | ev.ChangesRecorded() | ev.ChangesUndone() | ev.ChangesRedone():
-                told.left_out["records of changed files: nothing can be undone here"] += 1
+                conversation.left_out["records of changed files: nothing can be undone here"] += 1
             case ev.ApprovalRequested() | ev.ApprovalResolved() | ev.RuleRevoked():
-                told.left_out["questions and answers about permissions"] += 1
+                conversation.left_out["questions and answers about permissions"] += 1
             case _ if event.type in _SILENT:
                 pass
             case _:
-                told.left_out[f"records of the kind {event.type[:40]}"] += 1
-
-    def _is_here(self, ref: BlobRef) -> bool:
-        return ref.blob in self._blobs
-
-    def _note_missing(self, result: ToolResult, images: tuple[BlobRef, ...]) -> None:
-        if missing := len(result.images) - len(images):
-            self.conversation.left_out["pictures that are not in the file"] += missing
+                conversation.left_out[f"records of the kind {event.type[:40]}"] += 1

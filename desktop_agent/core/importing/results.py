@@ -15,12 +15,6 @@ MAX_RESULT_CHARS = 40_000
 MAX_PICTURE_BYTES = 8 * 2**20
 
 
-class ImportedPicture(Struct, frozen=True):
-    """A picture as files of conversations hold it."""
-
-    base64: str
-
-
 class ImportedResults(Struct):
     """Makes results, and counts what cannot be shown."""
 
@@ -37,12 +31,12 @@ class ImportedResults(Struct):
         error_type = "recoverable" if is_error else None
         return ToolResult(content=text, is_error=is_error, error_type=error_type, images=images, output=output)
 
-    def picture(self, picture: ImportedPicture) -> BlobRef | None:
-        """Store a picture; None when it cannot be shown."""
+    def picture(self, base64: str) -> BlobRef | None:
+        """Store a picture of the file; None when it cannot be shown."""
         try:
-            if len(picture.base64) > MAX_PICTURE_BYTES * 4 // 3 + 4:
+            if len(base64) > MAX_PICTURE_BYTES * 4 // 3 + 4:
                 raise PictureError("too large")
-            content = b64decode(picture.base64, validate=True)
+            content = b64decode(base64, validate=True)
             return self.blobs.put_ref(content, inspect_picture(content).media_type)
         except (Base64Error, ValueError):
             self.left_out["pictures that cannot be shown"] += 1
