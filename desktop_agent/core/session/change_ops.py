@@ -2,6 +2,7 @@
 
 from collections.abc import Awaitable, Callable
 
+from msgspec import Struct
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import AgentError, StorageError, WorkspaceError
@@ -17,51 +18,39 @@ from desktop_agent.core.undo.plan import Direction
 _PAST: dict[Direction, str] = {"undo": "undone", "redo": "redone"}
 
 
-class ChangeOps:
+class ChangeOps(Struct, frozen=True, kw_only=True):
     """Carries these ops out for one session, whose mailbox calls it."""
 
-    def __init__(
-        self,
-        state: SessionState,
-        undoing: Undoing,
-        log: EventLog,
-        *,
-        is_busy: Callable[[], bool],
-        get_ready: Callable[[], Awaitable[None]],
-        read_history: Callable[[], Awaitable[None]],
-    ) -> None:
-        """`get_ready` concludes what an earlier process left open; it is awaited before anything is done.
-
-        `read_history` folds in what the history has not, because it was summarised.
-        """
-        self._state = state
-        self._undoing = undoing
-        self._log = log
-        self._is_busy = is_busy
-        self._get_ready = get_ready
-        self._read_history = read_history
+    state: SessionState
+    undoing: Undoing
+    log: EventLog
+    is_busy: Callable[[], bool]
+    get_ready: Callable[[], Awaitable[None]]
+    """Concludes what an earlier process left open; it is awaited before anything is done."""
+    read_history: Callable[[], Awaitable[None]]
+    """Folds in what the history has not, because it was summarised."""
 
     async def undo(self, op: ops.UndoChanges) -> bool:
         """Undo what `op` selects. Whether it was carried out; a notice says why not."""
         where = " there" if op.selection != ChangeSelection() else ""
-        return await self._revert("undo", lambda: self._undoing.revert("undo", op), where)
+        return await self._revert("undo", lambda: self.undoing.revert("undo", op), where)
 
     async def redo(self, op: ops.RedoChanges | ops.RedoSteps) -> bool:
         """Redo what `op` selects, or take back the undos that it names. Likewise."""
         if isinstance(op, ops.RedoSteps):
-            return await self._revert("redo", lambda: self._undoing.redo(op))
+            return await self._revert("redo", lambda: self.undoing.redo(op))
         where = " there" if op.selection != ChangeSelection() else ""
-        return await self._revert("redo", lambda: self._undoing.revert("redo", op), where)
+        return await self._revert("redo", lambda: self.undoing.revert("redo", op), where)
 
     async def _revert(self, direction: Direction, carry_out: Callable[[], Awaitable[bool]], where: str = "") -> bool:
-        if self._is_busy():
+        if self.is_busy():
             await self._notify("busy", f"The agent is working, so nothing was {_PAST[direction]}.", "Stop it first.")
             return False
-        await self._get_ready()
+        await self.get_ready()
         try:
             is_done = await carry_out()
         except WorkspaceError as error:
-            await self._log.record(replace(notice_of(error, None), code=f"not_{_PAST[direction]}"))
+            await self.log.record(replace(notice_of(error, None), code=f"not_{_PAST[direction]}"))
             return False
         if not is_done:
             await self._notify("nothing_selected", f"There is nothing to {direction}{where}.", "")
@@ -69,35 +58,35 @@ class ChangeOps:
 
     async def write_file(self, op: ops.WriteFile) -> None:
         """Write a file as the user wants it; a notice says why not."""
-        if self._is_busy():
+        if self.is_busy():
             await self._notify("not_written", f"The agent is working, so {op.path} was not written.", "Stop it first.")
             return
-        await self._get_ready()
+        await self.get_ready()
         try:
-            await self._undoing.write(op)
+            await self.undoing.write(op)
         except StorageError:
             raise
         except AgentError as error:
-            await self._log.record(replace(notice_of(error, None), code="not_written"))
+            await self.log.record(replace(notice_of(error, None), code="not_written"))
 
     async def rewind(self, op: ops.RewindTo) -> None:
         """Go back to before a turn; a notice says why not."""
-        if self._is_busy():
+        if self.is_busy():
             await self._notify("busy", "The agent is working, so nothing was taken back.", "Stop it first.")
             return
-        await self._get_ready()
-        if not 1 <= op.turn <= self._state.transcript.turn:
+        await self.get_ready()
+        if not 1 <= op.turn <= self.state.transcript.turn:
             await self._notify("nothing_selected", f"There is no turn {op.turn} to go back to.", "")
             return
-        if op.scope != "files" and not self._state.history.can_rewind_to(op.turn):
-            await self._read_history()
+        if op.scope != "files" and not self.state.history.can_rewind_to(op.turn):
+            await self.read_history()
         if op.scope != "conversation":
             try:
-                await self._undoing.revert("undo", ops.UndoChanges(selection=ChangeSelection(since_turn=op.turn)))
+                await self.undoing.revert("undo", ops.UndoChanges(selection=ChangeSelection(since_turn=op.turn)))
             except WorkspaceError as error:
-                await self._log.record(replace(notice_of(error, None), code="not_undone"))
+                await self.log.record(replace(notice_of(error, None), code="not_undone"))
                 return
-        await self._log.record(ev.Rewound(turn=op.turn, scope=op.scope))
+        await self.log.record(ev.Rewound(turn=op.turn, scope=op.scope))
 
     async def _notify(self, code: str, title: str, hint: str) -> None:
-        await self._log.record(ev.Notice(level="warning", code=code, title=title, hint=hint))
+        await self.log.record(ev.Notice(level="warning", code=code, title=title, hint=hint))

@@ -15,22 +15,18 @@ from desktop_agent.core.protocol.model import ModelRef
 UNSAFE_SETTINGS = "settings"
 """The code of the notice that nothing runs because settings or rules cannot be read."""
 
+_CODES: dict[type[AgentError], str] = {
+    CredentialsError: "no_key",
+    WorkspaceError: "workspace",
+    UnsafeSettingsError: UNSAFE_SETTINGS,
+    StorageError: "storage",
+}
+
 
 def notice_of(error: AgentError, turn: int | None) -> ev.Notice:
     """Return the notice of a failure that we know."""
-    match error:
-        case ProviderError(fault=fault):
-            code: str = fault
-        case CredentialsError():
-            code = "no_key"
-        case WorkspaceError():
-            code = "workspace"
-        case UnsafeSettingsError():
-            code = UNSAFE_SETTINGS
-        case StorageError():
-            code = "storage"
-        case _:
-            code = "error"
+    known = (code for kind, code in _CODES.items() if isinstance(error, kind))
+    code = error.fault if isinstance(error, ProviderError) else next(known, "error")
     return ev.Notice(level="error", code=code, title=error.title, hint=error.hint, detail=error.detail, turn=turn)
 
 

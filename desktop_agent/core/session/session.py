@@ -56,9 +56,9 @@ class Session:
             on_storage_failure=self._report_storage_failure,
         )
         self._changes = ChangeOps(
-            parts.state,
-            Undoing(parts.state.transcript, parts.tools.ledger, parts.tools.effects, parts.recorder),
-            parts.recorder,
+            state=parts.state,
+            undoing=Undoing(parts.state.transcript, parts.tools.ledger, parts.tools.effects, parts.recorder),
+            log=parts.recorder,
             is_busy=lambda: self._turns.is_running,
             get_ready=self._turns.get_ready,
             read_history=parts.read_history,

@@ -6,7 +6,7 @@ an answer gets one.
 """
 
 import asyncio
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from contextlib import aclosing
 from dataclasses import dataclass, field
 
@@ -46,22 +46,6 @@ class TurnLimits(Struct, frozen=True, kw_only=True):
     exits_on_tool_error: bool = False
 
 
-class TurnSetup(Struct, frozen=True, kw_only=True):
-    """What a turn works with."""
-
-    number: int
-    model: ModelRef
-    provider: Provider
-    requests: TurnRequests
-    """Makes each request of what is on record by then."""
-    runtime: ToolRuntime
-    limits: TurnLimits
-    settings: WorkspaceSettings
-    retries: Retries
-    known_calls: Collection[CallId]
-    """Ids that the session has used, so that none is used twice."""
-
-
 class OpenCalls(Struct, frozen=True, kw_only=True):
     """Where an earlier process left a turn: in the middle of the calls of a message."""
 
@@ -73,20 +57,26 @@ class OpenCalls(Struct, frozen=True, kw_only=True):
     """How many answers the turn had by then."""
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, kw_only=True)
 class Turn:
     """Runs once."""
 
-    setup: TurnSetup
+    number: int
+    model: ModelRef
+    provider: Provider
+    requests: TurnRequests
+    """Makes each request of what is on record by then."""
+    runtime: ToolRuntime
+    limits: TurnLimits
+    settings: WorkspaceSettings
+    retries: Retries
+    used_ids: set[CallId]
+    """The calls that the session knows: no id is used twice."""
     log: EventLog
-    requests: int = 0
-    """How many answers were asked for and came."""
+    answers: int = 0
+    """How many were asked for and came."""
     _cut_off: int = field(default=0, init=False)
     """How many answers in a row were cut off."""
-    _used_ids: set[CallId] = field(init=False)
-
-    def __post_init__(self) -> None:
-        self._used_ids = set(self.setup.known_calls)
 
     async def run(self, left: OpenCalls | None = None) -> ev.TurnEndReason:
         """Work until the end and return why it ended; begin with the calls that were `left` open, if there are some.
@@ -96,18 +86,18 @@ class Turn:
         on.
         """
         if left is not None:
-            self.requests = left.requests
-            outcomes = await self.setup.runtime.run(self.setup.number, left.calls, started=left.started)
+            self.answers = left.requests
+            outcomes = await self.runtime.run(self.number, left.calls, started=left.started)
             if (reason := self._end_after(outcomes)) is not None:
                 return reason
-        limit = self.setup.limits.max_requests
-        while limit is None or self.requests < limit:
+        limit = self.limits.max_requests
+        while limit is None or self.answers < limit:
             try:
                 completion = await self._ask()
             except NoRoomError as error:
                 await self._notify("context_window", error.title, error.hint)
                 return "limit"
-            self.requests += 1
+            self.answers += 1
             if (reason := await self._act_on(completion)) is not None:
                 return reason
         return "max_turns"
@@ -115,7 +105,7 @@ class Turn:
     async def _act_on(self, completion: Completion) -> ev.TurnEndReason | None:
         """Run what the message asks for; return how the turn ends, or None when it goes on."""
         calls = [block for block in completion.content if isinstance(block, ToolUseBlock)]
-        outcomes = await self.setup.runtime.run(self.setup.number, calls) if calls else []
+        outcomes = await self.runtime.run(self.number, calls) if calls else []
         if (reason := self._end_after(outcomes)) is not None:
             return reason
         self._cut_off = self._cut_off + 1 if completion.stop_reason == "max_tokens" else 0
@@ -127,7 +117,7 @@ class Turn:
             case "max_tokens":
                 await self._notify("max_tokens", "The reply was cut at its length limit.", "Say “go on” to continue.")
                 return "limit"
-            case "model_context_window_exceeded" if self.setup.requests.make_room():
+            case "model_context_window_exceeded" if self.requests.make_room():
                 return None
             case "model_context_window_exceeded":
                 title = "The conversation no longer fits the model's context window."
@@ -146,34 +136,34 @@ class Turn:
             return "fatal_tool_error"
         if any(outcome.is_unanswered for outcome in outcomes):
             return "approval_required"
-        if self.setup.limits.exits_on_tool_error and any(outcome.result.is_error for outcome in outcomes):
+        if self.limits.exits_on_tool_error and any(outcome.result.is_error for outcome in outcomes):
             return "tool_error"
         return None
 
     async def _ask(self) -> Completion:
         """Get one answer, trying again while that makes sense, and put it on record."""
-        await self.setup.settings.refresh()
-        request = await self.setup.requests.next()
+        await self.settings.refresh()
+        request = await self.requests.next()
         attempt = 1
         while True:
             try:
                 completion = await self._stream(request)
             except ProviderError as error:
-                if error.fault in _TOO_LONG and self.setup.requests.make_room(is_certain=False):
-                    request = await self.setup.requests.next()
+                if error.fault in _TOO_LONG and self.requests.make_room(is_certain=False):
+                    request = await self.requests.next()
                     continue
-                await self.setup.retries.wait(self.setup.number, attempt, error)
+                await self.retries.wait(self.number, attempt, error)
                 attempt += 1
             else:
-                self.setup.requests.answered(completion.usage)
+                self.requests.answered(completion.usage)
                 return await self._record(completion)
 
     async def _stream(self, request: ModelRequest) -> Completion:
         """Show the answer while it comes; return it when it is whole."""
-        turn = self.setup.number
+        turn = self.number
         written: list[str] = []
         try:
-            async with aclosing(self.setup.provider.stream(request)) as pieces:
+            async with aclosing(self.provider.stream(request)) as pieces:
                 async for piece in pieces:
                     match piece:
                         case TextChunk(text=text):
@@ -193,12 +183,12 @@ class Turn:
 
     async def _record(self, completion: Completion) -> Completion:
         content = tuple(self._trusted(block, completion) for block in completion.content)
-        turn = self.setup.number
+        turn = self.number
         await self.log.record(
             ev.MessageDone(
                 turn=turn,
                 message_id=completion.message_id,
-                model=self.setup.model,
+                model=self.model,
                 content=content,
                 stop_reason=completion.stop_reason,
             )
@@ -217,9 +207,9 @@ class Turn:
 
     def _unused_id(self, wanted: CallId) -> CallId:
         identifier, number = wanted, 2
-        while identifier in self._used_ids:
+        while identifier in self.used_ids:
             identifier, number = f"{wanted}_{number}", number + 1
-        self._used_ids.add(identifier)
+        self.used_ids.add(identifier)
         return identifier
 
     async def _keep_partial(self, text: str) -> None:
@@ -227,13 +217,13 @@ class Turn:
         if text.strip():
             await self.log.record(
                 ev.MessageDone(
-                    turn=self.setup.number,
+                    turn=self.number,
                     message_id="",
-                    model=self.setup.model,
+                    model=self.model,
                     content=(TextBlock(text=text),),
                     stop_reason="interrupted",
                 )
             )
 
     async def _notify(self, code: str, title: str, hint: str) -> None:
-        await self.log.record(ev.Notice(level="warning", code=code, title=title, hint=hint, turn=self.setup.number))
+        await self.log.record(ev.Notice(level="warning", code=code, title=title, hint=hint, turn=self.number))

@@ -15,7 +15,7 @@ from desktop_agent.core.providers.pool import ProviderPool
 from desktop_agent.core.session.failure_notices import defect_notice, notice_of
 from desktop_agent.core.session.parts import SessionParts
 from desktop_agent.core.session.readiness import Readiness
-from desktop_agent.core.session.turn import OpenCalls, Turn, TurnSetup
+from desktop_agent.core.session.turn import OpenCalls, Turn
 
 logger = logging.getLogger(__name__)
 
@@ -226,11 +226,11 @@ class TurnRunner:
         except Exception as error:
             logger.exception("Turn %s failed unexpectedly", number)
             reason, notice = "internal_error", defect_notice(error, number)
-        return reason, turn.requests if turn else 0, notice
+        return reason, turn.answers if turn else 0, notice
 
     def _build(self, number: int, model: ModelRef, provider: Provider) -> Turn:
         parts = self._parts
-        setup = TurnSetup(
+        return Turn(
             number=number,
             model=model,
             provider=provider,
@@ -239,6 +239,6 @@ class TurnRunner:
             limits=parts.limits,
             settings=parts.settings,
             retries=parts.retries,
-            known_calls=self._transcript.paged.call_ids,
+            used_ids=self._transcript.paged.call_ids,
+            log=parts.recorder,
         )
-        return Turn(setup, parts.recorder)

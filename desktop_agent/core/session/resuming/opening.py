@@ -6,14 +6,15 @@ Nothing here is the truth: whatever is wrong with a snapshot, the journal alone 
 import asyncio
 import logging
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Final
 
 from msgspec import Struct
 
 from desktop_agent.core.base.errors import StorageError
-from desktop_agent.core.session.resuming.process import SnapshotProcess
-from desktop_agent.core.session.resuming.replay_state import WHOLE, folded_history, goes_beyond
+from desktop_agent.core.session.resuming.process import start_snapshot
+from desktop_agent.core.session.resuming.replay_state import WHOLE, folded_history
 from desktop_agent.core.session.resuming.snapshots import load, renew_snapshot
 from desktop_agent.core.session.session_state import SessionState
 from desktop_agent.core.store.blobs import Blobs
@@ -63,7 +64,7 @@ async def resume_beside(journal: Path, blobs: Blobs) -> Resumed:
 async def _make_snapshot(journal: Path, blobs: Blobs) -> None:
     """Let a process make a snapshot. If that is not possible, it is slower without."""
     try:
-        process = await asyncio.to_thread(SnapshotProcess, journal, blobs.folder, journal.with_name(SNAPSHOT_NAME))
+        process = await asyncio.to_thread(start_snapshot, journal, blobs.folder, journal.with_name(SNAPSHOT_NAME))
     except OSError:
         return
     try:
@@ -81,19 +82,9 @@ def bytes_to_fold(journal: Path) -> int:
 def resume(journal: Path, blobs: Blobs, *, yield_gil: YieldGil) -> Resumed:
     """Return the state of a session. Blocks. Raises `StorageError` when the journal cannot be read."""
     known = load(journal, journal.with_name(SNAPSHOT_NAME), yield_gil)
-    state, rest = known.state, known.offset
-    if rest:
-        records = read_records(journal, blobs, known.offset_of(known.beginning), rest, yield_gil=yield_gil)
-        state.history.fold = folded_history(known.beginning, records)
-    for record in read_records(journal, blobs, rest, yield_gil=yield_gil):
-        known.note(record)
-        if record.event is not None:
-            is_beyond = goes_beyond(state.history, record.event)
-            state.apply(record.event)
-            if is_beyond:
-                records = read_records(journal, blobs, 0, known.offset, yield_gil=yield_gil)
-                state.history.fold = folded_history(WHOLE, records)
-    return Resumed(state, known.damages, known.damage_count, is_empty=not known.events)
+    for _ in known.fold_rest(partial(read_records, journal, blobs, yield_gil=yield_gil)):
+        pass
+    return Resumed(known.state, known.damages, known.damage_count, is_empty=not known.events)
 
 
 def show_end(transcript: Transcript, journal: Path, blobs: Blobs, *, yield_gil: YieldGil) -> None:

@@ -18,27 +18,16 @@ from desktop_agent.core.system.processes.worker_process import NO_WINDOW, ignore
 _MODULE: Final = "desktop_agent.core.session.resuming.process"
 
 
-class SnapshotProcess:
-    """The process, seen from the one that waits for its snapshot."""
-
-    def __init__(self, journal: Path, blobs: Path, snapshot: Path) -> None:
-        """Start it. Raises `OSError` when there can be no more processes."""
-        self._process = subprocess.Popen(  # noqa: S603 - our own module
-            module_command(_MODULE, *map(str, (journal, blobs, snapshot))),
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            env=child_environment(os.environ),
-            creationflags=NO_WINDOW,
-        )
-
-    def wait(self) -> bool:
-        """Block until it has ended. Whether there is a snapshot now."""
-        return self._process.wait() == 0
-
-    def kill(self) -> None:
-        """Let it end at once. A waiting caller learns that there is no snapshot."""
-        self._process.kill()
+def start_snapshot(journal: Path, blobs: Path, snapshot: Path) -> subprocess.Popen[bytes]:
+    """Start the process; it ends with 0 when there is a snapshot. Raises `OSError` when there can be no more."""
+    return subprocess.Popen(  # noqa: S603 - our own module
+        module_command(_MODULE, *map(str, (journal, blobs, snapshot))),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        env=child_environment(os.environ),
+        creationflags=NO_WINDOW,
+    )
 
 
 def main(arguments: list[str]) -> int:

@@ -47,7 +47,7 @@ class ReplayState(Struct):
     beginning: Beginning = WHOLE
     """From where the history is to be folded."""
 
-    def note(self, record: Record) -> None:
+    def _note(self, record: Record) -> None:
         """Count a record, and remember what is wrong with it and where it is."""
         self.offset = record.end
         self.records += 1
@@ -65,14 +65,9 @@ class ReplayState(Struct):
         Its history has no long results afterwards: it only shows from where the real one must be folded.
         """
         journal = partial(read_records, path, blobs, is_thin=True, yield_gil=yield_gil)
-        if self.offset:
-            self._fold_history(journal, self.beginning)
         pager = _Pager(self, page_size)
         folded_at = self.offset
-        for record in journal(self.offset):
-            self.note(record)
-            if record.event is not None:
-                self._apply(record.event, journal)
+        for record in self.fold_rest(journal):
             pager.take(record)
             if isinstance(record.event, ev.Compacted) and self.offset - folded_at > _REFOLD_BYTES:
                 # What was summarised need not stay in memory.
@@ -81,19 +76,23 @@ class ReplayState(Struct):
         pager.finish()
         self.beginning = self.state.history.beginning()
 
-    def offset_of(self, beginning: Beginning) -> int:
-        """Where the records of a beginning are; 0 when that is not known, which is always right."""
-        return self.places.get(beginning.seq, 0)
-
-    def _apply(self, event: ev.Event, journal: "_Reader") -> None:
-        is_beyond = goes_beyond(self.state.history, event)
-        self.state.apply(event)
-        if is_beyond:
-            self._fold_history(journal, WHOLE)
+    def fold_rest(self, journal: "_Reader") -> Iterator[Record]:
+        """Fold the rest of the journal in, and yield each record when it is. Raises `StorageError`."""
+        if self.offset:
+            self._fold_history(journal, self.beginning)
+        for record in journal(self.offset):
+            self._note(record)
+            if record.event is not None:
+                is_beyond = goes_beyond(self.state.history, record.event)
+                self.state.apply(record.event)
+                if is_beyond:
+                    self._fold_history(journal, WHOLE)
+            yield record
 
     def _fold_history(self, journal: "_Reader", beginning: Beginning) -> None:
         """Fold up to here what the model sees, from `beginning` on."""
-        records = journal(self.offset_of(beginning), self.offset)
+        start = self.places.get(beginning.seq, 0)  # 0 when it is not known, which is always right
+        records = journal(start, self.offset)
         self.state.history.fold = folded_history(beginning, records)
 
 

@@ -11,7 +11,7 @@ from desktop_agent.core.protocol.model import GuidanceFile, ModelRequest
 from desktop_agent.core.providers.scripted import Say
 from desktop_agent.core.session.resuming import opening
 from desktop_agent.core.session.resuming.opening import close_with_snapshot, resume
-from desktop_agent.core.session.resuming.process import SnapshotProcess
+from desktop_agent.core.session.resuming.process import start_snapshot
 from desktop_agent.core.session.resuming.snapshots import renew_snapshot
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.snapshot import SNAPSHOT_NAME
@@ -89,14 +89,14 @@ def test_the_process_writes_the_snapshot_that_a_thread_would(ground: Ground) -> 
     renew_snapshot(journal, blobs, snapshot, yield_gil=no_breath)
     expected = snapshot.read_bytes()
     snapshot.unlink()
-    assert SnapshotProcess(journal, blobs.folder, snapshot).wait()
+    assert start_snapshot(journal, blobs.folder, snapshot).wait() == 0
     assert snapshot.read_bytes() == expected
 
 
 def test_a_process_that_cannot_write_says_so(ground: Ground, tmp_path: Path) -> None:
     journal, blobs = journal_of(ground), Blobs(ground.paths.blobs)
-    assert not SnapshotProcess(journal, blobs.folder, tmp_path / "no" / "folder" / SNAPSHOT_NAME).wait()
-    assert not SnapshotProcess(tmp_path / "gone", blobs.folder, tmp_path / SNAPSHOT_NAME).wait()
+    assert start_snapshot(journal, blobs.folder, tmp_path / "no" / "folder" / SNAPSHOT_NAME).wait() != 0
+    assert start_snapshot(tmp_path / "gone", blobs.folder, tmp_path / SNAPSHOT_NAME).wait() != 0
 
 
 def test_a_session_that_closes_leaves_a_snapshot_when_that_pays(
