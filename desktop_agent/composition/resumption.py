@@ -9,7 +9,8 @@ from desktop_agent.composition.session_plan import SessionStorage
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.session.resuming.opening import Resumed, resume_beside, show_end
+from desktop_agent.core.session.resuming.opening import resume_beside, show_end
+from desktop_agent.core.session.resuming.replay_state import ReplayState
 from desktop_agent.core.session.session_state import SessionState
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
@@ -48,12 +49,12 @@ def _for_front(state: SessionState, path: Path, blobs: Blobs) -> Transcript:
     return transcript
 
 
-def _checked(resumed: Resumed) -> SessionState:
+def _checked(resumed: ReplayState) -> SessionState:
     """Return the state that a journal comes to.
 
     Raises `StorageError` when it does not say where to work: only the first line does, and nothing is guessed.
     """
-    if resumed.is_empty:
+    if not resumed.events:
         raise StorageError("This session was never written: the application ended while it was created.")
     state = resumed.state
     if not Path(state.transcript.session.workspace).is_absolute():
@@ -64,7 +65,7 @@ def _checked(resumed: Resumed) -> SessionState:
     return state
 
 
-def _damage_notices(torn: Path | None, resumed: Resumed) -> tuple[ev.Notice, ...]:
+def _damage_notices(torn: Path | None, resumed: ReplayState) -> tuple[ev.Notice, ...]:
     notices: list[ev.Notice] = []
     if torn is not None:
         notices.append(

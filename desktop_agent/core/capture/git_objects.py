@@ -1,6 +1,5 @@
 """Contents that git has already: a tracked file that is as in the index needs no copy of ours."""
 
-import hashlib
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -9,13 +8,6 @@ from desktop_agent.core.system.gitrepo import find_repository
 
 if TYPE_CHECKING:
     import pygit2
-
-
-def object_id(content: bytes) -> str:
-    """Return the id that git gives this content as a blob (SHA-1 repositories)."""
-    hasher = hashlib.sha1(b"blob %d\0" % len(content), usedforsecurity=False)
-    hasher.update(content)
-    return hasher.hexdigest()
 
 
 class GitObjects:

@@ -57,29 +57,25 @@ class SharedScanner:
         """How many files the folder had when it was halved."""
         self._starts: tuple[str, ...] = ()
         """The folders that the process walks."""
-        self._was_shared = False
+        self.was_shared = False
+        """Whether the process did half of the last walk."""
 
     @property
     def pid(self) -> int | None:
         """The number of the process, while there is one."""
         return self._process.pid if self._process else None
 
-    @property
-    def was_shared(self) -> bool:
-        """Whether the process did half of the last walk."""
-        return self._was_shared
-
     def scan(self, known: Known, limits: CaptureSettings, stop: Event | None = None) -> Scan:
         """Return what `scan_folder` would. Blocks.
 
         Raises `CaptureStoppedError` soon after `stop` is set; the process is ended then.
         """
-        self._was_shared = False
+        self.was_shared = False
         begun = self._clock()
         if (process := self._process) is not None and begun >= self._ready_at and self._is_big(known, limits):
             scan = self._scan_with(process, known, limits, stop)
             if scan is not None:
-                self._was_shared = True
+                self.was_shared = True
                 return scan
             limits = replace(limits, max_seconds=max(0.0, limits.max_seconds - (self._clock() - begun)))
         return scan_folder(self._root, known, limits, stop)
@@ -90,7 +86,7 @@ class SharedScanner:
         process = self._process
         if process is None:
             self._start(known)
-        elif not self._was_shared:
+        elif not self.was_shared:
             self._taught_table = None
         else:
             try:

@@ -17,7 +17,7 @@ from desktop_agent.core.capture.baseline import Baseline, BaselineSession
 from desktop_agent.core.capture.capture import CaptureReport, CaptureStoppedError, OnChange, Snapshot
 from desktop_agent.core.capture.entries import NO_CONTENT, Entry, as_note
 from desktop_agent.core.capture.git_index import unchanged_objects
-from desktop_agent.core.capture.git_objects import GitObjects, index_stamp, object_id
+from desktop_agent.core.capture.git_objects import GitObjects, index_stamp
 from desktop_agent.core.capture.scan import (
     USUAL,
     Known,
@@ -31,6 +31,7 @@ from desktop_agent.core.capture.scan import (
 from desktop_agent.core.capture.shared_scanner import SharedScanner
 from desktop_agent.core.capture.snapshot_rows import CommandSpan
 from desktop_agent.core.capture.transitions import Touched, in_order, with_renames
+from desktop_agent.core.changes.git_blobs import blob_id
 from desktop_agent.core.protocol.model import FileExtras, FileImage, Uncaptured
 from desktop_agent.core.settings import CaptureSettings
 from desktop_agent.core.system.file_extras import read_extras
@@ -263,7 +264,7 @@ class _Writer:
         if state is None:
             return entry, None
         digest = digest_of(state.content)
-        identifier = object_id(state.content) if self._objects and entry.kind == "file" else ""
+        identifier = blob_id(state.content) if self._objects and entry.kind == "file" else ""
         if self._objects and identifier and self._objects.is_clean(path, identifier):
             return replace(entry, digest=digest, object=identifier, kept="git"), None
         if self._copied_bytes + entry.size > self._limits.max_total_bytes:

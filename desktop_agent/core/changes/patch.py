@@ -13,8 +13,8 @@ from msgspec import Struct
 
 from desktop_agent.core.changes.git_blobs import binary_section, blob_id
 from desktop_agent.core.diff.diff import MAX_COMPARED_BYTES, find_edits
-from desktop_agent.core.diff.hunks import Hunk, group
-from desktop_agent.core.protocol.model import Edit, FileChange, FileImage
+from desktop_agent.core.diff.hunk_keys import group
+from desktop_agent.core.protocol.model import Edit, FileChange, FileImage, Hunk
 
 CONTEXT_LINES = 3
 _NO_NEWLINE = b"\n\\ No newline at end of file\n"

@@ -15,7 +15,7 @@ from desktop_agent.core.context.history_fold import Compaction
 from desktop_agent.core.context.summaries import extracted, rendered
 from desktop_agent.core.context.tokens import message_tokens, text_tokens
 from desktop_agent.core.context_window.plan import CompactionPlan
-from desktop_agent.core.context_window.summariser import Summariser, SummaryJob
+from desktop_agent.core.context_window.summariser import RetryWait, SummaryJob, summarise
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.event_log import EventLog
 from desktop_agent.core.protocol.model import ModelRef, Summary
@@ -45,11 +45,12 @@ class Room(Struct, frozen=True, kw_only=True):
 class Compacting:
     """Carries compactions out."""
 
-    def __init__(self, history: History, transcript: Transcript, log: EventLog, summariser: Summariser) -> None:
+    def __init__(self, history: History, transcript: Transcript, log: EventLog, wait: RetryWait) -> None:
         self._history = history
         self._transcript = transcript
         self._log = log
-        self._summariser = summariser
+        self._wait = wait
+        """Before a summary is asked for again."""
 
     async def compact(self, plan: CompactionPlan, room: Room, *, urgency: Urgency, focus: str = "") -> bool:
         """Carry out `plan`; whether the conversation is smaller now.
@@ -94,7 +95,7 @@ class Compacting:
         )
         problem = "The model's answer held no summary"
         try:
-            found = await self._summariser.summarise(job, room.provider, room.model, room.window)
+            found = await summarise(job, room.provider, room.model, room.window, log=self._log, wait=self._wait)
         except ProviderError as error:
             if urgency == "wanted":
                 logger.info("Nothing was summarised: %s", error.title)

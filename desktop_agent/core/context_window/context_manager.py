@@ -19,7 +19,7 @@ from desktop_agent.core.context_window.guiding import Guiding
 from desktop_agent.core.context_window.meter import Meter
 from desktop_agent.core.context_window.pins import Pins
 from desktop_agent.core.context_window.plan import CompactionPlan, asked_for
-from desktop_agent.core.context_window.summariser import RetryWait, Summariser
+from desktop_agent.core.context_window.summariser import RetryWait
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.event_log import EventLog
@@ -69,8 +69,7 @@ class ContextManager:
         self.meter = Meter(parts.log, parts.calibration)
         self.pins = Pins(parts.history, parts.log, parts.clock)
         self.guiding = Guiding(parts.reader, parts.history, parts.transcript, parts.log)
-        summariser = Summariser(parts.log, parts.wait)
-        self.compacting = Compacting(parts.history, parts.transcript, parts.log, summariser)
+        self.compacting = Compacting(parts.history, parts.transcript, parts.log, parts.wait)
         self._task: asyncio.Task[None] | None = None
 
     # -- for the session --

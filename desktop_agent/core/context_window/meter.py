@@ -24,12 +24,8 @@ class Meter:
         self._asked: set[ModelRef] = set()
         """The models whose window was asked for, whatever came of it."""
         self._asking: set[asyncio.Task[None]] = set()
-        self._use: ContextUse | None = None
-
-    @property
-    def use(self) -> ContextUse | None:
+        self.use: ContextUse | None = None
         """The last value reported."""
-        return self._use
 
     def tokens(self, request: ModelRequest, model: ModelRef) -> int:
         """Return how many tokens the request takes, estimated and corrected."""
@@ -85,14 +81,14 @@ class Meter:
         task.add_done_callback(self._asking.discard)
 
     async def _count(self, request: ModelRequest, model: ModelRef, provider: Counting, window: int) -> None:
-        told = self._use
+        before = self.use
         try:
             tokens = await provider.count_tokens(request)
         except ProviderError as error:
             logger.info("Tokens were not counted: %s", error.title)
             return
         self._calibration.learn(model, estimated=request_tokens(request), reported=tokens)
-        if self._use is told:  # else a newer value was reported meanwhile
+        if self.use is before:  # else a newer value was reported meanwhile
             self._tell(ContextUse(tokens=tokens, window=window, source="counted"))
 
     async def _ask_for_window(self, model: ModelRef, provider: Counting) -> None:
@@ -103,10 +99,10 @@ class Meter:
             return
         if window:
             self._windows[model] = window
-            if self._use is not None:
-                self._tell(ContextUse(tokens=self._use.tokens, window=window, source=self._use.source))
+            if self.use is not None:
+                self._tell(ContextUse(tokens=self.use.tokens, window=window, source=self.use.source))
 
     def _tell(self, use: ContextUse) -> None:
-        if use != self._use:
-            self._use = use
+        if use != self.use:
+            self.use = use
             self._log.emit(ev.ContextMeasured(use=use))

@@ -37,29 +37,25 @@ class SummaryJob(Struct, frozen=True, kw_only=True):
     """To which turn the usage is counted."""
 
 
-class Summariser(Struct, frozen=True):
-    """Turns conversations into summaries."""
+async def summarise(
+    job: SummaryJob, provider: Provider, model: ModelRef, window: int, *, log: EventLog, wait: RetryWait
+) -> Summary | None:
+    """Return the summary, or None when the model's answer holds none. What it cost is on record either way.
 
-    log: EventLog
-    wait: RetryWait
-
-    async def summarise(self, job: SummaryJob, provider: Provider, model: ModelRef, window: int) -> Summary | None:
-        """Return the summary, or None when the model's answer holds none. What it cost is on record either way.
-
-        Tries again what can pass by itself, like a turn. Raises `ProviderError`. Cancelling closes the connection.
-        """
-        request = _request(job, model, window)
-        attempt = 1
-        while True:
-            try:
-                completion = await _answer(provider, request)
-            except ProviderError as error:
-                await self.wait(job.turn, attempt, error)
-                attempt += 1
-            else:
-                await self.log.record(ev.UsageReported(turn=job.turn, usage=completion.usage, is_aside=True))
-                texts = [block.text for block in completion.content if isinstance(block, TextBlock)]
-                return parsed("\n".join(texts))
+    Tries again what can pass by itself, like a turn. Raises `ProviderError`. Cancelling closes the connection.
+    """
+    request = _request(job, model, window)
+    attempt = 1
+    while True:
+        try:
+            completion = await _answer(provider, request)
+        except ProviderError as error:
+            await wait(job.turn, attempt, error)
+            attempt += 1
+        else:
+            await log.record(ev.UsageReported(turn=job.turn, usage=completion.usage, is_aside=True))
+            texts = [block.text for block in completion.content if isinstance(block, TextBlock)]
+            return parsed("\n".join(texts))
 
 
 def _request(job: SummaryJob, model: ModelRef, window: int) -> ModelRequest:

@@ -35,7 +35,7 @@ def diff_change(
     is_too_large = _is_too_large(before or b"", after or b"")
     old = Version.of(change.before, before, is_text_wanted=not is_too_large)
     new = Version.of(change.after, after, is_text_wanted=not is_too_large)
-    notes = describe(old, new)
+    notes = tuple(describe(old, new))
     edits: list[Edit] = []
     old_lines: tuple[str, ...] = ()
     new_lines: tuple[str, ...] = ()

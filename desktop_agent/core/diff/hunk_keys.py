@@ -1,4 +1,4 @@
-"""The hunks that people decide about, each with a name that is made of what it says.
+"""Hunks, edits that stand close together: those that people decide about have a name, made of what they say.
 
 The same grouping is drawn, counted, kept and undone. A key survives a restart and lines that moved; when the hunk's own
 lines change, it is another hunk, and undecided again.
@@ -13,7 +13,6 @@ from itertools import accumulate
 
 from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.diff.diff import is_only_endings
-from desktop_agent.core.diff.hunks import group
 from desktop_agent.core.protocol.model import Edit, FileDiff, Hunk, ReviewHunk, Surplus
 
 CONTEXT_LINES = 3
@@ -27,6 +26,25 @@ ENDINGS: HunkKey = "endings"
 """Names all lines of a file whose ending changed and nothing else."""
 RENAMING: HunkKey = "renaming"
 """Names, of a change that renamed a file and edited it, the renaming: it can be undone while the edit stands."""
+
+
+def group(edits: Sequence[Edit], *, old_count: int, context: int, keep: int = 0) -> list[Hunk]:
+    """Return the hunks of `edits`, each with up to `context` lines around it.
+
+    Hunks whose contexts touch are one; so are those with no more than `keep` lines between them, where a gap would
+    cost more room than what it hides. Between two edits, and before and behind them, old and new lines must run in
+    parallel, one to one.
+    """
+    hunks: list[Hunk] = []
+    near: list[Edit] = []
+    for edit in edits:
+        if near and edit.old_start - near[-1].old_end > 2 * context + keep:
+            hunks.append(_hunk(near, old_count, context))
+            near = []
+        near.append(edit)
+    if near:
+        hunks.append(_hunk(near, old_count, context))
+    return hunks
 
 
 def review_hunks(diff: FileDiff) -> list[ReviewHunk]:
@@ -81,16 +99,26 @@ def changes_kind(diff: FileDiff) -> bool:
     return is_change and stat.S_IFMT(diff.old_mode or 0) != stat.S_IFMT(diff.new_mode or 0)
 
 
+def _hunk(edits: list[Edit], old_count: int, context: int) -> Hunk:
+    first, last = edits[0], edits[-1]
+    before = min(context, first.old_start)
+    after = min(context, old_count - last.old_end)
+    return Hunk(
+        tuple(edits),
+        first.old_start - before,
+        last.old_end + after,
+        first.new_start - before,
+        last.new_end + after,
+    )
+
+
 def _text_key(diff: FileDiff, hunk: Hunk) -> str:
     hasher = hashlib.blake2b(digest_size=8)
     for edit in hunk.edits:
-        for sign, lines in ((b"-", _lines(diff.old_lines, edit, "old")), (b"+", _lines(diff.new_lines, edit, "new"))):
+        removed, added = diff.old_lines[edit.old_start : edit.old_end], diff.new_lines[edit.new_start : edit.new_end]
+        for sign, lines in ((b"-", removed), (b"+", added)):
             for line in lines:
                 hasher.update(sign)
                 hasher.update(line.encode("utf-8", "surrogateescape"))
         hasher.update(b"@")
     return hasher.hexdigest()
-
-
-def _lines(lines: Sequence[str], edit: Edit, side: str) -> Sequence[str]:
-    return lines[edit.old_start : edit.old_end] if side == "old" else lines[edit.new_start : edit.new_end]

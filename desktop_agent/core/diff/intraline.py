@@ -1,6 +1,7 @@
 """Which words of a changed line changed. Fast enough to run for the lines that are just being painted."""
 
 import re
+from itertools import accumulate
 from typing import NamedTuple
 
 MAX_LINE_CHARS = 2_000
@@ -45,7 +46,7 @@ def _by_token(old: str, new: str) -> ChangedWords:
     from rapidfuzz.distance import Indel  # 17 ms to import, and only a diff on screen needs it
 
     old_tokens, new_tokens = _TOKEN.findall(old), _TOKEN.findall(new)
-    old_at, new_at = _offsets(old_tokens), _offsets(new_tokens)
+    old_at, new_at = (list(accumulate(map(len, tokens), initial=0)) for tokens in (old_tokens, new_tokens))
     old_spans: list[tuple[int, int]] = []
     new_spans: list[tuple[int, int]] = []
     for code in Indel.opcodes(old_tokens, new_tokens):
@@ -82,13 +83,6 @@ def _middle(old: str, new: str) -> ChangedWords:
     start = Prefix.similarity(old, new)
     tail = Postfix.similarity(old[start:], new[start:])
     return ChangedWords(_span(start, len(old) - tail), _span(start, len(new) - tail))
-
-
-def _offsets(tokens: list[str]) -> list[int]:
-    offsets = [0]
-    for token in tokens:
-        offsets.append(offsets[-1] + len(token))
-    return offsets
 
 
 def _span(start: int, end: int) -> Spans:

@@ -13,26 +13,21 @@ TOO_DIFFERENT_NOTE = (
 _NAMES = {"symlink": "symbolic link", "fifo": "named pipe", "socket": "socket"}
 
 
-def describe(old: Version, new: Version) -> tuple[str, ...]:
-    """Return the notes about a change from `old` to `new`, the most important first."""
-    return tuple(_describe(old, new))
-
-
 def too_large_note(before: bytes, after: bytes) -> str:
     """Return the note for a change that is not compared line by line."""
     size, lines = len(before) + len(after), before.count(b"\n") + after.count(b"\n")
     return f"too large to compare line by line ({size / 1_000_000:.0f} MB, {lines:,} lines)"
 
 
-def _describe(old: Version, new: Version) -> Iterator[str]:
+def describe(old: Version, new: Version) -> Iterator[str]:
+    """Yield the notes about a change from `old` to `new`, the most important first."""
     yield from _file_notes(old, new)
-    if old.text is None or new.text is None or new.is_absent:
+    if old.text is None or new.text is None or new.image is None or new.kind == "symlink":
         return
-    if new.is_symlink:
-        return
-    yield from _encoding_notes(None if old.is_absent else old.text, new.text)
+    before = old.text if old.image is not None else None
+    yield from _encoding_notes(before, new.text)
     yield from _endings_notes(old, new)
-    yield from _last_newline_notes(None if old.is_absent else old.text, new.text)
+    yield from _last_newline_notes(before, new.text)
 
 
 def _file_notes(old: Version, new: Version) -> Iterator[str]:
@@ -51,17 +46,13 @@ def _file_notes(old: Version, new: Version) -> Iterator[str]:
 
 def _encoding_notes(old: Text | None, new: Text) -> Iterator[str]:
     if old and old.content and old.encoding != new.encoding:
-        yield f"encoding {_encoding_name(old)} → {_encoding_name(new)}"
+        yield f"encoding {old.encoding.upper()} → {new.encoding.upper()}"
     elif new.encoding != "utf-8":
-        yield f"encoding {_encoding_name(new)}"
+        yield f"encoding {new.encoding.upper()}"
     elif old and old.has_bom != new.has_bom:
         yield "byte order mark added" if new.has_bom else "byte order mark removed"
     if not new.is_valid:
         yield "not all of it is UTF-8: other bytes are shown by their number"
-
-
-def _encoding_name(text: Text) -> str:
-    return text.encoding.upper()
 
 
 def _endings_notes(old: Version, new: Version) -> Iterator[str]:

@@ -29,19 +29,9 @@ class Version(Struct, frozen=True):
         return cls(image, data, read_text(data) if is_text_wanted else None)
 
     @property
-    def is_absent(self) -> bool:
-        """Whether there was no file."""
-        return self.image is None
-
-    @property
     def kind(self) -> FileKind:
         """What it was; a plain file also when absent."""
         return self.image.kind if self.image else "file"
-
-    @property
-    def is_symlink(self) -> bool:
-        """Whether it was a symbolic link, whose content is its target."""
-        return self.image is not None and self.image.kind == "symlink"
 
     @property
     def mode(self) -> int | None:

@@ -14,7 +14,6 @@ from desktop_agent.core.transcript.entries import (
     JournalPage,
     NoticeEntry,
     PageEntry,
-    QueuedPrompt,
     TextEntry,
     ToolEntry,
     UndoEntry,
@@ -25,7 +24,7 @@ from desktop_agent.core.transcript.paged import PagedEntries
 from desktop_agent.core.transcript.patches import CHANGES, STATUS, Patch
 from desktop_agent.core.transcript.reading import first_line, todos_of
 from desktop_agent.core.transcript.session_info import SessionInfo
-from desktop_agent.core.transcript.steps import StepPart, UndoStep, undone_of
+from desktop_agent.core.transcript.steps import UndoStep, undone_of
 from desktop_agent.core.transcript.turn_state import CUT, Status, TurnState
 
 __all__ = [
@@ -46,10 +45,8 @@ __all__ = [
     "PageEntry",
     "PagedEntries",
     "Patch",
-    "QueuedPrompt",
     "SessionInfo",
     "Status",
-    "StepPart",
     "TextEntry",
     "ToolEntry",
     "Transcript",

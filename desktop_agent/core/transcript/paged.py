@@ -81,8 +81,8 @@ class PagedEntries:
 
     def span_of_page(self, number: int) -> range:
         """Where the entries of a page, or its placeholder, are."""
-        start = self.page_start(number)
-        return range(start, start + self._span(number))
+        start, known = self.page_start(number), self._loaded.get(number)
+        return range(start, start + (known.count if known is not None else 1))
 
     def is_loaded(self, number: int) -> bool:
         """Whether the entries of a page are there."""
@@ -216,10 +216,6 @@ class PagedEntries:
         index = self.page_start(number) + known.compactions[event.compaction_id]
         entry = self.entries[index]
         return (index, entry) if isinstance(entry, CompactionEntry) else (-1, None)
-
-    def _span(self, number: int) -> int:
-        known = self._loaded.get(number)
-        return known.count if known is not None else 1
 
 
 def _placeholder(number: int, page: JournalPage) -> PageEntry:

@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from desktop_agent.core.capture.baseline import Baseline
 from desktop_agent.core.capture.capture import CaptureReport, CaptureStoppedError, Snapshot
 from desktop_agent.core.capture.git_index import unchanged_objects
-from desktop_agent.core.capture.git_objects import object_id
 from desktop_agent.core.capture.shared_scanner import SharedScanner
 from desktop_agent.core.capture.stat_capture import StatCapture
+from desktop_agent.core.changes.git_blobs import blob_id
 from desktop_agent.core.settings import CaptureSettings
 from desktop_agent.core.system.file_writes import write_state
 from desktop_agent.core.system.files import FileState, FileTransition, read_state
@@ -533,7 +533,7 @@ def test_every_version_of_the_index_is_understood(large: Path, version: str) -> 
     }
     objects = unchanged_objects(large, signatures)
     assert len(objects) >= MANY
-    assert all(object_id((large / path).read_bytes()) == identifier for path, identifier in objects.items())
+    assert all(blob_id((large / path).read_bytes()) == identifier for path, identifier in objects.items())
 
 
 def test_nothing_is_kept_of_snapshots_that_were_released(root: Path, database: Path, run: Run) -> None:

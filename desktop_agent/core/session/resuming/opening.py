@@ -5,21 +5,18 @@ Nothing here is the truth: whatever is wrong with a snapshot, the journal alone 
 
 import asyncio
 import logging
-from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Final
 
-from msgspec import Struct
-
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.session.resuming.process import start_snapshot
-from desktop_agent.core.session.resuming.replay_state import WHOLE, folded_history
+from desktop_agent.core.session.resuming.replay_state import WHOLE, ReplayState, folded_history
 from desktop_agent.core.session.resuming.snapshots import load, renew_snapshot
 from desktop_agent.core.session.session_state import SessionState
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.pages import read_page
-from desktop_agent.core.store.journal.reading import Damage, cannot_read
+from desktop_agent.core.store.journal.reading import cannot_read
 from desktop_agent.core.store.journal.records import Yielder, YieldGil, read_records
 from desktop_agent.core.store.journal.snapshot import SNAPSHOT_NAME, read_extent
 from desktop_agent.core.transcript import Transcript
@@ -36,18 +33,7 @@ SHOWN_ENTRIES: Final = 40
 _log = logging.getLogger(__name__)
 
 
-class Resumed(Struct, frozen=True):
-    """What a journal comes to."""
-
-    state: SessionState
-    damages: Sequence[Damage]
-    """The first of them."""
-    damage_count: int
-    is_empty: bool
-    """Whether there is not one record that could be read."""
-
-
-async def resume_beside(journal: Path, blobs: Blobs) -> Resumed:
+async def resume_beside(journal: Path, blobs: Blobs) -> ReplayState:
     """Return the state of a session, without keeping the event loop waiting. Raises `StorageError`.
 
     Of a long journal without a snapshot, a process makes one first. Cancelled, that is ended.
@@ -79,12 +65,12 @@ def bytes_to_fold(journal: Path) -> int:
     return journal.stat().st_size - (read_extent(journal.with_name(SNAPSHOT_NAME), journal) or 0)
 
 
-def resume(journal: Path, blobs: Blobs, *, yield_gil: YieldGil) -> Resumed:
+def resume(journal: Path, blobs: Blobs, *, yield_gil: YieldGil) -> ReplayState:
     """Return the state of a session. Blocks. Raises `StorageError` when the journal cannot be read."""
     known = load(journal, journal.with_name(SNAPSHOT_NAME), yield_gil)
     for _ in known.fold_rest(partial(read_records, journal, blobs, yield_gil=yield_gil)):
         pass
-    return Resumed(known.state, known.damages, known.damage_count, is_empty=not known.events)
+    return known
 
 
 def show_end(transcript: Transcript, journal: Path, blobs: Blobs, *, yield_gil: YieldGil) -> None:

@@ -4,10 +4,9 @@ import stat
 
 from PySide6.QtCore import QCoreApplication
 
-from desktop_agent.core.diff.hunks import Hunk
 from desktop_agent.core.diff.rows import DiffRow, DiffRows, Gap, LineSide
 from desktop_agent.core.diff.text import without_ending
-from desktop_agent.core.protocol.model import Author, FileDiff, LineComment, MovedBlock
+from desktop_agent.core.protocol.model import Author, FileDiff, Hunk, LineComment, MovedBlock
 from desktop_agent.ui.review.diff.hunk_states import HunkDecisions, HunkState
 from desktop_agent.ui.wording.visible_text import visible_line
 
