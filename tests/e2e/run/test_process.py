@@ -1,0 +1,129 @@
+"""The process of a run: what it writes where, what it imports, and how it ends when it is told to."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.run.agent import Agent, script
+from tests.servers import fault
+from tests.servers.script import reply, text, tool_use
+from tests.servers.threaded import serve
+
+
+def test_the_logs_get_one_json_line_for_each_call_and_change(agent: Agent, workspace: Path, tmp_path: Path) -> None:
+    audit, changes, debug = (tmp_path / "logs" / name for name in ("audit", "changes", "debug"))
+    with serve(*script()) as server:
+        agent.run(
+            workspace, server.url, "--approval", "never", "--audit-log", str(audit), "--changes-log", str(changes),
+            "--debug-tool-use", "--tool-debug-log", str(debug),
+        )  # fmt: skip
+    lines = [json.loads(line) for line in audit.read_text().splitlines()]
+    assert [line["tool"] for line in lines] == ["read_file", "edit_file"]
+    assert [json.loads(line)["path"] for line in changes.read_text().splitlines()] == ["a.py"]
+    assert debug.read_text() == audit.read_text()
+
+
+def test_the_stream_is_one_event_a_line_and_ends_with_the_turn(agent: Agent, workspace: Path) -> None:
+    with serve(reply(text("Hello there."))) as server:
+        ran = agent("run", "--prompt", "x", "--workspace", workspace, "--base-url", server.url, "--stream")
+    events = [json.loads(line) for line in ran.out.splitlines()]
+    assert events[0]["type"] == "session_opened"
+    assert events[-1]["type"] == "turn_ended"
+    assert "".join(event["text"] for event in events if event["type"] == "text_delta") == "Hello there."
+
+
+def test_no_key_is_in_any_file_the_application_writes(agent: Agent, workspace: Path, isolated_home: Path) -> None:
+    with serve(reply(tool_use("run_terminal_cmd", command="env")), reply(text("ok"))) as server:
+        agent.run(workspace, server.url)
+    with serve(fault.unauthorized("key sk-ant-test-000000000000 is bad")) as server:
+        agent.run(workspace, server.url)
+    written = [path for path in isolated_home.rglob("*") if path.is_file()]
+    assert written
+    assert [path for path in written if b"sk-ant-test" in path.read_bytes()] == []
+
+
+def test_headless_commands_never_import_qt(workspace: Path) -> None:
+    program = (
+        "import sys; from desktop_agent.cli import main; "
+        f"main(['run', '--provider', 'demo', '--prompt', 'x', '--workspace', {str(workspace)!r}]); "
+        "sys.exit(any(name.startswith(('PySide6', 'qasync')) for name in sys.modules))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)  # noqa: TID251 - own process
+    assert done.returncode == 0, done.stderr.decode()
+
+
+def test_a_folder_and_a_prompt_that_are_not_utf8_work_like_any_other(workspace: Path, tmp_path: Path) -> None:
+    folder = os.fsencode(tmp_path) + b"/caf\xe9"
+    workspace.rename(os.fsdecode(folder))
+
+    def desktop_agent(*arguments: str | bytes) -> bytes:
+        command = [sys.executable, "-m", "desktop_agent", *arguments]
+        done = subprocess.run(command, capture_output=True, check=False)  # noqa: TID251 - bytes, as a shell gives them
+        assert (done.returncode, b"Traceback" in done.stderr) == (0, False), done.stderr.decode()
+        return done.stdout
+
+    ran = desktop_agent(
+        "run", "--provider", "demo", "--workspace", folder, "--prompt", b"caf\xe9", "--json", "--blocked-tools",
+        "run_terminal_cmd",
+    )  # fmt: skip
+    session = json.loads(ran)["session_id"]
+    [listed] = json.loads(desktop_agent("sessions", "list", "--json"))["sessions"]
+    assert (listed["workspace"], listed["title"]) == (os.fsdecode(folder), "caf\udce9")
+    for arguments in (("list",), ("show", session), ("show", session, "--json")):
+        assert b"\\udce9" in desktop_agent("sessions", *arguments)
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_a_signal_stops_the_run_and_the_end_of_the_turn_is_on_record(workspace: Path, number: signal.Signals) -> None:
+    with serve(reply(text("Half of"), fault.stall_after(events=3))) as server:
+        command = [sys.executable, "-m", "desktop_agent", "run", "--prompt", "x", "--base-url", server.url, "--stream"]
+        with subprocess.Popen([*command, "--workspace", str(workspace)], stdout=subprocess.PIPE, text=True) as process:
+            assert process.stdout is not None
+            while "text_delta" not in process.stdout.readline():
+                assert process.poll() is None
+            process.send_signal(number)
+            rest = process.stdout.read()
+        server.release()
+    assert process.returncode == 130
+    assert json.loads(rest.splitlines()[-1])["reason"] == "interrupted"
+
+
+def test_what_a_model_says_never_steers_the_terminal(agent: Agent, workspace: Path) -> None:
+    clear = "\x1b[2J\x1b]0;title\x07"
+    with serve(reply(text(f"Hi {clear}there\tyou.\n"))) as server:
+        ran = agent("run", "--prompt", f"x{clear}", "--workspace", workspace, "--base-url", server.url)
+    [session] = agent("sessions", "list", "--json").json["sessions"]
+    for shown in (ran.out, agent("sessions", "list").out, agent("sessions", "show", session["id"]).out):
+        assert "x\\x1b[2J" in shown or shown == ran.out
+        assert "\x1b" not in shown + ran.err
+        assert "\x07" not in shown
+    assert "Hi \\x1b[2J\\x1b]0;title\\x07there\tyou.\n" in ran.out
+
+
+@pytest.mark.parametrize("shown", ["--stream", "--verbose"])
+def test_a_run_whose_reader_has_gone_stops_quietly(workspace: Path, tmp_path: Path, shown: str) -> None:
+    looks = (reply(tool_use("read_file", path="a.py")) for _ in range(3))
+    with serve(*looks, reply(text("Done."))) as server:
+        command = [sys.executable, "-m", "desktop_agent", "run", "--prompt", "x", "--base-url", server.url, shown]
+        reading, writing = os.pipe()
+        words = tmp_path / "words"
+        with words.open("wb") as errors:
+            out, err = (writing, errors) if shown == "--stream" else (errors, writing)
+            process = subprocess.Popen([*command, "--workspace", str(workspace)], stdout=out, stderr=err)
+        os.close(writing)
+        os.read(reading, 1)
+        os.close(reading)
+        assert process.wait(timeout=60) == 1
+    assert words.read_bytes() == b""
+
+
+def test_a_run_without_standard_error_gives_its_result(workspace: Path) -> None:
+    with serve(reply(text("Hello."))) as server:
+        shell = f'exec "{sys.executable}" -m desktop_agent run --prompt x --base-url {server.url} --verbose 2>&-'
+        said = subprocess.check_output(shell, shell=True, cwd=workspace, timeout=60)
+    assert said.startswith(b"Hello.")

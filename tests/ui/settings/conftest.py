@@ -1,0 +1,12 @@
+"""The dialog for each test of the settings."""
+
+import pytest
+from PySide6.QtWidgets import QApplication
+from pytestqt.qtbot import QtBot
+
+from tests.ui.settings.desk import Desk
+
+
+@pytest.fixture
+def desk(qapp: QApplication, qtbot: QtBot) -> Desk:
+    return Desk(qapp, qtbot)

@@ -1,0 +1,110 @@
+"""The settings dialog on a desk: a test shows it settings and keys, and reads what it emitted."""
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QLineEdit, QPushButton
+from pytestqt.qtbot import QtBot
+
+from desktop_agent.core.settings import (
+    LoadedSettings,
+    Settings,
+)
+from desktop_agent.ui.settings.actions import SettingsActions
+from desktop_agent.ui.settings.dialog import SettingsDialog
+from desktop_agent.ui.settings.key_editor import KeyStatus
+from desktop_agent.ui.settings.setting_row import SettingRow
+from desktop_agent.ui.settings.state import SettingsView
+from desktop_agent.ui.settings.switch import Switch
+from desktop_agent.ui.theme import Theme
+
+NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
+
+
+class Desk:
+    """The dialog and what it emitted."""
+
+    def __init__(self, app: QApplication, qtbot: QtBot) -> None:
+        self.changed: list[tuple[str, object]] = []
+        self.saved: list[tuple[str, str]] = []
+        self.removed: list[str] = []
+        self.checks: list[tuple[str, str]] = []
+        self.reset: list[str] = []
+        self.answers: list[str] = []
+        self.revoked: list[str] = []
+        self.opened_files = 0
+        actions = SettingsActions(
+            change=self._note_change,
+            reset=self.reset.append,
+            open_file=self._note_file,
+            answer_project=self.answers.append,
+            revoke_rule=self.revoked.append,
+            save_key=self._note_saved,
+            remove_key=self.removed.append,
+            check_key=self._note_check,
+        )
+        models = ["claude-sonnet-5-5", "claude-opus-5-5"]
+        self.dialog = SettingsDialog(Theme(app, "light"), models, lambda: NOW, actions)
+        qtbot.addWidget(self.dialog)
+        self.show(Settings())
+        self.dialog.key.show_status(KeyStatus())
+        self.dialog.open()
+        qtbot.waitExposed(self.dialog)
+
+    def _note_change(self, name: str, value: object) -> None:
+        self.changed.append((name, value))
+
+    def _note_file(self) -> None:
+        self.opened_files += 1
+
+    def _note_saved(self, provider: str, key: str) -> None:
+        self.saved.append((provider, key))
+
+    def _note_check(self, provider: str, key: str) -> None:
+        self.checks.append((provider, key))
+
+    def show(self, settings: Settings, **more: Any) -> None:
+        """Show these settings as they would come from a file."""
+        self.dialog.show_view(SettingsView.of(replace(LoadedSettings(settings, ()), **more)))
+
+    def setting(self, key: str) -> SettingRow:
+        """The row of a setting, on its page."""
+        row = self.dialog.findChild(SettingRow, f"setting_{key}")
+        assert isinstance(row, SettingRow)
+        return row
+
+    def line(self, accessible_name: str) -> QLineEdit:
+        return next(line for line in self.dialog.findChildren(QLineEdit) if line.accessibleName() == accessible_name)
+
+    def switch(self, accessible_name: str) -> Switch:
+        return next(item for item in self.dialog.findChildren(Switch) if item.accessibleName() == accessible_name)
+
+    def type_into(self, accessible_name: str, text: str) -> None:
+        line = self.line(accessible_name)
+        line.selectAll()
+        QTest.keyClicks(line, text)
+        QTest.keyClick(line, Qt.Key.Key_Return)
+
+    def button(self, name: str) -> QPushButton:
+        button = self.dialog.findChild(QPushButton, name)
+        assert isinstance(button, QPushButton)
+        return button
+
+    def click(self, name: str) -> None:
+        assert self.button(name).isVisible()
+        QTest.mouseClick(self.button(name), Qt.MouseButton.LeftButton)
+
+    @property
+    def field(self) -> QLineEdit:
+        field = self.dialog.findChild(QLineEdit, "apiKeyEdit")
+        assert isinstance(field, QLineEdit)
+        return field
+
+    def picker(self, accessible_name: str) -> QComboBox:
+        return next(box for box in self.dialog.findChildren(QComboBox) if box.accessibleName() == accessible_name)
+
+    def visible_texts(self) -> list[str]:
+        return [label.text() for label in self.dialog.findChildren(QLabel) if label.isVisible() and label.text()]

@@ -1,0 +1,118 @@
+"""A key is shown to nobody, kept only where the user wants it, and never held by the dialog."""
+
+import logging
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QWidget
+
+from desktop_agent.ui.settings.key_editor import KeyStatus
+from tests.ui.settings.desk import Desk
+
+SECRET = "sk-ant-api03-very-secret"
+
+
+def everything_said(root: QWidget) -> str:
+    """Every text a widget of the dialog holds or shows."""
+    said: list[str] = []
+    for widget in [root, *root.findChildren(QWidget)]:
+        said += [widget.toolTip(), widget.windowTitle(), widget.accessibleName(), widget.accessibleDescription()]
+        if isinstance(widget, QLineEdit | QLabel | QPushButton):
+            said.append(widget.text())
+    return "\n".join(said)
+
+
+def test_a_saved_key_goes_out_once_and_is_nowhere_any_more(desk: Desk, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    QTest.keyClicks(desk.field, f"{SECRET} ")
+    desk.click("saveKeyButton")
+    assert desk.saved == [("anthropic", SECRET)]
+    QTest.keyClick(desk.field, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
+    assert SECRET not in everything_said(desk.dialog)
+    assert SECRET not in caplog.text
+
+
+def test_a_key_that_was_not_saved_is_forgotten_when_the_dialog_closes(desk: Desk) -> None:
+    QTest.keyClicks(desk.field, SECRET)
+    QTest.keyClick(desk.dialog, Qt.Key.Key_Escape)
+    assert SECRET not in everything_said(desk.dialog)
+    assert desk.saved == []
+
+
+def test_a_key_is_hidden_until_it_is_to_be_shown(desk: Desk) -> None:
+    QTest.keyClicks(desk.field, SECRET)
+    assert desk.field.displayText() != SECRET
+    desk.click("showKeyButton")
+    assert desk.field.displayText() == SECRET
+    desk.click("saveKeyButton")
+    assert desk.field.echoMode() == QLineEdit.EchoMode.Password
+
+
+@pytest.mark.parametrize(
+    ("status", "words"),
+    [
+        (KeyStatus(), "There is no key yet."),
+        (KeyStatus(source="environment", place="ANTHROPIC_API_KEY"), "environment variable ANTHROPIC_API_KEY"),
+        (KeyStatus(source="keyring", place="SecretService"), "system keyring (SecretService)"),
+        (KeyStatus(problem="This system has no keyring to keep keys in."), "no keyring"),
+    ],
+)
+def test_it_says_where_the_key_in_use_comes_from(desk: Desk, status: KeyStatus, words: str) -> None:
+    desk.dialog.key.show_status(status)
+    assert any(words in text for text in desk.visible_texts())
+
+
+def test_without_a_keyring_a_key_can_be_used_in_this_run_and_checked(desk: Desk) -> None:
+    desk.dialog.key.show_status(KeyStatus(problem="The keyring is locked."))
+    QTest.keyClicks(desk.field, SECRET)
+    assert desk.button("saveKeyButton").isEnabled()
+    desk.click("checkKeyButton")
+    assert desk.checks == [("anthropic", SECRET)]
+    desk.dialog.key.show_result("The key works.", is_good=True)
+    QTest.keyClick(desk.field, Qt.Key.Key_Return)
+    assert desk.saved == [("anthropic", SECRET)]
+
+
+def test_a_check_shows_that_it_runs_and_what_came_of_it(desk: Desk) -> None:
+    assert not desk.button("checkKeyButton").isEnabled()
+    desk.dialog.key.show_status(KeyStatus(source="keyring", place="SecretService"))
+    desk.click("checkKeyButton")
+    assert desk.checks == [("anthropic", "")]
+    desk.dialog.key.show_busy("Checking the key…")
+    assert "Checking the key…" in desk.visible_texts()
+    assert not desk.button("checkKeyButton").isEnabled()
+    desk.dialog.key.show_result("The key works.", is_good=True)
+    assert "The key works." in desk.visible_texts()
+    assert desk.button("checkKeyButton").isEnabled()
+
+
+def test_a_check_keeps_the_keyboard_at_the_key(desk: Desk) -> None:
+    desk.dialog.key.show_status(KeyStatus(source="keyring", place="SecretService"))
+    check = desk.button("checkKeyButton")
+    check.setFocus()
+    desk.click("checkKeyButton")
+    desk.dialog.key.show_busy("Checking the key…")
+    assert desk.field.hasFocus()
+    desk.dialog.key.show_result("The key works.", is_good=True)
+    assert check.hasFocus()
+    remove = desk.button("removeKeyButton")
+    remove.click()
+    assert desk.button("keepKeyButton").hasFocus()
+    desk.click("keepKeyButton")
+    assert remove.hasFocus()
+    remove.click()
+    desk.click("reallyRemoveKeyButton")
+    assert desk.field.hasFocus()
+
+
+def test_only_a_kept_key_can_be_removed_and_only_after_a_second_thought(desk: Desk) -> None:
+    desk.dialog.key.show_status(KeyStatus(source="environment", place="ANTHROPIC_API_KEY"))
+    assert not desk.button("removeKeyButton").isVisible()
+    desk.dialog.key.show_status(KeyStatus(source="keyring", place="SecretService"))
+    desk.click("removeKeyButton")
+    desk.click("keepKeyButton")
+    assert desk.removed == []
+    desk.click("removeKeyButton")
+    desk.click("reallyRemoveKeyButton")
+    assert desk.removed == ["anthropic"]
