@@ -57,8 +57,7 @@ class SessionOpener:
             opening=(opened,),
             sink=sink,
             settings=settings,
-            rules=wish.rules,
-            limits=wish.limits,
+            wish=wish,
         )
         await asyncio.to_thread(sweep_folders, plan)
         return assemble(shared, plan)
@@ -88,8 +87,7 @@ class SessionOpener:
             opening=taken.notices,
             sink=sink,
             settings=settings,
-            rules=wish.rules,
-            limits=wish.limits,
+            wish=wish,
             is_attended=is_attended,
         )
         await asyncio.to_thread(sweep_folders, plan)

@@ -79,8 +79,8 @@ class SessionPlan(Struct, frozen=True, kw_only=True):
     sink: Sink
     settings: WorkspaceSettings
     """Those in force in its workspace, asked for by everything that acts when it acts."""
-    rules: CallRules | None
-    limits: TurnLimits | None
+    wish: SessionWish
+    """Of which only the rules and limits hold for a session that is opened again."""
     is_attended: bool = True
     """Whether a user can answer the approval requests of an earlier process."""
 

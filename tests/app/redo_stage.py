@@ -30,7 +30,7 @@ from desktop_agent.ui.window.mode_pickers import ModePickers
 from desktop_agent.ui.window.session_panels import SessionPanels
 from desktop_agent.ui.window.session_wiring import SessionWiring
 from tests.harness import Ground, Open
-from tests.ui.approvals.stage import NOW
+from tests.ui.approvals.stage import NOW, WordRules
 
 W = TypeVar("W", bound=QWidget)
 
@@ -52,7 +52,14 @@ class Room:
         self.frame.furnish(Panels(QWidget(), files, transcript, composer, self.review, jobs))
         panels = SessionPanels(self.frame.top_bar, transcript, composer, pickers, self.review, files, jobs)
         self.wiring = SessionWiring(
-            self.frame, theme, self.frame.actions_, panels, self.source, self._spawn, lambda: NOW
+            self.frame,
+            theme,
+            self.frame.actions_,
+            panels,
+            self.source,
+            self._spawn,
+            lambda: NOW,
+            lambda _transcript: WordRules(),
         )
         self.frame.resize(1400, 900)
         self.frame.show()

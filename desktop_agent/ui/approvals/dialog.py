@@ -38,10 +38,10 @@ class ApprovalDialog(QDialog):
         spawn: Spawn,
         parent: QWidget | None = None,
         *,
-        rules: RuleContext | None = None,
+        rules: RuleContext,
         arming_delay_ms: int = ARMING_DELAY_MS,
     ) -> None:
-        """`rules` lets the user make rules of the answer, where the request has patterns for some."""
+        """`rules` is what the user makes rules of the answer with, where the request has patterns for some."""
         super().__init__(parent)
         self.setObjectName("approvalDialog")
         self.setWindowTitle(self.tr("Approval"))
@@ -49,7 +49,7 @@ class ApprovalDialog(QDialog):
         self._request = request
         self._is_done = False
         self._arming = Arming(arming_delay_ms, self)
-        self._head = QuestionHead(theme, request, rules)
+        self._head = QuestionHead(theme, request, rules.maths)
         self._command = self._head.command
         self._preview = ChangePreview(theme, request, diff_source, spawn) if request.changes else None
         self._scope = ScopeChoice(theme, request, rules)

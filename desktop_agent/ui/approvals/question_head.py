@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
 from desktop_agent.core.protocol.model import ApprovalRequest
 from desktop_agent.ui.approvals import request_words
 from desktop_agent.ui.approvals.command_edit import CommandEdit
-from desktop_agent.ui.approvals.rule_maths import RuleContext, runs_unconfined
+from desktop_agent.ui.approvals.rule_maths import RuleMaths
 from desktop_agent.ui.approvals.signed_note import SignedLine, SignedNote
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.exact_field import ExactField
@@ -25,13 +25,11 @@ _DETAILS_FRAME = 12
 class QuestionHead(QWidget):
     """Shows everything about a request but its changes. The command, if there is one, can be edited in place."""
 
-    def __init__(
-        self, theme: Theme, request: ApprovalRequest, rules: RuleContext | None, parent: QWidget | None = None
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme, request: ApprovalRequest, maths: RuleMaths) -> None:
+        super().__init__()
         self._theme = theme
         self._request = request
-        self._rules = rules
+        self._maths = maths
         self._risks = SignedNote(theme, "approvalRiskNote", self.tr("Risks"))
         self._confinement = SignedNote(theme, "approvalConfinement", self.tr("How it would run"))
         self._safety = SignedNote(theme, "approvalSafetyNote", self.tr("Safety copy"))
@@ -53,7 +51,7 @@ class QuestionHead(QWidget):
         why = visible(request.reason)
         self._reason.setText(request_words.quoted(why))
         self._reason.setAccessibleName(self.tr("Why you are asked: {0}").format(why))
-        confinement = _confinement_line(request, is_unconfined=runs_unconfined(request, self._rules))
+        confinement = _confinement_line(request, is_unconfined=self._maths.runs_unconfined(request))
         ground = "removed" if request.is_escalation else "none"
         self._confinement.show_lines([confinement] if confinement.text else [], ground)
         self._safety.show_lines(_safety_lines(request))

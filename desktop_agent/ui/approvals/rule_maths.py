@@ -35,8 +35,3 @@ class RuleContext(Struct, frozen=True):
     past: PastCalls
     now: Callable[[], datetime]
     """The time, aware."""
-
-
-def runs_unconfined(request: ApprovalRequest, rules: RuleContext | None) -> bool:
-    """Whether a yes lets the call run without a sandbox, as far as that is known without `rules`."""
-    return request.is_escalation or (rules is not None and rules.maths.runs_unconfined(request))

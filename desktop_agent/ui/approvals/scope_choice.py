@@ -9,7 +9,7 @@ from desktop_agent.core.protocol.model import ApprovalRequest, ApprovalScope, Ru
 from desktop_agent.ui.approvals.request_words import quoted
 from desktop_agent.ui.approvals.rule_draft import allow_words, scope_words
 from desktop_agent.ui.approvals.rule_editor import RuleEditor
-from desktop_agent.ui.approvals.rule_maths import RuleContext, runs_unconfined
+from desktop_agent.ui.approvals.rule_maths import RuleContext
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.picker import Picker
 from desktop_agent.ui.wording.model_words import one_line
@@ -26,18 +26,18 @@ class ScopeChoice(QWidget):
 
     changed = Signal()
 
-    def __init__(self, theme: Theme, request: ApprovalRequest, rules: RuleContext | None) -> None:
-        """`rules` lets the user make rules, where the request has patterns for some."""
+    def __init__(self, theme: Theme, request: ApprovalRequest, rules: RuleContext) -> None:
+        """`rules` is what the user makes rules with, where the request has patterns for some."""
         super().__init__()
         self._request = request
-        self._is_unconfined = runs_unconfined(request, rules)
+        self._is_unconfined = rules.maths.runs_unconfined(request)
         self._scopes: list[ApprovalScope] = ["once"]
         self._picker = Picker()
         self._picker.setObjectName("approvalScopePicker")
         self._picker.setAccessibleName(self.tr("What to allow"))
         self.editor: RuleEditor | None = None
         """Where the user makes rules; `None` where none can be made."""
-        if rules is not None and _has_rules(request):
+        if _has_rules(request):
             self.editor = RuleEditor(theme, request, rules, self.changed.emit)
         self._fill()
         self._lay_out()

@@ -28,9 +28,9 @@ class ApprovalWiring(QObject):
         diff_source: DiffSource,
         spawn: Spawn,
         now: Callable[[], datetime],
-        rule_maths: Callable[[Transcript], RuleMaths] | None,
+        rule_maths: Callable[[Transcript], RuleMaths],
     ) -> None:
-        """`rule_maths` judges rules for a session, asked for when a question is shown; without it, none can be made."""
+        """`rule_maths` judges rules for a session, asked for when a question is shown."""
         super().__init__(window)
         self._shown = shown
         self._window = window
@@ -85,9 +85,7 @@ class ApprovalWiring(QObject):
         if self._dialog is not None and self._dialog.call_id == judged.call_id:
             self._dialog.show_judgement(judged)
 
-    def _rule_context(self, request: ApprovalRequest) -> RuleContext | None:
-        if self._rule_maths is None:
-            return None
+    def _rule_context(self, request: ApprovalRequest) -> RuleContext:
         transcript = self._shown.transcript
         past = past_calls(transcript, request)
         return RuleContext(self._rule_maths(transcript), transcript.session.workspace, past, self._now)

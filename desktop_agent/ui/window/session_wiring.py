@@ -52,9 +52,9 @@ class SessionWiring(QObject):
         diff_source: DiffSource,
         spawn: Spawn,
         now: Callable[[], datetime],
-        rule_maths: Callable[[Transcript], RuleMaths] | None = None,
+        rule_maths: Callable[[Transcript], RuleMaths],
     ) -> None:
-        """`rule_maths` judges rules for a session, asked for when a question is shown; without it, none can be made."""
+        """`rule_maths` judges rules for a session, asked for when a question is shown."""
         super().__init__(window)
         self._window = window
         self._actions = actions
