@@ -3,9 +3,10 @@
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QWidget
+from PySide6.QtWidgets import QLabel, QWidget
 
 from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.widgets.layouts import row
 from desktop_agent.ui.widgets.shortcut_button import ShortcutButton
 from desktop_agent.ui.wording.tooltips import plain_tooltip
 
@@ -31,12 +32,8 @@ class AnswerBar(QWidget):
         self._quiet.setProperty("role", "secondary")
         self._quiet.setWordWrap(True)
         self.setAutoFillBackground(True)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(Space.XL, Space.M, Space.XL, Space.M)
-        row.setSpacing(Space.M)
-        row.addWidget(self.allow)
-        row.addWidget(self._quiet, 1)
-        row.addWidget(self.deny)
+        margins = (Space.XL, Space.M, Space.XL, Space.M)
+        row(self.allow, (self._quiet, 1), self.deny, on=self, spacing=Space.M, margins=margins)
 
     def show_yes(self, patterns: Sequence[str], words: Callable[[Sequence[str]], str]) -> None:
         """Say what a yes means: `words` of the patterns. These give way, the words around them do not."""

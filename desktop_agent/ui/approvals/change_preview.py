@@ -1,7 +1,7 @@
 """The files that a call would change, as they would be before and after."""
 
 from PySide6.QtCore import QSize, QTimer, Signal
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 from shiboken6 import isValid
 
 from desktop_agent.core.base.errors import AgentError
@@ -14,6 +14,7 @@ from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.panel.file_bar import FileBar
 from desktop_agent.ui.review.source import DiffSource, Spawn
 from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.widgets.layouts import column, row
 
 LOADING_DELAY_MS = 150
 _MAX_LIST_ROWS = 4
@@ -51,15 +52,8 @@ class ChangePreview(QWidget):
         """The diff."""
         self.view.setObjectName("approvalDiffView")
         self.view.mode_changed.connect(self._show_mode)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        margins = QHBoxLayout()
-        margins.setContentsMargins(Space.M, 0, Space.M, 0)
-        margins.addWidget(self._list)
-        layout.addLayout(margins)
-        layout.addWidget(self._bar)
-        layout.addWidget(self.view, 1)
+        listed = row(self._list, margins=(Space.M, 0, Space.M, 0))
+        column(listed, self._bar, (self.view, 1), on=self)
         self._show_current()
         self._patience = QTimer(self)
         self._patience.setSingleShot(True)

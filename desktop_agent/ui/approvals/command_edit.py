@@ -2,12 +2,13 @@
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QFont, QFontMetrics, QTextLayout, QTextOption
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QLabel, QPushButton, QSizePolicy, QWidget
 
 from desktop_agent.core.protocol.events import CommandJudged
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.exact_field import ExactField
 from desktop_agent.ui.widgets.fold_bar import FoldBar
+from desktop_agent.ui.widgets.layouts import STRETCH, column, row
 from desktop_agent.ui.wording.model_words import visible
 
 _MOST_LINES = 10
@@ -45,16 +46,8 @@ class CommandEdit(QWidget):
         self._restore.setAutoDefault(False)
         self._restore.setToolTip(self.tr("Go back to the agent's command"))
         self._restore.clicked.connect(self.restore)
-        row = QHBoxLayout()
-        row.addWidget(self._mark)
-        row.addStretch()
-        row.addWidget(self._restore)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(Space.XS)
-        layout.addWidget(self.field)
-        layout.addWidget(self.fold)
-        layout.addLayout(row)
+        marks = row(self._mark, STRETCH, self._restore, spacing=Space.XS)
+        column(self.field, self.fold, marks, on=self, spacing=Space.XS)
         self.field.textChanged.connect(self._on_text_changed)
         self.fold.resize_wanted.connect(self.field.updateGeometry)
         self._show_mark()

@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence, QPaintEvent, QShortcut, QShowEvent
-from PySide6.QtWidgets import QDialog, QFrame, QLineEdit, QPushButton, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QFrame, QLineEdit, QPushButton, QScrollArea, QWidget
 
 from desktop_agent.core.protocol.events import CommandJudged
 from desktop_agent.core.protocol.model import Allowed, ApprovalRequest, Decision, Denied
@@ -16,7 +16,7 @@ from desktop_agent.ui.review.source import DiffSource, Spawn
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.arming import ARMING_DELAY_MS, Arming
 from desktop_agent.ui.widgets.fold_bar import obstacle_words
-from desktop_agent.ui.widgets.layouts import hairline
+from desktop_agent.ui.widgets.layouts import STRETCH, column, hairline
 
 
 class ApprovalDialog(QDialog):
@@ -182,22 +182,10 @@ class ApprovalDialog(QDialog):
         self._message.setObjectName("denyMessageEdit")
         self._message.setAccessibleName(self.tr("Message to the agent if you deny"))
         self._message.setPlaceholderText(self.tr("If you deny: why, or what to do instead"))
-        fields = QVBoxLayout()
-        fields.setContentsMargins(Space.XL, Space.M, Space.XL, Space.L)
-        fields.setSpacing(Space.S)
-        fields.addWidget(self._scope)
-        fields.addWidget(self._message)
-        body = QVBoxLayout(self._body)
-        body.setContentsMargins(0, 0, 0, 0)
-        body.setSpacing(0)
-        body.addWidget(self._head)
-        if self._preview:
-            body.addWidget(hairline())
-            body.addWidget(self._preview, 1)
-            body.addWidget(hairline())
-        body.addLayout(fields)
-        if not self._preview:
-            body.addStretch()
+        margins = (Space.XL, Space.M, Space.XL, Space.L)
+        fields = column(self._scope, self._message, spacing=Space.S, margins=margins)
+        below = (hairline(), (self._preview, 1), hairline(), fields) if self._preview else (fields, STRETCH)
+        column(self._head, *below, on=self._body)
         scroll = QScrollArea()
         scroll.setWidgetResizable(True)
         scroll.setFrameShape(QFrame.Shape.NoFrame)
@@ -207,12 +195,7 @@ class ApprovalDialog(QDialog):
         # The dialog's own ground shows through.
         scroll.viewport().setAutoFillBackground(False)
         self._body.setAutoFillBackground(False)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(scroll, 1)
-        column.addWidget(hairline())
-        column.addWidget(self._answers)
+        column((scroll, 1), hairline(), self._answers, on=self)
 
     def _connect(self) -> None:
         self._answers.allow.clicked.connect(self.allow)

@@ -3,9 +3,10 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QComboBox, QCompleter, QLabel, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QCompleter, QLabel, QSizePolicy, QWidget
 
 from desktop_agent.ui.theme import Height, Space, Theme
+from desktop_agent.ui.widgets.layouts import column
 from desktop_agent.ui.widgets.picker import Picker
 
 PATTERN_HEIGHT = Height.BUTTON + 2
@@ -46,11 +47,7 @@ class PatternRow(QWidget):
         self._problem.setWordWrap(True)
         self._problem.setProperty("role", "error")
         self._problem.hide()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(Space.XS)
-        column.addWidget(self.field)
-        column.addWidget(self._problem)
+        column(self.field, self._problem, on=self, spacing=Space.XS)
         self.field.editTextChanged.connect(self.changed)
 
     @property

@@ -12,6 +12,7 @@ from desktop_agent.ui.approvals.signed_note import SignedLine, SignedNote
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.exact_field import ExactField
 from desktop_agent.ui.widgets.fold_bar import FoldBar
+from desktop_agent.ui.widgets.layouts import row
 from desktop_agent.ui.wording.mode_words import escalation_words
 from desktop_agent.ui.wording.model_words import hidden_text_risks, visible
 
@@ -99,11 +100,7 @@ class QuestionHead(QWidget):
         reason.setObjectName("approvalReason")
         reason.setTextFormat(Qt.TextFormat.PlainText)
         reason.setWordWrap(True)
-        row = QHBoxLayout()
-        row.setSpacing(Space.S)
-        row.addWidget(question, 0, Qt.AlignmentFlag.AlignTop)
-        row.addWidget(reason, 1)
-        return row
+        return row((question, Qt.AlignmentFlag.AlignTop), (reason, 1), spacing=Space.S)
 
     def _make_details(self) -> ExactField:
         """What else decides what would run: variables, input, a special shell. All of it can be looked through."""

@@ -5,7 +5,7 @@ from functools import partial
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import QFormLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFormLayout, QLabel, QWidget
 
 from desktop_agent.core.protocol.model import ApprovalRequest, Rule, RuleKind, RuleScope
 from desktop_agent.ui.approvals.past_calls import subjects_of
@@ -15,6 +15,7 @@ from desktop_agent.ui.approvals.rule_maths import RuleContext
 from desktop_agent.ui.approvals.rule_preview import RulePreview, Verdict
 from desktop_agent.ui.runtime.throttle import Throttle
 from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.widgets.layouts import column
 from desktop_agent.ui.widgets.picker import Picker
 
 TYPING_MS = 120
@@ -112,12 +113,7 @@ class RuleEditor(QWidget):
         self._expiry_label.setFixedHeight(PATTERN_HEIGHT)
         self._expiry_label.setBuddy(self._expiry)
         form.addRow(self._expiry_label, self._expiry)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(Space.S)
-        column.addLayout(form)
-        column.addWidget(self._asked)
-        column.addWidget(self.preview)
+        column(form, self._asked, self.preview, on=self, spacing=Space.S)
 
     def _on_changed(self) -> None:
         self._show_problems()

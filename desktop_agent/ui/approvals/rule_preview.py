@@ -4,9 +4,10 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QElapsedTimer, Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QListWidget, QListWidgetItem, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QLabel, QListWidget, QListWidgetItem, QWidget
 
 from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.widgets.layouts import column, row
 from desktop_agent.ui.wording.model_words import one_line
 from desktop_agent.ui.wording.tooltips import plain_tooltip
 
@@ -41,11 +42,7 @@ class RulePreview(QWidget):
         self._next.timeout.connect(self._go_on)
         self._allowed = _Half(theme, self.tr("Would have been allowed"), "ruleAllowedList")
         self._asking = _Half(theme, self.tr("Would still ask"), "ruleAskingList")
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(Space.M)
-        row.addWidget(self._allowed, 1)
-        row.addWidget(self._asking, 1)
+        row((self._allowed, 1), (self._asking, 1), on=self, spacing=Space.M)
 
     @property
     def is_finished(self) -> bool:
@@ -104,11 +101,7 @@ class _Half(QFrame):
         self._list.setUniformItemSizes(True)
         self._list.setFixedHeight(_ROWS * _ROW_HEIGHT + Space.XS)
         self._list.setStyleSheet(f"QListView::item {{ min-height: {_ROW_HEIGHT}px; padding: 0 4px; }}")
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(Space.XS)
-        column.addWidget(self._heading)
-        column.addWidget(self._list)
+        column(self._heading, self._list, on=self, spacing=Space.XS)
         self.show_subjects([])
 
     def show_subjects(self, subjects: Sequence[str]) -> None:

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QWidget
 
 from desktop_agent.core.protocol.model import ApprovalRequest, ApprovalScope, Rule
 from desktop_agent.ui.approvals.request_words import quoted
@@ -11,6 +11,7 @@ from desktop_agent.ui.approvals.rule_draft import allow_words, scope_words
 from desktop_agent.ui.approvals.rule_editor import RuleEditor
 from desktop_agent.ui.approvals.rule_maths import RuleContext
 from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.widgets.layouts import STRETCH, column, row
 from desktop_agent.ui.widgets.picker import Picker
 from desktop_agent.ui.wording.model_words import one_line
 
@@ -97,18 +98,12 @@ class ScopeChoice(QWidget):
         label = QLabel(self.tr("If you allow:"))
         label.setProperty("role", "secondary")
         label.setBuddy(self._picker)
-        row = QHBoxLayout()
-        row.addWidget(label)
-        row.addWidget(self._picker)
-        row.addStretch()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(Space.S)
-        column.addLayout(row)
+        scopes = row(label, self._picker, STRETCH, spacing=Space.S)
+        layout = column(scopes, on=self, spacing=Space.S)
         if self.editor is not None:
             self.editor.hide()  # until the user wants more than this once
-            column.addWidget(self.editor)
-            column.addSpacing(Space.XS)
+            layout.addWidget(self.editor)
+            layout.addSpacing(Space.XS)
         self.setVisible(len(self._scopes) > 1)
 
     def _on_picked(self) -> None:

@@ -4,10 +4,12 @@ from collections.abc import Sequence
 from typing import Literal, NamedTuple
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QVBoxLayout, QWidget
 
 from desktop_agent.ui.approvals.signs import Sign, SignKind
 from desktop_agent.ui.theme import Radius, Space, Theme
+from desktop_agent.ui.widgets.labels import label
+from desktop_agent.ui.widgets.layouts import row
 
 Ground = Literal["none", "warning", "removed"]
 
@@ -41,12 +43,12 @@ class SignedNote(QFrame):
         if (tuple(lines), ground) == (self._lines, self._ground):
             return
         self._lines, self._ground = tuple(lines), ground
-        for row in self._rows:
-            row.hide()
-            row.deleteLater()
-        self._rows = [self._row(line) for line in lines]
-        for row in self._rows:
-            self._column.addWidget(row)
+        for drawn in self._rows:
+            drawn.hide()
+            drawn.deleteLater()
+        self._rows = [self._draw(line) for line in lines]
+        for drawn in self._rows:
+            self._column.addWidget(drawn)
         margins = (0, 0, 0, 0) if ground == "none" else (Space.M, Space.S, Space.M, Space.S)
         self._column.setContentsMargins(*margins)
         self._draw_ground()
@@ -57,18 +59,12 @@ class SignedNote(QFrame):
         """Return what it says, line by line."""
         return "\n".join(line.text for line in self._lines)
 
-    def _row(self, line: SignedLine) -> QWidget:
-        label = QLabel(line.text)
-        label.setTextFormat(Qt.TextFormat.PlainText)
-        label.setWordWrap(True)
-        label.setProperty("role", line.role)
-        widget = QWidget()
-        row = QHBoxLayout(widget)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(Space.S)
-        row.addWidget(Sign(self._theme, line.sign), 0, Qt.AlignmentFlag.AlignTop)
-        row.addWidget(label, 1)
-        return widget
+    def _draw(self, line: SignedLine) -> QWidget:
+        words = label(line.text, line.role, wraps=True, is_plain=True)
+        drawn = QWidget()
+        sign = Sign(self._theme, line.sign)
+        row((sign, Qt.AlignmentFlag.AlignTop), (words, 1), on=drawn, spacing=Space.S)
+        return drawn
 
     def _draw_ground(self) -> None:
         colours, name, words = self._theme.colours, self.objectName(), ""

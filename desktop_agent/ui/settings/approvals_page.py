@@ -1,6 +1,6 @@
 """The section about approvals: what the agent may do without a question, and what confines its commands."""
 
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.settings import declared_settings
 from desktop_agent.ui.settings.actions import SettingsActions
@@ -11,7 +11,7 @@ from desktop_agent.ui.settings.setting_row import shown
 from desktop_agent.ui.settings.state import SettingsView
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.choice_card import ChoiceCard
-from desktop_agent.ui.widgets.layouts import hairline
+from desktop_agent.ui.widgets.layouts import column, hairline
 from desktop_agent.ui.wording.mode_words import MODES, POLICIES, approval_words, sandbox_words
 
 _HAND_MADE = ("execution.approval", "execution.sandbox")
@@ -30,13 +30,10 @@ class ApprovalsPage(Page):
         self._consequence = note("")
         self._consequence.setObjectName("sandboxConsequence")
         group = QWidget()
-        column = QVBoxLayout(group)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(Space.S)
+        column(*self._cards.values(), on=group, spacing=Space.S)
         for policy, card in self._cards.items():
             card.setObjectName(f"approval_{policy}")
             card.clicked.connect(self._on_chosen)
-            column.addWidget(card)
         row = form()
         row.addRow(name_of(self.tr("Sandbox")), self._sandbox)
         row.addRow(name_of(""), self._consequence)

@@ -6,13 +6,14 @@ from typing import cast
 
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QWidget
+from PySide6.QtWidgets import QLabel, QLineEdit, QWidget
 
 from desktop_agent.core.settings import Setting
 from desktop_agent.ui.settings.parts import pick, picker
 from desktop_agent.ui.settings.switch import Switch
 from desktop_agent.ui.settings.texts_control import TextsControl
 from desktop_agent.ui.theme import Height, Space, Theme
+from desktop_agent.ui.widgets.layouts import row
 
 _CODE = re.compile(r"`([^`]*)`")
 """What documents show as code."""
@@ -190,8 +191,5 @@ def control_for(setting: Setting, theme: Theme) -> Control:
 
 
 def _fill(owner: QWidget, widget: QWidget) -> None:
-    row = QHBoxLayout(owner)
-    row.setContentsMargins(0, 0, 0, 0)
-    row.setSpacing(Space.S)
-    row.addWidget(widget)
+    row(widget, on=owner, spacing=Space.S)
     owner.setFocusProxy(widget)

@@ -8,11 +8,8 @@ from PySide6.QtCore import QSize
 from PySide6.QtGui import QKeySequence, QShortcut
 from PySide6.QtWidgets import (
     QDialog,
-    QFrame,
-    QHBoxLayout,
     QLineEdit,
     QStackedWidget,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -28,7 +25,7 @@ from desktop_agent.ui.settings.project_page import ProjectPage
 from desktop_agent.ui.settings.rules_page import RulesPage
 from desktop_agent.ui.settings.state import SettingsView
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.widgets.layouts import hairline
+from desktop_agent.ui.widgets.layouts import column, hairline, row
 from desktop_agent.ui.widgets.screen_room import resize_within_screen
 
 Section = Literal[
@@ -133,26 +130,13 @@ class SettingsDialog(QDialog):
         navigation = QWidget()
         navigation.setAutoFillBackground(True)
         navigation.setFixedWidth(_NAVIGATION_WIDTH)
-        inside = QVBoxLayout(navigation)
-        inside.setContentsMargins(Space.S, Space.M, Space.S, Space.S)
-        inside.setSpacing(Space.S)
-        inside.addWidget(self._search)
-        inside.addWidget(self._sections)
-        upper = QHBoxLayout()
-        upper.setSpacing(0)
-        upper.addWidget(navigation)
-        upper.addWidget(_vertical_hairline())
-        upper.addWidget(self._stack, 1)
+        margins = (Space.S, Space.M, Space.S, Space.S)
+        column(self._search, self._sections, on=navigation, spacing=Space.S, margins=margins)
+        upper = row(navigation, hairline(is_vertical=True), (self._stack, 1))
         self._problems.setObjectName("settingsProblems")
         self._problems.setContentsMargins(Space.XL, Space.S, Space.XL, Space.S)
         self._problems.hide()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self._problems)
-        column.addLayout(upper, 1)
-        column.addWidget(hairline())
-        column.addWidget(self.foot)
+        column(self._problems, (upper, 1), hairline(), self.foot, on=self)
 
     def _connect(self) -> None:
         self._sections.currentRowChanged.connect(self._on_section)
@@ -178,10 +162,3 @@ class SettingsDialog(QDialog):
             self._stack.setCurrentWidget(self._found)
         else:
             self._stack.setCurrentIndex(self._sections.currentRow())
-
-
-def _vertical_hairline() -> QFrame:
-    line = QFrame()
-    line.setProperty("role", "hairline")
-    line.setFixedWidth(1)
-    return line

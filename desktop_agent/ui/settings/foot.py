@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 
-from PySide6.QtWidgets import QHBoxLayout, QPushButton, QWidget
+from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.settings import declared_settings
@@ -12,6 +12,8 @@ from desktop_agent.ui.settings.controls import words
 from desktop_agent.ui.settings.parts import note, say
 from desktop_agent.ui.settings.setting_row import shown
 from desktop_agent.ui.theme import Space
+from desktop_agent.ui.widgets.buttons import button
+from desktop_agent.ui.widgets.layouts import row
 from desktop_agent.ui.wording.tooltips import plain_tooltip
 
 
@@ -26,19 +28,12 @@ class Foot(QWidget):
         self.setAutoFillBackground(True)
         self._note = note(self.tr("Changes apply and are saved at once."))
         self._note.setObjectName("settingsNote")
-        self._undo = self._button(self.tr("Undo"), "undoSettingButton")
-        self._file = self._button(self.tr("Open the settings file"), "openSettingsFileButton")
-        self._close = self._button(self.tr("Close"), "closeSettingsButton")
-        row = QHBoxLayout(self)
-        row.setContentsMargins(Space.XL, Space.M, Space.XL, Space.M)
-        row.setSpacing(Space.S)
-        row.addWidget(self._note, 1)
-        for button in (self._undo, self._file, self._close):
-            row.addWidget(button)
+        self._undo = button(self.tr("Undo"), "undoSettingButton", self._on_undo)
+        file = button(self.tr("Open the settings file"), "openSettingsFileButton", actions.open_file)
+        closing = button(self.tr("Close"), "closeSettingsButton", close)
+        margins = (Space.XL, Space.M, Space.XL, Space.M)
+        row((self._note, 1), self._undo, file, closing, on=self, spacing=Space.S, margins=margins)
         self._undo.hide()
-        self._undo.clicked.connect(self._on_undo)
-        self._file.clicked.connect(actions.open_file)
-        self._close.clicked.connect(close)
 
     def show_change(self, change: SettingChange) -> None:
         """Say what was saved, with a way back unless it was one."""
@@ -60,12 +55,6 @@ class Foot(QWidget):
         say(self._note, f"{error.title} {error.hint}".strip(), "error")
         self._note.setToolTip(plain_tooltip(error.detail))
         self._undo.hide()
-
-    def _button(self, text: str, name: str) -> QPushButton:
-        button = QPushButton(text)
-        button.setObjectName(name)
-        button.setAutoDefault(False)
-        return button
 
     def _on_undo(self) -> None:
         if (change := self._change) is None:

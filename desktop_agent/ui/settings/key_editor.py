@@ -8,11 +8,14 @@ from typing import Literal
 
 from msgspec import Struct
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
 
 from desktop_agent.ui.settings.actions import SettingsActions
 from desktop_agent.ui.settings.parts import note, say
 from desktop_agent.ui.theme import Space
+from desktop_agent.ui.widgets.buttons import button
+from desktop_agent.ui.widgets.labels import label
+from desktop_agent.ui.widgets.layouts import STRETCH, column, row
 from desktop_agent.ui.widgets.pasted_keys import TAKES_KEYS
 
 
@@ -40,12 +43,13 @@ class KeyEditor(QWidget):
         self._pressed: QPushButton | None = None
         """The button that made it busy, if it had the keyboard."""
         self._field = QLineEdit()
-        self._show = QPushButton(self.tr("Show"))
-        self._save = QPushButton(self.tr("Save key"))
-        self._check = QPushButton(self.tr("Check key"))
-        self._remove = QPushButton(self.tr("Remove key"))
-        self._really_remove = QPushButton(self.tr("Remove permanently"))
-        self._keep = QPushButton(self.tr("Keep it"))
+        self._show = button(self.tr("Show"), "showKeyButton")
+        self._save = button(self.tr("Save key"), "saveKeyButton", self._on_save)
+        self._check = button(self.tr("Check key"), "checkKeyButton", self._on_check)
+        self._remove = button(self.tr("Remove key"), "removeKeyButton", self._on_remove, variant="destructive")
+        removal = self.tr("Remove permanently")
+        self._really_remove = button(removal, "reallyRemoveKeyButton", self._on_really_remove, variant="destructive")
+        self._keep = button(self.tr("Keep it"), "keepKeyButton", self._on_keep)
         self._where = note("")
         self._result = note("")
         self._lay_out()
@@ -113,42 +117,16 @@ class KeyEditor(QWidget):
         )
         self._show.setCheckable(True)
         self._show.setAccessibleName(self.tr("Show the key"))
-        self._remove.setProperty("variant", "destructive")
-        self._really_remove.setProperty("variant", "destructive")
-        for name, button in (
-            ("showKeyButton", self._show),
-            ("saveKeyButton", self._save),
-            ("checkKeyButton", self._check),
-            ("removeKeyButton", self._remove),
-            ("reallyRemoveKeyButton", self._really_remove),
-            ("keepKeyButton", self._keep),
-        ):
-            button.setObjectName(name)
-            button.setAutoDefault(False)
-        heading = QLabel(self.tr("API key"))
-        heading.setProperty("role", "strong")
-        entry = _row(self._field, self._show, self._save)
-        entry.setStretch(0, 1)
-        deeds = _row(self._check, self._remove, self._really_remove, self._keep)
-        deeds.addStretch()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(Space.S)
-        column.addWidget(heading)
-        column.addWidget(self._where)
-        column.addLayout(entry)
-        column.addLayout(deeds)
-        column.addWidget(self._result)
+        heading = label(self.tr("API key"), "strong")
+        entry = row((self._field, 1), self._show, self._save, spacing=Space.S)
+        buttons = (self._check, self._remove, self._really_remove, self._keep)
+        deeds = row(*buttons, STRETCH, spacing=Space.S)
+        column(heading, self._where, entry, deeds, self._result, on=self, spacing=Space.S)
 
     def _connect(self) -> None:
         self._field.textChanged.connect(self._update)
         self._field.returnPressed.connect(self._on_save)
         self._show.toggled.connect(self._on_show)
-        self._save.clicked.connect(self._on_save)
-        self._check.clicked.connect(self._on_check)
-        self._remove.clicked.connect(self._on_remove)
-        self._really_remove.clicked.connect(self._on_really_remove)
-        self._keep.clicked.connect(self._on_keep)
         self._ask_to_remove(is_asking=False)
 
     def _words_for(self, status: KeyStatus) -> str:
@@ -213,11 +191,3 @@ class KeyEditor(QWidget):
         self._really_remove.setVisible(is_asking)
         self._keep.setVisible(is_asking)
         self._update()
-
-
-def _row(*widgets: QWidget) -> QHBoxLayout:
-    row = QHBoxLayout()
-    row.setSpacing(Space.S)
-    for widget in widgets:
-        row.addWidget(widget)
-    return row

@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from PySide6.QtWidgets import QComboBox, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QLineEdit, QWidget
 
 from desktop_agent.core.base.web_address import is_readable_on_the_way
 from desktop_agent.ui.settings.actions import SettingsActions
@@ -11,7 +11,7 @@ from desktop_agent.ui.settings.key_editor import KeyEditor
 from desktop_agent.ui.settings.parts import Page, form, name_of, note, pick, picker
 from desktop_agent.ui.settings.state import SettingsView
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.widgets.layouts import hairline
+from desktop_agent.ui.widgets.layouts import column, hairline
 from desktop_agent.ui.widgets.picker import Picker
 
 _HAND_MADE = ("model.provider", "model.name", "model.base_url")
@@ -78,9 +78,6 @@ class ModelPage(Page):
         who = form()
         who.addRow(name_of(self.tr("Provider")), self._provider)
         self._anthropic = QWidget()
-        column = QVBoxLayout(self._anthropic)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(Space.M)
         which = form()
         which.addRow(name_of(self.tr("Model")), self._name)
         which.addRow(name_of(self.tr("Address")), self._address)
@@ -92,10 +89,7 @@ class ModelPage(Page):
         self._on_address_text(self._address.text())
         self._address.textChanged.connect(self._on_address_text)
         self._variables = note("", "warning")
-        column.addLayout(which)
-        column.addWidget(self._variables)
-        column.addWidget(hairline())
-        column.addWidget(self.key)
+        column(which, self._variables, hairline(), self.key, on=self._anthropic, spacing=Space.M)
         self._demo = note(self.tr("The demo follows a script. It needs no key, no network and no address."))
         self.column.addLayout(who)
         self.column.addWidget(self._anthropic)

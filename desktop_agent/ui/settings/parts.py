@@ -3,10 +3,12 @@
 from collections.abc import Iterable
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFormLayout, QFrame, QLabel, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFormLayout, QFrame, QLabel, QScrollArea, QWidget
 
 from desktop_agent.ui.settings.state import SettingsView
 from desktop_agent.ui.theme import Space
+from desktop_agent.ui.widgets.labels import label
+from desktop_agent.ui.widgets.layouts import column
 from desktop_agent.ui.widgets.picker import Picker
 
 _NAME_WIDTH = 92
@@ -24,12 +26,8 @@ class Page(QScrollArea):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         content = QWidget()
-        heading = QLabel(title)
-        heading.setProperty("role", "title")
-        self.column = QVBoxLayout(content)
-        self.column.setContentsMargins(Space.XL, Space.XL, Space.XL, Space.XL)
-        self.column.setSpacing(Space.M)
-        self.column.addWidget(heading)
+        margins = (Space.XL, Space.XL, Space.XL, Space.XL)
+        self.column = column(label(title, "title"), on=content, spacing=Space.M, margins=margins)
         self.setWidget(content)
         # The dialog's own ground shows through: pages have none.
         self.viewport().setAutoFillBackground(False)
@@ -61,34 +59,30 @@ def form() -> QFormLayout:
 
 def name_of(text: str) -> QLabel:
     """Return the name at the left of a field; all are equally wide, so that the fields of several forms line up."""
-    label = QLabel(text)
-    label.setMinimumWidth(_NAME_WIDTH)
-    return label
+    name = QLabel(text)
+    name.setMinimumWidth(_NAME_WIDTH)
+    return name
 
 
 def note(text: str, role: str = "secondary") -> QLabel:
     """Return a line or two that explain something."""
-    label = QLabel(text)
-    label.setProperty("role", role)
-    label.setTextFormat(Qt.TextFormat.PlainText)
-    label.setWordWrap(True)
-    return label
+    return label(text, role, wraps=True, is_plain=True)
 
 
-def say(label: QLabel, text: str, role: str = "secondary") -> None:
+def say(note: QLabel, text: str, role: str = "secondary") -> None:
     """Give a note another text and role."""
-    label.setText(text)
-    label.setProperty("role", role)
-    label.style().unpolish(label)
-    label.style().polish(label)
+    note.setText(text)
+    note.setProperty("role", role)
+    note.style().unpolish(note)
+    note.style().polish(note)
 
 
 def picker(name: str, choices: Iterable[tuple[str, object]]) -> Picker:
     """Return a picker of labels, each standing for a value."""
     box = Picker()
     box.setAccessibleName(name)
-    for label, value in choices:
-        box.addItem(label, value)
+    for words, value in choices:
+        box.addItem(words, value)
     return box
 
 

@@ -3,7 +3,7 @@
 import re
 from collections.abc import Sequence
 
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QVBoxLayout
 
 from desktop_agent.core.settings import SettingsProblem, declared_settings
 from desktop_agent.core.settings.project import ProjectProposal, Tightened
@@ -12,6 +12,9 @@ from desktop_agent.ui.settings.controls import words
 from desktop_agent.ui.settings.parts import Page, note
 from desktop_agent.ui.settings.setting_row import shown
 from desktop_agent.ui.theme import Space
+from desktop_agent.ui.widgets.buttons import button
+from desktop_agent.ui.widgets.labels import label
+from desktop_agent.ui.widgets.layouts import STRETCH, row
 from desktop_agent.ui.wording.visible_text import visible_line
 
 _LONGEST_LINE = 600
@@ -26,32 +29,21 @@ class ProjectPage(Page):
         super().__init__(self.tr("Project"))
         self._actions = actions
         self._path = note("")
-        self._answer = QLabel()
-        self._answer.setProperty("role", "strong")
+        self._answer = label(role="strong")
         self._lines = QVBoxLayout()
         self._lines.setSpacing(Space.S)
-        self.trust = QPushButton(self.tr("Trust"))
-        self.trust.setObjectName("trustProjectButton")
+        self.trust = button(self.tr("Trust"), "trustProjectButton", self._on_trust)
         self.trust.setAccessibleName(self.tr("Trust the project's settings"))
-        self.ignore = QPushButton(self.tr("Ignore"))
-        self.ignore.setObjectName("ignoreProjectButton")
+        self.ignore = button(self.tr("Ignore"), "ignoreProjectButton", self._on_ignore)
         self.ignore.setAccessibleName(self.tr("Ignore the project's settings"))
-        row = QHBoxLayout()
-        row.setSpacing(Space.S)
-        for button in (self.trust, self.ignore):
-            button.setAutoDefault(False)
-            row.addWidget(button)
-        row.addStretch()
         self.column.addWidget(
             note(self.tr("A project can only make the rules stricter, and only after you trusted its file as it is."))
         )
         self.column.addWidget(self._path)
         self.column.addWidget(self._answer)
         self.column.addLayout(self._lines)
-        self.column.addLayout(row)
+        self.column.addLayout(row(self.trust, self.ignore, STRETCH, spacing=Space.S))
         self.column.addStretch()
-        self.trust.clicked.connect(self._on_trust)
-        self.ignore.clicked.connect(self._on_ignore)
 
     def show_proposal(self, proposal: ProjectProposal, answer: str | None) -> None:
         """Show what the project's file comes to, and what was said to it."""
@@ -66,7 +58,7 @@ class ProjectPage(Page):
             if (widget := item.widget()) is not None:
                 widget.deleteLater()
         for text in change_lines(proposal.changes) or [self.tr("Nothing: all of it applies already or is refused.")]:
-            self._lines.addWidget(_line(text))
+            self._lines.addWidget(note(text, "text"))
         for text in problem_lines(proposal.problems):
             self._lines.addWidget(note(text, "warning"))
         is_readable = not any(problem.is_about_the_file for problem in proposal.problems)
@@ -107,7 +99,3 @@ def _drawn(line: str) -> str:
     text = visible_line(line).text
     text = text if len(text) <= _LONGEST_LINE else f"{text[: _LONGEST_LINE - 1]}…"
     return _LONG_WORD.sub("\\1\u200b", text)
-
-
-def _line(text: str) -> QWidget:
-    return note(text, "text")

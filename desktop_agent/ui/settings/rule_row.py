@@ -3,11 +3,13 @@
 from datetime import datetime
 
 from PySide6.QtCore import QLocale, Qt, Signal
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QLabel, QSizePolicy, QWidget
 
 from desktop_agent.core.protocol.model import Rule
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.widgets.labels import ElidedLabel
+from desktop_agent.ui.widgets.buttons import compact_button
+from desktop_agent.ui.widgets.labels import ElidedLabel, label
+from desktop_agent.ui.widgets.layouts import column, row
 from desktop_agent.ui.wording.model_words import one_line, visible
 from desktop_agent.ui.wording.moments import long_moment, short_moment
 from desktop_agent.ui.wording.tooltips import plain_tooltip
@@ -36,33 +38,14 @@ class RuleRow(QFrame):
         pattern.setFont(theme.code_font())
         pattern.setToolTip(plain_tooltip(visible(rule.pattern)))
         pattern.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        reach = QLabel(details)
-        reach.setTextFormat(Qt.TextFormat.PlainText)
-        reach.setWordWrap(True)
-        reach.setProperty("role", "secondary")
+        reach = label(details, "secondary", wraps=True, is_plain=True)
         made = long_moment(rule.created_at, now.astimezone(), locale)
         reach.setToolTip(plain_tooltip(self.tr("Made {0}\n{1}").format(made, rule.workspace).strip()))
-        self.button = QPushButton(self.tr("Revoke"))
-        self.button.setObjectName("revokeRuleButton")
+        self.button = compact_button(self.tr("Revoke"), "revokeRuleButton", self._on_revoke, variant="destructive")
         self.button.setAccessibleName(self.tr("Revoke the rule for {0}").format(shown))
         self.button.setToolTip(self.tr("The next such call asks again"))
-        self.button.setProperty("variant", "destructive")
-        self.button.setProperty("compact", True)
-        self.button.setAutoDefault(False)
-        self.button.clicked.connect(self._on_revoke)
-        first = QHBoxLayout()
-        first.setSpacing(Space.S)
-        first.addWidget(kind)
-        first.addWidget(pattern, 1)
-        text = QVBoxLayout()
-        text.setSpacing(0)
-        text.addLayout(first)
-        text.addWidget(reach)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, Space.S, 0, Space.S)
-        row.setSpacing(Space.M)
-        row.addLayout(text, 1)
-        row.addWidget(self.button)
+        text = column(row(kind, (pattern, 1), spacing=Space.S), reach)
+        row((text, 1), self.button, on=self, spacing=Space.M, margins=(0, Space.S, 0, Space.S))
 
     def _what(self) -> str:
         rule = self._rule

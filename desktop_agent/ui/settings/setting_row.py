@@ -3,7 +3,7 @@
 from typing import cast
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QWidget
 
 from desktop_agent.core.settings import Setting
 from desktop_agent.ui.settings.actions import SettingsActions
@@ -11,6 +11,8 @@ from desktop_agent.ui.settings.controls import TextsControl, control_for, words
 from desktop_agent.ui.settings.parts import note
 from desktop_agent.ui.settings.state import SettingsView
 from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.widgets.buttons import compact_button
+from desktop_agent.ui.widgets.layouts import STRETCH, column, row
 
 
 class SettingRow(QWidget):
@@ -31,14 +33,10 @@ class SettingRow(QWidget):
         self._origin = note("", "warning")
         self._state = note("")
         self._state.setWordWrap(False)
-        self._reset = QPushButton(self.tr("Reset"))
-        self._reset.setProperty("compact", True)
-        self._reset.setProperty("variant", "flat")
-        self._reset.setAutoDefault(False)
+        self._reset = compact_button(self.tr("Reset"), clicked=self._on_reset, variant="flat")
         self._reset.setAccessibleName(self.tr("Reset {0}").format(words(about.title)))
         self._lay_out()
         self.control.changed.connect(self._on_changed)
-        self._reset.clicked.connect(self._on_reset)
 
     def show_view(self, view: SettingsView) -> None:
         """Show what is in force, and what is to be said about it."""
@@ -70,29 +68,13 @@ class SettingRow(QWidget):
 
     def _lay_out(self) -> None:
         is_wide = isinstance(self.control, TextsControl)
-        names = QVBoxLayout()
-        names.setSpacing(2)
-        names.addWidget(self._title)
-        names.addWidget(self._text)
-        top = QHBoxLayout()
-        top.setSpacing(Space.L)
-        top.addLayout(names, 1)
+        top = row((column(self._title, self._text, spacing=2), 1), spacing=Space.L)
         if not is_wide:
             top.addWidget(self.control, 0, Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignRight)
-        state = QHBoxLayout()
-        state.setSpacing(Space.XS)
-        state.addWidget(self._state)
-        state.addWidget(self._reset)
-        state.addStretch()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, Space.XS, 0, Space.XS)
-        column.setSpacing(Space.XS)
-        column.addLayout(top)
-        if is_wide:
-            column.addWidget(self.control)
-        column.addWidget(self._problem)
-        column.addWidget(self._origin)
-        column.addLayout(state)
+        state = row(self._state, self._reset, STRETCH, spacing=Space.XS)
+        upper = [top, self.control] if is_wide else [top]
+        below = (self._problem, self._origin, state)
+        column(*upper, *below, on=self, spacing=Space.XS, margins=(0, Space.XS, 0, Space.XS))
         for label in (self._problem, self._origin, self._state):
             label.hide()
         self._reset.hide()

@@ -4,9 +4,11 @@ from typing import cast
 
 from PySide6.QtCore import QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLineEdit, QListWidget, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFileDialog, QLineEdit, QListWidget, QWidget
 
 from desktop_agent.ui.theme import Height, Space
+from desktop_agent.ui.widgets.buttons import button
+from desktop_agent.ui.widgets.layouts import column, row
 
 _SHOWN_ROWS = 5
 
@@ -31,30 +33,18 @@ class TextsControl(QWidget):
         self._entry = QLineEdit()
         self._entry.setAccessibleName(self.tr("New entry for {0}").format(title))
         self._entry.setPlaceholderText(self.tr("Add a folder") if has_folders else self.tr("Add an entry"))
-        self._add = QPushButton(self.tr("Add"))
+        self._add = button(self.tr("Add"), clicked=self._on_add)
         self._add.setAccessibleName(self.tr("Add to {0}").format(title))
-        self._remove = QPushButton(self.tr("Remove"))
+        self._remove = button(self.tr("Remove"), clicked=self._on_remove)
         self._remove.setAccessibleName(self.tr("Remove from {0}").format(title))
-        self._choose = QPushButton(self.tr("Choose…"))
+        self._choose = button(self.tr("Choose…"), clicked=self._on_choose)
         self._choose.setAccessibleName(self.tr("Choose a folder for {0}").format(title))
         self._choose.setVisible(has_folders)
-        row = QHBoxLayout()
-        row.setSpacing(Space.S)
-        row.addWidget(self._entry, 1)
-        for button in (self._add, self._choose, self._remove):
-            button.setAutoDefault(False)
-            row.addWidget(button)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(Space.S)
-        column.addWidget(self._list)
-        column.addLayout(row)
+        entry = row((self._entry, 1), self._add, self._choose, self._remove, spacing=Space.S)
+        column(self._list, entry, on=self, spacing=Space.S)
         self.setFocusProxy(self._entry)
         self._entry.returnPressed.connect(self._on_add)
         self._entry.textChanged.connect(self._update)
-        self._add.clicked.connect(self._on_add)
-        self._remove.clicked.connect(self._on_remove)
-        self._choose.clicked.connect(self._on_choose)
         self._list.currentRowChanged.connect(self._update)
         self.show_value(())
 

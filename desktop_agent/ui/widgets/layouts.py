@@ -36,11 +36,14 @@ def column(*parts: Part, on: QWidget | None = None, margins: Margins = (0, 0, 0,
     return layout
 
 
-def hairline() -> QFrame:
-    """Return a line that lies between what is above it and what is below."""
+def hairline(*, is_vertical: bool = False) -> QFrame:
+    """Return a line that lies between what is above it and what is below, or at its left and right."""
     line = QFrame()
     line.setProperty("role", "hairline")
-    line.setFixedHeight(1)
+    if is_vertical:
+        line.setFixedWidth(1)
+    else:
+        line.setFixedHeight(1)
     return line
 
 

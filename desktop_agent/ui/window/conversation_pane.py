@@ -1,12 +1,13 @@
 """The conversation, and above it the bars that appear when there is something to say or to find in it."""
 
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from desktop_agent.ui.chat.search.find_bar import FindBar
 from desktop_agent.ui.chat.transcript.view import TranscriptView
 from desktop_agent.ui.settings.hold_banner import HoldBanner
 from desktop_agent.ui.settings.project_banner import ProjectBanner
 from desktop_agent.ui.widgets.banner import Banner
+from desktop_agent.ui.widgets.layouts import column
 from desktop_agent.ui.window.viewing_bar import ViewingBar
 
 
@@ -20,9 +21,5 @@ class ConversationPane(QWidget):
         self.banner = Banner()
         self.project_banner = ProjectBanner()
         self.find_bar = FindBar(transcript.finder, transcript)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(0, 0, 0, 0)
-        layout.setSpacing(0)
-        for bar in (self.viewing_bar, self.hold_banner, self.banner, self.project_banner, self.find_bar):
-            layout.addWidget(bar)
-        layout.addWidget(transcript, 1)
+        bars = (self.viewing_bar, self.hold_banner, self.banner, self.project_banner, self.find_bar)
+        column(*bars, (transcript, 1), on=self)
