@@ -1,6 +1,6 @@
 """The parts of a request as a list: a dot in the colour of the bar, what it is, and how many tokens it takes."""
 
-from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import (
     QFrame,
@@ -14,7 +14,7 @@ from desktop_agent.core.protocol.model import ContextSection
 from desktop_agent.ui.context.context_words import COLOURS, section_name
 from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
 from desktop_agent.ui.widgets.context_meter import counted
-from desktop_agent.ui.widgets.rows import FocusRing, draw_ground
+from desktop_agent.ui.widgets.rows import AnyIndex, FocusRing, draw_ground
 
 _ROW = Height.LIST_ROW
 _DOT = 8
@@ -82,12 +82,10 @@ class _Row(QStyledItemDelegate):
         self._theme = theme
         self._ring = ring
 
-    def sizeHint(self, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex) -> QSize:
+    def sizeHint(self, option: QStyleOptionViewItem, index: AnyIndex) -> QSize:
         return QSize(0, _ROW)
 
-    def paint(
-        self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
-    ) -> None:
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
         section: ContextSection = index.data(_DATA)
         colour = self._theme.colour
         area = QRectF(option.rect)

@@ -130,14 +130,6 @@ class FileOutline:
         """Return the open folder with this path."""
         return next((folder for folder in self.folders() if folder.path == path), None)
 
-    def find_row(self, path: str) -> int:
-        """Return the row of a path, -1 if it is not visible."""
-        folder_path, _, name = path.rpartition("/")
-        folder = self.find(folder_path)
-        if folder is None or name not in folder.names:
-            return -1
-        return self.row(folder, folder.names.index(name))
-
     def parent_row(self, row: int) -> int:
         """Return the row of the folder that `row` is in; -1 for the workspace."""
         folder = self.place(row).folder

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable
 from datetime import datetime
 
-from PySide6.QtCore import QEvent, QItemSelectionModel, QModelIndex, QPersistentModelIndex, QPoint, Qt, Signal
+from PySide6.QtCore import QEvent, QItemSelectionModel, QModelIndex, QPoint, Qt, Signal
 from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QAbstractItemDelegate, QAbstractItemView, QFrame, QListView, QStackedLayout, QWidget
 
@@ -15,7 +15,7 @@ from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.buttons import compact_button
 from desktop_agent.ui.widgets.labels import label
 from desktop_agent.ui.widgets.layouts import STRETCH, column, row
-from desktop_agent.ui.widgets.rows import FocusRing
+from desktop_agent.ui.widgets.rows import AnyIndex, FocusRing
 
 
 def _now() -> datetime:
@@ -232,16 +232,13 @@ class _Rows(QListView):
         """Let the user type another title in the current row."""
         self.edit(self.currentIndex())
 
-    def selectionCommand(
-        self, index: QModelIndex | QPersistentModelIndex, event: QEvent | None = None
-    ) -> QItemSelectionModel.SelectionFlag:
+    def selectionCommand(self, index: AnyIndex, event: QEvent | None = None) -> QItemSelectionModel.SelectionFlag:
         return QItemSelectionModel.SelectionFlag.NoUpdate
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
-        is_editing = self.state() == QAbstractItemView.State.EditingState
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not is_editing:
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter) and not self.is_editing:
             self.chosen.emit()
-        elif event.key() == Qt.Key.Key_Delete and not is_editing:
+        elif event.key() == Qt.Key.Key_Delete and not self.is_editing:
             self.deleting.emit()
         else:
             super().keyPressEvent(event)

@@ -16,6 +16,7 @@ from desktop_agent.ui.files.model import FileTreeModel
 from desktop_agent.ui.files.outline import edits_between
 from desktop_agent.ui.files.view import FileRows
 from desktop_agent.ui.theme import Theme, ThemeChoice
+from tests.ui.files.rows import row_of
 
 NAMES = FolderListing(["build", "calm", "src"], ["a.py"])
 MARKS = FileMarks(
@@ -68,20 +69,20 @@ def test_a_folder_with_changes_has_a_dot_and_one_without_has_none(
     rows: FileRows, tree: FileTreeModel, theme: Theme
 ) -> None:
     dot = theme.colours.syntax_number.upper()
-    assert dot in colours_of_row(rows, tree.outline.find_row("src"))
-    assert dot not in colours_of_row(rows, tree.outline.find_row("calm"))
+    assert dot in colours_of_row(rows, row_of(tree.outline, "src"))
+    assert dot not in colours_of_row(rows, row_of(tree.outline, "calm"))
 
 
 def test_what_the_agent_touched_has_a_diamond_in_the_accent_colour(
     rows: FileRows, tree: FileTreeModel, theme: Theme
 ) -> None:
     for path, is_touched in (("src", True), ("a.py", True), ("calm", False)):
-        assert (theme.colours.accent.upper() in colours_of_row(rows, tree.outline.find_row(path))) == is_touched
+        assert (theme.colours.accent.upper() in colours_of_row(rows, row_of(tree.outline, path))) == is_touched
 
 
 def test_what_git_ignores_is_dimmed(rows: FileRows, tree: FileTreeModel, theme: Theme) -> None:
-    assert theme.colours.faint.upper() in colours_of_row(rows, tree.outline.find_row("build"))
-    assert theme.colours.faint.upper() not in colours_of_row(rows, tree.outline.find_row("calm"))
+    assert theme.colours.faint.upper() in colours_of_row(rows, row_of(tree.outline, "build"))
+    assert theme.colours.faint.upper() not in colours_of_row(rows, row_of(tree.outline, "calm"))
 
 
 def test_the_selected_row_has_the_ground_of_a_selection(rows: FileRows, tree: FileTreeModel, theme: Theme) -> None:

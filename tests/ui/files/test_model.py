@@ -8,6 +8,7 @@ from desktop_agent.core.system.workspace import FolderListing
 from desktop_agent.ui.files.marks import FileMarks
 from desktop_agent.ui.files.model import FileTreeModel
 from desktop_agent.ui.files.outline import edits_between
+from tests.ui.files.rows import row_of
 
 
 def put(model: FileTreeModel, path: str, *, folders: str = "", files: str = "", problem: str = "") -> None:
@@ -29,7 +30,7 @@ def small_tree() -> FileTreeModel:
     model = FileTreeModel()
     model.reset()
     put(model, "", folders="docs src", files="a b")
-    model.open(model.outline.find_row("src"))
+    model.open(row_of(model.outline, "src"))
     put(model, "src", folders="deep", files="c d")
     return model
 
@@ -54,14 +55,14 @@ def test_folders_open_in_place_and_ask_for_their_entries(qtmodeltester: ModelTes
 def test_opening_a_file_does_nothing() -> None:
     model = small_tree()
     before = shown(model)
-    model.toggle(model.outline.find_row("a"))
+    model.toggle(row_of(model.outline, "a"))
     assert shown(model) == before
 
 
 def test_a_refresh_keeps_open_folders_and_the_current_row(qtmodeltester: ModelTester) -> None:
     model = small_tree()
     qtmodeltester.check(model)  # pyright: ignore[reportUnknownMemberType] - its parameter has no type
-    current = QPersistentModelIndex(model.index(model.outline.find_row("src/d")))
+    current = QPersistentModelIndex(model.index(row_of(model.outline, "src/d")))
     put(model, "", folders="assets docs src", files="b z")
     put(model, "src", folders="deep", files="b c d")
     assert shown(model) == ["assets", "docs", "src", "src/deep", "src/b", "src/c", "src/d", "b", "z"]
@@ -71,10 +72,10 @@ def test_a_refresh_keeps_open_folders_and_the_current_row(qtmodeltester: ModelTe
 def test_a_folder_opened_again_remembers_what_was_open_in_it(qtmodeltester: ModelTester) -> None:
     model = small_tree()
     qtmodeltester.check(model)  # pyright: ignore[reportUnknownMemberType] - its parameter has no type
-    model.open(model.outline.find_row("src/deep"))
+    model.open(row_of(model.outline, "src/deep"))
     put(model, "src/deep", files="x")
-    model.close(model.outline.find_row("src"))
-    model.open(model.outline.find_row("src"))
+    model.close(row_of(model.outline, "src"))
+    model.open(row_of(model.outline, "src"))
     put(model, "src", folders="deep", files="c d")
     assert open_folders(model) == ["", "src", "src/deep"]
 
@@ -91,17 +92,17 @@ def test_a_folder_that_comes_back_is_opened_again(qtmodeltester: ModelTester) ->
 def test_parents_and_rows_are_found(qtmodeltester: ModelTester) -> None:
     model = small_tree()
     qtmodeltester.check(model)  # pyright: ignore[reportUnknownMemberType] - its parameter has no type
-    assert model.outline.parent_row(model.outline.find_row("src/c")) == model.outline.find_row("src")
-    assert model.outline.parent_row(model.outline.find_row("src")) == -1
-    assert model.outline.find_row("src/nothing") == -1
-    assert model.outline.find_row("docs/inside a closed folder") == -1
+    assert model.outline.parent_row(row_of(model.outline, "src/c")) == row_of(model.outline, "src")
+    assert model.outline.parent_row(row_of(model.outline, "src")) == -1
+    assert row_of(model.outline, "src/nothing") == -1
+    assert row_of(model.outline, "docs/inside a closed folder") == -1
 
 
 def test_a_folder_that_cannot_be_read_says_so_in_its_row() -> None:
     model = small_tree()
-    model.open(model.outline.find_row("docs"))
+    model.open(row_of(model.outline, "docs"))
     put(model, "docs", problem="Permission denied")
-    row = model.outline.find_row("docs")
+    row = row_of(model.outline, "docs")
     assert model.row_at(row).problem == "Permission denied"
     assert "Permission denied" in str(model.index(row).data(Qt.ItemDataRole.ToolTipRole))
 
@@ -111,7 +112,7 @@ def test_a_screen_reader_hears_what_the_eye_sees() -> None:
     model.set_marks(FileMarks({"a": FileStatus(state="modified")}, {"src": "modified"}, ["a"]))
 
     def heard(path: str) -> object:
-        return model.index(model.outline.find_row(path)).data(Qt.ItemDataRole.AccessibleTextRole)
+        return model.index(row_of(model.outline, path)).data(Qt.ItemDataRole.AccessibleTextRole)
 
     assert heard("a") == "a, modified, changed by the agent"
     assert heard("src") == "src, folder, open, contains changes"

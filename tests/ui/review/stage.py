@@ -25,6 +25,7 @@ from desktop_agent.core.protocol.model import (
     Uncaptured,
 )
 from desktop_agent.core.transcript import ChangeRecord, Transcript
+from desktop_agent.ui.review.diff.diff_view import DiffView
 
 
 def make_diff(
@@ -220,3 +221,9 @@ def _image(content: bytes | None, mode: int) -> FileImage | None:
     if content is None:
         return None
     return FileImage(digest=blake2b(content, digest_size=32).hexdigest(), size=len(content), mode=mode)
+
+
+def message_of(view: DiffView) -> str:
+    """Return the words that are shown in place of a diff."""
+    document = view.document
+    return "" if document.has_lines else " ".join(filter(None, (document.heading, document.detail)))

@@ -61,23 +61,14 @@ class FileList(QListView):
 
     def select(self, path: str) -> bool:
         """Make this file current; whether it is listed."""
-        row = self._model.row_of(path)
-        if row is None:
-            return False
-        self._make_current(row)
-        self.scrollTo(self._model.index(row))
-        return True
+        return self._go_to(self._model.row_of(path))
 
     def select_next_undecided(self, *, backwards: bool = False) -> bool:
         """Make the next file current that is not decided, round the end; whether there is one."""
         files, here = self._model.files, self.currentIndex().row()
         order = [*range(here + 1, len(files)), *range(max(here, 0))]
-        row = next((row for row in (reversed(order) if backwards else order) if not is_decided(files[row])), None)
-        if row is None:
-            return False
-        self._make_current(row)
-        self.scrollTo(self._model.index(row))
-        return True
+        order = order[::-1] if backwards else order
+        return self._go_to(next((row for row in order if not is_decided(files[row])), None))
 
     def set_max_rows(self, rows: int) -> None:
         """Scroll when there are more rows than this."""
@@ -91,6 +82,12 @@ class FileList(QListView):
 
     def minimumSizeHint(self) -> QSize:
         return QSize(0, self.sizeHint().height())
+
+    def _go_to(self, row: int | None) -> bool:
+        if row is not None:
+            self._make_current(row)
+            self.scrollTo(self._model.index(row))
+        return row is not None
 
     def _make_current(self, row: int) -> None:
         index = self._model.index(row)

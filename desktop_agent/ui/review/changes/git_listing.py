@@ -37,11 +37,6 @@ class GitListing(QObject):
         self.problem = ""
         """Why there is no answer."""
 
-    @property
-    def folder(self) -> str:
-        """The folder that git is asked about."""
-        return self._folder
-
     def set_folder(self, folder: str) -> None:
         """Ask about another folder from now on."""
         self._folder = folder

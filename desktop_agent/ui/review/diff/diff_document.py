@@ -40,11 +40,6 @@ class DiffDocument:
         return bool(self.rows.diff.old_lines or self.rows.diff.new_lines)
 
     @property
-    def message(self) -> str:
-        """The words that are shown in place of a diff."""
-        return "" if self.has_lines else " ".join(filter(None, (self.heading, self.detail)))
-
-    @property
     def is_narrow(self) -> bool:
         """Whether there is no room for two columns."""
         return self._width() < MIN_SIDE_BY_SIDE_WIDTH

@@ -28,7 +28,8 @@ class MediaStack(QWidget):
         self._theme = theme
         self._text_view = text_view
         self._media: MediaView | None = None
-        self._kind: MediaKind | None = None
+        self.kind: MediaKind | None = None
+        """What the change can be shown as, beside its text."""
         self._is_text_wanted = False
         self._request = 0
         self._bar = QWidget()
@@ -51,11 +52,6 @@ class MediaStack(QWidget):
     def is_text_shown(self) -> bool:
         """Whether the text view is what is seen."""
         return self._pages.currentWidget() is self._text_view
-
-    @property
-    def kind(self) -> MediaKind | None:
-        """What the change can be shown as, beside its text."""
-        return self._kind
 
     @property
     def media(self) -> MediaView:
@@ -82,7 +78,7 @@ class MediaStack(QWidget):
 
     def _show(self, kind: MediaKind | None, *, has_text: bool) -> None:
         was_text = self.is_text_shown
-        self._kind = kind
+        self.kind = kind
         self._bar.setVisible(kind is not None and has_text)
         is_text = kind is None or (has_text and self._is_text_wanted)
         if kind == "notebook":
@@ -99,4 +95,4 @@ class MediaStack(QWidget):
 
     def _on_clicked(self) -> None:
         self._is_text_wanted = self._as_text.isChecked()
-        self._show(self._kind, has_text=True)
+        self._show(self.kind, has_text=True)

@@ -1,6 +1,7 @@
 """A change that is not lines of text, shown as what it is: pictures, the cells of a notebook, facts about bytes."""
 
 import asyncio
+from functools import cached_property
 
 from PySide6.QtWidgets import QStackedLayout, QWidget
 from shiboken6 import isValid
@@ -23,9 +24,6 @@ class MediaView(QWidget):
         self._theme = theme
         self._request = 0
         self._layout = QStackedLayout(self)
-        self._image: ImageView | None = None
-        self._binary: BinaryView | None = None
-        self._notebook: DiffView | None = None
 
     def forget(self) -> None:
         """Drop what is on its way."""
@@ -86,27 +84,24 @@ class MediaView(QWidget):
 
     # -- its parts, made when they are first needed --
 
-    @property
+    @cached_property
     def image_view(self) -> ImageView:
         """Where pictures are shown."""
-        if self._image is None:
-            self._image = ImageView(self._theme)
-            self._layout.addWidget(self._image)
-        return self._image
+        view = ImageView(self._theme)
+        self._layout.addWidget(view)
+        return view
 
-    @property
+    @cached_property
     def notebook_view(self) -> DiffView:
         """Where the cells of notebooks are shown."""
-        if self._notebook is None:
-            self._notebook = DiffView(self._theme)
-            self._notebook.setObjectName("notebookView")
-            self._layout.addWidget(self._notebook)
-        return self._notebook
+        view = DiffView(self._theme)
+        view.setObjectName("notebookView")
+        self._layout.addWidget(view)
+        return view
 
-    @property
+    @cached_property
     def binary_view(self) -> BinaryView:
         """Where facts about bytes are shown."""
-        if self._binary is None:
-            self._binary = BinaryView(self._theme)
-            self._layout.addWidget(self._binary)
-        return self._binary
+        view = BinaryView(self._theme)
+        self._layout.addWidget(view)
+        return view

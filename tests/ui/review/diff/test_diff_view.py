@@ -12,7 +12,7 @@ from desktop_agent.ui.review.diff.diff_document import MIN_SIDE_BY_SIDE_WIDTH, N
 from desktop_agent.ui.review.diff.diff_geometry import BAR_HEIGHT, ROW_HEIGHT
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.theme import TextSizes, Theme
-from tests.ui.review.stage import make_diff
+from tests.ui.review.stage import make_diff, message_of
 
 LINES = "".join(f"line {number}\n" for number in range(1, 61))
 EDITED = LINES.replace("line 11\n", "ELEVEN\n").replace("line 41\n", "line forty-one\nand more\n")
@@ -114,7 +114,7 @@ def test_a_file_without_lines_is_summed_up(
     view: DiffView, before: bytes | None, after: bytes | None, words: str
 ) -> None:
     view.show_diff(make_diff(before, after))
-    assert view.document.message == words
+    assert message_of(view) == words
     assert len(view.document.rows) == 0
 
 

@@ -18,7 +18,7 @@ from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.diff.hunk_states import HunkDecisions
 from desktop_agent.ui.review.overlays.diff_review import DiffReview
 from desktop_agent.ui.theme import Theme
-from tests.ui.review.stage import make_diff
+from tests.ui.review.stage import make_diff, message_of
 
 LINES = "".join(f"line {number}\n" for number in range(1, 61))
 EDITED = LINES.replace("line 11\n", "ELEVEN\n").replace("line 41\n", "line forty-one\nand more\n")
@@ -216,7 +216,7 @@ def test_mode_and_endings_and_whole_files_are_decided_like_hunks(
             button(view, "keepHunkButton").click()
         assert carried(asked) == ["keep", (key,)]
         assert not picture(view).isNull()
-    assert view.document.message == "Binary file 2 bytes → 2 bytes"
+    assert message_of(view) == "Binary file 2 bytes → 2 bytes"
 
 
 def test_a_diff_that_is_only_read_has_no_buttons_and_no_letters(qtbot: QtBot, theme: Theme) -> None:

@@ -19,7 +19,7 @@ from desktop_agent.ui.review.panel.file_editor import FileEditor
 from desktop_agent.ui.theme import Theme
 from tests.ui.review.diff.test_review_view import carried, payload
 from tests.ui.review.media.pictures import SVG, picture
-from tests.ui.review.stage import Session, Source, Tasks
+from tests.ui.review.stage import Session, Source, Tasks, message_of
 
 OLD, NEW = b"one\r\ntwo\r\nthree\r\n", b"one\r\n2\r\nthree\r\n"
 CTRL = Qt.KeyboardModifier.ControlModifier
@@ -231,7 +231,7 @@ def test_an_unexpected_failure_is_shown_and_passed_on(stage: Stage, source: Sour
     source.error = RuntimeError("a defect")
     with pytest.raises(RuntimeError):
         stage.show("b.bin")
-    assert stage.pane.view.document.message.startswith("The change could not be shown")
+    assert message_of(stage.pane.view).startswith("The change could not be shown")
 
 
 def test_decisions_are_passed_on_and_counted(qtbot: QtBot, stage: Stage) -> None:

@@ -41,7 +41,7 @@ from tests.ui.review.panel.panel_stage import (
     show_call,
     texts,
 )
-from tests.ui.review.stage import Session, Source, Tasks
+from tests.ui.review.stage import Session, Source, Tasks, message_of
 
 
 class Widths(QObject):
@@ -264,10 +264,10 @@ def test_an_answer_for_a_file_left_behind_is_dropped(
 def test_only_a_slow_answer_is_announced(qtbot: QtBot, reviewed: ReviewPanel, source: Source, tasks: Tasks) -> None:
     source.is_held = True
     choose(reviewed, "Turn 1")
-    assert diff_view(reviewed).document.message == ""
-    qtbot.waitUntil(lambda: diff_view(reviewed).document.message == "Loading…")
+    assert message_of(diff_view(reviewed)) == ""
+    qtbot.waitUntil(lambda: message_of(diff_view(reviewed)) == "Loading…")
     tasks.let_go()
-    assert diff_view(reviewed).document.message == ""
+    assert message_of(diff_view(reviewed)) == ""
 
 
 def test_a_refresh_does_not_compare_again(reviewed: ReviewPanel, source: Source) -> None:
@@ -279,14 +279,14 @@ def test_a_refresh_does_not_compare_again(reviewed: ReviewPanel, source: Source)
 def test_a_file_that_cannot_be_read_says_why_and_can_be_tried_again(reviewed: ReviewPanel, source: Source) -> None:
     source.error = StorageError("The content is gone", hint="Its blob is missing.")
     choose(reviewed, "Turn 1")
-    assert diff_view(reviewed).document.message == "The content is gone Its blob is missing."
+    assert message_of(diff_view(reviewed)) == "The content is gone Its blob is missing."
     asked = len(source.asked)
     reviewed.refresh()
     assert len(source.asked) == asked
     source.error = None
     changes = child(reviewed, QListView, "changeList")
     QTest.mouseClick(changes.viewport(), Qt.MouseButton.LeftButton, pos=QPoint(40, 15))
-    assert diff_view(reviewed).document.message == ""
+    assert message_of(diff_view(reviewed)) == ""
 
 
 def test_an_answer_after_the_panel_is_gone_harms_nothing(
