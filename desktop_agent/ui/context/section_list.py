@@ -1,22 +1,19 @@
 """The parts of a request as a list: a dot in the colour of the bar, what it is, and how many tokens it takes."""
 
-from PySide6.QtCore import QRectF, QSize, Qt, Signal
+from PySide6.QtCore import QRectF, Qt, Signal
 from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import (
-    QFrame,
     QListWidget,
     QListWidgetItem,
-    QStyledItemDelegate,
     QStyleOptionViewItem,
 )
 
 from desktop_agent.core.protocol.model import ContextSection
 from desktop_agent.ui.context.context_words import COLOURS, section_name
-from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
+from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.context_meter import counted
-from desktop_agent.ui.widgets.rows import AnyIndex, FocusRing, draw_ground
+from desktop_agent.ui.widgets.rows import AnyIndex, RowDelegate, draw_ground, look_like_a_list
 
-_ROW = Height.LIST_ROW
 _DOT = 8
 _DATA = Qt.ItemDataRole.UserRole
 
@@ -34,12 +31,8 @@ class SectionList(QListWidget):
         super().__init__()
         self.setObjectName("contextSections")
         self.setAccessibleName(self.tr("What the model sees, part by part"))
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setMouseTracking(True)
-        self.viewport().setAttribute(Qt.WidgetAttribute.WA_Hover)
-        self.setItemDelegate(_Row(theme, FocusRing(self), self))
+        self.setItemDelegate(_Row(theme, look_like_a_list(self), self))
         self.setFixedWidth(240)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.currentItemChanged.connect(self._on_current)
 
     def show_sections(self, sections: tuple[ContextSection, ...]) -> None:
@@ -74,29 +67,21 @@ class SectionList(QListWidget):
             self.section_chosen.emit(section)
 
 
-class _Row(QStyledItemDelegate):
+class _Row(RowDelegate):
     """● System prompt              938"""
-
-    def __init__(self, theme: Theme, ring: FocusRing, parent: QListWidget) -> None:
-        super().__init__(parent)
-        self._theme = theme
-        self._ring = ring
-
-    def sizeHint(self, option: QStyleOptionViewItem, index: AnyIndex) -> QSize:
-        return QSize(0, _ROW)
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
         section: ContextSection = index.data(_DATA)
-        colour = self._theme.colour
+        colour = self.theme.colour
         area = QRectF(option.rect)
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        ink = draw_ground(painter, self._theme, option, self._ring)
+        ink = draw_ground(painter, self.theme, option, self.ring)
         painter.setPen(Qt.PenStyle.NoPen)
         painter.setBrush(colour(COLOURS[section.kind]))
         dot = QRectF(area.left() + Space.S, area.center().y() - _DOT / 2, _DOT, _DOT)
         painter.drawEllipse(dot)
-        painter.setFont(self._theme.text_font(TypeSize.BODY))
+        painter.setFont(self.fonts.text)
         inner = area.adjusted(Space.S + _DOT + Space.S, 0, -Space.S, 0)
         tokens = counted(section.tokens)
         metrics = painter.fontMetrics()

@@ -1,14 +1,14 @@
 """Draws the rows of the file tree, and what they share with the rows of matches."""
 
-from PySide6.QtCore import QObject, QPointF, QRectF, QSize, Qt
+from PySide6.QtCore import QObject, QPointF, QRectF, Qt
 from PySide6.QtGui import QFontMetricsF, QPainter, QPolygonF
-from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem
+from PySide6.QtWidgets import QStyleOptionViewItem
 
 from desktop_agent.ui.files.file_words import COLOUR_OF_STATE, LETTERS, displayed
 from desktop_agent.ui.files.marks import FileMark
 from desktop_agent.ui.files.model import FileTreeModel
-from desktop_agent.ui.theme import Height, Space, Theme
-from desktop_agent.ui.widgets.rows import AnyIndex, FocusRing, RowFonts, draw_ground, draw_line
+from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.widgets.rows import AnyIndex, FocusRing, RowDelegate, draw_ground, draw_line
 
 INDENT = 18
 """One level of folders, in device-independent pixels, like all sizes here."""
@@ -19,17 +19,8 @@ _DOT = 7.0
 _DIAMOND = 8.0
 
 
-class RowDelegate(QStyledItemDelegate):
-    """What both lists have in common: fonts, ground, and the marks at the right edge."""
-
-    def __init__(self, theme: Theme, ring: FocusRing, parent: QObject | None = None) -> None:
-        super().__init__(parent)
-        self.theme = theme
-        self.ring = ring
-        self.fonts = RowFonts(theme, self)
-
-    def sizeHint(self, option: QStyleOptionViewItem, index: AnyIndex) -> QSize:
-        return QSize(0, Height.LIST_ROW)
+class FileDelegate(RowDelegate):
+    """What both lists have in common: the marks at the right edge."""
 
     def draw_mark(self, painter: QPainter, rect: QRectF, mark: FileMark, *, is_folder: bool) -> QRectF:
         """Draw letter, dot and diamond at the right edge of `rect`, and return what is left of it."""
@@ -55,10 +46,10 @@ class RowDelegate(QStyledItemDelegate):
         return QRectF(rect.left(), rect.top(), right - Space.XS - rect.left(), rect.height())
 
 
-class TreeDelegate(RowDelegate):
+class TreeDelegate(FileDelegate):
     """Draws one row of the tree: triangle, name, marks."""
 
-    def __init__(self, model: FileTreeModel, theme: Theme, ring: FocusRing, parent: QObject | None = None) -> None:
+    def __init__(self, model: FileTreeModel, theme: Theme, ring: FocusRing, parent: QObject) -> None:
         super().__init__(theme, ring, parent)
         self._model = model
 

@@ -6,7 +6,7 @@ from PySide6.QtCore import QObject, QRectF
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter
 from PySide6.QtWidgets import QStyleOptionViewItem
 
-from desktop_agent.ui.files.drawing import RowDelegate
+from desktop_agent.ui.files.drawing import FileDelegate
 from desktop_agent.ui.files.file_words import displayed
 from desktop_agent.ui.files.matches_model import MatchesModel
 from desktop_agent.ui.files.matching import Span
@@ -14,10 +14,10 @@ from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.rows import AnyIndex, FocusRing, draw_ground, draw_line
 
 
-class MatchDelegate(RowDelegate):
+class MatchDelegate(FileDelegate):
     """Draws one match: the file's name, its folder after it, and what was typed emphasised in both."""
 
-    def __init__(self, model: MatchesModel, theme: Theme, ring: FocusRing, parent: QObject | None = None) -> None:
+    def __init__(self, model: MatchesModel, theme: Theme, ring: FocusRing, parent: QObject) -> None:
         super().__init__(theme, ring, parent)
         self._model = model
 

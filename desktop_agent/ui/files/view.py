@@ -2,10 +2,10 @@
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent, QKeySequence
-from PySide6.QtWidgets import QAbstractItemView, QFrame, QHeaderView, QTableView
+from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
 from desktop_agent.ui.theme import Height
-from desktop_agent.ui.widgets.rows import FocusRing
+from desktop_agent.ui.widgets.rows import look_like_a_list
 
 
 class FileRows(QTableView):
@@ -27,18 +27,14 @@ class FileRows(QTableView):
 
     def __init__(self) -> None:
         super().__init__()
-        self.ring = FocusRing(self)
-        self.setFrameShape(QFrame.Shape.NoFrame)
+        self.ring = look_like_a_list(self)
         self.setShowGrid(False)
         self.setWordWrap(False)
         self.setTabKeyNavigation(False)
-        self.setMouseTracking(True)
-        self.viewport().setAttribute(Qt.WidgetAttribute.WA_Hover)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.setSelectionBehavior(QAbstractItemView.SelectionBehavior.SelectRows)
         self.setEditTriggers(QAbstractItemView.EditTrigger.NoEditTriggers)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.horizontalHeader().hide()
         self.horizontalHeader().setStretchLastSection(True)

@@ -2,12 +2,12 @@
 
 from PySide6.QtCore import QObject, QPointF, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter, QPen
-from PySide6.QtWidgets import QLineEdit, QStyledItemDelegate, QStyleOptionViewItem, QWidget
+from PySide6.QtWidgets import QLineEdit, QStyleOptionViewItem, QWidget
 
 from desktop_agent.core.protocol.model import SessionSummary
 from desktop_agent.ui.sessions.model import SessionModel
 from desktop_agent.ui.theme import Height, Space, Theme
-from desktop_agent.ui.widgets.rows import RIGHT, AnyIndex, FocusRing, RowFonts, draw_ground, draw_line
+from desktop_agent.ui.widgets.rows import RIGHT, AnyIndex, FocusRing, RowDelegate, draw_ground, draw_line
 
 _MARK = 7.0
 _TITLE_AT = 23
@@ -18,15 +18,12 @@ _HEADING = 32
 _MAX_TITLE = 200
 
 
-class SessionDelegate(QStyledItemDelegate):
+class SessionDelegate(RowDelegate):
     """One line for a session of the open folder, two for one of another folder."""
 
-    def __init__(self, model: SessionModel, theme: Theme, ring: FocusRing, parent: QObject | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, model: SessionModel, theme: Theme, ring: FocusRing, parent: QObject) -> None:
+        super().__init__(theme, ring, parent)
         self._model = model
-        self._theme = theme
-        self._ring = ring
-        self._fonts = RowFonts(theme, self)
 
     # --- drawing --------------------------------------------------------------------------------------------------
 
@@ -38,42 +35,42 @@ class SessionDelegate(QStyledItemDelegate):
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
         row = self._model.row_at(index.row())
-        rect, muted = QRectF(option.rect), self._theme.colour("muted")
+        rect, muted = QRectF(option.rect), self.theme.colour("muted")
         painter.save()
         if row.session is None:
             at = rect.adjusted(Space.S, 0, -Space.S, -Space.XS)
-            draw_line(painter, at, str(index.data()), self._fonts.small_strong, muted, _BOTTOM_LEFT)
+            draw_line(painter, at, str(index.data()), self.fonts.small_strong, muted, _BOTTOM_LEFT)
             painter.restore()
             return
-        colour = draw_ground(painter, self._theme, option, self._ring)
+        colour = draw_ground(painter, self.theme, option, self.ring)
         line = _first_line(rect)
         self._draw_mark(painter, QPointF(line.left() + Space.S + _MARK / 2, line.center().y()), row.session)
         status = self._model.status_of(row.session)
         line.adjust(_TITLE_AT, 0, -Space.S, 0)
-        draw_line(painter, line, status, self._fonts.small, self._status_colour(row.session), RIGHT)
-        line.setRight(line.right() - QFontMetricsF(self._fonts.small).horizontalAdvance(status) - Space.S)
-        draw_line(painter, line, self._model.title_of(row.session), self._fonts.text, colour)
+        draw_line(painter, line, status, self.fonts.small, self._status_colour(row.session), RIGHT)
+        line.setRight(line.right() - QFontMetricsF(self.fonts.small).horizontalAdvance(status) - Space.S)
+        draw_line(painter, line, self._model.title_of(row.session), self.fonts.text, colour)
         if row.folder:
             below = QRectF(rect.left() + _TITLE_AT, line.bottom() - 4, rect.width() - _TITLE_AT - Space.S, 16)
-            draw_line(painter, below, row.folder, self._fonts.small, muted)
+            draw_line(painter, below, row.folder, self.fonts.small, muted)
         painter.restore()
 
     def _draw_mark(self, painter: QPainter, centre: QPointF, session: SessionSummary) -> None:
         match session.state:
             case "waiting":
                 painter.setPen(Qt.PenStyle.NoPen)
-                painter.setBrush(self._theme.colour("warning_text"))
+                painter.setBrush(self.theme.colour("warning_text"))
             case "working":
                 painter.setPen(Qt.PenStyle.NoPen)
-                painter.setBrush(self._theme.colour("accent"))
+                painter.setBrush(self.theme.colour("accent"))
             case "idle":
-                painter.setPen(QPen(self._theme.colour("faint"), 1.5))
+                painter.setPen(QPen(self.theme.colour("faint"), 1.5))
                 painter.setBrush(Qt.BrushStyle.NoBrush)
         radius = _MARK / 2 - (0.75 if session.state == "idle" else 0)
         painter.drawEllipse(centre, radius, radius)
 
     def _status_colour(self, session: SessionSummary) -> QColor:
-        return self._theme.colour("warning_text" if session.state == "waiting" else "muted")
+        return self.theme.colour("warning_text" if session.state == "waiting" else "muted")
 
     # --- renaming -------------------------------------------------------------------------------------------------
 

@@ -2,26 +2,23 @@
 
 from PySide6.QtCore import QObject, QPointF, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFontMetricsF, QPainter
-from PySide6.QtWidgets import QStyledItemDelegate, QStyleOptionViewItem
+from PySide6.QtWidgets import QStyleOptionViewItem
 
 from desktop_agent.ui.sessions.found_model import FoundModel, FoundRow
 from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
-from desktop_agent.ui.widgets.rows import RIGHT, AnyIndex, FocusRing, RowFonts, draw_ground, draw_line
+from desktop_agent.ui.widgets.rows import RIGHT, AnyIndex, FocusRing, RowDelegate, draw_ground, draw_line
 
 _HEADING = 34
 _KIND_WIDTH = 66
 _DETAIL_GAP = 12
 
 
-class FoundDelegate(QStyledItemDelegate):
+class FoundDelegate(RowDelegate):
     """One line a row."""
 
-    def __init__(self, model: FoundModel, theme: Theme, ring: FocusRing, parent: QObject | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, model: FoundModel, theme: Theme, ring: FocusRing, parent: QObject) -> None:
+        super().__init__(theme, ring, parent, TypeSize.SECONDARY)
         self._model = model
-        self._theme = theme
-        self._ring = ring
-        self._fonts = RowFonts(theme, self, TypeSize.SECONDARY)
 
     def sizeHint(self, option: QStyleOptionViewItem, index: AnyIndex) -> QSize:
         return QSize(0, _HEADING if self._model.row_at(index.row()).hit is None else Height.LIST_ROW)
@@ -33,21 +30,21 @@ class FoundDelegate(QStyledItemDelegate):
         if row.hit is None:
             line = rect.adjusted(Space.S, Space.S, -Space.S, 0)
             self._draw_detail(painter, line, row)
-            draw_line(painter, line, row.title, self._fonts.strong, self._theme.colour("text"))
+            draw_line(painter, line, row.title, self.fonts.strong, self.theme.colour("text"))
         else:
-            colour = draw_ground(painter, self._theme, option, self._ring)
+            colour = draw_ground(painter, self.theme, option, self.ring)
             line = rect.adjusted(Space.S, 0, -Space.S, 0)
             self._draw_detail(painter, line, row)
             kind = QRectF(line.left(), line.top(), _KIND_WIDTH, line.height())
-            draw_line(painter, kind, row.kind, self._fonts.small, self._theme.colour("muted"))
+            draw_line(painter, kind, row.kind, self.fonts.small, self.theme.colour("muted"))
             line.setLeft(kind.right())
             self._draw_snippet(painter, line, row, colour)
         painter.restore()
 
     def _draw_detail(self, painter: QPainter, line: QRectF, row: FoundRow) -> None:
         """Draw what stands at the right, and take its room from the line."""
-        draw_line(painter, line, row.detail, self._fonts.small, self._theme.colour("muted"), RIGHT)
-        taken = QFontMetricsF(self._fonts.small).horizontalAdvance(row.detail)
+        draw_line(painter, line, row.detail, self.fonts.small, self.theme.colour("muted"), RIGHT)
+        taken = QFontMetricsF(self.fonts.small).horizontalAdvance(row.detail)
         line.setRight(line.right() - min(taken + _DETAIL_GAP, line.width() / 2))
 
     def _draw_snippet(self, painter: QPainter, line: QRectF, row: FoundRow, colour: QColor) -> None:
@@ -66,15 +63,15 @@ class FoundDelegate(QStyledItemDelegate):
         self, painter: QPainter, line: QRectF, left: float, text: str, colour: QColor, *, is_match: bool
     ) -> float:
         """Draw a part of the text from `left` on; return where it ends."""
-        font = self._fonts.strong if is_match else self._fonts.text
+        font = self.fonts.strong if is_match else self.fonts.text
         width = QFontMetricsF(font).horizontalAdvance(text)
         rect = QRectF(left, line.top(), max(0.0, min(width, line.right() - left)), line.height())
         if is_match and text:
             ground = QRectF(rect.left() - 1, rect.center().y() - 9, rect.width() + 2, 18)
             painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(self._theme.colour("warning_border" if self._theme.colours.is_dark else "warning_bg"))
+            painter.setBrush(self.theme.colour("warning_border" if self.theme.colours.is_dark else "warning_bg"))
             painter.drawRoundedRect(ground, 3, 3)
-            colour = self._theme.colour("text")
+            colour = self.theme.colour("text")
         painter.setFont(font)
         painter.setPen(colour)
         shown = QFontMetricsF(font).elidedText(text, Qt.TextElideMode.ElideRight, rect.width() + 0.5)

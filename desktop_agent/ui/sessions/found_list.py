@@ -3,14 +3,14 @@
 from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 
-from PySide6.QtCore import QModelIndex, Qt, Signal
-from PySide6.QtWidgets import QAbstractItemView, QFrame, QListView
+from PySide6.QtCore import QModelIndex, Signal
+from PySide6.QtWidgets import QAbstractItemView, QListView
 
 from desktop_agent.core.protocol.model import SearchHit, SessionSummary
 from desktop_agent.ui.sessions.found_delegate import FoundDelegate
 from desktop_agent.ui.sessions.found_model import FoundModel
 from desktop_agent.ui.theme import Theme
-from desktop_agent.ui.widgets.rows import FocusRing
+from desktop_agent.ui.widgets.rows import look_like_a_list
 
 
 class FoundList(QListView):
@@ -27,13 +27,9 @@ class FoundList(QListView):
         self._found = FoundModel(now, self)
         self.setObjectName("searchResults")
         self.setAccessibleName(self.tr("Places found"))
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setMouseTracking(True)
-        self.viewport().setAttribute(Qt.WidgetAttribute.WA_Hover)
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setModel(self._found)
-        self.setItemDelegate(FoundDelegate(self._found, theme, FocusRing(self), self))
+        self.setItemDelegate(FoundDelegate(self._found, theme, look_like_a_list(self), self))
         self.clicked.connect(self._on_clicked)
         theme.changed.connect(self.viewport().update)
 

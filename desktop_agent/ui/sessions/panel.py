@@ -5,7 +5,7 @@ from datetime import datetime
 
 from PySide6.QtCore import QEvent, QItemSelectionModel, QModelIndex, QPoint, Qt, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QAbstractItemDelegate, QAbstractItemView, QFrame, QListView, QStackedLayout, QWidget
+from PySide6.QtWidgets import QAbstractItemDelegate, QAbstractItemView, QListView, QStackedLayout, QWidget
 
 from desktop_agent.core.protocol.model import SessionSummary
 from desktop_agent.ui.sessions.delegate import SessionDelegate
@@ -15,7 +15,7 @@ from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.buttons import compact_button
 from desktop_agent.ui.widgets.labels import label
 from desktop_agent.ui.widgets.layouts import STRETCH, column, row
-from desktop_agent.ui.widgets.rows import AnyIndex, FocusRing
+from desktop_agent.ui.widgets.rows import AnyIndex, look_like_a_list
 
 
 def _now() -> datetime:
@@ -198,18 +198,14 @@ class _Rows(QListView):
 
     def __init__(self) -> None:
         super().__init__()
-        self.ring = FocusRing(self)
+        self.ring = look_like_a_list(self)
         self.is_pointed = False
         """Whether the pointer is over the rows."""
         self.setObjectName("sessionList")
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setMouseTracking(True)
-        self.viewport().setAttribute(Qt.WidgetAttribute.WA_Hover)
         self.setSelectionMode(QAbstractItemView.SelectionMode.SingleSelection)
         self.setEditTriggers(QAbstractItemView.EditTrigger.EditKeyPressed)
         self.setLayoutMode(QListView.LayoutMode.Batched)  # thousands of rows are not laid out at once
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
 
     @property

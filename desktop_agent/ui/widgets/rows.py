@@ -1,10 +1,10 @@
 """What the rows of every list have in common: fonts, the ground behind them, a focus ring for the keyboard only."""
 
-from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, QRectF, Qt
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFocusEvent, QFont, QFontMetricsF, QPainter, QPen
-from PySide6.QtWidgets import QAbstractItemView, QStyle, QStyleOptionViewItem
+from PySide6.QtWidgets import QAbstractItemView, QFrame, QStyle, QStyledItemDelegate, QStyleOptionViewItem
 
-from desktop_agent.ui.theme import Radius, Theme, TypeSize
+from desktop_agent.ui.theme import Height, Radius, Theme, TypeSize
 
 AnyIndex = QModelIndex | QPersistentModelIndex
 NOWHERE = QModelIndex()
@@ -73,6 +73,28 @@ def _demibold(font: QFont) -> QFont:
     strong = QFont(font)
     strong.setWeight(QFont.Weight.DemiBold)
     return strong
+
+
+class RowDelegate(QStyledItemDelegate):
+    """What every delegate has to draw rows with. They are as high as those of all lists."""
+
+    def __init__(self, theme: Theme, ring: FocusRing, parent: QObject, size_px: float = TypeSize.BODY) -> None:
+        super().__init__(parent)
+        self.theme = theme
+        self.ring = ring
+        self.fonts = RowFonts(theme, self, size_px)
+
+    def sizeHint(self, option: QStyleOptionViewItem, index: AnyIndex) -> QSize:
+        return QSize(0, Height.LIST_ROW)
+
+
+def look_like_a_list(view: QAbstractItemView) -> FocusRing:
+    """Take the frame and sideways scrolling from a view, have rows know the mouse, and return the ring for them."""
+    view.setFrameShape(QFrame.Shape.NoFrame)
+    view.setMouseTracking(True)
+    view.viewport().setAttribute(Qt.WidgetAttribute.WA_Hover)
+    view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+    return FocusRing(view)
 
 
 def draw_ground(painter: QPainter, theme: Theme, option: QStyleOptionViewItem, ring: FocusRing) -> QColor:
