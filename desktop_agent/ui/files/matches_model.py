@@ -39,13 +39,13 @@ class MatchesModel(QAbstractListModel):
     def data(self, index: AnyIndex, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         if not self.checkIndex(index, QAbstractListModel.CheckIndexOption.IndexIsValid):
             return None
-        said = [displayed(self._matches[index.row()].path), *describe_mark(self.mark_at(index.row()))]
+        words = [displayed(self._matches[index.row()].path), *describe_mark(self.mark_at(index.row()))]
         match role:
             case Qt.ItemDataRole.DisplayRole:
-                return said[0]
+                return words[0]
             case Qt.ItemDataRole.AccessibleTextRole:
-                return ", ".join(said)
+                return ", ".join(words)
             case Qt.ItemDataRole.ToolTipRole:
-                return plain_tooltip("\n".join(said))
+                return plain_tooltip("\n".join(words))
             case _:
                 return None

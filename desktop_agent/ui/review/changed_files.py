@@ -96,7 +96,7 @@ class ChangedFile(NamedTuple):
         return any(record.change.is_binary for record in self.standing)
 
     @property
-    def is_by_person(self) -> bool:
+    def is_by_user(self) -> bool:
         """Whether only the user changed it, so that there is nothing to decide."""
         return not self.is_git and all(record.change.author == "person" for record in self.records)
 

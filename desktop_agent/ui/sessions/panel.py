@@ -111,8 +111,8 @@ class SessionList(QWidget):
             self._model.show(sessions, self._workspace, with_archived=self._shows_archived)
         archived = sum(session.is_archived for session in sessions)
         self._archive.setVisible(archived > 0)
-        said = self.tr("Hide archived") if self._shows_archived else self.tr("Show archived ({0})").format(archived)
-        self._archive.setText(said)
+        text = self.tr("Hide archived") if self._shows_archived else self.tr("Show archived ({0})").format(archived)
+        self._archive.setText(text)
         self._empty.setText(
             self.tr("Reading your sessions…")
             if self._sessions is None

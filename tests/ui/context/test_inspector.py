@@ -95,7 +95,7 @@ def test_what_is_no_summary_is_not_saved_and_the_text_stays(shown: Shown) -> Non
     assert shown.text.toPlainText() == "whatever"
 
 
-def test_what_the_person_is_writing_stays_when_something_happens(shown: Shown) -> None:
+def test_what_the_user_is_writing_stays_when_something_happens(shown: Shown) -> None:
     shown.dialog.show_part("summary")
     shown.text.appendPlainText("- mine")
     shown.dialog.show_report(REPORT, PINS, is_working=False)

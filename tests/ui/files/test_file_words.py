@@ -19,7 +19,7 @@ from desktop_agent.ui.files.marks import FileMark
         (FileMark("ignored"), ["ignored by git"]),
     ],
 )
-def test_a_mark_is_told_in_words(mark: FileMark, words: list[str]) -> None:
+def test_a_mark_is_described_in_words(mark: FileMark, words: list[str]) -> None:
     assert describe_mark(mark) == words
 
 

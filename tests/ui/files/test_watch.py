@@ -10,7 +10,7 @@ from pytestqt.qtbot import QtBot
 from desktop_agent.ui.files.watch import FolderWatch
 
 
-class Told:
+class News:
     """A watch and what it emitted."""
 
     def __init__(self, *, settle_ms: int = 1, poll_ms: int = 60_000) -> None:
@@ -45,90 +45,90 @@ def replace(path: Path, content: str) -> None:
     beside.replace(path)
 
 
-def test_a_new_entry_is_told_with_its_folder(qtbot: QtBot, tmp_path: Path) -> None:
-    told = Told()
+def test_a_new_entry_is_reported_with_its_folder(qtbot: QtBot, tmp_path: Path) -> None:
+    news = News()
     (tmp_path / "inside").mkdir()
-    told.watch.watch_folders([tmp_path, tmp_path / "inside"])
-    told.watch.resume()
+    news.watch.watch_folders([tmp_path, tmp_path / "inside"])
+    news.watch.resume()
     (tmp_path / "inside" / "new").touch()
-    qtbot.waitUntil(lambda: told.folders == [str(tmp_path / "inside")])
-    told.watch.pause()
+    qtbot.waitUntil(lambda: news.folders == [str(tmp_path / "inside")])
+    news.watch.pause()
 
 
-def test_many_changes_at_once_are_told_once(qtbot: QtBot, tmp_path: Path) -> None:
-    told = Told(settle_ms=200)
-    told.watch.watch_folders([tmp_path])
-    told.watch.resume()
+def test_many_changes_at_once_are_reported_once(qtbot: QtBot, tmp_path: Path) -> None:
+    news = News(settle_ms=200)
+    news.watch.watch_folders([tmp_path])
+    news.watch.resume()
     for number in range(50):
         (tmp_path / f"file{number}").touch()
-    qtbot.waitUntil(lambda: told.times > 0)
-    assert told.folders == [str(tmp_path)]
-    told.watch.pause()
+    qtbot.waitUntil(lambda: news.times > 0)
+    assert news.folders == [str(tmp_path)]
+    news.watch.pause()
 
 
-def test_changes_that_never_stop_are_told_all_the_same(qtbot: QtBot, tmp_path: Path) -> None:
-    told = Told(settle_ms=1500)
-    told.watch.watch_folders([tmp_path])
-    told.watch.resume()
+def test_changes_that_never_stop_are_reported_all_the_same(qtbot: QtBot, tmp_path: Path) -> None:
+    news = News(settle_ms=1500)
+    news.watch.watch_folders([tmp_path])
+    news.watch.resume()
     numbers = count()
 
     def was_told_meanwhile() -> bool:
         (tmp_path / f"file{next(numbers)}").touch()
-        return bool(told.folders)
+        return bool(news.folders)
 
     qtbot.waitUntil(was_told_meanwhile)
-    told.watch.pause()
+    news.watch.pause()
 
 
 def test_files_that_are_replaced_stay_watched(qtbot: QtBot, git_dir: Path) -> None:
-    told = Told()
-    told.watch.watch_repository(git_dir)
-    told.watch.resume()
+    news = News()
+    news.watch.watch_repository(git_dir)
+    news.watch.resume()
     for content in ("two", "three", "four"):
-        told.times = 0
+        news.times = 0
         replace(git_dir / "index", content)
-        qtbot.waitUntil(lambda: told.times > 0)
-    told.watch.pause()
+        qtbot.waitUntil(lambda: news.times > 0)
+    news.watch.pause()
 
 
 def test_a_paused_watch_is_silent_and_goes_on_afterwards(qtbot: QtBot, tmp_path: Path) -> None:
-    told = Told(settle_ms=200)
-    told.watch.watch_folders([tmp_path])
-    told.watch.resume()
-    told.watch.pause()
+    news = News(settle_ms=200)
+    news.watch.watch_folders([tmp_path])
+    news.watch.resume()
+    news.watch.pause()
     (tmp_path / "unseen").touch()
-    told.watch.nudge()
-    assert not told.watch.is_active
-    told.watch.resume()
+    news.watch.nudge()
+    assert not news.watch.is_active
+    news.watch.resume()
     (tmp_path / "seen").touch()
-    qtbot.waitUntil(lambda: told.folders == [str(tmp_path)])
-    assert told.times == 1
-    told.watch.pause()
+    qtbot.waitUntil(lambda: news.folders == [str(tmp_path)])
+    assert news.times == 1
+    news.watch.pause()
 
 
-def test_news_that_are_on_their_way_when_it_is_paused_are_not_told(qtbot: QtBot, tmp_path: Path) -> None:
-    told = Told()
-    told.watch.watch_folders([tmp_path])
-    told.watch.resume()
-    told.watch.due.connect(told.watch.pause, Qt.ConnectionType.QueuedConnection)
+def test_news_that_are_on_their_way_when_it_is_paused_are_not_reported(qtbot: QtBot, tmp_path: Path) -> None:
+    news = News()
+    news.watch.watch_folders([tmp_path])
+    news.watch.resume()
+    news.watch.due.connect(news.watch.pause, Qt.ConnectionType.QueuedConnection)
     (tmp_path / "new").touch()
-    told.watch.due.emit()  # now both are waiting for the next round of the loop
-    qtbot.waitUntil(lambda: not told.watch.is_active)
-    assert not any(timer.isActive() for timer in told.watch.findChildren(QTimer))
-    assert told.folders == []
+    news.watch.due.emit()  # now both are waiting for the next round of the loop
+    qtbot.waitUntil(lambda: not news.watch.is_active)
+    assert not any(timer.isActive() for timer in news.watch.findChildren(QTimer))
+    assert news.folders == []
 
 
 def test_a_nudge_counts_as_a_change(qtbot: QtBot) -> None:
-    told = Told()
-    told.watch.resume()
-    told.watch.nudge()
-    qtbot.waitUntil(lambda: told.times == 1)
-    assert told.folders == []
-    told.watch.pause()
+    news = News()
+    news.watch.resume()
+    news.watch.nudge()
+    qtbot.waitUntil(lambda: news.times == 1)
+    assert news.folders == []
+    news.watch.pause()
 
 
 def test_from_time_to_time_it_is_due_to_look_again(qtbot: QtBot) -> None:
-    told = Told(poll_ms=1)
-    told.watch.resume()
-    qtbot.waitUntil(lambda: told.due >= 2)
-    told.watch.pause()
+    news = News(poll_ms=1)
+    news.watch.resume()
+    qtbot.waitUntil(lambda: news.due >= 2)
+    news.watch.pause()

@@ -79,18 +79,18 @@ def test_the_last_turn_is_the_last_that_changed_something(session: Session) -> N
     assert selection_of(LAST_TURN, []) == ChangeSelection()
 
 
-def test_what_the_person_changed_is_listed_but_makes_no_turn(session: Session) -> None:
+def test_what_the_user_changed_is_listed_but_makes_no_turn(session: Session) -> None:
     session.change(1, "a", "a.py", "1\n", "2\n")
     session.change(2, "", "a.py", "2\n", "3\n", author="person")
     session.change(2, "", "notes.txt", None, "mine\n", author="person")
     assert turns_with_changes(session.transcript) == [1]
     edited, notes = group_by_file(session.transcript.changes.values())
-    assert (edited.authors, edited.is_by_person, [record.change.id for record in edited.standing]) == (
+    assert (edited.authors, edited.is_by_user, [record.change.id for record in edited.standing]) == (
         ["agent", "person"],
         False,
         ["1.1"],
     )
-    assert (notes.authors, notes.is_by_person) == (["person"], True)
+    assert (notes.authors, notes.is_by_user) == (["person"], True)
 
 
 def test_undos_are_no_files_of_their_own(session: Session) -> None:

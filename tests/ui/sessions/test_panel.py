@@ -146,7 +146,7 @@ def test_the_round_mark_has_the_colour_of_the_state(desk: Desk, qapp: QApplicati
     assert mark_of(1) not in (colours.warning_text, colours.accent)
 
 
-def test_what_is_wished_of_a_session_is_told_with_its_id(desk: Desk) -> None:
+def test_what_is_wanted_of_a_session_comes_with_its_id(desk: Desk) -> None:
     wished: list[tuple[str, str]] = []
 
     def note(wish: str, session_id: str) -> None:

@@ -79,7 +79,7 @@ def desk(qapp: QApplication, qtbot: QtBot, make_session: "MakeSession") -> Desk:
     return Desk(qapp, qtbot, make_session)
 
 
-def test_what_is_typed_is_searched_for_when_the_person_rests(desk: Desk, qtbot: QtBot) -> None:
+def test_what_is_typed_is_searched_for_when_the_user_rests(desk: Desk, qtbot: QtBot) -> None:
     assert desk.field.hasFocus()
     assert desk.type(qtbot, "apple") == SearchQuery(text="apple")
     assert len(desk.queries) == 1

@@ -57,7 +57,7 @@ class ChangeList(FileList):
         menu.popup(self.viewport().mapToGlobal(at))
 
     def _add_decisions(self, menu: QMenu, file: ChangedFile) -> None:
-        is_open = file.mark != "undone" and not file.is_by_person
+        is_open = file.mark != "undone" and not file.is_by_user
         for text, signal, is_offered in (
             (self.tr("Keep this file"), self.keep_requested, is_open and file.mark != "kept"),
             (self.tr("Decide again"), self.reopen_requested, is_open and file.mark in ("kept", "partly")),

@@ -106,7 +106,7 @@ class ChangeModel(QAbstractListModel):
             case "partly":
                 return self.tr("decided in part")
             case "kept":
-                return "" if file.is_by_person else self.tr("kept")
+                return "" if file.is_by_user else self.tr("kept")
             case "undone":
                 return self.tr("undone")
             case "conflict":

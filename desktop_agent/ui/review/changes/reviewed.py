@@ -127,7 +127,7 @@ class Reviewed:
 
     def selection_of_files(self, files: Sequence[ChangedFile]) -> ChangeSelection:
         """What was changed in these files within the baseline."""
-        ids = (record.change.id for file in files if not file.is_by_person for record in file.standing)
+        ids = (record.change.id for file in files if not file.is_by_user for record in file.standing)
         return replace(self.selection(), change_ids=tuple(ids))
 
     def selection_of_file(self, file: ChangedFile, keys: Sequence[HunkKey] = ()) -> ChangeSelection:

@@ -39,7 +39,7 @@ def judged(
 def _mark(file: ChangedFile, kept: Collection[HunkKey], compared: Compared | None, decided: int) -> Mark:
     if file.state == "undone":
         return "undone"
-    if file.is_by_person:
+    if file.is_by_user:
         return "kept"
     if compared is None:
         return "partly" if kept or file.state == "partly_undone" else "pending"

@@ -31,9 +31,9 @@ class HunkBars(DiffOverlay):
     def __init__(self, view: DiffView) -> None:
         super().__init__(view)
         self._view = view
-        self._said = HunkDecisions()
+        self._given = HunkDecisions()
         self.decisions = HunkDecisions()
-        """What was said, with what the diff itself knows to be undone."""
+        """What was given, with what the diff itself knows to be undone."""
 
     # -- what it can be asked --
 
@@ -49,11 +49,11 @@ class HunkBars(DiffOverlay):
         rows = self._view.document.rows
         return tuple(dict.fromkeys(key for key in map(rows.key, rows.changes) if key is not None))
 
-    def set_decisions(self, said: HunkDecisions) -> None:
+    def set_decisions(self, given: HunkDecisions) -> None:
         """Say what was decided about which hunks, and why nothing can be undone now, if so."""
-        if said != self._said:
-            self._said = said
-            self.decisions = said._replace(undone=said.undone | self._view.document.rows.diff.undone)
+        if given != self._given:
+            self._given = given
+            self.decisions = given._replace(undone=given.undone | self._view.document.rows.diff.undone)
             self._view.describe()
             self.changed.emit()
             self._view.scroller.repaint()
@@ -82,7 +82,7 @@ class HunkBars(DiffOverlay):
     # -- what is drawn --
 
     def set_diff(self, diff: FileDiff | None) -> None:
-        self.decisions = self._said._replace(undone=self._said.undone | diff.undone) if diff else self._said
+        self.decisions = self._given._replace(undone=self._given.undone | diff.undone) if diff else self._given
 
     def describe(self, row: int, words: str) -> str:
         return row_words(self._view.document.rows, row, self.decisions)

@@ -62,7 +62,7 @@ class FileDecisions(QObject):
     def _undo_obstacle(self, file: ChangedFile) -> str:
         if self._reviewed.transcript.turns.is_running:
             return self.tr("Wait until the turn has ended, or stop it")
-        return self.tr("You changed this yourself") if file.is_by_person else ""
+        return self.tr("You changed this yourself") if file.is_by_user else ""
 
     # -- the whole file --
 
@@ -74,7 +74,7 @@ class FileDecisions(QObject):
         self._mark("pending")
 
     def _mark(self, state: ReviewState) -> None:
-        if (file := self._list.current_file) and not file.is_by_person:
+        if (file := self._list.current_file) and not file.is_by_user:
             self._decisions.mark_files([file], state)
 
     def undo(self, reason: str = "") -> None:

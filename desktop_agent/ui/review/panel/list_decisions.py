@@ -45,7 +45,7 @@ class ListDecisions(QObject):
         return BarState(
             decided=decided,
             total=total,
-            standing=sum(file.mark != "undone" and not file.is_by_person for file in files),
+            standing=sum(file.mark != "undone" and not file.is_by_user for file in files),
             scope=self._scope(),
             is_running=transcript.turns.is_running,
             comments=len(transcript.changed.comments),

@@ -52,7 +52,7 @@ def test_an_undone_file_is_undone_whatever_was_kept_of_it(session: Session) -> N
     assert mark(only_file(session), {"a"}, None) == "undone"
 
 
-def test_what_only_the_person_wrote_needs_no_decision(session: Session) -> None:
+def test_what_only_the_user_wrote_needs_no_decision(session: Session) -> None:
     session.change(1, "", "a.py", "1\n", "2\n", author="person")
     assert mark(only_file(session), set(), None) == "kept"
 

@@ -246,7 +246,7 @@ def test_a_file_that_is_gone_can_be_brought_back(stage: Stage) -> None:
     assert stage.resolutions[0].purpose == "redo"
 
 
-def test_binary_files_are_told_by_type_size_and_hash(stage: Stage) -> None:
+def test_binary_files_are_known_by_type_size_and_hash(stage: Stage) -> None:
     dialog = stage.open(stage.store.clash(b"\0one", b"\0two!", b"\x89PNG\r\n\x1a\n\0"))
     for expected in ("binary data", "PNG image", "4 bytes", "5 bytes", "cannot be brought together line by line"):
         assert expected in words(dialog)

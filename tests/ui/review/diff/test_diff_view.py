@@ -249,7 +249,7 @@ def test_going_to_a_change_brings_it_into_view(view: DiffView) -> None:
         assert 0 <= y < view.viewport().height()
 
 
-def test_the_marked_row_is_told_to_whoever_cannot_see_it(qtbot: QtBot, view: DiffView, edited: FileDiff) -> None:
+def test_the_marked_row_is_described_to_a_screen_reader(qtbot: QtBot, view: DiffView, edited: FileDiff) -> None:
     view.show_diff(edited)
     assert view.accessibleDescription() == "Change 1 of 2: line 11"
     QTest.keyClick(view, Qt.Key.Key_Home)

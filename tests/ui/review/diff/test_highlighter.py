@@ -81,11 +81,11 @@ def test_a_file_of_no_known_language_stays_plain_and_ends_the_work(qtbot: QtBot)
 def test_it_says_which_lines_have_colours_now(qtbot: QtBot) -> None:
     highlighter = Highlighter(owner := QObject())
     highlighter.set_text("a.py", (), CODE)
-    told: list[Coloured] = []
-    highlighter.changed.connect(told.append)
+    found: list[Coloured] = []
+    highlighter.changed.connect(found.append)
     with qtbot.waitSignal(highlighter.changed):
         highlighter.request("new", range(CHUNK_LINES, CHUNK_LINES + 10))
-    assert told == [Coloured("new", range(CHUNK_LINES, 2 * CHUNK_LINES))]
+    assert found == [Coloured("new", range(CHUNK_LINES, 2 * CHUNK_LINES))]
     owner.deleteLater()
 
 

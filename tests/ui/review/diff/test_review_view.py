@@ -175,7 +175,7 @@ def test_states_are_drawn_differently(review: DiffReview, view: DiffView, keys: 
     assert all(one != other for number, one in enumerate(pictures) for other in pictures[:number])
 
 
-def test_states_are_told_with_the_row(review: DiffReview, view: DiffView, keys: list[str]) -> None:
+def test_states_are_read_out_with_the_row(review: DiffReview, view: DiffView, keys: list[str]) -> None:
     review.hunks.set_decisions(HunkDecisions(frozenset(keys[:1]), frozenset(keys[1:]), can_revert=True))
     assert view.accessibleDescription() == "Change 1 of 2: line 11, kept"
     view.navigation.next_change()
@@ -354,7 +354,7 @@ def test_a_comment_can_be_edited_and_removed(qtbot: QtBot, review: DiffReview, v
     assert payload(removed) == comment.id
 
 
-def test_comments_are_told_with_their_row(review: DiffReview, view: DiffView) -> None:
+def test_comments_are_read_out_with_their_row(review: DiffReview, view: DiffView) -> None:
     review.comments.set_comments((remark(10, 11, "Why?"),))
     view.navigation.go_to(view.document.rows.find("new", 10))
     assert view.accessibleDescription().endswith("You, on line 11: Why?")

@@ -85,7 +85,7 @@ def test_a_damaged_notebook_is_its_text(stack: MediaStack) -> None:
     assert stack.is_text_shown
 
 
-def test_other_bytes_are_told_by_type_size_hash_and_difference(stack: MediaStack) -> None:
+def test_other_bytes_are_known_by_type_size_hash_and_difference(stack: MediaStack) -> None:
     before = b"SQLite format 3\0" + bytes(range(256))
     after = before[:100] + b"\xff" + before[101:] + bytes(1_000)
     show(stack, "a.db", before, after)

@@ -202,7 +202,7 @@ def test_a_change_while_the_turn_runs_appears_and_moves_nothing(
     assert diff.path == "src/pages.py"
 
 
-def test_what_was_not_recorded_is_said_before_anybody_relies_on_it(
+def test_what_was_not_recorded_is_said_before_the_user_relies_on_it(
     panel: ReviewPanel, session: Session, asked: Asked
 ) -> None:
     session.start_turn(1)
@@ -315,12 +315,12 @@ def test_files_and_calls_are_opened_from_the_list(reviewed: ReviewPanel) -> None
     assert [opened.at(0), calls.at(0), calls.at(1)] == [["src/pages.py"], ["call-3"], ["call-3"]]
 
 
-def test_the_mode_is_switched_remembered_and_told(reviewed: ReviewPanel) -> None:
-    told = QSignalSpy(reviewed.diff_mode_changed)
+def test_the_mode_is_switched_remembered_and_announced(reviewed: ReviewPanel) -> None:
+    announced = QSignalSpy(reviewed.diff_mode_changed)
     mode = button(reviewed, "diffModeButton")
     assert (mode.text(), diff_view(reviewed).document.mode) == ("Unified", "unified")  # it is 560 wide
     mode.click()
-    assert (mode.text(), diff_view(reviewed).document.mode, told.at(0)) == (
+    assert (mode.text(), diff_view(reviewed).document.mode, announced.at(0)) == (
         "Side by side",
         "side_by_side",
         ["side_by_side"],
@@ -328,7 +328,7 @@ def test_the_mode_is_switched_remembered_and_told(reviewed: ReviewPanel) -> None
     choose(reviewed, "This session")
     assert diff_view(reviewed).document.mode == "side_by_side"
     mode.click()
-    assert (mode.text(), diff_view(reviewed).document.mode, told.at(1)) == ("Unified", "unified", ["unified"])
+    assert (mode.text(), diff_view(reviewed).document.mode, announced.at(1)) == ("Unified", "unified", ["unified"])
 
 
 def test_a_panel_too_narrow_for_two_sides_says_so(qtbot: QtBot, reviewed: ReviewPanel) -> None:

@@ -219,7 +219,7 @@ def test_a_hunk_that_clashed_counts_with_those_undone_before(
     assert (op.purpose, op.reverts) == (purpose, (Reverted(change_id="2.3", hunks=after),))
 
 
-def test_an_undo_is_told_and_redone_as_it_was_made(
+def test_an_undo_is_noted_and_redone_as_it_was_made(
     qtbot: QtBot, reviewed: ReviewPanel, session: Session, asked: Asked
 ) -> None:
     choose(reviewed, "This session")
