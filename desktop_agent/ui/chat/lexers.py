@@ -3,20 +3,17 @@
 from functools import partial
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QRunnable, QThreadPool
+from desktop_agent.ui.runtime.background_call import BackgroundCall
 
 if TYPE_CHECKING:
     from pygments.lexer import Lexer
 
 
 class Lexers:
-    """Hands out lexers by the name a fence gives its language.
-
-    The caller asks again instead of getting a signal: it may be gone before the thread is done.
-    """
+    """Hands out lexers by the name a fence gives its language."""
 
     def __init__(self) -> None:
-        self._searches: dict[str, _Search] = {}
+        self._searches: dict[str, BackgroundCall[Lexer | None]] = {}
 
     @property
     def is_busy(self) -> bool:
@@ -27,27 +24,13 @@ class Lexers:
         """Whether it is clear by now which lexer a language has. If not, finding out begins."""
         search = self._searches.get(language)
         if search is None:
-            search = self._searches[language] = _Search()
-            QThreadPool.globalInstance().start(QRunnable.create(partial(search.run, language)))
+            search = self._searches[language] = BackgroundCall(partial(lexer_for_language, language), None)
+            search.start()
         return search.is_done
 
     def get(self, language: str) -> "Lexer | None":
         """Return the lexer of a known language, or `None` if there is none."""
-        return self._searches[language].found
-
-
-class _Search:
-    """One language being looked up in a thread."""
-
-    def __init__(self) -> None:
-        self.found: Lexer | None = None
-        self.is_done = False
-
-    def run(self, language: str) -> None:
-        try:
-            self.found = lexer_for_language(language)
-        finally:
-            self.is_done = True
+        return self._searches[language].result
 
 
 def lexer_for_language(language: str) -> "Lexer | None":

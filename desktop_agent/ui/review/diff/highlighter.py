@@ -2,13 +2,15 @@
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from pygments.lexer import Lexer
-from PySide6.QtCore import QObject, QRunnable, QThreadPool, QTimer, Signal
+from PySide6.QtCore import QObject, QTimer, Signal
 
 from desktop_agent.core.diff.rows import LineSide
 from desktop_agent.ui.review.diff.syntax import LineSpans, lexer_for_path, spans_by_line
+from desktop_agent.ui.runtime.background_call import BackgroundCall
 
 CHUNK_LINES = 64
 BACK_SYNC_LINES = 160
@@ -46,7 +48,8 @@ class Highlighter(QObject):
         self._spans: dict[_Chunk, dict[int, LineSpans]] = {}
         self._wanted: list[_Chunk] = []
         self._steps: Iterator[dict[int, LineSpans]] | None = None
-        self._search: _LexerSearch | None = None
+        self._search: BackgroundCall[Lexer | None] | None = None
+        """For a lexer: the first of a language takes up to 100 ms to import."""
         self._lexer: Lexer | None = None
         self._in_view: dict[LineSide, tuple[int, ...]] = {}
         self._still_since = 0.0
@@ -64,7 +67,7 @@ class Highlighter(QObject):
         self._spans.clear()
         self._in_view.clear()
         self._lexer = None
-        self._search = _LexerSearch(path)
+        self._search = BackgroundCall(partial(lexer_for_path, path), None)
         self.stop()
 
     def request(self, side: LineSide, lines: Sequence[int]) -> None:
@@ -141,34 +144,9 @@ class Highlighter(QObject):
                 self._search.start()
             return False
         self._timer.setInterval(0)
-        self._lexer = self._search.found
+        self._lexer = self._search.result
         if self._lexer is None:
             self._wanted.clear()
             self._search = None
             self._timer.stop()
         return self._lexer is not None
-
-
-class _LexerSearch:
-    """Looks for a lexer in a thread, because the first of a language takes up to 100 ms to import.
-
-    The caller asks again instead of getting a signal: it may be gone before the thread is done.
-    """
-
-    def __init__(self, path: str) -> None:
-        self.found: Lexer | None = None
-        self.is_done = False
-        self._path = path
-        self._is_started = False
-
-    def start(self) -> None:
-        """Begin, unless it has begun."""
-        if not self._is_started:
-            self._is_started = True
-            QThreadPool.globalInstance().start(QRunnable.create(self._run))
-
-    def _run(self) -> None:
-        try:
-            self.found = lexer_for_path(self._path)
-        finally:
-            self.is_done = True

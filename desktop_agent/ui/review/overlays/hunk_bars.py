@@ -58,19 +58,13 @@ class HunkBars(DiffOverlay):
             self.changed.emit()
             self._view.scroller.repaint()
 
-    def next_undecided(self, *, from_start: bool = False, with_current: bool = False) -> bool:
-        """Go to the next hunk without decision below the mark, or to the first of all; whether there is one."""
-        first = 0 if from_start else self._view.navigation.change + (not with_current)
-        return self._go_to_undecided(range(max(first, 0), len(self._view.document.rows.changes)))
-
-    def previous_undecided(self, *, from_end: bool = False, with_current: bool = False) -> bool:
-        """Go to the next hunk without decision above the mark, or to the last of all; whether there is one."""
-        navigation, count = self._view.navigation, len(self._view.document.rows.changes)
-        last = count - 1 if from_end else navigation.change - (not with_current)
-        return self._go_to_undecided(range(last, -1, -1))
-
-    def _go_to_undecided(self, order: range) -> bool:
-        keys = self._view.document.rows.keys
+    def go_to_undecided(self, *, backwards: bool = False, from_edge: bool = False, with_current: bool = False) -> bool:
+        """Go to the next hunk without decision from the mark on, or from where all begin; whether there is one."""
+        keys, current, others = self._view.document.rows.keys, self._view.navigation.change, not with_current
+        if backwards:
+            order = range(len(keys) - 1 if from_edge else current - others, -1, -1)
+        else:
+            order = range(0 if from_edge else max(current + others, 0), len(keys))
         found = next((number for number in order if self.decisions.state(keys[number]) == "undecided"), None)
         return found is not None and self._view.navigation.go_to_change(found)
 

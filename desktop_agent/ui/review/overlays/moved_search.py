@@ -1,9 +1,12 @@
 """Finds the moved blocks of a diff after it has been painted, those of a large one in a thread."""
 
-from PySide6.QtCore import QObject, QRunnable, QThreadPool, QTimer, Signal
+from functools import partial
+
+from PySide6.QtCore import QObject, QTimer, Signal
 
 from desktop_agent.core.diff.moved import Moves, moved_blocks
 from desktop_agent.core.protocol.model import FileDiff
+from desktop_agent.ui.runtime.background_call import BackgroundCall
 
 _POLL_MS = 10
 _MAX_LINES_AT_ONCE = 5_000
@@ -22,7 +25,8 @@ class MovedSearch(QObject):
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
         self.moves = _NONE
-        self._search: _Search | None = None
+        self._search: BackgroundCall[Moves] | None = None
+        self._is_small = True
         self._timer = QTimer(self)
         self._timer.timeout.connect(self._poll)
 
@@ -34,7 +38,8 @@ class MovedSearch(QObject):
         if diff.landmarks is not None:
             self.moves = Moves(diff.landmarks.moved)
         elif len(diff.edits) > 1:  # what is moved leaves one place and comes to another
-            self._search = _Search(diff)
+            self._search = BackgroundCall(partial(_moves_in, diff), _NONE)
+            self._is_small = diff.added + diff.removed <= _MAX_LINES_AT_ONCE
 
     def go_on(self) -> None:
         """Look, if there is something to look at still. For when the diff is painted."""
@@ -50,34 +55,17 @@ class MovedSearch(QObject):
         if search is None or search.is_done:
             self._timer.stop()
             self._search = None
-            self.moves = search.moves if search else _NONE
+            self.moves = search.result if search else _NONE
             if self.moves is not _NONE:
                 self.found.emit()
         elif not search.is_started:
-            search.is_started = True
             self._timer.setInterval(_POLL_MS)
-            if search.changed_lines <= _MAX_LINES_AT_ONCE:
-                search.run()
-            else:
-                QThreadPool.globalInstance().start(QRunnable.create(search.run))
+            search.run() if self._is_small else search.start()
 
 
-class _Search:
-    """The caller asks again instead of getting a signal: it may be gone before the thread is done."""
-
-    def __init__(self, diff: FileDiff) -> None:
-        self.moves = _NONE
-        self.is_started = False
-        self.is_done = False
-        self.changed_lines = diff.added + diff.removed
-        self._diff = diff
-
-    def run(self) -> None:
-        try:
-            if blocks := moved_blocks(self._diff):
-                self.moves = Moves(blocks)
-        finally:
-            self.is_done = True
+def _moves_in(diff: FileDiff) -> Moves:
+    blocks = moved_blocks(diff)
+    return Moves(blocks) if blocks else _NONE
 
 
 _NONE = Moves(())

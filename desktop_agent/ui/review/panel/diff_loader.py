@@ -71,10 +71,8 @@ class DiffLoader(QObject):
         self._pane.take_keyboard()
 
     def _start_at(self, wanted: _Undecided) -> None:
-        if wanted == "first":
-            self._pane.review.hunks.next_undecided(from_start=True)
-        elif wanted == "last":
-            self._pane.review.hunks.previous_undecided(from_end=True)
+        if wanted:
+            self._pane.review.hunks.go_to_undecided(backwards=wanted == "last", from_edge=True)
 
     def _load(self, file: ChangedFile) -> None:
         self._has_failed = False

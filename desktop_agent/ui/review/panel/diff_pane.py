@@ -136,8 +136,8 @@ class DiffPane(QWidget):
 
         The marked hunk is the next one when the keyboard was elsewhere: its mark could not be seen.
         """
-        go = self.review.hunks.previous_undecided if backwards else self.review.hunks.next_undecided
-        is_found = go(with_current=not self.isAncestorOf(self.window().focusWidget() or self))
+        has_keyboard = self.isAncestorOf(self.window().focusWidget() or self)
+        is_found = self.review.hunks.go_to_undecided(backwards=backwards, with_current=not has_keyboard)
         if is_found:
             self.take_keyboard()
         return is_found

@@ -187,14 +187,14 @@ def test_states_are_read_out_with_the_row(review: DiffReview, view: DiffView, ke
 
 
 def test_going_to_the_next_undecided_hunk_passes_the_decided_ones(review: DiffReview, keys: list[str]) -> None:
-    assert review.hunks.next_undecided(from_start=True)
+    assert review.hunks.go_to_undecided(from_edge=True)
     assert review.hunks.current_key == keys[0]
     review.hunks.set_decisions(HunkDecisions(frozenset(keys[:1]), frozenset(), can_revert=True))
-    assert review.hunks.next_undecided()
+    assert review.hunks.go_to_undecided()
     assert review.hunks.current_key == keys[1]
-    assert not review.hunks.next_undecided()
+    assert not review.hunks.go_to_undecided()
     review.hunks.set_decisions(HunkDecisions(frozenset(keys[:1]), frozenset(keys[1:]), can_revert=True))
-    assert not review.hunks.next_undecided(from_start=True)
+    assert not review.hunks.go_to_undecided(from_edge=True)
 
 
 def test_tab_goes_to_the_buttons_of_the_current_hunk(qtbot: QtBot, review: DiffReview, view: DiffView) -> None:
