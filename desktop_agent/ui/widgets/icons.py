@@ -1,4 +1,4 @@
-"""The icons of every button: one set, Phosphor, in the colours of the theme.
+"""The icons of the top bar's buttons, from Phosphor, in the colours of the theme.
 
 The glyphs come from the font that QtAwesome ships and keeps up to date. QtAwesome itself is not imported: that takes
 170 ms, registers twelve fonts with Qt, and patches PySide's classes through qtpy. Reading the one font takes 12 ms,
@@ -13,69 +13,20 @@ import math
 from collections.abc import Mapping
 from importlib.util import find_spec
 from pathlib import Path
-from typing import Final, Literal, get_args
+from typing import Final, Literal
 
 from PySide6.QtCore import QObject, QSize, Qt, Signal
-from PySide6.QtGui import QAction, QGuiApplication, QIcon, QPainter, QPainterPath, QPixmap, QRawFont
+from PySide6.QtGui import QGuiApplication, QIcon, QPainter, QPainterPath, QPixmap, QRawFont
 from PySide6.QtWidgets import QAbstractButton
 
 from desktop_agent.ui.theme import Theme
 
-IconName = Literal[
-    "attach", "branch", "check", "chevron_down", "chevron_left", "chevron_right", "chevron_up", "close", "code",
-    "commands", "copy", "edit", "error", "external", "eye", "eye_off", "file", "folder", "gear", "history", "inbox",
-    "info", "key", "more", "plus", "quote", "redo", "refresh", "review", "search", "send", "session", "shield", "side",
-    "stop", "tool", "trash", "undo", "warning",
-]  # fmt: skip
+IconName = Literal["gear", "side"]
 
-Role = Literal["text", "muted", "accent", "accent_text", "on_accent", "removed_text", "warning_text"]
-"""The palette's colour an icon has. A disabled one is `faint`."""
+_GLYPHS: Final[Mapping[IconName, str]] = {"gear": "gear", "side": "square-half"}
+"""What the font calls them."""
 
-_GLYPHS: Final[Mapping[IconName, str]] = {
-    "attach": "paperclip",
-    "branch": "git-branch",
-    "check": "check",
-    "chevron_down": "caret-down",
-    "chevron_left": "caret-left",
-    "chevron_right": "caret-right",
-    "chevron_up": "caret-up",
-    "close": "x",
-    "code": "code",
-    "commands": "command",
-    "copy": "copy",
-    "edit": "pencil-simple",
-    "error": "x-circle",
-    "external": "arrow-square-out",
-    "eye": "eye",
-    "eye_off": "eye-slash",
-    "file": "file",
-    "folder": "folder",
-    "gear": "gear",
-    "history": "clock-counter-clockwise",
-    "inbox": "tray",
-    "info": "info",
-    "key": "key",
-    "more": "dots-three",
-    "plus": "plus",
-    "quote": "quotes",
-    "redo": "arrow-clockwise",
-    "refresh": "arrows-clockwise",
-    "review": "git-diff",
-    "search": "magnifying-glass",
-    "send": "arrow-up",
-    "session": "chat-circle",
-    "shield": "shield-check",
-    "side": "square-half",
-    "stop": "stop-fill",
-    "tool": "wrench",
-    "trash": "trash",
-    "undo": "arrow-counter-clockwise",
-    "warning": "warning",
-}
-
-ICON_NAMES: Final[tuple[IconName, ...]] = get_args(IconName)
-DEFAULT_SIZE: Final = 16
-
+_SIZE: Final = 16
 _EM: Final = 64.0
 """The size the outlines are taken at; they are scaled when drawn."""
 
@@ -91,8 +42,8 @@ class Icons(QObject):
 
     loaded = Signal()
 
-    def __init__(self, theme: Theme, parent: QObject | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self.theme = theme
         """What colours them."""
         self._outlines: dict[IconName, QPainterPath] = {}
@@ -102,20 +53,17 @@ class Icons(QObject):
         """Whether icons are drawn."""
         return bool(self._outlines)
 
-    def attach(
-        self, target: QAbstractButton | QAction, name: IconName, role: Role = "muted", *, size: int = DEFAULT_SIZE
-    ) -> None:
-        """Give a button or an action an icon, now or once icons are loaded, that follows the theme."""
-        if isinstance(target, QAbstractButton):
-            target.setIconSize(QSize(size, size))
-        _Attachment(self, target, name, role, size)
+    def attach(self, button: QAbstractButton, name: IconName) -> None:
+        """Give a button an icon, now or once icons are loaded, that follows the theme."""
+        button.setIconSize(QSize(_SIZE, _SIZE))
+        _Attachment(self, button, name)
 
-    def icon(self, name: IconName, role: Role = "muted", *, size: int = DEFAULT_SIZE) -> QIcon:
+    def icon(self, name: IconName) -> QIcon:
         """Return an icon as it looks now: empty before `load`, and in the colours of the present theme."""
         icon = QIcon()
-        for mode, colour_role in ((QIcon.Mode.Normal, role), (QIcon.Mode.Disabled, "faint")):
+        for mode, role in ((QIcon.Mode.Normal, "muted"), (QIcon.Mode.Disabled, "faint")):
             for density in _densities():
-                icon.addPixmap(self._pixmap(name, colour_role, size, density), mode)
+                icon.addPixmap(self._pixmap(name, role, density), mode)
         return icon
 
     def load(self) -> None:
@@ -130,14 +78,14 @@ class Icons(QObject):
             return
         self.loaded.emit()
 
-    def _pixmap(self, name: IconName, role: str, size: int, density: int) -> QPixmap:
-        pixmap = QPixmap(size * density, size * density)
+    def _pixmap(self, name: IconName, role: str, density: int) -> QPixmap:
+        pixmap = QPixmap(_SIZE * density, _SIZE * density)
         pixmap.fill(Qt.GlobalColor.transparent)
         outline = self._outlines.get(name)
         if outline is not None:
             painter = QPainter(pixmap)
             painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-            painter.scale(size * density / _EM, size * density / _EM)
+            painter.scale(_SIZE * density / _EM, _SIZE * density / _EM)
             painter.fillPath(outline, self.theme.colour(role))
             painter.end()
         pixmap.setDevicePixelRatio(density)
@@ -150,24 +98,19 @@ def _densities() -> set[int]:
 
 
 class _Attachment(QObject):
-    """Keeps the icon of one button or action up to date for as long as that lives."""
+    """Keeps the icon of one button up to date for as long as that lives."""
 
-    def __init__(self, icons: Icons, target: QAbstractButton | QAction, name: IconName, role: Role, size: int) -> None:
-        for earlier in target.findChildren(_Attachment):
-            earlier.setParent(None)
-            earlier.deleteLater()
-        super().__init__(target)
+    def __init__(self, icons: Icons, button: QAbstractButton, name: IconName) -> None:
+        super().__init__(button)
         self._icons = icons
-        self._target = target
+        self._button = button
         self._name: IconName = name
-        self._role: Role = role
-        self._size = size
         icons.loaded.connect(self._update)
         icons.theme.changed.connect(self._update)
         self._update()
 
     def _update(self) -> None:
-        self._target.setIcon(self._icons.icon(self._name, self._role, size=self._size))
+        self._button.setIcon(self._icons.icon(self._name))
 
 
 def _read_outlines() -> dict[IconName, QPainterPath]:

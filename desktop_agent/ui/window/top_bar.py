@@ -58,8 +58,8 @@ class TopBar(QWidget):
 
     def attach_icons(self, icons: Icons) -> None:
         """Use icons from now on, where signs stood in for them."""
-        icons.attach(self.menu_button, "gear", "muted")
-        icons.attach(self.side_button, "side", "muted")
+        icons.attach(self.menu_button, "gear")
+        icons.attach(self.side_button, "side")
         self.menu_button.setText("")
         self.side_button.setText("")
 
