@@ -1,16 +1,20 @@
 """The theme in use: widgets read colours and fonts from it and repaint on `changed`."""
 
+from functools import cache
 from typing import Literal
 
 from PySide6.QtCore import QObject, QSettings, Qt, Signal
-from PySide6.QtGui import QColor, QFont, QGuiApplication, QPalette
+from PySide6.QtGui import QColor, QFont, QFontDatabase, QGuiApplication, QPalette
 from PySide6.QtWidgets import QApplication
 
-from desktop_agent.ui.theme import fonts
 from desktop_agent.ui.theme.stylesheet import style_sheet
 from desktop_agent.ui.theme.tokens import DARK, LIGHT, Palette, TextSizes, TypeSize, colour_blind_safe
 
 ThemeChoice = Literal["system", "light", "dark"]
+
+_TEXT_FAMILY = "Inter"
+_CODE_FAMILY = "JetBrains Mono"
+"""Where they are installed; else the system's own."""
 
 
 def last_theme(store: QSettings) -> ThemeChoice:
@@ -33,80 +37,92 @@ class Theme(QObject):
 
     changed = Signal()
 
-    def __init__(
-        self, app: QApplication, choice: ThemeChoice = "system", *, is_colour_blind_safe: bool = False
-    ) -> None:
+    def __init__(self, app: QApplication, choice: ThemeChoice = "system") -> None:
         super().__init__(app)
         self._app = app
-        self._choice: ThemeChoice = choice
-        self._is_colour_blind_safe = is_colour_blind_safe
-        self._sizes = TextSizes()
-        self._colours = self._resolve()
-        QGuiApplication.styleHints().colorSchemeChanged.connect(self._on_system_changed)
-
-    @property
-    def colours(self) -> Palette:
-        """The colours by role."""
-        return self._colours
-
-    @property
-    def choice(self) -> ThemeChoice:
+        self.choice: ThemeChoice = choice
         """What the user chose."""
-        return self._choice
-
-    @property
-    def sizes(self) -> TextSizes:
+        self._is_colour_blind_safe = False
+        self.sizes = TextSizes()
         """How large the user wants to read."""
-        return self._sizes
+        self.colours = self._resolve()
+        """The colours by role."""
+        QGuiApplication.styleHints().colorSchemeChanged.connect(self._on_system_changed)
 
     def colour(self, role: str) -> QColor:
         """Return the colour of a role as Qt wants it: `theme.colour("accent")`."""
-        return QColor(getattr(self._colours, role))
+        return QColor(getattr(self.colours, role))
 
     def text_font(self, size_px: float = TypeSize.BODY) -> QFont:
-        """Return the font for running text."""
-        return fonts.text_font(size_px)
+        """Return the font for running text and controls."""
+        return _font(_TEXT_FAMILY, QFontDatabase.SystemFont.GeneralFont, size_px)
+
+    def strong_font(self, size_px: float = TypeSize.BODY) -> QFont:
+        """Return the font for titles and names among running text."""
+        font = self.text_font(size_px)
+        font.setWeight(QFont.Weight.DemiBold)
+        return font
 
     def code_font(self, size_px: float = TypeSize.CODE) -> QFont:
-        """Return the fixed-pitch font."""
-        return fonts.code_font(size_px)
+        """Return the fixed-pitch font for code, commands and diffs."""
+        font = _font(_CODE_FAMILY, QFontDatabase.SystemFont.FixedFont, size_px)
+        font.setStyleHint(QFont.StyleHint.Monospace)
+        # Ligatures would make `!=` one glyph: code is shown as it is written.
+        font.setFeature(QFont.Tag("calt"), 0)
+        return font
 
     def choose(self, choice: ThemeChoice, *, is_colour_blind_safe: bool | None = None) -> None:
         """Force a theme, or follow the system again; `None` leaves the colours of diffs as they are."""
-        self._choice = choice
+        self.choice = choice
         if is_colour_blind_safe is not None:
             self._is_colour_blind_safe = is_colour_blind_safe
         self._update()
 
     def choose_sizes(self, sizes: TextSizes) -> None:
         """Set the text of chat, code and diffs in these sizes."""
-        if sizes != self._sizes:
-            self._sizes = sizes
+        if sizes != self.sizes:
+            self.sizes = sizes
             self.changed.emit()
 
     def install(self) -> None:
         """Give the application this theme's palette, font and style sheet. Its style should be Fusion."""
         self._app.setFont(self.text_font())
-        self._app.setPalette(_qt_palette(self._colours))
-        self._app.setStyleSheet(style_sheet(self._colours))
+        self._app.setPalette(_qt_palette(self.colours))
+        self._app.setStyleSheet(style_sheet(self.colours))
 
     def _resolve(self) -> Palette:
-        is_dark = self._choice == "dark" or (
-            self._choice == "system" and QGuiApplication.styleHints().colorScheme() == Qt.ColorScheme.Dark
+        is_dark = self.choice == "dark" or (
+            self.choice == "system" and QGuiApplication.styleHints().colorScheme() == Qt.ColorScheme.Dark
         )
         palette = DARK if is_dark else LIGHT
         return colour_blind_safe(palette) if self._is_colour_blind_safe else palette
 
     def _on_system_changed(self) -> None:
-        if self._choice == "system":
+        if self.choice == "system":
             self._update()
 
     def _update(self) -> None:
         colours = self._resolve()
-        if colours != self._colours:
-            self._colours = colours
+        if colours != self.colours:
+            self.colours = colours
             self.install()
             self.changed.emit()
+
+
+def _font(family: str, fallback: QFontDatabase.SystemFont, size_px: float) -> QFont:
+    font = QFont(family) if _is_installed(family) else QFontDatabase.systemFont(fallback)
+    # Pixel sizes are integers in Qt; a half pixel goes through points at 96 dpi, which is what Qt assumes for pixels.
+    if size_px == int(size_px):
+        font.setPixelSize(int(size_px))
+    else:
+        font.setPointSizeF(size_px * 72 / 96)
+    return font
+
+
+@cache
+def _is_installed(family: str) -> bool:
+    """Whether there is such a typeface. Qt looks through all there are, and every painted row asks for fonts."""
+    return QFontDatabase.hasFamily(family)
 
 
 def _qt_palette(colours: Palette) -> QPalette:

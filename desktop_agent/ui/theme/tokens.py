@@ -51,88 +51,54 @@ class Palette(NamedTuple):
     syntax_number: str
 
 
-LIGHT = Palette(
-    is_dark=False,
-    bg="#F7F7F5",
-    surface="#FFFFFF",
-    sunken="#F0F0ED",
-    border="#E2E2DD",
-    border_strong="#C9C9C2",
-    control_border="#888882",
-    text="#1D1F23",
-    muted="#676B73",
-    faint="#84888F",
-    accent="#0E7C70",
-    accent_weak="#E0F1EE",
-    accent_text="#0A5F56",
-    on_accent="#FFFFFF",
-    added_line="#E4F5E9",
-    added_word="#B9E6C7",
-    added_text="#17693A",
-    removed_line="#FCE9E8",
-    removed_word="#F6C6C2",
-    removed_text="#A5302A",
-    warning_text="#8A5A00",
-    warning_bg="#FDF3DC",
-    warning_border="#EBCF8F",
-    syntax_keyword="#8250A8",
-    syntax_function="#1D5FAE",
-    syntax_string="#2A762E",
-    syntax_comment="#676C75",
-    syntax_number="#A85400",
-)
+_COLOURS = {
+    "bg": ("#F7F7F5", "#14161A"),
+    "surface": ("#FFFFFF", "#1A1D22"),
+    "sunken": ("#F0F0ED", "#111317"),
+    "border": ("#E2E2DD", "#2B3038"),
+    "border_strong": ("#C9C9C2", "#3B424D"),
+    "control_border": ("#888882", "#6B727D"),
+    "text": ("#1D1F23", "#E4E6EA"),
+    "muted": ("#676B73", "#9BA2AD"),
+    "faint": ("#84888F", "#737A85"),
+    "accent": ("#0E7C70", "#45B8A9"),
+    "accent_weak": ("#E0F1EE", "#173430"),
+    "accent_text": ("#0A5F56", "#7FD6CA"),
+    "on_accent": ("#FFFFFF", "#0B1F1C"),
+    "added_line": ("#E4F5E9", "#15291D"),
+    "added_word": ("#B9E6C7", "#1F5133"),
+    "added_text": ("#17693A", "#7BD79B"),
+    "removed_line": ("#FCE9E8", "#2F1B1C"),
+    "removed_word": ("#F6C6C2", "#642C2E"),
+    "removed_text": ("#A5302A", "#F2938D"),
+    "warning_text": ("#8A5A00", "#E9BC62"),
+    "warning_bg": ("#FDF3DC", "#2B2416"),
+    "warning_border": ("#EBCF8F", "#5C4A20"),
+    "syntax_keyword": ("#8250A8", "#C79BEA"),
+    "syntax_function": ("#1D5FAE", "#7FB4F5"),
+    "syntax_string": ("#2A762E", "#8FCF8F"),
+    "syntax_comment": ("#676C75", "#8C949F"),
+    "syntax_number": ("#A85400", "#E5A76B"),
+}
+"""By role, in the light theme and in the dark one."""
 
-DARK = Palette(
-    is_dark=True,
-    bg="#14161A",
-    surface="#1A1D22",
-    sunken="#111317",
-    border="#2B3038",
-    border_strong="#3B424D",
-    control_border="#6B727D",
-    text="#E4E6EA",
-    muted="#9BA2AD",
-    faint="#737A85",
-    accent="#45B8A9",
-    accent_weak="#173430",
-    accent_text="#7FD6CA",
-    on_accent="#0B1F1C",
-    added_line="#15291D",
-    added_word="#1F5133",
-    added_text="#7BD79B",
-    removed_line="#2F1B1C",
-    removed_word="#642C2E",
-    removed_text="#F2938D",
-    warning_text="#E9BC62",
-    warning_bg="#2B2416",
-    warning_border="#5C4A20",
-    syntax_keyword="#C79BEA",
-    syntax_function="#7FB4F5",
-    syntax_string="#8FCF8F",
-    syntax_comment="#8C949F",
-    syntax_number="#E5A76B",
-)
+_COLOUR_BLIND_SAFE = {
+    "added_line": ("#E3EFFC", "#14263A"),
+    "added_word": ("#B5D5F7", "#1F4A75"),
+    "added_text": ("#124F8C", "#8CC1F7"),
+    "removed_line": ("#FDEEDB", "#33230F"),
+    "removed_word": ("#F8D3A0", "#6B4414"),
+    "removed_text": ("#8F4A00", "#F0B26A"),
+}
+"""Blue for added and orange for removed."""
+
+LIGHT = Palette(is_dark=False, **{role: light for role, (light, _) in _COLOURS.items()})
+DARK = Palette(is_dark=True, **{role: dark for role, (_, dark) in _COLOURS.items()})
 
 
 def colour_blind_safe(palette: Palette) -> Palette:
     """Return `palette` with blue for added and orange for removed instead of green and red."""
-    if palette.is_dark:
-        return palette._replace(
-            added_line="#14263A",
-            added_word="#1F4A75",
-            added_text="#8CC1F7",
-            removed_line="#33230F",
-            removed_word="#6B4414",
-            removed_text="#F0B26A",
-        )
-    return palette._replace(
-        added_line="#E3EFFC",
-        added_word="#B5D5F7",
-        added_text="#124F8C",
-        removed_line="#FDEEDB",
-        removed_word="#F8D3A0",
-        removed_text="#8F4A00",
-    )
+    return palette._replace(**{role: colours[palette.is_dark] for role, colours in _COLOUR_BLIND_SAFE.items()})
 
 
 class Space:

@@ -34,8 +34,7 @@ class ChoiceCard(QAbstractButton):
         policy = QSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Minimum)
         policy.setHeightForWidth(True)
         self.setSizePolicy(policy)
-        self._title_font = theme.text_font(TypeSize.BODY)
-        self._title_font.setWeight(QFont.Weight.DemiBold)
+        self._title_font = theme.strong_font()
         self._text_font = theme.text_font(TypeSize.SECONDARY)
         theme.changed.connect(self.update)
 

@@ -64,15 +64,9 @@ class RowFonts(QObject):
 
     def _take(self) -> None:
         self.text = self._theme.text_font(self._size_px)
-        self.strong = _demibold(self.text)
+        self.strong = self._theme.strong_font(self._size_px)
         self.small = self._theme.text_font(TypeSize.HEAD)
-        self.small_strong = _demibold(self.small)
-
-
-def _demibold(font: QFont) -> QFont:
-    strong = QFont(font)
-    strong.setWeight(QFont.Weight.DemiBold)
-    return strong
+        self.small_strong = self._theme.strong_font(TypeSize.HEAD)
 
 
 class RowDelegate(QStyledItemDelegate):

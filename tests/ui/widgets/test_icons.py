@@ -31,8 +31,10 @@ def strongest(image: QImage) -> QColor | None:
 
 def is_colour(found: QColor | None, wanted: QColor) -> bool:
     """Whether it is this colour, but for what is rounded where lines cover a pixel in part."""
-    pairs = zip(found.getRgb()[:3], wanted.getRgb()[:3], strict=True) if found is not None else [(0, 999)]
-    return all(abs(one - other) <= 2 for one, other in pairs)
+    if found is None:
+        return False
+    distances = (found.red() - wanted.red(), found.green() - wanted.green(), found.blue() - wanted.blue())
+    return all(abs(distance) <= 2 for distance in distances)
 
 
 @pytest.fixture

@@ -4,7 +4,7 @@ from datetime import UTC, datetime
 from typing import get_args
 
 from PySide6.QtCore import QPoint, QRect, QRectF, Qt, QTimer
-from PySide6.QtGui import QFont, QHideEvent, QPainter, QPen, QShowEvent
+from PySide6.QtGui import QHideEvent, QPainter, QPen, QShowEvent
 from PySide6.QtWidgets import QPushButton
 
 from desktop_agent.core.base.errors import ProviderFault
@@ -44,11 +44,9 @@ class NoticeWidget(EntryWidget):
         self._height = 0
         notice = self.row.entry_as(NoticeEntry).notice
         styles, actions = place.styles, place.actions
-        bold = QFont(styles.body)
-        bold.setWeight(QFont.Weight.DemiBold)
         self._seconds = QTimer(self, interval=1000)
         self._seconds.timeout.connect(self._count_down)
-        self._texts = [Paragraph(notice.title, styles, self, font=bold)]
+        self._texts = [Paragraph(notice.title, styles, self, font=styles.strong)]
         if notice.hint:
             self._texts.append(Paragraph(notice.hint, styles, self, role="muted", font=styles.body))
         self._details = self._button("", self._on_details, variant="flat") if notice.detail else None

@@ -106,10 +106,8 @@ class ToolLine(FoldLine):
             right = self._paint_right(painter, right, f"{entry_words.MINUS}{removed}", "removed_text", self.styles.code)
         if added:
             right = self._paint_right(painter, right, f"+{added}", "added_text", self.styles.code)
-        bold = QFont(self.styles.body)
-        bold.setWeight(QFont.Weight.DemiBold)
-        verb_width = QFontMetricsF(bold).horizontalAdvance(self._verb)
-        painter.setFont(bold)
+        verb_width = QFontMetricsF(self.styles.strong).horizontalAdvance(self._verb)
+        painter.setFont(self.styles.strong)
         painter.setPen(self.styles.colour("text"))
         line = QRectF(_LEFT, 0, right - _LEFT, self.height())
         painter.drawText(line, Qt.AlignmentFlag.AlignVCenter, self._verb)

@@ -5,7 +5,7 @@ moved to it, and no button is a default.
 """
 
 from PySide6.QtCore import QRect, QRectF, Qt, QTimer, Signal
-from PySide6.QtGui import QFont, QHideEvent, QPainter, QPaintEvent, QPen, QShowEvent
+from PySide6.QtGui import QHideEvent, QPainter, QPaintEvent, QPen, QShowEvent
 from PySide6.QtWidgets import QLabel, QWidget
 
 from desktop_agent.core.protocol.events import CommandJudged
@@ -70,12 +70,10 @@ class ApprovalCard(QWidget):
         self._update_answers()
 
     def _make_title(self) -> Paragraph:
-        bold = QFont(self._styles.body)
-        bold.setWeight(QFont.Weight.DemiBold)
         # In older journals the title of a command is the command.
         is_plain = self.request.command is not None and not self.request.is_escalation
         title = self.tr("Run this command?") if is_plain else shown_lines(self.request.title)
-        return Paragraph(title, self._styles, self, font=bold)
+        return Paragraph(title, self._styles, self, font=self._styles.strong)
 
     def _label(self, text: str, role: str) -> QLabel:
         label = QLabel(text, self)

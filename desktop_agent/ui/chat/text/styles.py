@@ -39,6 +39,7 @@ class TextStyles:
         self.theme = theme
         self.colours = theme.colours
         self.body = theme.text_font(theme.sizes.chat)
+        self.strong = theme.strong_font(theme.sizes.chat)
         self.code = theme.code_font(theme.sizes.code)
         self._growth = theme.sizes.chat / TypeSize.BODY
         self.text_line = round(TEXT_LINE * self._growth)
