@@ -2,9 +2,11 @@
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QImage, QKeySequence, QPainter, QPaintEvent, QResizeEvent, QShortcut, QWheelEvent
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QPushButton, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 from desktop_agent.ui.theme import Space
+from desktop_agent.ui.widgets.buttons import Button
+from desktop_agent.ui.widgets.labels import label
 from desktop_agent.ui.widgets.screen_room import resize_within_screen
 
 LARGE = QSize(6_000, 6_000)
@@ -35,21 +37,18 @@ class PictureWindow(QDialog):
         self._area.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._area.setWidget(self._picture)
         self._picture.zoomed.connect(self._zoom_by)
-        self._label = QLabel(self)
-        self._label.setProperty("role", "secondary")
+        self._label = label("", "secondary", self)
         self._fit = self._button(self.tr("Fit"), self._on_fit, "Ctrl+0")
         self._fit.setCheckable(True)
         actual = self._button(self.tr("100 %"), self._on_actual, "Ctrl+1")
-        smaller = self._button("\N{MINUS SIGN}", self._on_smaller, QKeySequence.StandardKey.ZoomOut)
-        smaller.setAccessibleName(self.tr("Smaller"))
-        larger = self._button("+", self._on_larger, QKeySequence.StandardKey.ZoomIn)
-        larger.setAccessibleName(self.tr("Larger"))
-        close = self._button(self.tr("Close"), self.close)
+        zoom_out, zoom_in = QKeySequence.StandardKey.ZoomOut, QKeySequence.StandardKey.ZoomIn
+        smaller = self._button("\N{MINUS SIGN}", self._on_smaller, zoom_out, spoken=self.tr("Smaller"))
+        larger = self._button("+", self._on_larger, zoom_in, spoken=self.tr("Larger"))
         row = QHBoxLayout()
         for button in (self._fit, actual, smaller, larger):
             row.addWidget(button)
         row.addWidget(self._label, 1)
-        row.addWidget(close)
+        row.addWidget(Button(self.tr("Close"), self, clicked=self.close))
         layout = QVBoxLayout(self)
         layout.setContentsMargins(Space.M, Space.M, Space.M, Space.M)
         layout.setSpacing(Space.S)
@@ -58,12 +57,9 @@ class PictureWindow(QDialog):
         wanted = size.boundedTo(QSize(960, 640)).expandedTo(QSize(420, 320)) + QSize(2 * Space.M, 64)
         resize_within_screen(self, wanted)
 
-    def _button(self, text: str, action: object, shortcut: str | QKeySequence.StandardKey | None = None) -> QPushButton:
-        button = QPushButton(text, self)
-        button.setAutoDefault(False)
-        button.clicked.connect(action)
-        if shortcut is not None:
-            QShortcut(QKeySequence(shortcut), self).activated.connect(button.click)
+    def _button(self, text: str, clicked: object, keys: str | QKeySequence.StandardKey, *, spoken: str = "") -> Button:
+        button = Button(text, self, spoken=spoken, clicked=clicked)
+        QShortcut(QKeySequence(keys), self).activated.connect(button.click)
         return button
 
     @property

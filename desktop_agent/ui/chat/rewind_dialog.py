@@ -3,12 +3,14 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QVBoxLayout, QWidget
 
 from desktop_agent.core.protocol.model import RewindScope
 from desktop_agent.ui.chat.rewind import RewindChoice
 from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.widgets.buttons import Button
 from desktop_agent.ui.widgets.choice_card import ChoiceCard
+from desktop_agent.ui.widgets.labels import label
 from desktop_agent.ui.widgets.picker import Picker
 
 _WIDTH = 520
@@ -46,19 +48,7 @@ class RewindDialog(QDialog):
         self._cards: dict[RewindScope, ChoiceCard] = {}
         self._column = QVBoxLayout()
         self._column.setSpacing(Space.S)
-        self._files = QLabel()
-        self._files.setObjectName("rewindFiles")
-        self._files.setTextFormat(Qt.TextFormat.PlainText)
-        self._files.setProperty("role", "secondary")
-        self._files.setWordWrap(True)
-        self._go = QPushButton(self.tr("Go back"))
-        self._go.setObjectName("rewindButton")
-        self._go.setProperty("variant", "primary")
-        self._go.setDefault(True)
-        self._go.clicked.connect(self._choose)
-        self._cancel = QPushButton(self.tr("Cancel"))
-        self._cancel.setAutoDefault(False)
-        self._cancel.clicked.connect(self.reject)
+        self._files = label("", "secondary", name="rewindFiles", wraps=True)
         self._lay_out()
         self._show_choice()
 
@@ -131,17 +121,17 @@ class RewindDialog(QDialog):
         return "\n".join([*lines, "", kept])
 
     def _lay_out(self) -> None:
-        heading = QLabel(self.tr("Go back to before this message?"))
-        heading.setProperty("role", "title")
+        go = Button(self.tr("Go back"), name="rewindButton", variant="primary", clicked=self._choose)
+        go.setDefault(True)
         buttons = QHBoxLayout()
         buttons.setSpacing(Space.S)
         buttons.addStretch()
-        buttons.addWidget(self._cancel)
-        buttons.addWidget(self._go)
+        buttons.addWidget(Button(self.tr("Cancel"), clicked=self.reject))
+        buttons.addWidget(go)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(Space.XL, Space.XL, Space.XL, Space.L)
         layout.setSpacing(Space.M)
-        layout.addWidget(heading)
+        layout.addWidget(label(self.tr("Go back to before this message?"), "title"))
         layout.addWidget(self._picker)
         layout.addLayout(self._column)
         layout.addWidget(self._files)

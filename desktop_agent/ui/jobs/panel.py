@@ -5,11 +5,13 @@ from datetime import datetime
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QKeyEvent, QShowEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
 from desktop_agent.core.protocol.model import Job
 from desktop_agent.ui.jobs.row import ROW_HEIGHT, JobRow
 from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.widgets.buttons import SmallButton
+from desktop_agent.ui.widgets.labels import label
 from desktop_agent.ui.widgets.layouts import hairline
 
 TICK_MS = 1_000
@@ -37,19 +39,14 @@ class JobsPanel(QWidget):
         self._now = now
         self._jobs: tuple[Job, ...] = ()
         self._rows: dict[str, JobRow] = {}
-        self._count = QLabel()
-        self._count.setObjectName("jobsCount")
-        self._count.setProperty("role", "secondary")
-        self._empty = QLabel(
-            self.tr("No background commands. Commands that keep running, such as a server, appear here once started.")
+        self._count = label("", "secondary", name="jobsCount")
+        none = self.tr(
+            "No background commands. Commands that keep running, such as a server, appear here once started."
         )
-        self._empty.setObjectName("jobsEmpty")
-        self._empty.setProperty("role", "secondary")
-        self._empty.setWordWrap(True)
+        self._empty = label(none, "secondary", name="jobsEmpty", wraps=True)
         self._scroll = QScrollArea()
         self._list = QVBoxLayout()
-        self._tick = QTimer(self)
-        self._tick.setInterval(TICK_MS)
+        self._tick = QTimer(self, interval=TICK_MS)
         self._tick.timeout.connect(self._show_ages)
         self._lay_out()
         self.show_jobs(())
@@ -127,19 +124,12 @@ class JobsPanel(QWidget):
     # -- how it is built --
 
     def _lay_out(self) -> None:
-        heading = QLabel(self.tr("Background commands"))
-        heading.setProperty("role", "heading")
-        close = QPushButton("✕")
-        close.setObjectName("jobsCloseButton")
-        close.setAccessibleName(self.tr("Hide background commands"))
+        spoken = self.tr("Hide background commands")
+        close = SmallButton("✕", name="jobsCloseButton", spoken=spoken, variant="flat", clicked=self.closed)
         close.setToolTip(self.tr("Hide. Running commands continue."))
-        close.setProperty("variant", "flat")
-        close.setProperty("compact", True)
-        close.setAutoDefault(False)
-        close.clicked.connect(self.closed)
         head = QHBoxLayout()
         head.setSpacing(Space.S)
-        head.addWidget(heading)
+        head.addWidget(label(self.tr("Background commands"), "heading"))
         head.addWidget(self._count)
         head.addStretch()
         head.addWidget(close)

@@ -5,12 +5,13 @@ from datetime import datetime
 
 from PySide6.QtCore import QPointF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 
 from desktop_agent.core.protocol.model import Job
 from desktop_agent.ui.jobs import job_words
 from desktop_agent.ui.theme import Space, Theme, TypeSize
-from desktop_agent.ui.widgets.labels import ElidedLabel
+from desktop_agent.ui.widgets.buttons import SmallButton
+from desktop_agent.ui.widgets.labels import ElidedLabel, label
 from desktop_agent.ui.wording.model_words import one_line, visible
 from desktop_agent.ui.wording.tooltips import plain_tooltip
 
@@ -35,19 +36,16 @@ class JobRow(QWidget):
         self._mark = _Mark(theme)
         self._command = ElidedLabel(Qt.TextElideMode.ElideMiddle)
         self._last = ElidedLabel()
-        for label, size in ((self._command, TypeSize.CODE), (self._last, TypeSize.HEAD)):
-            label.setFont(theme.code_font(size))
-            label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        for line, size in ((self._command, TypeSize.CODE), (self._last, TypeSize.HEAD)):
+            line.setFont(theme.code_font(size))
+            line.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self._last.setObjectName("jobLastLine")
         self._last.setForegroundRole(self._last.palette().ColorRole.PlaceholderText)
-        self._figures = QLabel()
-        self._figures.setObjectName("jobFigures")
-        self._figures.setTextFormat(Qt.TextFormat.PlainText)
-        self._figures.setProperty("role", "secondary")
-        self._output = self._button(self.tr("Show output"), "jobOutputButton", "flat")
-        self._output.clicked.connect(self._on_output)
-        self._stop = self._button(self.tr("Stop"), "jobStopButton", "destructive")
-        self._stop.clicked.connect(self._on_stop)
+        self._figures = label("", "secondary", name="jobFigures")
+        show = self.tr("Show output")
+        self._output = SmallButton(show, name="jobOutputButton", variant="flat", clicked=self._on_output)
+        end = self.tr("Stop")
+        self._stop = SmallButton(end, name="jobStopButton", variant="destructive", clicked=self._on_stop)
         policy = self._stop.sizePolicy()
         policy.setRetainSizeWhenHidden(True)  # so that what stands beside it stays in line with the other rows
         self._stop.setSizePolicy(policy)
@@ -84,14 +82,6 @@ class JobRow(QWidget):
         text = job_words.figures(self._job, now)
         if text != self._figures.text():
             self._figures.setText(text)
-
-    def _button(self, text: str, name: str, variant: str) -> QPushButton:
-        button = QPushButton(text)
-        button.setObjectName(name)
-        button.setProperty("variant", variant)
-        button.setProperty("compact", True)
-        button.setAutoDefault(False)
-        return button
 
     def _lay_out(self) -> None:
         text = QVBoxLayout()

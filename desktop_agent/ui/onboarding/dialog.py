@@ -3,10 +3,13 @@
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QDialog, QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QVBoxLayout, QWidget
 
 from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.widgets.buttons import Button
 from desktop_agent.ui.widgets.choice_card import ChoiceCard
+from desktop_agent.ui.widgets.labels import label
+from desktop_agent.ui.widgets.layouts import hairline
 from desktop_agent.ui.wording.short_path import short_path
 from desktop_agent.ui.wording.tooltips import plain_tooltip
 
@@ -46,13 +49,14 @@ class OnboardingDialog(QDialog):
             self.tr("Enter an API key"),
             self.tr("For Anthropic's models. Kept in your system keyring, and nowhere else."),
         )
-        self._start_demo = QPushButton(self.tr("Start the demo"))
-        self._start_demo.setObjectName("demoButton")
-        self._enter_key = QPushButton(self.tr("Enter a key…"))
-        self._enter_key.setObjectName("enterKeyButton")
-        self._folder = QLabel()
+        start, enter = self.tr("Start the demo"), self.tr("Enter a key…")
+        self._start_demo = Button(start, name="demoButton", variant="primary", clicked=self._on_demo)
+        self._enter_key = Button(enter, name="enterKeyButton", variant="primary", clicked=self._on_key)
+        self._folder = label("", "secondary", name="onboardingFolder")
         self._lay_out()
-        self._connect()
+        self._demo.toggled.connect(self._update_primary)
+        self._demo.confirmed.connect(self._on_demo)
+        self._key.confirmed.connect(self._on_key)
         self.set_folder(None)
         self._demo.setChecked(True)
         self._update_primary()
@@ -72,56 +76,34 @@ class OnboardingDialog(QDialog):
     # --- building -------------------------------------------------------------------------------------------------
 
     def _lay_out(self) -> None:
-        title = QLabel(self.tr("Welcome. Choose a model"))
-        title.setProperty("role", "title")
-        hint = QLabel(self.tr("You can change this at any time in Settings."))
-        hint.setProperty("role", "secondary")
         body = QVBoxLayout()
         body.setContentsMargins(Space.XL, Space.XL, Space.XL, Space.XL)
         body.setSpacing(Space.XS)
-        body.addWidget(title)
-        body.addWidget(hint)
+        body.addWidget(label(self.tr("Welcome. Choose a model"), "title"))
+        body.addWidget(label(self.tr("You can change this at any time in Settings."), "secondary"))
         body.addSpacing(Space.M)
         body.addWidget(self._demo)
         body.addSpacing(Space.XS + 2)
         body.addWidget(self._key)
-        line = QFrame()
-        line.setProperty("role", "hairline")
-        line.setFixedHeight(1)
         column = QVBoxLayout(self)
         column.setContentsMargins(0, 0, 0, 0)
         column.setSpacing(0)
         column.addLayout(body)
         column.addStretch()
-        column.addWidget(line)
+        column.addWidget(hairline())
         column.addWidget(self._foot())
 
     def _foot(self) -> QWidget:
-        self._folder.setObjectName("onboardingFolder")
-        self._folder.setProperty("role", "secondary")
-        self._folder.setTextFormat(Qt.TextFormat.PlainText)
-        choose = QPushButton(self.tr("Choose folder…"))
-        choose.setObjectName("chooseFolderButton")
-        choose.setAutoDefault(False)
-        choose.clicked.connect(self.folder_requested)
+        choose = Button(self.tr("Choose folder…"), name="chooseFolderButton", clicked=self.folder_requested)
         foot = QWidget()
         foot.setAutoFillBackground(True)
         row = QHBoxLayout(foot)
         row.setContentsMargins(Space.XL, Space.M, Space.XL, Space.M)
         row.setSpacing(Space.S)
         row.addWidget(self._folder, 1)
-        row.addWidget(choose)
-        for button in (self._start_demo, self._enter_key):
-            button.setProperty("variant", "primary")
+        for button in (choose, self._start_demo, self._enter_key):
             row.addWidget(button)
         return foot
-
-    def _connect(self) -> None:
-        self._demo.toggled.connect(self._update_primary)
-        self._demo.confirmed.connect(self._on_demo)
-        self._key.confirmed.connect(self._on_key)
-        self._start_demo.clicked.connect(self._on_demo)
-        self._enter_key.clicked.connect(self._on_key)
 
     # --- choosing -------------------------------------------------------------------------------------------------
 

@@ -2,11 +2,13 @@
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QLabel, QLineEdit, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
 
 from desktop_agent.ui.terminal.document import PrintedDocument
 from desktop_agent.ui.terminal.text_view import PrintedView
 from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.widgets.buttons import Button
+from desktop_agent.ui.widgets.labels import label
 from desktop_agent.ui.widgets.screen_room import resize_within_screen
 
 MAX_CHARS = 20_000_000
@@ -30,20 +32,16 @@ class OutputWindow(QDialog):
         notes = [self.tr("Only the end is shown: the output is very long.")] if is_cut else []
         if printed.folded:
             notes.append(self.tr("↪ continues the line above; it is copied as one line."))
-        self._note = QLabel("  ".join(notes), self)
-        self._note.setProperty("role", "secondary")
-        self._note.setVisible(bool(notes))
+        note = label("  ".join(notes), "secondary", self)
+        note.setVisible(bool(notes))
         self._field = QLineEdit(self)
         self._field.setPlaceholderText(self.tr("Find"))
         self._field.setAccessibleName(self.tr("Find in the output"))
         self._field.returnPressed.connect(self._find_next)
-        close = QPushButton(self.tr("Close"), self)
-        close.setAutoDefault(False)
-        close.clicked.connect(self.close)
         row = QHBoxLayout()
         row.addWidget(self._field, 1)
-        row.addWidget(self._note)
-        row.addWidget(close)
+        row.addWidget(note)
+        row.addWidget(Button(self.tr("Close"), self, clicked=self.close))
         layout = QVBoxLayout(self)
         layout.setContentsMargins(Space.M, Space.M, Space.M, Space.M)
         layout.setSpacing(Space.S)

@@ -6,6 +6,8 @@ from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from desktop_agent.ui.theme import Space
+from desktop_agent.ui.widgets.buttons import SmallButton
+from desktop_agent.ui.widgets.labels import label
 
 _SHOWN_LINES = 4
 
@@ -37,21 +39,14 @@ class BannerFrame(QFrame):
 
     def add_button(self, text: str, name: str, *, is_flat: bool = False) -> QPushButton:
         """Return a new button, behind those that are there."""
-        button = QPushButton(text, self)
-        button.setObjectName(name)
-        button.setProperty("compact", True)
-        if is_flat:
-            button.setProperty("variant", "flat")
+        button = SmallButton(text, self, name=name, variant="flat" if is_flat else "")
         self._row.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
         return button
 
     def _build_label(self, role: str) -> QLabel:
-        label = QLabel(self)
-        label.setProperty("role", role)
-        label.setTextFormat(Qt.TextFormat.PlainText)
-        label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        label.setWordWrap(True)
-        return label
+        made = label("", role, self, wraps=True)
+        made.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        return made
 
 
 def few_lines(lines: Sequence[str], *, longest: int = 300) -> list[str]:

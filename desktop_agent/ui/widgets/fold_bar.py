@@ -1,10 +1,12 @@
 """Says which part of a text was not in sight yet, and scrolls to it: the user allows only what was in sight."""
 
 from PySide6.QtCore import QCoreApplication, QLocale, Signal
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QSizePolicy, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
 
 from desktop_agent.ui.theme import Space
+from desktop_agent.ui.widgets.buttons import SmallButton
 from desktop_agent.ui.widgets.exact_field import ExactField, Unseen
+from desktop_agent.ui.widgets.labels import label
 
 
 def obstacle_words() -> str:
@@ -44,15 +46,10 @@ class FoldBar(QWidget):
         self.setObjectName("approvalFoldBar")
         self._field = field
         self._was_folded = False
-        self._words = QLabel()
-        self._words.setProperty("role", "warning")
+        self._words = label("", "warning")
         # Its words give way in a narrow window: they never widen it.
         self._words.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        self._more = QPushButton(self.tr("Show more"))
-        self._more.setObjectName("approvalShowMoreButton")
-        self._more.setProperty("compact", True)
-        self._more.setAutoDefault(False)
-        self._more.clicked.connect(self._on_more)
+        self._more = SmallButton(self.tr("Show more"), name="approvalShowMoreButton", clicked=self._on_more)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(Space.S)

@@ -12,6 +12,7 @@ _MIN_WIDTH = 32
 def label(
     text: str = "",
     role: str = "",
+    parent: QWidget | None = None,
     *,
     name: str = "",
     wraps: bool = False,
@@ -19,7 +20,7 @@ def label(
     is_selectable: bool = False,
 ) -> QLabel:
     """Return a label of this role and object name. In one that `is_plain`, nothing is taken for markup."""
-    made = QLabel(text, wordWrap=wraps)
+    made = QLabel(text, parent, wordWrap=wraps)
     made.setObjectName(name)
     if role:
         made.setProperty("role", role)

@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import QRect
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtWidgets import QWidget
 
 from desktop_agent.ui.chat.flow import flow
 from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.widgets.buttons import Button
 from desktop_agent.ui.widgets.context_meter import ContextMeter
 from desktop_agent.ui.widgets.picker_button import PickerButton
 
@@ -18,14 +19,10 @@ class ControlRow:
         self._composer = composer
         self._controls: list[QWidget] = []
         self.meter = ContextMeter(theme, composer)
-        self.stop = QPushButton(composer.tr("Stop"), composer)
-        self.stop.setObjectName("stopButton")
-        self.stop.setProperty("variant", "destructive")
-        self.stop.setAccessibleName(composer.tr("Stop this turn"))
+        spoken = composer.tr("Stop this turn")
+        self.stop = Button(composer.tr("Stop"), composer, name="stopButton", spoken=spoken, variant="destructive")
         self.stop.hide()
-        self.send = QPushButton(composer.tr("Send"), composer)
-        self.send.setObjectName("sendButton")
-        self.send.setProperty("variant", "primary")
+        self.send = Button(composer.tr("Send"), composer, name="sendButton", variant="primary")
         self.send.setEnabled(False)
 
     def add(self, control: QWidget) -> None:

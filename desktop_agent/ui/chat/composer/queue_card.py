@@ -6,8 +6,8 @@ from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QWidget
 
-from desktop_agent.ui.chat.small_button import SmallButton
 from desktop_agent.ui.theme import Radius, Space, Theme, TypeSize
+from desktop_agent.ui.widgets.buttons import SmallButton
 from desktop_agent.ui.wording.tooltips import plain_tooltip
 
 _HEIGHT = 30
@@ -36,12 +36,12 @@ class QueueCard(QWidget):
         self._text = " ".join(text[:_MOST_CHARS].split()) + ("…" if len(text) > _MOST_CHARS else "")
         self.setAccessibleName(self.tr("Waits: {text}").format(text=self._text))
         self.setToolTip(plain_tooltip(text[:_MOST_CHARS]))
-        self._remove = SmallButton(self.tr("Remove"), self, name=self.tr("Remove the waiting message"), variant="flat")
-        self._remove.clicked.connect(self._on_remove)
-        send_name = self.tr("Send the waiting message now")
-        self._send = SmallButton(self.tr("Send now"), self, name=send_name)
-        self._send.setObjectName("sendQueuedButton")
-        self._send.clicked.connect(self._on_send)
+        spoken = self.tr("Remove the waiting message")
+        self._remove = SmallButton(self.tr("Remove"), self, spoken=spoken, variant="flat", clicked=self._on_remove)
+        spoken = self.tr("Send the waiting message now")
+        self._send = SmallButton(
+            self.tr("Send now"), self, name="sendQueuedButton", spoken=spoken, clicked=self._on_send
+        )
         self._send.hide()
 
     def set_sendable(self, *, is_sendable: bool) -> None:

@@ -3,10 +3,11 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import QObject, Signal
-from PySide6.QtWidgets import QLabel, QWidget
+from PySide6.QtWidgets import QWidget
 
 from desktop_agent.ui.chat.composer.queue_card import QueueCard
 from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.widgets.labels import label
 
 _SHOWN_CARDS = 4
 
@@ -29,8 +30,7 @@ class WaitingPrompts(QObject):
         self._prompts: list[tuple[str, str]] = []
         self._cards: list[QueueCard] = []
         self._is_sendable = True
-        self._more = QLabel(composer)
-        self._more.setProperty("role", "secondary")
+        self._more = label("", "secondary", composer)
         self._more.hide()
 
     def show(self, prompts: Sequence[tuple[str, str]]) -> bool:

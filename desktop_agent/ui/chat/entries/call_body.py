@@ -9,8 +9,8 @@ from desktop_agent.ui.chat.cards.content import Content
 from desktop_agent.ui.chat.cards.source import CardLoader
 from desktop_agent.ui.chat.entries.base import EntryWidget
 from desktop_agent.ui.chat.entries.tool_line import HEADER
-from desktop_agent.ui.chat.small_button import SmallButton
 from desktop_agent.ui.theme import Space
+from desktop_agent.ui.widgets.buttons import SmallButton
 
 _BAR = 26
 
@@ -26,10 +26,9 @@ class CallBody:
         self._bar: Bar | None = None
         self._widgets_height = 0
         self._origin = QPoint()
-        self._more = SmallButton(card.tr("Show all output"), card, name=card.tr("Show all output"), variant="flat")
-        self._more.hide()
         self.inside = family(card, loader)
-        self._more.clicked.connect(self.inside.on_bar_clicked)
+        self._more = SmallButton("", card, variant="flat", clicked=self.inside.on_bar_clicked)
+        self._more.hide()
 
     def drop(self) -> None:
         """Leave the card; another body comes in its place."""

@@ -8,8 +8,8 @@ from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.chat.cards.body import entry_of
 from desktop_agent.ui.chat.entries.base import EntryWidget
 from desktop_agent.ui.chat.entries.tool_line import HEADER
-from desktop_agent.ui.chat.small_button import SmallButton
 from desktop_agent.ui.theme import Space
+from desktop_agent.ui.widgets.buttons import SmallButton
 from desktop_agent.ui.wording.tooltips import plain_tooltip
 
 
@@ -20,13 +20,12 @@ class CallButtons(QObject):
         super().__init__(card)
         self._row = card.row
         self._actions = card.entry_actions
-        self._stop = SmallButton(self.tr("Stop"), card, name=self.tr("Stop this turn"))
-        self._stop.clicked.connect(self._actions.stop_requested)
-        self._change = SmallButton(self.tr("Show change ▸"), card, name=self.tr("Show change"), variant="flat")
-        self._change.clicked.connect(self._on_change)
-        self._recover = SmallButton(self.tr("Recover"), card)
-        self._recover.setObjectName("recoverButton")
-        self._recover.clicked.connect(self._on_recover)
+        stop, change = self.tr("Stop this turn"), self.tr("Show change")
+        self._stop = SmallButton(self.tr("Stop"), card, spoken=stop, clicked=self._actions.stop_requested)
+        self._change = SmallButton(
+            self.tr("Show change ▸"), card, spoken=change, variant="flat", clicked=self._on_change
+        )
+        self._recover = SmallButton(self.tr("Recover"), card, name="recoverButton", clicked=self._on_recover)
         for button in self.tab_stops():
             button.hide()
 

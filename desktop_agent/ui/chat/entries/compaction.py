@@ -10,9 +10,9 @@ from desktop_agent.ui.chat.entries.base import EntryPlace, EntryWidget
 from desktop_agent.ui.chat.entries.fold import INDENT, LabelLine
 from desktop_agent.ui.chat.flow import flow
 from desktop_agent.ui.chat.markdown.stream import MarkdownStream
-from desktop_agent.ui.chat.small_button import SmallButton
 from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.theme import Height, Space
+from desktop_agent.ui.widgets.buttons import SmallButton
 
 
 class CompactionWidget(EntryWidget):
@@ -25,13 +25,10 @@ class CompactionWidget(EntryWidget):
         self._source = ""
         self._line = LabelLine(place.styles, self)
         self._line.clicked.connect(self._on_clicked)
-        self._edit = SmallButton(self.tr("Edit…"), self)
-        self._edit.setObjectName("editSummaryButton")
-        self._edit.clicked.connect(place.actions.summary_edit_requested)
-        undo_name = self.tr("Undo the summary")
-        self._undo = SmallButton(self.tr("Undo"), self, name=undo_name)
-        self._undo.setObjectName("undoCompactionButton")
-        self._undo.clicked.connect(place.actions.summary_undo_requested)
+        edit, undo = place.actions.summary_edit_requested, place.actions.summary_undo_requested
+        spoken = self.tr("Undo the summary")
+        self._edit = SmallButton(self.tr("Edit…"), self, name="editSummaryButton", clicked=edit)
+        self._undo = SmallButton(self.tr("Undo"), self, name="undoCompactionButton", spoken=spoken, clicked=undo)
         self._undo.setToolTip(self.tr("The agent sees the older turns word by word again"))
         self.column_origin = QPoint(INDENT, Height.SMALL_BUTTON + Space.XS)
         self.refresh()

@@ -2,17 +2,16 @@
 
 from PySide6.QtCore import QPointF, QRect, QRectF
 from PySide6.QtGui import QFontMetricsF, QPainter
-from PySide6.QtWidgets import QPushButton
 
 from desktop_agent.core.protocol.events import Rewound, SessionForked, TurnEnded
 from desktop_agent.core.transcript import UndoEntry
 from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.chat.entries.base import EntryPlace, EntryWidget
 from desktop_agent.ui.chat.markdown.inline import RichText
-from desktop_agent.ui.chat.small_button import SmallButton
 from desktop_agent.ui.chat.text.passage import TextPassage
 from desktop_agent.ui.chat.text.styles import CODE_LINE
 from desktop_agent.ui.theme import Space
+from desktop_agent.ui.widgets.buttons import SmallButton
 
 _INDENT = 20
 
@@ -29,12 +28,11 @@ class LineWidget(EntryWidget):
         self._open = self._open_button() if isinstance(place.row.entry, SessionForked) else None
         self.refresh()
 
-    def _open_button(self) -> QPushButton:
-        name = self.tr("Open the conversation this is a copy of")
-        button = SmallButton(self.tr("Open it"), self, name=name, variant="flat")
-        button.setObjectName("openSourceButton")
-        button.clicked.connect(self._on_open)
-        return button
+    def _open_button(self) -> SmallButton:
+        spoken = self.tr("Open the conversation this is a copy of")
+        return SmallButton(
+            self.tr("Open it"), self, name="openSourceButton", spoken=spoken, variant="flat", clicked=self._on_open
+        )
 
     def _on_open(self) -> None:
         if isinstance(self.row.entry, SessionForked):
@@ -66,9 +64,6 @@ class LineWidget(EntryWidget):
 
     def entry_height(self) -> int:
         return self._passage.height if self._passage is not None else CODE_LINE
-
-    def source(self) -> str:
-        return self._text
 
     def paint_under(self, painter: QPainter, area: QRect) -> None:
         if self._passage is None:

@@ -5,7 +5,6 @@ from typing import get_args
 
 from PySide6.QtCore import QPoint, QRect, QRectF, Qt, QTimer
 from PySide6.QtGui import QHideEvent, QPainter, QPen, QShowEvent
-from PySide6.QtWidgets import QPushButton
 
 from desktop_agent.core.base.errors import ProviderFault
 from desktop_agent.core.protocol.events import Notice
@@ -14,9 +13,9 @@ from desktop_agent.ui.chat.entries.base import EntryPlace, EntryWidget
 from desktop_agent.ui.chat.entries.paragraph import Paragraph
 from desktop_agent.ui.chat.flow import flow
 from desktop_agent.ui.chat.markdown.blocks import plain_blocks
-from desktop_agent.ui.chat.small_button import SmallButton
 from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.theme import Radius, Space
+from desktop_agent.ui.widgets.buttons import SmallButton
 
 _PADDING = 12
 _SIGN_WIDTH = 22
@@ -49,28 +48,25 @@ class NoticeWidget(EntryWidget):
         self._texts = [Paragraph(notice.title, styles, self, font=styles.strong)]
         if notice.hint:
             self._texts.append(Paragraph(notice.hint, styles, self, role="muted", font=styles.body))
-        self._details = self._button("", self._on_details, variant="flat") if notice.detail else None
-        self._buttons: list[QPushButton] = []
-        self._try_now = self._button(self.tr("Try now"), actions.try_now_requested) if notice.code == RETRYING else None
-        if self._try_now is not None:
-            self._try_now.setObjectName("tryNowButton")
-            self._try_now.setAccessibleName(self.tr("Try now"))
+        self._buttons: list[SmallButton] = []
+        self._try_now: SmallButton | None = None
+        if notice.code == RETRYING:
+            text = self.tr("Try now")
+            self._try_now = self._offer(text, actions.try_now_requested, name="tryNowButton", spoken=text)
             self._try_now.setToolTip(self.tr("Ask the model now instead of waiting"))
-            self._buttons.append(self._try_now)
         if notice.code in SETTINGS_CODES:
-            self._buttons.append(self._button(self.tr("Open settings"), actions.settings_requested))
+            self._offer(self.tr("Open settings"), actions.settings_requested)
         if notice.level == "error" and notice.code in RETRY_CODES and not _gave_back(notice):
-            self._buttons.append(self._button(self.tr("Try again"), actions.retry_requested))
+            self._offer(self.tr("Try again"), actions.retry_requested)
         if notice.code in FOLDER_CODES:
-            self._buttons.append(self._button(self.tr("Open another folder…"), actions.folder_requested))
-        if self._details is not None:
-            self._buttons.append(self._details)
+            self._offer(self.tr("Open another folder…"), actions.folder_requested)
+        self._details = self._offer("", self._on_details, variant="flat") if notice.detail else None
         self.column.set_blocks(plain_blocks(notice.detail), {}, 0)
         self.refresh()
 
-    def _button(self, text: str, action: object, variant: str = "") -> QPushButton:
-        button = SmallButton(text, self, variant=variant)
-        button.clicked.connect(action)
+    def _offer(self, text: str, clicked: object, *, name: str = "", spoken: str = "", variant: str = "") -> SmallButton:
+        button = SmallButton(text, self, name=name, spoken=spoken, variant=variant, clicked=clicked)
+        self._buttons.append(button)
         return button
 
     @property
@@ -88,7 +84,7 @@ class NoticeWidget(EntryWidget):
             self.set_width(self._width)
         self.update()
 
-    def _offer_try(self, button: QPushButton) -> None:
+    def _offer_try(self, button: SmallButton) -> None:
         transcript = self.parentWidget()
         if transcript is not None and button.hasFocus() and not self.row.entry_as(NoticeEntry).is_waiting:
             # Hiding the button would send the keyboard to some other control.

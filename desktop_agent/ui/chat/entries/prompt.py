@@ -8,9 +8,9 @@ from desktop_agent.core.protocol.events import PromptSubmitted
 from desktop_agent.ui.chat.entries.base import EntryPlace, EntryWidget
 from desktop_agent.ui.chat.entries.prompt_editor import PromptEditor
 from desktop_agent.ui.chat.markdown.blocks import plain_blocks
-from desktop_agent.ui.chat.small_button import SmallButton
 from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.theme import Space
+from desktop_agent.ui.widgets.buttons import SmallButton
 
 PADDING_X = 14
 PADDING_Y = 9
@@ -40,10 +40,10 @@ class PromptWidget(EntryWidget):
         super().__init__(place, Column(place.styles, ground="sunken"))
         self._width = 0
         self._editor: PromptEditor | None = None
-        name = self.tr("Edit this message and send it again")
-        self._button = _QuietButton(self.tr("Edit"), self, name=name, variant="flat")
-        self._button.setObjectName("editPromptButton")
-        self._button.clicked.connect(self.begin_edit)
+        spoken = self.tr("Edit this message and send it again")
+        self._button = _QuietButton(
+            self.tr("Edit"), self, name="editPromptButton", spoken=spoken, variant="flat", clicked=self.begin_edit
+        )
         self.refresh()
 
     def refresh(self) -> None:

@@ -2,10 +2,12 @@
 
 from PySide6.QtCore import QRect, Qt, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import QWidget
 
 from desktop_agent.ui.chat.composer.message_edit import MessageEdit
 from desktop_agent.ui.theme import Space
+from desktop_agent.ui.widgets.buttons import Button
+from desktop_agent.ui.widgets.labels import label
 from desktop_agent.ui.widgets.picker import Picker
 
 _PADDING = 12
@@ -34,19 +36,14 @@ class PromptEditor(QWidget):
         self._edit.submitted.connect(self._on_send)
         self._edit.textChanged.connect(self._on_text_changed)
         self.setFocusProxy(self._edit)
-        self._note = QLabel(self.tr("Continues in a copy of this conversation that ends before this message."), self)
-        self._note.setProperty("role", "secondary")
-        self._note.setWordWrap(True)
+        note = self.tr("Continues in a copy of this conversation that ends before this message.")
+        self._note = label(note, "secondary", self, wraps=True)
         self._files = Picker(self, min_chars=26)
         self._files.setObjectName("promptEditFiles")
         self._files.setAccessibleName(self.tr("What happens with the files"))
         self._files.addItems([self.tr("Keep files as they are"), self.tr("Also undo the changes made since")])
-        self.cancel = QPushButton(self.tr("Cancel"), self)
-        self.cancel.setObjectName("promptEditCancel")
-        self._send = QPushButton(self.tr("Send"), self)
-        self._send.setObjectName("promptEditSend")
-        self._send.setProperty("variant", "primary")
-        self._send.clicked.connect(self._on_send)
+        self.cancel = Button(self.tr("Cancel"), self, name="promptEditCancel")
+        self._send = Button(self.tr("Send"), self, name="promptEditSend", variant="primary", clicked=self._on_send)
         self._height = 0
 
     def put_cursor_at_end(self) -> None:

@@ -11,11 +11,11 @@ from desktop_agent.ui.chat.entries.linked import LinkedEntry
 from desktop_agent.ui.chat.markdown.blocks import bounded
 from desktop_agent.ui.chat.markdown.stream import MarkdownStream
 from desktop_agent.ui.chat.slices import Slice
-from desktop_agent.ui.chat.small_button import SmallButton
 from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.chat.text.styles import CODE_HEADER
 from desktop_agent.ui.chat.transcript.row_state import RowState
 from desktop_agent.ui.theme import Space
+from desktop_agent.ui.widgets.buttons import SmallButton
 
 SPOKEN_CHARS = 4_000
 """How much of a text is its accessible name: a screen reader reads all of it in one go."""
@@ -131,8 +131,8 @@ class MarkdownWidget(LinkedEntry):
         if self._spare_buttons:
             button = self._spare_buttons.pop()
         else:
-            button = SmallButton(self.tr("Copy"), self, name=self.tr("Copy code"), variant="flat")
-            button.clicked.connect(self._on_copy)
+            spoken = self.tr("Copy code")
+            button = SmallButton(self.tr("Copy"), self, spoken=spoken, variant="flat", clicked=self._on_copy)
         self._copy_buttons[index] = button
         button.show()
         return button

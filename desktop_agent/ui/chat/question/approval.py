@@ -4,9 +4,9 @@ Nothing here answers by accident: for the first moments after it appears every a
 moved to it, and no button is a default.
 """
 
-from PySide6.QtCore import QRect, QRectF, Qt, QTimer, Signal
+from PySide6.QtCore import QRect, QRectF, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QPainter, QPaintEvent, QPen, QShowEvent
-from PySide6.QtWidgets import QLabel, QWidget
+from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.protocol.events import CommandJudged
 from desktop_agent.core.protocol.model import Allowed, ApprovalRequest, ApprovalScope, Denied
@@ -18,6 +18,7 @@ from desktop_agent.ui.chat.question.card_notes import CardNotes, shown_lines
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.theme import Radius, Space
 from desktop_agent.ui.widgets.arming import ARMING_DELAY_MS
+from desktop_agent.ui.widgets.labels import label
 from desktop_agent.ui.wording.model_words import visible
 from desktop_agent.ui.wording.short_path import short_path
 
@@ -61,10 +62,10 @@ class ApprovalCard(QWidget):
         self._answers = CardAnswers(request, drafts, self, allow=self._allow, deny=self._deny)
         self._answers.switched.connect(self._on_switched)
         self._answers.review.clicked.connect(self._on_review)
-        self._refusal = self._label("", "warning")
+        self._refusal = label("", "warning", self)
         self._refusal.hide()
         place = self.tr("in {folder}").format(folder=short_path(request.cwd)) if request.cwd else ""
-        self._folder = self._label(place, "secondary")
+        self._folder = label(place, "secondary", self)
         self.set_shortcut(is_enabled=True)
         self._say_name()
         self._update_answers()
@@ -74,12 +75,6 @@ class ApprovalCard(QWidget):
         is_plain = self.request.command is not None and not self.request.is_escalation
         title = self.tr("Run this command?") if is_plain else shown_lines(self.request.title)
         return Paragraph(title, self._styles, self, font=self._styles.strong)
-
-    def _label(self, text: str, role: str) -> QLabel:
-        label = QLabel(text, self)
-        label.setTextFormat(Qt.TextFormat.PlainText)
-        label.setProperty("role", role)
-        return label
 
     def _say_name(self) -> None:
         spoken = (self._title.accessibleName(), visible(self.asked.text), self._notes.spoken)

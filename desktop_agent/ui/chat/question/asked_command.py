@@ -8,9 +8,9 @@ from desktop_agent.core.protocol.model import ApprovalRequest
 from desktop_agent.ui.chat.entries.paragraph import read_code_spans
 from desktop_agent.ui.chat.markdown.inline import utf16_slice
 from desktop_agent.ui.chat.question.card_command import CardCommand
-from desktop_agent.ui.chat.small_button import SmallButton
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.theme import Space
+from desktop_agent.ui.widgets.buttons import SmallButton
 from desktop_agent.ui.widgets.fold_bar import obstacle_words
 from desktop_agent.ui.wording.model_words import visible
 
@@ -41,10 +41,8 @@ class AskedCommand(QObject):
             self._command.set_editable(is_editable=COMMAND in drafts)
             self._command.textChanged.connect(self._on_text_changed)
             self.mark(request)
-        self.edit = SmallButton(self.tr("Edit"), card, variant="flat")
-        self.edit.setAutoDefault(False)
+        self.edit = SmallButton(self.tr("Edit"), card, variant="flat", clicked=self._on_edit)
         self.edit.setVisible(self._command is not None)
-        self.edit.clicked.connect(self._on_edit)
         details = "\n".join(request.details)
         self._details = CardCommand(details, styles, card, self.tr("Details")) if details else None
         self.fields = [field for field in (self._command, self._details) if field is not None]

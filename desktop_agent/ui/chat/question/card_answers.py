@@ -8,10 +8,10 @@ from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.core.protocol.model import ApprovalRequest, ApprovalScope
 from desktop_agent.ui.chat.flow import flow
-from desktop_agent.ui.chat.question.answer_button import answer_button
 from desktop_agent.ui.chat.question.card_denial import CardDenial
 from desktop_agent.ui.chat.question.card_offers import CardOffers
 from desktop_agent.ui.theme import Space
+from desktop_agent.ui.widgets.buttons import Button
 from desktop_agent.ui.wording.tooltips import plain_tooltip
 
 
@@ -40,14 +40,12 @@ class CardAnswers(QObject):
         self._allow_in = allow
         self._deny_with = deny
         self._is_stopped = False
-        self._allow = answer_button("", card, variant="primary")
-        self._allow.clicked.connect(self._on_allow)
+        self._allow = Button("", card, variant="primary", clicked=self._on_allow)
         self._offers = CardOffers(request.scopes, card)
         for button in self._offers.buttons:
             button.clicked.connect(self._on_offer)
-        self.review = answer_button(self.tr("Review…"), card)
-        self._deny = answer_button(self.tr("Deny…"), card, variant="destructive")
-        self._deny.clicked.connect(self._on_deny)
+        self.review = Button(self.tr("Review…"), card)
+        self._deny = Button(self.tr("Deny…"), card, variant="destructive", clicked=self._on_deny)
         self._buttons = [self._allow, *self._offers.buttons, self.review, self._deny]
         self._denial = CardDenial(drafts, card)
         self._denial.field.returnPressed.connect(self._on_deny_now)

@@ -4,8 +4,8 @@ from PySide6.QtCore import QObject, QRect
 from PySide6.QtWidgets import QLineEdit, QWidget
 
 from desktop_agent.ui.chat.flow import flow
-from desktop_agent.ui.chat.question.answer_button import answer_button
 from desktop_agent.ui.theme import Space
+from desktop_agent.ui.widgets.buttons import Button
 
 DENIAL = "denial"
 """Names the reason among the drafts that are kept when the card goes out of sight."""
@@ -23,8 +23,8 @@ class CardDenial(QObject):
         self.field.setPlaceholderText(self.tr("Reason for the agent (optional)"))
         self.field.setAccessibleName(self.tr("Message to the agent"))
         self.field.textChanged.connect(self._on_text_changed)
-        self.deny = answer_button(self.tr("Deny"), card, variant="destructive")
-        self.back = answer_button(self.tr("Back"), card, variant="flat")
+        self.deny = Button(self.tr("Deny"), card, variant="destructive")
+        self.back = Button(self.tr("Back"), card, variant="flat")
         self._show()
 
     @property

@@ -6,8 +6,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.core.protocol.model import ScopeOffer
-from desktop_agent.ui.chat.question.answer_button import answer_button
 from desktop_agent.ui.theme import Space
+from desktop_agent.ui.widgets.buttons import Button
 from desktop_agent.ui.wording.model_words import one_line
 from desktop_agent.ui.wording.tooltips import plain_tooltip
 
@@ -29,9 +29,8 @@ class CardOffers:
         self._parts = [_parts_of(offer.label) for offer in self._offers]
         for parts in self._parts:
             text = "".join(parts)
-            button = answer_button(text, card)
+            button = Button(text, card, spoken=text)
             _cut_offer(button, parts, _OFFER_WIDTH)
-            button.setAccessibleName(text)
             button.setToolTip(plain_tooltip(text))
             self.buttons.append(button)
 

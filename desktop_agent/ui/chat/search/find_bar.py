@@ -2,11 +2,12 @@
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QLineEdit, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QWidget
 
 from desktop_agent.ui.chat.search.finder import Finder
-from desktop_agent.ui.chat.small_button import SmallButton
 from desktop_agent.ui.theme import Space
+from desktop_agent.ui.widgets.buttons import SmallButton
+from desktop_agent.ui.widgets.labels import label
 
 
 class FindBar(QFrame):
@@ -23,8 +24,7 @@ class FindBar(QFrame):
         self._field.setAccessibleName(self.tr("Find in the conversation"))
         self._field.setPlaceholderText(self.tr("Find in the conversation"))
         self._field.textChanged.connect(finder.find)
-        self._count = QLabel(self)
-        self._count.setProperty("role", "secondary")
+        self._count = label("", "secondary", self)
         finder.found.connect(self._show_count)
         layout = QHBoxLayout(self)
         layout.setContentsMargins(Space.M, Space.XS, Space.M, Space.XS)
@@ -35,9 +35,8 @@ class FindBar(QFrame):
             ("↓", self.tr("Next match"), self._on_next),
             ("✕", self.tr("Close"), self.close_bar),
         ):
-            button = SmallButton(text, self, name=name, variant="flat")
+            button = SmallButton(text, self, spoken=name, variant="flat", clicked=slot)
             button.setToolTip(name)
-            button.clicked.connect(slot)
             layout.addWidget(button)
         self.hide()
 

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QResizeEvent
-from PySide6.QtWidgets import QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.ui.chat.entry_actions import EntryActions
 from desktop_agent.ui.theme import Space
+from desktop_agent.ui.widgets.labels import label
 
 _MAX_WIDTH = 420
 
@@ -18,15 +19,11 @@ class EmptyState(QWidget):
     def __init__(self, actions: EntryActions, parent: QWidget) -> None:
         super().__init__(parent)
         self._actions = actions
-        self._title = QLabel(self.tr("What shall we work on?"), self)
-        self._title.setProperty("role", "title")
-        self._title.setAlignment(Qt.AlignmentFlag.AlignHCenter)
-        self._hint = QLabel(
-            self.tr("Ask a question about this folder, or ask for a change. You see every step and can undo it."), self
-        )
-        self._hint.setProperty("role", "secondary")
-        self._hint.setWordWrap(True)
-        self._hint.setAlignment(Qt.AlignmentFlag.AlignHCenter)
+        hint = self.tr("Ask a question about this folder, or ask for a change. You see every step and can undo it.")
+        self._title = label(self.tr("What shall we work on?"), "title", self)
+        self._hint = label(hint, "secondary", self, wraps=True)
+        for words in (self._title, self._hint):
+            words.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         self._buttons: list[QPushButton] = []
         self.set_examples(
             (
