@@ -1,13 +1,16 @@
 """What every body can do: say its text, how it begins, and what stands around it."""
 
+from collections.abc import Callable, Coroutine
 from typing import ClassVar, NamedTuple
 
 from PySide6.QtCore import QObject, QRect, Signal
 from PySide6.QtGui import QPainter
+from shiboken6 import isValid
 
+from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.ui.chat.cards.content import Content
-from desktop_agent.ui.chat.cards.source import CardLoader
+from desktop_agent.ui.chat.cards.source import CardLoader, CardSource
 from desktop_agent.ui.chat.entries.base import EntryWidget
 from desktop_agent.ui.chat.lexers import Lexers
 from desktop_agent.ui.chat.text.column import Column
@@ -36,13 +39,16 @@ class ToolBody(QObject):
 
     ground: ClassVar[str] = "sunken"
     """The colour role it stands on."""
+    is_result: ClassVar[bool] = False
+    """Whether what it shows is what the user wants to see: it is unfolded also when all went well."""
 
     def __init__(self, card: EntryWidget, loader: CardLoader | None) -> None:
         super().__init__(card)
         self.row = card.row
         self.styles = card.styles
         self.actions = card.entry_actions
-        self.loader = loader
+        self._loader = loader
+        self._loading: set[str] = set()
 
     # -- what it says; needs no widget --
 
@@ -64,7 +70,7 @@ class ToolBody(QObject):
     @classmethod
     def is_open_at_first(cls, row: RowState) -> bool:
         """Whether it is unfolded until the user says otherwise."""
-        return entry_of(row).state != "completed"
+        return cls.is_result or entry_of(row).state != "completed"
 
     # -- around the text --
 
@@ -78,10 +84,27 @@ class ToolBody(QObject):
         return None
 
     def on_bar_clicked(self) -> None:
-        """Show what the bar offers."""
+        """Show what the bar offers: the whole output, unless a family offers something else."""
+        self.actions.output_requested.emit(entry_of(self.row))
 
     def load(self) -> None:
         """Get what it needs to be shown; it emits `changed` when it has it. Called whenever it is unfolded."""
+
+    def fetch(self, key: str, work: Callable[[CardSource], Coroutine[object, object, object]]) -> None:
+        """Keep what `work` returns, or the `AgentError` that it raises, in the row by `key`; does nothing twice."""
+        if self._loader is not None and key not in self.row.loaded and key not in self._loading:
+            self._loading.add(key)
+            self._loader.spawn(self._fetch(key, work(self._loader.source)))
+
+    async def _fetch(self, key: str, work: Coroutine[object, object, object]) -> None:
+        try:
+            self.row.loaded[key] = await work
+        except AgentError as error:
+            self.row.loaded[key] = error
+        finally:
+            self._loading.discard(key)
+        if isValid(self):
+            self.changed.emit()
 
     def place(self, area: QRect) -> int:
         """Put its widgets at the top of `area`; return how high they are."""
@@ -108,6 +131,4 @@ class ToolBody(QObject):
 
 def entry_of(row: RowState) -> ToolEntry:
     """Return the call that a row shows."""
-    entry = row.entry
-    assert isinstance(entry, ToolEntry)
-    return entry
+    return row.entry_as(ToolEntry)

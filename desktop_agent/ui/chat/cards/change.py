@@ -1,12 +1,12 @@
 """The body of an edit: how the file changed, in a few lines; of several files the first, and the others on demand."""
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 from itertools import zip_longest
 from typing import ClassVar, NamedTuple, cast
 
 from PySide6.QtCore import QRectF, Qt
 from PySide6.QtGui import QFont, QFontMetricsF, QPainter
-from shiboken6 import isValid
 
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.protocol.model import FileChange
@@ -15,9 +15,8 @@ from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.chat.cards.body import ToolBody, entry_of
 from desktop_agent.ui.chat.cards.content import Content, ContentWriter
 from desktop_agent.ui.chat.cards.excerpt import DiffExcerpt, DiffLine, Tone, excerpt_of
-from desktop_agent.ui.chat.cards.source import CardLoader, CardSource
+from desktop_agent.ui.chat.cards.source import CardSource
 from desktop_agent.ui.chat.cards.syntax import language_of, line_colours
-from desktop_agent.ui.chat.entries.base import EntryWidget
 from desktop_agent.ui.chat.lexers import Lexers
 from desktop_agent.ui.chat.markdown.inline import utf16_length
 from desktop_agent.ui.chat.text.column import Column
@@ -42,18 +41,11 @@ class ChangeBody(ToolBody):
     """A diff in short. The whole is a click away, in the review."""
 
     ground: ClassVar[str] = "surface"
-
-    def __init__(self, card: EntryWidget, loader: CardLoader | None) -> None:
-        super().__init__(card, loader)
-        self._loading: set[str] = set()
+    is_result: ClassVar[bool] = True
 
     @classmethod
     def fits(cls, entry: ToolEntry) -> bool:
         return bool(entry.changes) and entry.state == "completed"
-
-    @classmethod
-    def is_open_at_first(cls, row: RowState) -> bool:
-        return True
 
     @classmethod
     def read(cls, row: RowState) -> Content:
@@ -95,27 +87,9 @@ class ChangeBody(ToolBody):
     # -- loading --
 
     def load(self) -> None:
-        if self.loader is None:
-            return
         for change in _changes(self.row):
-            key = _key(change)
-            if _is_open(self.row, change) and key not in self.row.loaded and key not in self._loading:
-                self._loading.add(key)
-                self.loader.spawn(self._load(self.loader.source, change))
-
-    async def _load(self, source: CardSource, change: FileChange) -> None:
-        import asyncio
-
-        key = _key(change)
-        try:
-            diff = await source.change_diff(change)
-            self.row.loaded[key] = await asyncio.to_thread(excerpt_of, diff)
-        except AgentError as error:
-            self.row.loaded[key] = DiffExcerpt(note=error.title)
-        finally:
-            self._loading.discard(key)
-        if isValid(self):
-            self.changed.emit()
+            if _is_open(self.row, change):
+                self.fetch(_key(change), partial(_compare, change))
 
     def follow(self, href: str) -> None:
         """Unfold or fold one of several files."""
@@ -155,6 +129,12 @@ class ChangeBody(ToolBody):
         return is_new
 
 
+async def _compare(change: FileChange, source: CardSource) -> DiffExcerpt:
+    import asyncio
+
+    return await asyncio.to_thread(excerpt_of, await source.change_diff(change))
+
+
 def _changes(row: RowState) -> tuple[FileChange, ...]:
     return entry_of(row).changes[:_MOST_FILES]
 
@@ -178,6 +158,8 @@ def _is_open(row: RowState, change: FileChange) -> bool:
 
 def _lines(row: RowState, change: FileChange) -> tuple[DiffLine, ...]:
     excerpt = row.loaded.get(_key(change))
+    if isinstance(excerpt, AgentError):
+        excerpt = DiffExcerpt(note=excerpt.title)
     if not isinstance(excerpt, DiffExcerpt) or not _is_open(row, change):
         return ()
     notes = [DiffLine("gap", 0, excerpt.note)] if excerpt.note else []

@@ -10,6 +10,8 @@ from desktop_agent.ui.chat.text.marks import TextMark, Tint
 from desktop_agent.ui.terminal.look import PrintedStyle
 
 PARAGRAPH = "\n\n"
+SHOWN_LINES = 12
+"""How many lines of something long a card shows."""
 
 
 class Content(NamedTuple):
@@ -49,20 +51,16 @@ class ContentWriter:
     def __init__(self) -> None:
         self._parts: list[str] = []
         self._marks: list[TextMark] = []
-        self._at = 0
-
-    @property
-    def at(self) -> int:
+        self.at = 0
         """Where the next piece begins, in UTF-16 units."""
-        return self._at
 
     def add(self, text: str, look: PrintedStyle | Tint | None = None, href: str = "") -> None:
         """Append `text`."""
         length = utf16_length(text)
         if length and (look is not None or href):
-            self._marks.append(TextMark(self._at, length, look or Tint(), href))
+            self._marks.append(TextMark(self.at, length, look or Tint(), href))
         self._parts.append(text)
-        self._at += length
+        self.at += length
 
     def mark(self, mark: TextMark) -> None:
         """Mark what was or will be written."""
@@ -74,7 +72,7 @@ class ContentWriter:
 
     def end_paragraph(self) -> None:
         """Leave some room before what comes next, if anything is there. Behind the end of a line."""
-        if self._at and self._parts[-1] == "\n":
+        if self.at and self._parts[-1] == "\n":
             self.add("\n")
 
     def content(self, kind: Literal["code", "plain"] = "code", *, has_paragraphs: bool = False) -> Content:

@@ -6,9 +6,8 @@ from desktop_agent.core.diff.intraline import changed_words
 from desktop_agent.core.diff.rows import DiffRow, DiffRows
 from desktop_agent.core.diff.text import without_ending
 from desktop_agent.core.protocol.model import FileDiff
-from desktop_agent.ui.chat.cards.content import one_line
+from desktop_agent.ui.chat.cards.content import SHOWN_LINES, one_line
 
-SHOWN_LINES = 12
 _AROUND = 2
 """Unchanged lines before the first and after the last change: enough to see where it is."""
 _MAX_LINE = 300

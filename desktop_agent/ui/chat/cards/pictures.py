@@ -1,9 +1,9 @@
 """The body of a call that shows pictures: small ones, each a button that opens it large."""
 
+from functools import partial
 from typing import ClassVar
 
 from PySide6.QtCore import QRect, QSize
-from shiboken6 import isValid
 
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.protocol.model import BlobRef
@@ -26,10 +26,10 @@ class PicturesBody(ToolBody):
     """Small pictures."""
 
     ground: ClassVar[str] = "surface"
+    is_result: ClassVar[bool] = True
 
     def __init__(self, card: EntryWidget, loader: CardLoader | None) -> None:
         super().__init__(card, loader)
-        self._loading: set[str] = set()
         self._buttons: list[PictureButton] = []
         result = entry_of(self.row).result
         for ref in result.images[:_MOST] if result is not None else ():
@@ -37,7 +37,8 @@ class PicturesBody(ToolBody):
             button.hide()
             button.clicked.connect(self._on_clicked)
             self._buttons.append(button)
-            self._show(button)
+        self._show_pictures()
+        self.changed.connect(self._show_pictures)
 
     @classmethod
     def fits(cls, entry: ToolEntry) -> bool:
@@ -46,10 +47,6 @@ class PicturesBody(ToolBody):
     @classmethod
     def read(cls, row: RowState) -> Content:
         return Content()
-
-    @classmethod
-    def is_open_at_first(cls, row: RowState) -> bool:
-        return True
 
     @property
     def has_widgets(self) -> bool:
@@ -67,41 +64,28 @@ class PicturesBody(ToolBody):
     # -- loading --
 
     def load(self) -> None:
-        if self.loader is None:
-            return
         for button in self._buttons:
-            digest = button.ref.blob
-            if _key(digest) not in self.row.loaded and digest not in self._loading:
-                self._loading.add(digest)
-                self.loader.spawn(self._load(self.loader.source, button.ref))
+            self.fetch(_key(button.ref.blob), partial(_read, button.ref))
 
-    async def _load(self, source: CardSource, ref: BlobRef) -> None:
-        import asyncio
-
-        try:
-            content = await source.blob(ref)
-            most = QSize(MAX_WIDTH * _SCALE, MAX_HEIGHT * _SCALE)
-            self.row.loaded[_key(ref.blob)] = await asyncio.to_thread(read_picture, content, most)
-        except AgentError as error:
-            self.row.loaded[_key(ref.blob)] = error
-        finally:
-            self._loading.discard(ref.blob)
-        if isValid(self):
-            for button in self._buttons:
-                self._show(button)
-            self.changed.emit()
-
-    def _show(self, button: PictureButton) -> None:
-        loaded = self.row.loaded.get(_key(button.ref.blob))
-        if isinstance(loaded, CardPicture):
-            button.show_picture(loaded)
-        elif isinstance(loaded, AgentError):
-            button.show_problem(loaded.title)
+    def _show_pictures(self) -> None:
+        for button in self._buttons:
+            loaded = self.row.loaded.get(_key(button.ref.blob))
+            if isinstance(loaded, CardPicture):
+                button.show_picture(loaded)
+            elif isinstance(loaded, AgentError):
+                button.show_problem(loaded.title)
 
     def _on_clicked(self) -> None:
         button = self.sender()
         if isinstance(button, PictureButton):
             self.actions.picture_requested.emit(button.ref, entry_of(self.row))
+
+
+async def _read(ref: BlobRef, source: CardSource) -> CardPicture:
+    import asyncio
+
+    most = QSize(MAX_WIDTH * _SCALE, MAX_HEIGHT * _SCALE)
+    return await asyncio.to_thread(read_picture, await source.blob(ref), most)
 
 
 def _key(digest: str) -> str:

@@ -4,11 +4,9 @@ from desktop_agent.core.protocol.model import Aborted, Denied
 from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.chat.cards.body import Bar, ToolBody, entry_of
-from desktop_agent.ui.chat.cards.content import Content
+from desktop_agent.ui.chat.cards.content import SHOWN_LINES, Content
 from desktop_agent.ui.chat.output import OutputExcerpt, first_lines, readable
 from desktop_agent.ui.chat.transcript.row_state import RowState
-
-SHOWN_LINES = 12
 
 
 class PrintedBody(ToolBody):
@@ -29,16 +27,10 @@ class PrintedBody(ToolBody):
         is_stored = entry.result is not None and entry.result.output is not None
         if not hidden and not shown.cut_lines and not is_stored:
             return None
-        more = (
-            entry_words.say("… {lines} more").format(lines=entry_words.counted(hidden, "line", "lines"))
-            if hidden
-            else ""
-        )
+        lines = entry_words.counted(hidden, "line", "lines")
+        more = entry_words.say("… {lines} more").format(lines=lines) if hidden else ""
         cut = entry_words.cut_lines(shown.cut_lines, shown.cut_chars)
         return Bar(" · ".join(filter(None, (cut, more))), self.tr("Show all output"))
-
-    def on_bar_clicked(self) -> None:
-        self.actions.output_requested.emit(entry_of(self.row))
 
 
 def _excerpt(entry: ToolEntry) -> OutputExcerpt:

@@ -1,18 +1,17 @@
 """The body of a command: the last lines it printed, in its colours, as they come."""
 
-from typing import NamedTuple
+from typing import ClassVar, NamedTuple
 
 from desktop_agent.core.protocol.model import Aborted, Denied, ToolResult
 from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.chat.cards.body import Bar, ToolBody, entry_of
-from desktop_agent.ui.chat.cards.content import Content, ContentWriter
+from desktop_agent.ui.chat.cards.content import SHOWN_LINES, Content, ContentWriter
 from desktop_agent.ui.chat.output import readable
 from desktop_agent.ui.chat.text.marks import TextMark
 from desktop_agent.ui.chat.transcript.row_state import RowState
 from desktop_agent.ui.terminal.tail import Tail
 
-SHOWN_LINES = 12
 _FACTS = frozenset({"exit_code", "job_id", "timed_out"})
 """What only commands say about themselves."""
 
@@ -27,6 +26,8 @@ class _Reading(NamedTuple):
 
 class TerminalBody(ToolBody):
     """What a terminal would show."""
+
+    is_result: ClassVar[bool] = True
 
     @classmethod
     def fits(cls, entry: ToolEntry) -> bool:
@@ -43,10 +44,6 @@ class TerminalBody(ToolBody):
             writer.end_line()
         return writer.content()
 
-    @classmethod
-    def is_open_at_first(cls, row: RowState) -> bool:
-        return True
-
     def bar(self) -> Bar | None:
         entry = entry_of(self.row)
         hidden = _tail(self.row).hidden_lines
@@ -60,9 +57,6 @@ class TerminalBody(ToolBody):
         text = self.tr("… earlier output") if is_cut else self.tr("… {lines} before").format(lines=lines)
         before = text if hidden or is_cut else ""
         return Bar(" · ".join(filter(None, (before, cut))), self.tr("Show all output"), is_above=True)
-
-    def on_bar_clicked(self) -> None:
-        self.actions.output_requested.emit(entry_of(self.row))
 
 
 def _printed(entry: ToolEntry, result: ToolResult) -> str:

@@ -1,7 +1,7 @@
 """What every entry on screen can do: take a width, know its height, draw its text, and be read aloud."""
 
 from collections.abc import Sequence
-from typing import NamedTuple, cast
+from typing import ClassVar, NamedTuple, cast
 
 from PySide6.QtCore import QPoint, QRect, Signal
 from PySide6.QtGui import QPainter, QPaintEvent
@@ -39,6 +39,9 @@ class EntryWidget(QWidget):
     resized = Signal()
     body_changed = Signal()
 
+    is_folding: ClassVar[bool] = False
+    """Whether its text is folded away until the user unfolds it."""
+
     def __init__(self, place: EntryPlace, column: Column | None = None) -> None:
         super().__init__(place.parent)
         self.row = place.row
@@ -57,11 +60,11 @@ class EntryWidget(QWidget):
 
     def set_width(self, width: int) -> None:
         """Be this wide from now on."""
-        raise NotImplementedError
+        self.column.set_width(width - self.column_origin.x())
 
     def entry_height(self) -> int:
         """How high it is at its width, in pixels."""
-        raise NotImplementedError
+        return self.column_origin.y() + self.column.height
 
     @property
     def is_behind(self) -> bool:
@@ -140,7 +143,7 @@ class EntryWidget(QWidget):
     @property
     def is_column_shown(self) -> bool:
         """Whether the text is on screen, not folded away."""
-        return True
+        return not self.is_folding or bool(self.row.is_unfolded)
 
     def paint_under(self, painter: QPainter, area: QRect) -> None:
         """Paint what lies under the text."""

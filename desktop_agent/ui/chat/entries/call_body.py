@@ -27,7 +27,7 @@ class CallBody:
         self._widgets_height = 0
         self._origin = QPoint()
         self.inside = family(card, loader)
-        self._more = SmallButton("", card, variant="flat", clicked=self.inside.on_bar_clicked)
+        self._more = SmallButton(card.tr("Show all output"), card, variant="flat", clicked=self.inside.on_bar_clicked)
         self._more.hide()
 
     def drop(self) -> None:

@@ -32,21 +32,14 @@ class CommandWidget(MarkdownWidget):
 
     def set_width(self, width: int) -> None:
         inner = width - _INDENT
-        font = self.styles.code
-        self._line = TextPassage(
-            RichText(self.row.entry_as(CommandRun).text), font, (), width=inner, line_height=CODE_LINE
-        )
+        text = RichText(self.row.entry_as(CommandRun).text)
+        self._line = TextPassage(text, self.styles.code, (), width=inner, line_height=CODE_LINE)
         self.column_origin = QPoint(_INDENT, self._line.height + Space.XS)
-        self.column.set_width(inner)
-
-    def entry_height(self) -> int:
-        return self.column_origin.y() + self.column.height
+        super().set_width(width)
 
     def paint_under(self, painter: QPainter, area: QRect) -> None:
-        rule = QRect(0, 2, _RULE, self.height() - 4)
-        painter.fillRect(
-            rule, self.styles.colour("removed_text" if self.row.entry_as(CommandRun).is_error else "border_strong")
-        )
+        role = "removed_text" if self.row.entry_as(CommandRun).is_error else "border_strong"
+        painter.fillRect(QRect(0, 2, _RULE, self.height() - 4), self.styles.colour(role))
         if self._line is not None:
             painter.setPen(self.styles.colour("muted"))
             painter.translate(_INDENT, 0)

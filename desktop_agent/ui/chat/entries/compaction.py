@@ -1,5 +1,7 @@
 """A compaction: one line that says what was summarised, and unfolds to the summary that the agent reads instead."""
 
+from typing import ClassVar
+
 from PySide6.QtCore import QPoint, QRect
 from PySide6.QtGui import QPainter
 
@@ -18,13 +20,14 @@ from desktop_agent.ui.widgets.buttons import SmallButton
 class CompactionWidget(EntryWidget):
     """The line, and below it the summary with what can be done to it while it is in force."""
 
+    is_folding: ClassVar[bool] = True
+
     def __init__(self, place: EntryPlace) -> None:
         super().__init__(place, Column(place.styles, ink="muted"))
         self._width = 0
         self._buttons_height = 0
         self._source = ""
-        self._line = LabelLine(place.styles, self)
-        self._line.clicked.connect(self._on_clicked)
+        self._line = LabelLine(self)
         edit, undo = place.actions.summary_edit_requested, place.actions.summary_undo_requested
         spoken = self.tr("Undo the summary")
         self._edit = SmallButton(self.tr("Edit…"), self, name="editSummaryButton", clicked=edit)
@@ -33,14 +36,9 @@ class CompactionWidget(EntryWidget):
         self.column_origin = QPoint(INDENT, Height.SMALL_BUTTON + Space.XS)
         self.refresh()
 
-    @property
-    def is_column_shown(self) -> bool:
-        return bool(self.row.is_unfolded)
-
     def refresh(self) -> None:
         entry = self.row.entry_as(CompactionEntry)
-        self._line.say(entry_words.compaction(entry), is_unfolded=self.is_column_shown)
-        self.setAccessibleName(self._line.text())
+        self._line.say(entry_words.compaction(entry))
         source = summary_text(entry.summary)
         if self.is_column_shown and source != self._source:
             self._source = source
@@ -57,13 +55,13 @@ class CompactionWidget(EntryWidget):
     def set_width(self, width: int) -> None:
         self._width = width
         self._line.setGeometry(0, 0, width, Height.SMALL_BUTTON)
-        self.column.set_width(width - INDENT)
+        super().set_width(width)
         buttons = [button for button in (self._edit, self._undo) if not button.isHidden()]
-        area = QRect(INDENT, self._text_bottom() + Space.S, width - INDENT, 0)
+        area = QRect(INDENT, super().entry_height() + Space.S, width - INDENT, 0)
         self._buttons_height = Space.S + flow(buttons, area) if buttons else 0
 
     def entry_height(self) -> int:
-        return self._text_bottom() + self._buttons_height if self.is_column_shown else Height.SMALL_BUTTON
+        return super().entry_height() + self._buttons_height if self.is_column_shown else Height.SMALL_BUTTON
 
     def arrange(self) -> None:
         self.set_width(self._width)  # what is above the buttons may have been laid out only now
@@ -72,13 +70,4 @@ class CompactionWidget(EntryWidget):
         return self._source
 
     def paint_under(self, painter: QPainter, area: QRect) -> None:
-        if self.is_column_shown:
-            self._line.paint_rule(painter, self.column_origin.y(), self._text_bottom())
-
-    def _text_bottom(self) -> int:
-        return self.column_origin.y() + self.column.height
-
-    def _on_clicked(self) -> None:
-        self.row.is_unfolded = not self.row.is_unfolded
-        self.refresh()
-        self.resized.emit()
+        self._line.paint_rule(painter)

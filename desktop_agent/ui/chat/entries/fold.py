@@ -4,6 +4,7 @@ from PySide6.QtCore import QRect, QRectF, Qt
 from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QAbstractButton, QWidget
 
+from desktop_agent.ui.chat.entries.base import EntryWidget
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.theme import Radius, Space
 
@@ -52,13 +53,27 @@ class FoldLine(QAbstractButton):
 
 
 class LabelLine(FoldLine):
-    """▸ Thought"""
+    """▸ Thought
 
-    def say(self, text: str, *, is_unfolded: bool) -> None:
+    Folds and unfolds the text of its entry.
+    """
+
+    def __init__(self, entry: EntryWidget) -> None:
+        super().__init__(entry.styles, entry)
+        self._entry = entry
+        self.clicked.connect(self._on_clicked)
+
+    def say(self, text: str) -> None:
         """Show this text, and whether what it stands for is unfolded."""
         self.setText(text)
         self.setAccessibleName(text)
-        self.set_folding(is_foldable=True, is_unfolded=is_unfolded)
+        self._entry.setAccessibleName(text)
+        self.set_folding(is_foldable=True, is_unfolded=self._entry.is_column_shown)
+
+    def _on_clicked(self) -> None:
+        self._entry.row.is_unfolded = not self._entry.row.is_unfolded
+        self._entry.refresh()
+        self._entry.resized.emit()
 
     def paint_content(self, painter: QPainter) -> None:
         painter.setFont(self.styles.secondary)
@@ -69,6 +84,8 @@ class LabelLine(FoldLine):
         text = painter.fontMetrics().elidedText(self.text(), Qt.TextElideMode.ElideRight, int(label.width()))
         painter.drawText(label, Qt.AlignmentFlag.AlignVCenter, text)
 
-    def paint_rule(self, painter: QPainter, top: int, bottom: int) -> None:
-        """Paint the rule beside what is unfolded between these edges of the entry."""
-        painter.fillRect(QRect(5, top, _RULE, bottom - top), self.styles.colour("border"))
+    def paint_rule(self, painter: QPainter) -> None:
+        """Paint the rule beside the text of the entry while it is unfolded."""
+        if self._entry.is_column_shown:
+            rule = QRect(5, self._entry.column_origin.y(), _RULE, self._entry.column.height)
+            painter.fillRect(rule, self.styles.colour("border"))

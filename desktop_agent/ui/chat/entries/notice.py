@@ -1,7 +1,7 @@
 """Something the user should know: what happened, what to do about it, and details on demand."""
 
 from datetime import UTC, datetime
-from typing import get_args
+from typing import ClassVar, get_args
 
 from PySide6.QtCore import QPoint, QRect, QRectF, Qt, QTimer
 from PySide6.QtGui import QHideEvent, QPainter, QPen, QShowEvent
@@ -37,6 +37,8 @@ FOLDER_CODES = frozenset({"workspace"})
 class NoticeWidget(EntryWidget):
     """One notice."""
 
+    is_folding: ClassVar[bool] = True
+
     def __init__(self, place: EntryPlace) -> None:
         super().__init__(place, Column(place.styles, ground="bg", ink="muted"))
         self._width = 0
@@ -69,10 +71,6 @@ class NoticeWidget(EntryWidget):
         self._buttons.append(button)
         return button
 
-    @property
-    def is_column_shown(self) -> bool:
-        return bool(self.row.is_unfolded)
-
     def refresh(self) -> None:
         notice = self.row.entry_as(NoticeEntry).notice
         if self._details is not None:
@@ -86,10 +84,10 @@ class NoticeWidget(EntryWidget):
 
     def _offer_try(self, button: SmallButton) -> None:
         transcript = self.parentWidget()
-        if transcript is not None and button.hasFocus() and not self.row.entry_as(NoticeEntry).is_waiting:
+        is_waiting = self.row.entry_as(NoticeEntry).is_waiting
+        if transcript is not None and button.hasFocus() and not is_waiting:
             # Hiding the button would send the keyboard to some other control.
             transcript.setFocus(Qt.FocusReason.OtherFocusReason)
-        is_waiting = self.row.entry_as(NoticeEntry).is_waiting
         button.setVisible(is_waiting)
         if is_waiting and not self._seconds.isActive():
             self._seconds.start()

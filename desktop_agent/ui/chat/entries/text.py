@@ -178,9 +178,3 @@ class TextWidget(MarkdownWidget):
             self.setAccessibleName(self.tr("Answer, being written"))
         else:
             self.setAccessibleName(self.tr("Answer: {text}").format(text=entry.text[:SPOKEN_CHARS]))
-
-    def set_width(self, width: int) -> None:
-        self.column.set_width(width)
-
-    def entry_height(self) -> int:
-        return self.column.height

@@ -6,7 +6,7 @@ from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QFont, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QWidget
 
-from desktop_agent.core.protocol.model import Aborted, Denied
+from desktop_agent.core.protocol.model import Aborted, Denied, ToolState
 from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.chat.entries.fold import FOLDED, UNFOLDED, FoldLine
@@ -18,6 +18,7 @@ from desktop_agent.ui.wording.tooltips import plain_tooltip
 Mark = Literal["running", "done", "failed", "refused"]
 HEADER = 32
 """How high the line is."""
+_MARKS: dict[ToolState, Mark] = {"started": "running", "completed": "done", "failed": "failed"}
 _LEFT = 34
 _MARK_AT = 17.0
 _LONG_TITLE = 40
@@ -28,13 +29,7 @@ def mark_of(entry: ToolEntry) -> Mark:
     """Return the mark of a call that does not wait for the user."""
     if isinstance(entry.decision, Denied | Aborted):
         return "refused"
-    match entry.state:
-        case "started":
-            return "running"
-        case "completed":
-            return "done"
-        case "failed":
-            return "failed"
+    return _MARKS[entry.state]
 
 
 class ToolLine(FoldLine):
