@@ -5,7 +5,7 @@ from typing import cast
 from PySide6.QtCore import QCoreApplication
 
 from desktop_agent.core.protocol.events import Rewound, SessionForked, TurnEnded, TurnEndReason
-from desktop_agent.core.protocol.model import Aborted, Allowed, Denied, JsonObject, TodoItem
+from desktop_agent.core.protocol.model import Aborted, Allowed, Denied, JsonObject, RewindScope, TodoItem, ToolState
 from desktop_agent.core.transcript import (
     CompactionEntry,
     PageEntry,
@@ -25,14 +25,8 @@ def say(text: str) -> str:
 
 _VERBS = {
     "apply_patch": "Edit",
-    "create_file": "Create",
-    "delete_file": "Delete",
-    "edit_file": "Edit",
     "line_edit": "Edit",
     "template_block": "Edit",
-    "write_file": "Create",
-    "read_file": "Read",
-    "list_files": "List",
     "rename_file": "Rename",
     "glob_file_search": "Search",
     "codebase_search": "Search",
@@ -43,6 +37,8 @@ _VERBS = {
     "web_search": "Search the web",
     "todo_write": "Plan",
 }
+"""Of tools whose names do not begin with a word of `_PREFIXES`, or begin with a misleading one."""
+
 _PREFIXES = {
     "read": "Read",
     "list": "List",
@@ -114,14 +110,10 @@ def state(entry: ToolEntry) -> str:
         case Aborted():
             return say("not run")
         case _:
-            pass
-    match entry.state:
-        case "started":
-            return say("running")
-        case "completed":
-            return say("done")
-        case "failed":
-            return say("failed")
+            return say(_STATES[entry.state])
+
+
+_STATES: dict[ToolState, str] = {"started": "running", "completed": "done", "failed": "failed"}
 
 
 def line_counts(entry: ToolEntry) -> tuple[int, int]:
@@ -292,13 +284,8 @@ def notes(entry: ToolEntry) -> list[tuple[str, str]]:
         case _:
             pass
     if entry.is_recovered:
-        is_whole = not entry.uncaptured
-        text = (
-            "Recovered: everything that it destroyed is back."
-            if is_whole
-            else "Recovered: all that was copied is back."
-        )
-        found.append((say(text), "muted"))
+        what = "all that was copied" if entry.uncaptured else "everything that it destroyed"
+        found.append((say("Recovered: {what} is back.").format(what=say(what)), "muted"))
     if entry.result is not None and (names := _kept_back(entry.result.metadata)):
         text = say("Kept back from commands: {names}. The setting “Variables passed on” passes them on.")
         found.append((text.format(names=names), "muted"))
@@ -400,14 +387,14 @@ def undo(entry: UndoEntry) -> str:
 
 def rewind(entry: Rewound) -> str:
     """Return what going back did, as a sentence."""
-    match entry.scope:
-        case "conversation":
-            pattern = say("Went back to before turn {turn}: the agent no longer sees what came after. Files stayed.")
-        case "files":
-            pattern = say("Files went back to before turn {turn}. The conversation stayed.")
-        case "both":
-            pattern = say("Went back to before turn {turn}, conversation and files.")
-    return pattern.format(turn=entry.turn)
+    return say(_REWINDS[entry.scope]).format(turn=entry.turn)
+
+
+_REWINDS: dict[RewindScope, str] = {
+    "conversation": "Went back to before turn {turn}: the agent no longer sees what came after. Files stayed.",
+    "files": "Files went back to before turn {turn}. The conversation stayed.",
+    "both": "Went back to before turn {turn}, conversation and files.",
+}
 
 
 def compaction(entry: CompactionEntry) -> str:

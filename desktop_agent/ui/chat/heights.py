@@ -49,15 +49,6 @@ class Heights:
         self._heights[start : start + count] = heights
         del self._bottoms[start:]
 
-    def append(self, height: int) -> None:
-        """Add one at the end."""
-        self._heights.append(height)
-
-    def remove(self, index: int) -> None:
-        """Take one out."""
-        del self._heights[index]
-        del self._bottoms[index:]
-
     def _bottom(self, index: int) -> int:
         if index < 0:
             return 0

@@ -30,7 +30,8 @@ class JobRow(QWidget):
         super().__init__()
         self.setObjectName("jobRow")
         self.setFixedHeight(ROW_HEIGHT)
-        self._job = job
+        self.job = job
+        """As it was shown last."""
         self._stop_job = stop
         self._show_output = show_output
         self._mark = _Mark(theme)
@@ -52,14 +53,9 @@ class JobRow(QWidget):
         self._lay_out()
         self.show_job(job, now)
 
-    @property
-    def job(self) -> Job:
-        """The job as it was shown last."""
-        return self._job
-
     def show_job(self, job: Job, now: datetime) -> None:
         """Show how the job is now."""
-        self._job = job
+        self.job = job
         command = one_line(job.command)
         self._mark.show_job(job)
         self._command.setText(command)
@@ -79,7 +75,7 @@ class JobRow(QWidget):
 
     def show_age(self, now: datetime) -> None:
         """Say how long it has been running by now."""
-        text = job_words.figures(self._job, now)
+        text = job_words.figures(self.job, now)
         if text != self._figures.text():
             self._figures.setText(text)
 
@@ -100,10 +96,10 @@ class JobRow(QWidget):
 
     def _on_stop(self) -> None:
         self._stop.setText(self.tr("Stopping…"))
-        self._stop_job(self._job.id)
+        self._stop_job(self.job.id)
 
     def _on_output(self) -> None:
-        self._show_output(self._job)
+        self._show_output(self.job)
 
 
 class _Mark(QWidget):

@@ -1,6 +1,8 @@
 """How looks are drawn: a program's colours as character formats, legible on their ground in the theme in use."""
 
-from PySide6.QtGui import QColor, QFont, QTextCharFormat
+from collections.abc import Iterable
+
+from PySide6.QtGui import QColor, QFont, QTextCharFormat, QTextLayout
 
 from desktop_agent.ui.terminal.look import PrintedStyle
 from desktop_agent.ui.theme.ansi import ansi_colours
@@ -9,6 +11,16 @@ from desktop_agent.ui.theme.tokens import Palette
 
 _DIM = 0.35
 """How much of the ground is in dim text."""
+
+
+def format_ranges(ranges: Iterable[tuple[int, int, QTextCharFormat]]) -> list[QTextLayout.FormatRange]:
+    """Return Qt's form of (start, length, format) triples."""
+    found: list[QTextLayout.FormatRange] = []
+    for start, length, text_format in ranges:
+        item = QTextLayout.FormatRange()
+        item.start, item.length, item.format = start, length, text_format
+        found.append(item)
+    return found
 
 
 class LookFormats:

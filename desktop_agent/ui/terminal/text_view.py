@@ -1,11 +1,11 @@
 """A text view for outputs of any length: colours are put on what is in sight, when it is painted."""
 
 from PySide6.QtCore import QMimeData, QRectF, Qt
-from PySide6.QtGui import QPainter, QPaintEvent, QTextCursor, QTextDocument, QTextLayout
+from PySide6.QtGui import QPainter, QPaintEvent, QTextCursor, QTextDocument
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from desktop_agent.ui.terminal.document import PrintedDocument
-from desktop_agent.ui.terminal.formats import LookFormats
+from desktop_agent.ui.terminal.formats import LookFormats, format_ranges
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.wording.visible_text import utf16_length
 
@@ -106,12 +106,9 @@ class PrintedView(QPlainTextEdit):
         while block.isValid() and top < self.viewport().height():
             if block.userState() != self._generation:
                 block.setUserState(self._generation)
-                found: list[QTextLayout.FormatRange] = []
-                for run in self._printed.line(block.blockNumber()).runs:
-                    item = QTextLayout.FormatRange()
-                    item.start, item.length, item.format = run.start, run.length, self._formats.format(run.look)
-                    found.append(item)
-                block.layout().setFormats(found)
+                runs = self._printed.line(block.blockNumber()).runs
+                formats = ((run.start, run.length, self._formats.format(run.look)) for run in runs)
+                block.layout().setFormats(format_ranges(formats))
             top += self.blockBoundingRect(block).height()
             block = block.next()
 

@@ -4,8 +4,33 @@ from PySide6.QtCore import QCoreApplication
 
 from desktop_agent.core.protocol.model import ApprovalPolicy, SandboxMode
 
-POLICIES: tuple[ApprovalPolicy, ...] = ("always", "on_write", "on_request", "never")
-MODES: tuple[SandboxMode, ...] = ("restricted", "strict", "none")
+_POLICIES: dict[ApprovalPolicy, tuple[str, str, str]] = {
+    "always": ("Asks before every call", "Asks always", "Reading, too, waits for your yes."),
+    "on_write": (
+        "Asks before writing",
+        "Asks to write",
+        "Reading is free. Edits, commands that may change something, and the network ask.",
+    ),
+    "on_request": (
+        "Asks to leave the sandbox",
+        "Asks to leave",
+        "Edits in this folder and confined commands are free. The agent asks when it wants more.",
+    ),
+    "never": ("Never asks", "Never asks", "Nothing is asked: what would need a yes is refused."),
+}
+_MODES: dict[SandboxMode, tuple[str, str, str]] = {
+    "restricted": (
+        "Sandbox: this folder",
+        "This folder",
+        "Commands may write this folder and a temporary one of their own. No network.",
+    ),
+    "strict": ("Sandbox: read-only", "Read-only", "Commands may write nothing. No network."),
+    "none": ("No sandbox", "No sandbox", "Commands can do whatever your account can."),
+}
+"""What each is called, also where there is little room, and what it comes to."""
+
+POLICIES = tuple(_POLICIES)
+MODES = tuple(_MODES)
 """Named here once more: the window is painted before the core is imported."""
 
 
@@ -20,45 +45,17 @@ def escalation_words() -> str:
 
 def approval_words(policy: ApprovalPolicy) -> tuple[str, str]:
     """Return what a policy is called, and what it comes to."""
-    match policy:
-        case "always":
-            return _tr("Asks before every call"), _tr("Reading, too, waits for your yes.")
-        case "on_write":
-            explanation = _tr("Reading is free. Edits, commands that may change something, and the network ask.")
-            return _tr("Asks before writing"), explanation
-        case "on_request":
-            explanation = _tr("Edits in this folder and confined commands are free. The agent asks when it wants more.")
-            return _tr("Asks to leave the sandbox"), explanation
-        case "never":
-            return _tr("Never asks"), _tr("Nothing is asked: what would need a yes is refused.")
+    name, _, explanation = _POLICIES[policy]
+    return _tr(name), _tr(explanation)
 
 
 def sandbox_words(mode: SandboxMode) -> tuple[str, str]:
     """Return what a sandbox is called, and what it comes to."""
-    match mode:
-        case "restricted":
-            explanation = _tr("Commands may write this folder and a temporary one of their own. No network.")
-            return _tr("Sandbox: this folder"), explanation
-        case "strict":
-            return _tr("Sandbox: read-only"), _tr("Commands may write nothing. No network.")
-        case "none":
-            return _tr("No sandbox"), _tr("Commands can do whatever your account can.")
+    name, _, explanation = _MODES[mode]
+    return _tr(name), _tr(explanation)
 
 
 def short_words(mode: str) -> str:
     """Return what a policy or sandbox is called where there is little room."""
-    match mode:
-        case "always":
-            return _tr("Asks always")
-        case "on_write":
-            return _tr("Asks to write")
-        case "on_request":
-            return _tr("Asks to leave")
-        case "never":
-            return _tr("Never asks")
-        case "restricted":
-            return _tr("This folder")
-        case "strict":
-            return _tr("Read-only")
-        case _:
-            return _tr("No sandbox")
+    words: dict[str, tuple[str, str, str]] = {**_POLICIES, **_MODES}
+    return _tr(words[mode][1])

@@ -8,7 +8,7 @@ import re
 from bisect import bisect_right
 from typing import NamedTuple
 
-from desktop_agent.core.base.hidden_text import HIDDEN, HIDING, is_hiding, name_of
+from desktop_agent.core.base.hidden_text import HIDDEN, is_hiding, name_of
 
 MAX_DRAWN_CHARS = 5_000
 """What a longer line has beyond this is not drawn: shaping a line of a million characters takes half a second."""
@@ -46,11 +46,8 @@ class VisibleLine(NamedTuple):
         return offset if is_last else min(offset, max(self.break_offsets[at], self.break_offsets[at + 1] - 1))
 
 
-def visible_line(line: str, *, is_first: bool = False, is_content: bool = True) -> VisibleLine:
-    """Return how to draw `line` (without its ending). A byte order mark is only shown where it does not belong.
-
-    `is_content` is False for commands, names and titles, where nothing unseen has a use (`hidden_text.is_hiding`).
-    """
+def visible_line(line: str, *, is_first: bool = False) -> VisibleLine:
+    """Return how to draw `line` (without its ending). A byte order mark is only shown where it does not belong."""
     cut_chars = max(0, len(line) - MAX_DRAWN_CHARS)
     drawn = line[:MAX_DRAWN_CHARS]
     if _is_plain(drawn) or not _NEEDS_MAP.search(drawn):
@@ -61,7 +58,7 @@ def visible_line(line: str, *, is_first: bool = False, is_content: bool = True) 
     for match in _NEEDS_MAP.finditer(drawn):
         char, start = match.group(), match.start()
         is_mark = char == _BOM and start == 0 and is_first
-        piece = "" if is_mark else _drawn(char, drawn, start, column + start - at, is_content=is_content)
+        piece = "" if is_mark else _drawn(char, drawn, start, column + start - at)
         pieces += (drawn[at:start], piece)
         column += start - at + len(piece)
         position += start - at
@@ -77,18 +74,12 @@ def _is_plain(text: str) -> bool:
     return text.isascii() and not text.encode("ascii").translate(None, _PLAIN)
 
 
-def _drawn(char: str, line: str, index: int, column: int, *, is_content: bool) -> str:
+def _drawn(char: str, line: str, index: int, column: int) -> str:
     if char == "\t":
         return " " * (TAB_WIDTH - column % TAB_WIDTH)
-    return name_of(char) if is_hiding(line, index, is_content=is_content) else char
+    return name_of(char) if is_hiding(line, index, is_content=True) else char
 
 
 def utf16_length(text: str) -> int:
     """Return how many positions `text` takes in Qt."""
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
-
-
-def hidden_characters(text: str) -> list[str]:
-    """Return the names of the characters in `text` that would not be seen, each once. Tabs and line feeds are fine."""
-    found = (match.group() for match in HIDING.finditer(text))
-    return list(dict.fromkeys(name_of(char) for char in found if char not in "\t\n"))

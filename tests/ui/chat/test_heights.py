@@ -21,10 +21,10 @@ def test_positions_are_sums_whatever_happened_before(first: list[int], changes: 
                 heights.set(at, number)
                 plain[at] = number
             case "append":
-                heights.append(number)
+                heights.splice(len(plain), 0, (number,))
                 plain.append(number)
             case "remove" if plain:
-                heights.remove(at)
+                heights.splice(at, 1, ())
                 del plain[at]
             case "replace":
                 heights.replace(at, [number, 7])

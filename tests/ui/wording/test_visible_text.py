@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.ui.wording.visible_text import MAX_DRAWN_CHARS, hidden_characters, visible_line
+from desktop_agent.ui.wording.visible_text import MAX_DRAWN_CHARS, visible_line
 
 tricky = st.text(st.sampled_from("ab \t\r\x00\u200d\u202e\u2066\u2028🎉👩é\ufeff\udcff\U000e0041"))
 
@@ -59,8 +59,3 @@ def test_every_character_is_found_where_it_is_drawn(text: str) -> None:
     assert [line.offset(position) for position in positions] == list(range(len(text) + 1))
     for offset, (start, end) in enumerate(pairwise(positions)):
         assert {line.offset(position) for position in range(start, end)} == {offset}
-
-
-def test_hidden_characters_are_listed_once_each() -> None:
-    assert hidden_characters("rm \u202e-rf\u202c \u202e/\t\n") == ["⟨U+202E⟩", "⟨U+202C⟩"]
-    assert hidden_characters("rm -rf /tmp/żółw # 👩\u200d👧") == []

@@ -18,11 +18,11 @@ from desktop_agent.ui.chat.cards.excerpt import DiffExcerpt, DiffLine, Tone, exc
 from desktop_agent.ui.chat.cards.source import CardSource
 from desktop_agent.ui.chat.cards.syntax import language_of, line_colours
 from desktop_agent.ui.chat.lexers import Lexers
-from desktop_agent.ui.chat.markdown.inline import utf16_length
 from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.chat.text.marks import LINK, MUTED, TextMark, Tint
 from desktop_agent.ui.chat.transcript.row_state import RowState
 from desktop_agent.ui.theme import Space
+from desktop_agent.ui.wording.visible_text import utf16_length
 
 _MOST_FILES = 50
 _SIGNS: dict[Tone, str] = {"": " ", "added": "+", "removed": "-", "gap": " "}

@@ -5,9 +5,9 @@ from typing import Literal, NamedTuple
 
 from desktop_agent.core.base.hidden_text import named
 from desktop_agent.ui.chat.markdown.blocks import Block, code_parts
-from desktop_agent.ui.chat.markdown.inline import utf16_length
 from desktop_agent.ui.chat.text.marks import TextMark, Tint
 from desktop_agent.ui.terminal.look import PrintedStyle
+from desktop_agent.ui.wording.visible_text import utf16_length
 
 PARAGRAPH = "\n\n"
 SHOWN_LINES = 12

@@ -9,11 +9,12 @@ from desktop_agent.core.protocol.model import TodoItem, TodoStatus
 from desktop_agent.core.transcript import ToolEntry, todos_of
 from desktop_agent.ui.chat.cards.body import ToolBody, entry_of
 from desktop_agent.ui.chat.cards.content import Content, ContentWriter, one_line
-from desktop_agent.ui.chat.markdown.inline import LINE_BREAK, utf16_length
+from desktop_agent.ui.chat.markdown.inline import LINE_BREAK
 from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.chat.text.marks import MUTED, Tint
 from desktop_agent.ui.chat.transcript.row_state import RowState
 from desktop_agent.ui.theme import Space
+from desktop_agent.ui.wording.visible_text import utf16_length
 
 _MAX_TEXT = 600
 _MARK_WIDTH = 22

@@ -6,49 +6,27 @@ from typing import TYPE_CHECKING
 
 from desktop_agent.ui.chat.cards.excerpt import DiffLine
 from desktop_agent.ui.chat.markdown.highlight import colour_code
-from desktop_agent.ui.chat.markdown.inline import utf16_length
 from desktop_agent.ui.chat.text.marks import TextMark, Tint
+from desktop_agent.ui.wording.visible_text import utf16_length
 
 if TYPE_CHECKING:
     from pygments.lexer import Lexer
 
-_LANGUAGES = {
-    "c": "c",
-    "cc": "cpp",
-    "cpp": "cpp",
-    "cs": "csharp",
-    "css": "css",
-    "go": "go",
-    "h": "c",
-    "hpp": "cpp",
-    "html": "html",
-    "java": "java",
-    "js": "javascript",
-    "json": "json",
-    "jsx": "jsx",
-    "kt": "kotlin",
-    "lua": "lua",
-    "php": "php",
-    "py": "python",
-    "pyi": "python",
-    "rb": "ruby",
-    "rs": "rust",
-    "scss": "scss",
-    "sh": "bash",
-    "sql": "sql",
-    "swift": "swift",
-    "toml": "toml",
-    "ts": "typescript",
-    "tsx": "tsx",
-    "xml": "xml",
-    "yaml": "yaml",
-    "yml": "yaml",
-}
+_LANGUAGES = frozenset(
+    {
+        *("c", "cpp", "cs", "css", "go", "html", "java", "js", "json", "jsx", "lua", "php", "py", "rb", "rs", "scss"),
+        *("sh", "sql", "swift", "toml", "ts", "tsx", "xml", "yaml"),
+    }
+)
+"""The suffixes by which Pygments, too, knows a language."""
+
+_OTHER_SUFFIXES = {"cc": "cpp", "h": "c", "hpp": "cpp", "kt": "kotlin", "pyi": "py", "yml": "yaml"}
 
 
 def language_of(path: str) -> str:
     """Return the language of a file by its name, or nothing."""
-    return _LANGUAGES.get(PurePosixPath(path).suffix[1:].lower(), "")
+    suffix = PurePosixPath(path).suffix[1:].lower()
+    return suffix if suffix in _LANGUAGES else _OTHER_SUFFIXES.get(suffix, "")
 
 
 def line_colours(lexer: "Lexer", lines: Sequence[DiffLine]) -> tuple[tuple[TextMark, ...], ...]:

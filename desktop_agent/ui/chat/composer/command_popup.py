@@ -5,18 +5,18 @@ It never takes the focus: the field hands it the keys that it understands. Impor
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import QAbstractListModel, QModelIndex, QPersistentModelIndex, QRect, QSize, Qt, Signal
-from PySide6.QtGui import QFontMetrics, QKeyEvent, QPainter
+from PySide6.QtCore import QAbstractListModel, QModelIndex, QRect, QSize, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QPainter
 from PySide6.QtWidgets import QFrame, QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from desktop_agent.core.slash.declarations import Declaration
 from desktop_agent.ui.chat.composer.command_list import Offer
 from desktop_agent.ui.theme import Height, Radius, Space, Theme, TypeSize
+from desktop_agent.ui.widgets.rows import AnyIndex
 
 _MAX_ROWS = 8
 _FRAME = 5
 """Border and padding of one side."""
-_Index = QModelIndex | QPersistentModelIndex
 _COMMAND = Qt.ItemDataRole.UserRole
 
 
@@ -30,21 +30,21 @@ class _Commands(QAbstractListModel):
         self.shown = tuple(commands)
         self.endResetModel()
 
-    def rowCount(self, parent: _Index | None = None) -> int:
+    def rowCount(self, parent: AnyIndex | None = None) -> int:
         return 0 if parent is not None and parent.isValid() else len(self.shown)
 
-    def flags(self, index: _Index) -> Qt.ItemFlag:
+    def flags(self, index: AnyIndex) -> Qt.ItemFlag:
         if self.shown[index.row()].problem:
             return Qt.ItemFlag.NoItemFlags
         return Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
 
-    def data(self, index: _Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+    def data(self, index: AnyIndex, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         command = self.shown[index.row()]
         match role:
             case Qt.ItemDataRole.DisplayRole:
                 return f"/{command.name} {command.arguments}".rstrip()
             case Qt.ItemDataRole.AccessibleTextRole:
-                parts = (f"/{command.name} {command.arguments}".rstrip(), self.told(command), self.origin(command))
+                parts = (f"/{command.name} {command.arguments}".rstrip(), self.effect(command), self.origin(command))
                 return ", ".join(filter(None, parts))
             case _ if role == _COMMAND:
                 return command
@@ -56,7 +56,7 @@ class _Commands(QAbstractListModel):
         words = {"person": self.tr("yours"), "project": self.tr("project")}
         return words.get(command.origin, "")
 
-    def told(self, command: Declaration) -> str:
+    def effect(self, command: Declaration) -> str:
         """Say what it does, or why it cannot be used."""
         if command.problem:
             return self.tr("Cannot be used: {problem}").format(problem=command.problem)
@@ -190,54 +190,43 @@ class _Delegate(QStyledItemDelegate):
     def row_height(self) -> int:
         return Height.LIST_ROW + (Height.SMALL_BUTTON - Space.XS if self.is_hint else 0)
 
-    def sizeHint(self, option: QStyleOptionViewItem, index: _Index) -> QSize:
+    def sizeHint(self, option: QStyleOptionViewItem, index: AnyIndex) -> QSize:
         return QSize(0, self.row_height)
 
-    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: _Index) -> None:
+    def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
         model = index.model()
         assert isinstance(model, _Commands)
         command = model.shown[index.row()]
         area, state = option.rect, option.state
-        colour = self._theme.colour
         painter.save()
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         is_current = bool(state & QStyle.StateFlag.State_Selected) and not self.is_hint
         if is_current:
             painter.setPen(Qt.PenStyle.NoPen)
-            painter.setBrush(colour("accent_weak"))
+            painter.setBrush(self._theme.colour("accent_weak"))
             painter.drawRoundedRect(area, Radius.CONTROL, Radius.CONTROL)
         inner = area.adjusted(Space.S, 0, -Space.S, 0)
         first = QRect(inner.x(), inner.y(), inner.width(), Height.LIST_ROW)
         left = inner.width() if self.is_hint else min(int(inner.width() * 0.42), 300)
+        painter.setFont(self._theme.code_font(TypeSize.CODE))
         name_colour = "faint" if command.problem else "accent_text" if is_current else "text"
         x = self._text(painter, QRect(first.x(), first.y(), left, first.height()), f"/{command.name}", name_colour)
         rest = QRect(x, first.y(), first.x() + left - x, first.height())
         self._text(painter, rest, f" {command.arguments}" if command.arguments else "", "muted")
         below = inner.adjusted(0, Height.LIST_ROW - Space.S, 0, -Space.XS)
-        told = below if self.is_hint else first.adjusted(left + Space.M, 0, 0, 0)
-        self._summary(painter, told, model.told(command), model.origin(command), is_faint=bool(command.problem))
+        rest = below if self.is_hint else first.adjusted(left + Space.M, 0, 0, 0)
+        painter.setFont(self._theme.text_font(TypeSize.SECONDARY))
+        colour = "faint" if command.problem else "muted"
+        if origin := model.origin(command):
+            tag = painter.fontMetrics().horizontalAdvance(origin)
+            self._text(painter, QRect(rest.right() - tag, rest.y(), tag + 1, rest.height()), origin, colour)
+            rest.setWidth(rest.width() - tag - 12)
+        self._text(painter, rest, model.effect(command), colour)
         painter.restore()
 
     def _text(self, painter: QPainter, area: QRect, text: str, colour: str) -> int:
-        """Draw code and return where it ends."""
-        font = self._theme.code_font(TypeSize.CODE)
-        metrics = QFontMetrics(font)
-        painter.setFont(font)
+        """Draw as much of `text` as fits and return where it ends."""
         painter.setPen(self._theme.colour(colour))
-        shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, max(area.width(), 0))
+        shown = painter.fontMetrics().elidedText(text, Qt.TextElideMode.ElideRight, max(area.width(), 0))
         painter.drawText(area, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, shown)
-        return area.x() + metrics.horizontalAdvance(shown)
-
-    def _summary(self, painter: QPainter, area: QRect, text: str, origin: str, *, is_faint: bool) -> None:
-        font = self._theme.text_font(TypeSize.SECONDARY)
-        metrics = QFontMetrics(font)
-        painter.setFont(font)
-        painter.setPen(self._theme.colour("faint" if is_faint else "muted"))
-        width = area.width()
-        if origin:
-            tag = metrics.horizontalAdvance(origin)
-            at = QRect(area.right() - tag, area.y(), tag + 1, area.height())
-            painter.drawText(at, Qt.AlignmentFlag.AlignVCenter, origin)
-            width -= tag + 12
-        shown = metrics.elidedText(text, Qt.TextElideMode.ElideRight, max(width, 0))
-        painter.drawText(area, Qt.AlignmentFlag.AlignVCenter | Qt.AlignmentFlag.AlignLeft, shown)
+        return area.x() + painter.fontMetrics().horizontalAdvance(shown)

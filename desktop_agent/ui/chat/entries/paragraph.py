@@ -3,10 +3,12 @@
 from PySide6.QtGui import QFont, QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
-from desktop_agent.ui.chat.markdown.inline import InlineSpan, RichText, utf16_length
+from desktop_agent.ui.chat.markdown.inline import InlineSpan, RichText
 from desktop_agent.ui.chat.markdown.marks import CODE
-from desktop_agent.ui.chat.text.passage import TextPassage, format_ranges
+from desktop_agent.ui.chat.text.passage import TextPassage
 from desktop_agent.ui.chat.text.styles import TextStyles
+from desktop_agent.ui.terminal.formats import format_ranges
+from desktop_agent.ui.wording.visible_text import utf16_length
 
 
 class Paragraph(QWidget):

@@ -158,12 +158,6 @@ class PromptWidget(EntryWidget):
         self._button.update()
 
 
-def edit_prompt(widget: EntryWidget | None) -> None:
-    """Let the user edit a prompt of theirs, in its place."""
-    if isinstance(widget, PromptWidget):
-        widget.begin_edit()
-
-
 def _speech_bubble(area: QRectF) -> QPainterPath:
     """Return a rounded rectangle whose lower right corner, where the user sits, is almost sharp."""
     path = QPainterPath()

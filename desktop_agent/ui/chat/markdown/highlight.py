@@ -7,7 +7,7 @@ once. A string or comment longer than that can lose its colour; the code itself 
 from functools import cache
 from typing import TYPE_CHECKING, Literal
 
-from desktop_agent.ui.chat.markdown.inline import utf16_length
+from desktop_agent.ui.wording.visible_text import utf16_length
 
 if TYPE_CHECKING:
     from pygments.lexer import Lexer

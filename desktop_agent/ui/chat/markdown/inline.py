@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from desktop_agent.core.base.hidden_text import named
 from desktop_agent.ui.chat.markdown.marks import BOLD, CODE, ITALIC, LINK, MUTED, STRIKE
 from desktop_agent.ui.chat.markdown.parse import References, parser
+from desktop_agent.ui.wording.visible_text import utf16_length
 
 if TYPE_CHECKING:
     from markdown_it.token import Token
@@ -39,11 +40,6 @@ class RichText(NamedTuple):
 
     text: str
     spans: tuple[InlineSpan, ...] = ()
-
-
-def utf16_length(text: str) -> int:
-    """Return the length of `text` in UTF-16 units."""
-    return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 def utf16_slice(text: str, start: int, end: int) -> str:

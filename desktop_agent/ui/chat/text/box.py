@@ -6,7 +6,7 @@ from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPainterPath, QPen, QPixmap, QRegion
 
 from desktop_agent.ui.chat.markdown.blocks import Block
-from desktop_agent.ui.chat.text.passage import Highlight, Passage, TextPassage
+from desktop_agent.ui.chat.text.passage import Highlight, TextPassage
 from desktop_agent.ui.chat.text.styles import (
     CODE_HEADER,
     CODE_PADDING_X,
@@ -16,6 +16,7 @@ from desktop_agent.ui.chat.text.styles import (
     QUOTE_INDENT,
     TextStyles,
 )
+from desktop_agent.ui.chat.text.table import Passage
 from desktop_agent.ui.theme import Radius
 
 RULE_HEIGHT = 17

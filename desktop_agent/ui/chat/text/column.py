@@ -42,17 +42,13 @@ class Column:
         self._heights = Heights()
         self._boxes: dict[int, Box] = {}
         self._retired: dict[int, Box] = {}
-        self._revision = 0
+        self.revision = 0
+        """Changes whenever something was laid out or forgotten."""
 
     @property
     def height(self) -> int:
         """Of all blocks, exact where they were laid out."""
         return self._heights.total
-
-    @property
-    def revision(self) -> int:
-        """Changes whenever something was laid out or forgotten."""
-        return self._revision
 
     @property
     def laid_out(self) -> int:
@@ -70,7 +66,7 @@ class Column:
     ) -> None:
         """Show `blocks`, of which those from index `changed` on are new or different, with their `marks`."""
         text, boxes = self.text, self._boxes
-        self._revision += 1
+        self.revision += 1
         # Whether a part of a fence has a lower edge depends on the block behind it.
         first = max(0, min(changed - 1, len(text.blocks) - 1))
         marked_before = {index: text.marks_of(index) for index in boxes if index >= first}
@@ -92,7 +88,7 @@ class Column:
         """Wrap at `width` from now on."""
         if width != self._typesetter.width:
             self._typesetter.width = width
-            self._revision += 1
+            self.revision += 1
             self._boxes.clear()
             self._retired.clear()
             self._heights.replace(0, map(self._typesetter.estimate, range(len(self.text.blocks))))
@@ -122,7 +118,7 @@ class Column:
         first, last = self._heights.at(top), self._heights.at(bottom)
         for index in [index for index in self._boxes if not first <= index <= last]:
             del self._boxes[index]
-            self._revision += 1
+            self.revision += 1
 
     def anchor(self, y: int) -> tuple[int, int]:
         """Return the block at `y`, and how far below its top `y` is: stable while heights above change."""
@@ -138,7 +134,7 @@ class Column:
         if box is None:
             box = self._boxes[index] = self._typesetter.box(index, self._retired.get(index))
             self._heights.set(index, box.height)
-            self._revision += 1
+            self.revision += 1
         return box
 
     def colour_next(self, top: int, bottom: int, lexers: Lexers) -> bool:

@@ -4,9 +4,10 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from desktop_agent.ui.chat.markdown.blocks import Block
-from desktop_agent.ui.chat.markdown.inline import LINE_BREAK, rich_text, utf16_length, utf16_slice
+from desktop_agent.ui.chat.markdown.inline import LINE_BREAK, rich_text, utf16_slice
 from desktop_agent.ui.chat.markdown.parse import References
 from desktop_agent.ui.chat.text.marks import TextMark
+from desktop_agent.ui.wording.visible_text import utf16_length
 
 
 class TextPosition(NamedTuple):

@@ -3,15 +3,17 @@
 from collections.abc import Sequence
 from itertools import pairwise
 from math import ceil
-from typing import Protocol, cast
+from typing import cast
 
 from msgspec import Struct
 from PySide6.QtCore import QPointF, QRectF, Qt
 from PySide6.QtGui import QFont, QPainter, QTextCharFormat, QTextLayout, QTextLine, QTextOption
 
-from desktop_agent.ui.chat.markdown.inline import LINE_BREAK, InlineSpan, RichText, utf16_length
+from desktop_agent.ui.chat.markdown.inline import LINE_BREAK, InlineSpan, RichText
 from desktop_agent.ui.chat.markdown.marks import CODE
 from desktop_agent.ui.chat.text.styles import PILL_PADDING
+from desktop_agent.ui.terminal.formats import format_ranges
+from desktop_agent.ui.wording.visible_text import utf16_length
 
 
 class Highlight(Struct, frozen=True):
@@ -22,51 +24,8 @@ class Highlight(Struct, frozen=True):
     format: QTextCharFormat
 
 
-class Passage(Protocol):
-    """What a block's text can do once it is laid out, be it a paragraph or a table."""
-
-    @property
-    def text(self) -> str:
-        """The text as it is shown."""
-        ...
-
-    @property
-    def length(self) -> int:
-        """Of the text, in UTF-16 units."""
-        ...
-
-    @property
-    def height(self) -> int:
-        """In whole pixels."""
-        ...
-
-    def draw(self, painter: QPainter, highlights: Sequence[Highlight]) -> None:
-        """Paint at the painter's origin; the pen has the text's colour."""
-        ...
-
-    def draw_grounds(self, painter: QPainter) -> None:
-        """Paint what lies under the text, with the painter's brush."""
-        ...
-
-    def offset_at(self, x: float, y: float) -> int:
-        """Return the position nearest to a point."""
-        ...
-
-    def span_at(self, x: float, y: float) -> InlineSpan | None:
-        """Return the inline span right under a point."""
-        ...
-
-    def links(self) -> list[InlineSpan]:
-        """Return the spans that lead somewhere, in order."""
-        ...
-
-    def rects(self, start: int, end: int) -> list[QRectF]:
-        """Return the area of a range, one rectangle for each line."""
-        ...
-
-
 class TextPassage:
-    """Prose or code in one font, with inline formats."""
+    """Prose or code in one font, with inline formats. `length` is that of its text, in UTF-16 units."""
 
     def __init__(
         self,
@@ -137,10 +96,12 @@ class TextPassage:
         ]
 
     def draw_grounds(self, painter: QPainter) -> None:
+        """Paint what lies under the text, with the painter's brush."""
         for pill in self._pills:
             painter.drawRoundedRect(pill, 3, 3)
 
     def draw(self, painter: QPainter, highlights: Sequence[Highlight]) -> None:
+        """Paint at the painter's origin; the pen has the text's colour."""
         selections = format_ranges([(item.start, item.end - item.start, item.format) for item in highlights])
         self._layout.draw(painter, QPointF(0, 0), selections)
 
@@ -153,6 +114,7 @@ class TextPassage:
         return self._layout.lineAt(index)
 
     def offset_at(self, x: float, y: float) -> int:
+        """Return the position nearest to a point."""
         if y < 0:
             return 0
         if y >= self.height:
@@ -166,6 +128,7 @@ class TextPassage:
         return offset
 
     def span_at(self, x: float, y: float) -> InlineSpan | None:
+        """Return the inline span right under a point."""
         if not self._spans or not 0 <= y < self.height:
             return None
         line = self._line_at(y)
@@ -176,9 +139,11 @@ class TextPassage:
         return next((span for span in self._spans if span.start <= offset < span.start + span.length), None)
 
     def links(self) -> list[InlineSpan]:
+        """Return the spans that lead somewhere, in order."""
         return [span for span in self._spans if span.href]
 
     def rects(self, start: int, end: int) -> list[QRectF]:
+        """Return the area of a range, one rectangle for each line."""
         found: list[QRectF] = []
         for number in range(self._layout.lineCount()):
             line = self._layout.lineAt(number)
@@ -214,15 +179,3 @@ def count_lines(text: str, font: QFont, width: float, limit: int) -> int:
     # No font has letters so narrow that this much of it would fit into fewer lines.
     head = text[: limit * max(1, int(width))].replace("\n", LINE_BREAK)
     return min(limit, max(1, TextPassage(RichText(head), font, (), width=width, line_height=0).line_count))
-
-
-def format_ranges(ranges: Sequence[tuple[int, int, QTextCharFormat]]) -> list[QTextLayout.FormatRange]:
-    """Return Qt's form of (start, length, format) triples."""
-    found: list[QTextLayout.FormatRange] = []
-    for start, length, text_format in ranges:
-        item = QTextLayout.FormatRange()
-        item.start = start
-        item.length = length
-        item.format = text_format
-        found.append(item)
-    return found

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor, QFont, QFontMetricsF, QTextCharFormat
 
 from desktop_agent.ui.chat.markdown.blocks import Block
@@ -183,14 +182,3 @@ class TextStyles:
     def indent(self, containers: str) -> int:
         """Return how far in the text stands within these lists and quotes."""
         return containers.count("l") * LIST_INDENT + containers.count("q") * QUOTE_INDENT
-
-
-def alignment_flag(alignment: str) -> Qt.AlignmentFlag:
-    """Return Qt's flag for a table column's alignment."""
-    match alignment:
-        case "center":
-            return Qt.AlignmentFlag.AlignHCenter
-        case "right":
-            return Qt.AlignmentFlag.AlignRight
-        case _:
-            return Qt.AlignmentFlag.AlignLeft

@@ -3,20 +3,27 @@
 from bisect import bisect_right
 from collections.abc import Sequence
 
-from PySide6.QtCore import QLineF, QPointF, QRectF
+from PySide6.QtCore import QLineF, QPointF, QRectF, Qt
 from PySide6.QtGui import QColor, QPainter, QPen
 
-from desktop_agent.ui.chat.markdown.blocks import Block
-from desktop_agent.ui.chat.markdown.inline import InlineSpan, RichText, rich_text, utf16_length
+from desktop_agent.ui.chat.markdown.blocks import Alignment, Block
+from desktop_agent.ui.chat.markdown.inline import InlineSpan, RichText, rich_text
 from desktop_agent.ui.chat.markdown.marks import BOLD
 from desktop_agent.ui.chat.markdown.parse import References
-from desktop_agent.ui.chat.text.passage import Highlight, TextPassage, format_ranges
-from desktop_agent.ui.chat.text.styles import TextStyles, alignment_flag
+from desktop_agent.ui.chat.text.passage import Highlight, TextPassage
+from desktop_agent.ui.chat.text.styles import TextStyles
+from desktop_agent.ui.terminal.formats import format_ranges
+from desktop_agent.ui.wording.visible_text import utf16_length
 
 _PADDING_X = 10
 _PADDING_Y = 5
 _LEAST_WIDTH = 28.0
 _UNBOUNDED = 100_000.0
+_FLAGS: dict[Alignment, Qt.AlignmentFlag] = {
+    "left": Qt.AlignmentFlag.AlignLeft,
+    "center": Qt.AlignmentFlag.AlignHCenter,
+    "right": Qt.AlignmentFlag.AlignRight,
+}
 
 
 class _Cell:
@@ -36,20 +43,20 @@ class _Cell:
         """Where its text begins in the text of the table."""
         self.origin = QPointF()
 
-    def fit(self, width: float, alignment: str) -> None:
+    def fit(self, width: float, alignment: Alignment) -> None:
         """Lay the cell out for a column this wide."""
         if width >= self.natural_width:
             self.passage, self._width = self._line, _UNBOUNDED
         elif width != self._width:
             self.passage, self._width = self._lay_out(width, alignment), width
 
-    def shift(self, width: float, alignment: str) -> float:
+    def shift(self, width: float, alignment: Alignment) -> float:
         """Return how far right a cell on a single line stands in its column."""
         if self._width != _UNBOUNDED:
             return 0
         return {"right": width - self.natural_width, "center": (width - self.natural_width) / 2}.get(alignment, 0)
 
-    def _lay_out(self, width: float, alignment: str = "left") -> TextPassage:
+    def _lay_out(self, width: float, alignment: Alignment = "left") -> TextPassage:
         formats = self._styles.formats(self._rich.spans)
         return TextPassage(
             self._rich,
@@ -58,12 +65,12 @@ class _Cell:
             width=width,
             line_height=self._styles.text_line,
             room_before=_PADDING_X,
-            alignment=alignment_flag(alignment),
+            alignment=_FLAGS[alignment],
         )
 
 
 class TablePassage:
-    """One block of a table: the whole of it, or some of its rows."""
+    """One block of a table: the whole of it, or some of its rows. It can do what a `TextPassage` can."""
 
     def __init__(
         self,
@@ -72,8 +79,8 @@ class TablePassage:
         styles: TextStyles,
         width: float,
         *,
-        natural_widths: Sequence[float] | None = None,
-        before: "TablePassage | None" = None,
+        natural_widths: Sequence[float] | None,
+        before: "TablePassage | None",
     ) -> None:
         """Lay `block` out. `natural_widths` are those of the table it continues, `before` its cells a moment ago."""
         self._styles = styles
@@ -199,6 +206,10 @@ class TablePassage:
             for cell in self._cells[first:last]
             for rect in cell.passage.rects(max(0, start - cell.start), min(cell.passage.length, end - cell.start))
         ]
+
+
+Passage = TextPassage | TablePassage
+"""One block's text once it is laid out."""
 
 
 def _in_bold(rich: RichText) -> RichText:

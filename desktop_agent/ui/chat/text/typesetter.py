@@ -11,9 +11,10 @@ from desktop_agent.ui.chat.markdown.highlight import Colouring, colour_code
 from desktop_agent.ui.chat.markdown.inline import LINE_BREAK, InlineSpan, RichText, rich_text
 from desktop_agent.ui.chat.text.box import RULE_HEIGHT, Box, code_padding
 from desktop_agent.ui.chat.text.column_text import ColumnText
-from desktop_agent.ui.chat.text.passage import Passage, TextPassage, format_ranges
+from desktop_agent.ui.chat.text.passage import TextPassage
 from desktop_agent.ui.chat.text.styles import CODE_PADDING_X, TextStyles
-from desktop_agent.ui.chat.text.table import TablePassage
+from desktop_agent.ui.chat.text.table import Passage, TablePassage
+from desktop_agent.ui.terminal.formats import format_ranges
 
 
 class Typesetter:

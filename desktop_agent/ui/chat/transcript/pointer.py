@@ -1,17 +1,20 @@
 """The mouse in the transcript: selecting by letters, words and lines, following links, scrolling while drawing."""
 
+from functools import partial
+
 from PySide6.QtCore import QElapsedTimer, QObject, QPoint, Qt, QTimer
-from PySide6.QtGui import QAction, QGuiApplication, QKeySequence, QMouseEvent
+from PySide6.QtGui import QGuiApplication, QKeySequence, QMouseEvent
 from PySide6.QtWidgets import QAbstractScrollArea, QApplication, QMenu
 
 from desktop_agent.core.protocol.events import PromptSubmitted
 from desktop_agent.ui.chat.entries.base import EntryWidget
-from desktop_agent.ui.chat.entries.prompt import edit_prompt
+from desktop_agent.ui.chat.entries.prompt import PromptWidget
 from desktop_agent.ui.chat.entry_actions import EntryActions
 from desktop_agent.ui.chat.markdown.inline import is_web_address
 from desktop_agent.ui.chat.text.column_text import END
 from desktop_agent.ui.chat.transcript.copying import copied_row
 from desktop_agent.ui.chat.transcript.navigation import Navigation
+from desktop_agent.ui.chat.transcript.row import EntryRow
 from desktop_agent.ui.chat.transcript.row_layout import RowLayout
 from desktop_agent.ui.chat.transcript.selected_text import SelectedText
 from desktop_agent.ui.chat.transcript.selection import START, TranscriptPosition
@@ -158,33 +161,15 @@ class Pointer(QObject):
         """Add what can be done with what is under the pointer."""
         if link := self.link_at(at):
             name = self.tr("Copy link address") if is_web_address(link) else self.tr("Copy path")
-            copy = menu.addAction(name, self._on_copy_text)
-            copy.setData(link)
+            menu.addAction(name, partial(_copy, link))
         spot = self.spot_at(at)
         if spot is not None:
-            copy = menu.addAction(self.tr("Copy message"), self._on_copy_text)
-            copy.setData(copied_row(spot.row))
+            menu.addAction(self.tr("Copy message"), partial(_copy, copied_row(spot.row)))
             if isinstance(spot.row.entry, PromptSubmitted):
-                edit = menu.addAction(self.tr("Edit and send again…"), self._on_edit)
-                edit.setData(spot.row)
-                back = menu.addAction(self.tr("Go back to before this…"), self._on_go_back)
-                back.setData(spot.row.entry.turn)
+                menu.addAction(self.tr("Edit and send again…"), partial(_edit, spot.row))
+                go_back = partial(self._actions.rewind_requested.emit, spot.row.entry.turn)
+                back = menu.addAction(self.tr("Go back to before this…"), go_back)
                 back.setEnabled(self._navigation.can_rewind)
-
-    def _on_copy_text(self) -> None:
-        action = self.sender()
-        if isinstance(action, QAction):
-            QGuiApplication.clipboard().setText(str(action.data()))
-
-    def _on_edit(self) -> None:
-        action = self.sender()
-        if isinstance(action, QAction):
-            edit_prompt(action.data().widget)
-
-    def _on_go_back(self) -> None:
-        action = self.sender()
-        if isinstance(action, QAction):
-            self._actions.rewind_requested.emit(action.data())
 
     # -- drawing on --
 
@@ -212,3 +197,12 @@ class Pointer(QObject):
         is_text = widget is not None and widget.is_column_shown and bool(widget.column.text.blocks)
         is_inside = widget is not None and widget.geometry().contains(at)
         return Qt.CursorShape.IBeamCursor if is_text and is_inside else Qt.CursorShape.ArrowCursor
+
+
+def _copy(text: str) -> None:
+    QGuiApplication.clipboard().setText(text)
+
+
+def _edit(row: EntryRow) -> None:
+    if isinstance(row.widget, PromptWidget):  # made anew, perhaps, since the menu was opened
+        row.widget.begin_edit()

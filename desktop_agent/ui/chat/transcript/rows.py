@@ -57,13 +57,10 @@ class EntryRows:
 
     def reset(self, entries: Sequence[Entry]) -> None:
         """Start anew with these entries."""
-        self._rows = [EntryRow(entry, index) for index, entry in enumerate(entries)]
+        self._rows = _rows_of(entries)
         self._plan = None
-        for row in self._rows:
-            if isinstance(row.entry, PageEntry):
-                row.page = row.entry.number
-            if _is_plan(row):
-                self._take_plan(row)
+        for row in filter(_is_plan, self._rows):
+            self._take_plan(row)
         self._superseded = None
         self.measure(self._width, None)
 
@@ -77,10 +74,7 @@ class EntryRows:
         stay, gone = before[len(before) - kept :], before[: len(before) - kept]
         heights = [self.heights[row.index] for row in stay]
         first = len(entries) - kept
-        self._rows = [EntryRow(entry, index) for index, entry in enumerate(entries[:first])]
-        for row in self._rows:
-            if isinstance(row.entry, PageEntry):
-                row.page = row.entry.number
+        self._rows = _rows_of(entries[:first])
         for index, row in enumerate(stay, start=first):
             row.entry, row.index, row.page = entries[index], index, None
         self._rows += stay
@@ -123,10 +117,10 @@ class EntryRows:
                 case "append":
                     added.append(EntryRow(entries[-1], patch.index))
                     self._rows.append(added[-1])
-                    self.heights.append(0)
+                    self.heights.splice(patch.index, 0, (0,))
                 case "remove":
                     removed.append(self._rows.pop(patch.index))
-                    self.heights.remove(patch.index)
+                    self.heights.splice(patch.index, 1, ())
                 case "update" | "text" | "output":
                     self._rows[patch.index].is_dirty = True
                     if patch.kind == "update" and _is_plan(self._rows[patch.index]):
@@ -221,6 +215,13 @@ class EntryRows:
     def _estimate_text(self, text: str, width: int) -> int:
         letters = _letters_per_line(width, self._letter_width)
         return int(len(text) / letters * _LINE) + text.count("\n") * _BLOCK_GAP + _LINE
+
+
+def _rows_of(entries: Sequence[Entry]) -> list[EntryRow]:
+    return [
+        EntryRow(entry, index, entry.number if isinstance(entry, PageEntry) else None)
+        for index, entry in enumerate(entries)
+    ]
 
 
 def _letters_per_line(width: int, letter_width: float) -> float:

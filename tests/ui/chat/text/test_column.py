@@ -8,7 +8,6 @@ from pytestqt.qtbot import QtBot
 
 from desktop_agent.ui.chat.lexers import Lexers
 from desktop_agent.ui.chat.markdown.blocks import Block, plain_blocks
-from desktop_agent.ui.chat.markdown.inline import utf16_length
 from desktop_agent.ui.chat.markdown.stream import MarkdownStream
 from desktop_agent.ui.chat.text.box import Box
 from desktop_agent.ui.chat.text.column import Column
@@ -17,6 +16,7 @@ from desktop_agent.ui.chat.text.highlights import TextMatch
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.chat.text.typesetter import Typesetter
 from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.wording.visible_text import utf16_length
 
 TEXT = """# Title
 
