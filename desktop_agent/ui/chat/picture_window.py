@@ -2,10 +2,10 @@
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QImage, QKeySequence, QPainter, QPaintEvent, QResizeEvent, QShortcut, QWheelEvent
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QHBoxLayout, QPushButton, QScrollArea, QVBoxLayout, QWidget
 
 from desktop_agent.ui.theme import Space
-from desktop_agent.ui.widgets.buttons import Button
+from desktop_agent.ui.widgets.buttons import button
 from desktop_agent.ui.widgets.labels import label
 from desktop_agent.ui.widgets.screen_room import resize_within_screen
 
@@ -38,17 +38,17 @@ class PictureWindow(QDialog):
         self._area.setWidget(self._picture)
         self._picture.zoomed.connect(self._zoom_by)
         self._label = label("", "secondary", self)
-        self._fit = self._button(self.tr("Fit"), self._on_fit, "Ctrl+0")
+        self._fit = self._zoom(self.tr("Fit"), self._on_fit, "Ctrl+0")
         self._fit.setCheckable(True)
-        actual = self._button(self.tr("100 %"), self._on_actual, "Ctrl+1")
+        actual = self._zoom(self.tr("100 %"), self._on_actual, "Ctrl+1")
         zoom_out, zoom_in = QKeySequence.StandardKey.ZoomOut, QKeySequence.StandardKey.ZoomIn
-        smaller = self._button("\N{MINUS SIGN}", self._on_smaller, zoom_out, spoken=self.tr("Smaller"))
-        larger = self._button("+", self._on_larger, zoom_in, spoken=self.tr("Larger"))
+        smaller = self._zoom("\N{MINUS SIGN}", self._on_smaller, zoom_out, self.tr("Smaller"))
+        larger = self._zoom("+", self._on_larger, zoom_in, self.tr("Larger"))
         row = QHBoxLayout()
-        for button in (self._fit, actual, smaller, larger):
-            row.addWidget(button)
+        for zoom in (self._fit, actual, smaller, larger):
+            row.addWidget(zoom)
         row.addWidget(self._label, 1)
-        row.addWidget(Button(self.tr("Close"), self, clicked=self.close))
+        row.addWidget(button(self.tr("Close"), clicked=self.close, parent=self))
         layout = QVBoxLayout(self)
         layout.setContentsMargins(Space.M, Space.M, Space.M, Space.M)
         layout.setSpacing(Space.S)
@@ -57,10 +57,10 @@ class PictureWindow(QDialog):
         wanted = size.boundedTo(QSize(960, 640)).expandedTo(QSize(420, 320)) + QSize(2 * Space.M, 64)
         resize_within_screen(self, wanted)
 
-    def _button(self, text: str, clicked: object, keys: str | QKeySequence.StandardKey, *, spoken: str = "") -> Button:
-        button = Button(text, self, spoken=spoken, clicked=clicked)
-        QShortcut(QKeySequence(keys), self).activated.connect(button.click)
-        return button
+    def _zoom(self, text: str, clicked: object, keys: str | QKeySequence.StandardKey, spoken: str = "") -> QPushButton:
+        made = button(text, clicked=clicked, spoken=spoken, parent=self)
+        QShortcut(QKeySequence(keys), self).activated.connect(made.click)
+        return made
 
     @property
     def scale(self) -> float:

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QDialog, QHBoxLayout, QVBoxLayout, QWidget
 from desktop_agent.core.protocol.model import RewindScope
 from desktop_agent.ui.chat.rewind import RewindChoice
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.widgets.buttons import Button
+from desktop_agent.ui.widgets.buttons import button
 from desktop_agent.ui.widgets.choice_card import ChoiceCard
 from desktop_agent.ui.widgets.labels import label
 from desktop_agent.ui.widgets.picker import Picker
@@ -121,12 +121,12 @@ class RewindDialog(QDialog):
         return "\n".join([*lines, "", kept])
 
     def _lay_out(self) -> None:
-        go = Button(self.tr("Go back"), name="rewindButton", variant="primary", clicked=self._choose)
+        go = button(self.tr("Go back"), "rewindButton", self._choose, variant="primary")
         go.setDefault(True)
         buttons = QHBoxLayout()
         buttons.setSpacing(Space.S)
         buttons.addStretch()
-        buttons.addWidget(Button(self.tr("Cancel"), clicked=self.reject))
+        buttons.addWidget(button(self.tr("Cancel"), clicked=self.reject))
         buttons.addWidget(go)
         layout = QVBoxLayout(self)
         layout.setContentsMargins(Space.XL, Space.XL, Space.XL, Space.L)

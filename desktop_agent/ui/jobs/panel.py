@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWi
 from desktop_agent.core.protocol.model import Job
 from desktop_agent.ui.jobs.row import ROW_HEIGHT, JobRow
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.widgets.buttons import SmallButton
+from desktop_agent.ui.widgets.buttons import compact_button
 from desktop_agent.ui.widgets.labels import label
 from desktop_agent.ui.widgets.layouts import hairline
 
@@ -125,7 +125,7 @@ class JobsPanel(QWidget):
 
     def _lay_out(self) -> None:
         spoken = self.tr("Hide background commands")
-        close = SmallButton("✕", name="jobsCloseButton", spoken=spoken, variant="flat", clicked=self.closed)
+        close = compact_button("✕", "jobsCloseButton", self.closed, variant="flat", spoken=spoken)
         close.setToolTip(self.tr("Hide. Running commands continue."))
         head = QHBoxLayout()
         head.setSpacing(Space.S)

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
 from desktop_agent.core.protocol.model import Job
 from desktop_agent.ui.jobs import job_words
 from desktop_agent.ui.theme import Space, Theme, TypeSize
-from desktop_agent.ui.widgets.buttons import SmallButton
+from desktop_agent.ui.widgets.buttons import compact_button
 from desktop_agent.ui.widgets.labels import ElidedLabel, label
 from desktop_agent.ui.wording.model_words import one_line, visible
 from desktop_agent.ui.wording.tooltips import plain_tooltip
@@ -44,9 +44,9 @@ class JobRow(QWidget):
         self._last.setForegroundRole(self._last.palette().ColorRole.PlaceholderText)
         self._figures = label("", "secondary", name="jobFigures")
         show = self.tr("Show output")
-        self._output = SmallButton(show, name="jobOutputButton", variant="flat", clicked=self._on_output)
+        self._output = compact_button(show, "jobOutputButton", self._on_output, variant="flat")
         end = self.tr("Stop")
-        self._stop = SmallButton(end, name="jobStopButton", variant="destructive", clicked=self._on_stop)
+        self._stop = compact_button(end, "jobStopButton", self._on_stop, variant="destructive")
         policy = self._stop.sizePolicy()
         policy.setRetainSizeWhenHidden(True)  # so that what stands beside it stays in line with the other rows
         self._stop.setSizePolicy(policy)

@@ -6,7 +6,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QDialog, QHBoxLayout, QVBoxLayout, QWidget
 
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.widgets.buttons import Button
+from desktop_agent.ui.widgets.buttons import button
 from desktop_agent.ui.widgets.choice_card import ChoiceCard
 from desktop_agent.ui.widgets.labels import label
 from desktop_agent.ui.widgets.layouts import hairline
@@ -50,8 +50,8 @@ class OnboardingDialog(QDialog):
             self.tr("For Anthropic's models. Kept in your system keyring, and nowhere else."),
         )
         start, enter = self.tr("Start the demo"), self.tr("Enter a key…")
-        self._start_demo = Button(start, name="demoButton", variant="primary", clicked=self._on_demo)
-        self._enter_key = Button(enter, name="enterKeyButton", variant="primary", clicked=self._on_key)
+        self._start_demo = button(start, "demoButton", self._on_demo, variant="primary")
+        self._enter_key = button(enter, "enterKeyButton", self._on_key, variant="primary")
         self._folder = label("", "secondary", name="onboardingFolder")
         self._lay_out()
         self._demo.toggled.connect(self._update_primary)
@@ -94,15 +94,15 @@ class OnboardingDialog(QDialog):
         column.addWidget(self._foot())
 
     def _foot(self) -> QWidget:
-        choose = Button(self.tr("Choose folder…"), name="chooseFolderButton", clicked=self.folder_requested)
+        choose = button(self.tr("Choose folder…"), "chooseFolderButton", self.folder_requested)
         foot = QWidget()
         foot.setAutoFillBackground(True)
         row = QHBoxLayout(foot)
         row.setContentsMargins(Space.XL, Space.M, Space.XL, Space.M)
         row.setSpacing(Space.S)
         row.addWidget(self._folder, 1)
-        for button in (choose, self._start_demo, self._enter_key):
-            row.addWidget(button)
+        for control in (choose, self._start_demo, self._enter_key):
+            row.addWidget(control)
         return foot
 
     # --- choosing -------------------------------------------------------------------------------------------------

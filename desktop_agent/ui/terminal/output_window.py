@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QDialog, QHBoxLayout, QLineEdit, QVBoxLayout, QWid
 from desktop_agent.ui.terminal.document import PrintedDocument
 from desktop_agent.ui.terminal.text_view import PrintedView
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.widgets.buttons import Button
+from desktop_agent.ui.widgets.buttons import button
 from desktop_agent.ui.widgets.labels import label
 from desktop_agent.ui.widgets.screen_room import resize_within_screen
 
@@ -41,7 +41,7 @@ class OutputWindow(QDialog):
         row = QHBoxLayout()
         row.addWidget(self._field, 1)
         row.addWidget(note)
-        row.addWidget(Button(self.tr("Close"), self, clicked=self.close))
+        row.addWidget(button(self.tr("Close"), clicked=self.close, parent=self))
         layout = QVBoxLayout(self)
         layout.setContentsMargins(Space.M, Space.M, Space.M, Space.M)
         layout.setSpacing(Space.S)

@@ -6,7 +6,7 @@ from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
 
 from desktop_agent.ui.theme import Space
-from desktop_agent.ui.widgets.buttons import SmallButton
+from desktop_agent.ui.widgets.buttons import compact_button
 from desktop_agent.ui.widgets.labels import label
 
 _SHOWN_LINES = 4
@@ -39,7 +39,7 @@ class BannerFrame(QFrame):
 
     def add_button(self, text: str, name: str, *, is_flat: bool = False) -> QPushButton:
         """Return a new button, behind those that are there."""
-        button = SmallButton(text, self, name=name, variant="flat" if is_flat else "")
+        button = compact_button(text, name, variant="flat" if is_flat else "", parent=self)
         self._row.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
         return button
 

@@ -1,14 +1,24 @@
-"""Buttons with a look of the theme."""
+"""Buttons with a look of the theme, and one that says what is chosen in its menu."""
 
-from typing import ClassVar
-
-from PySide6.QtWidgets import QPushButton, QWidget
+from PySide6.QtWidgets import QPushButton, QToolButton, QWidget
 
 
-def button(text: str = "", name: str = "", clicked: object = None, *, variant: str = "") -> QPushButton:
-    """Return a button of this object name and look, connected with `clicked`. In a dialog, Enter does not press it."""
-    made = QPushButton(text, autoDefault=False)
+def button(
+    text: str = "",
+    name: str = "",
+    clicked: object = None,
+    *,
+    variant: str = "",
+    spoken: str = "",
+    parent: QWidget | None = None,
+) -> QPushButton:
+    """Return a button of this object name and look, connected with `clicked`. In a dialog, Enter does not press it.
+
+    `spoken` is read out in the place of its text.
+    """
+    made = QPushButton(text, parent, autoDefault=False)
     made.setObjectName(name)
+    made.setAccessibleName(spoken)
     if variant:
         made.setProperty("variant", variant)
     if clicked is not None:
@@ -16,44 +26,46 @@ def button(text: str = "", name: str = "", clicked: object = None, *, variant: s
     return made
 
 
-def compact_button(text: str = "", name: str = "", clicked: object = None, *, variant: str = "") -> QPushButton:
+def compact_button(
+    text: str = "",
+    name: str = "",
+    clicked: object = None,
+    *,
+    variant: str = "",
+    spoken: str = "",
+    parent: QWidget | None = None,
+) -> QPushButton:
     """Return a `button` that is small."""
-    made = button(text, name, clicked, variant=variant)
+    made = button(text, name, clicked, variant=variant, spoken=spoken, parent=parent)
     made.setProperty("compact", True)
     return made
 
 
-class Button(QPushButton):
-    """Enter presses it only while it has the focus, or is the default button of its dialog.
+class PickerButton(QToolButton):
+    """Shows what is chosen in its menu, in fewer words after `set_short`; its tool tip and name say the rest."""
 
-    `name` is its object name; `spoken` is read out in the place of its text; `clicked` is connected to.
-    """
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self._texts = ("", "")
+        self._is_short = False
 
-    is_compact: ClassVar[bool] = False
+    @property
+    def full_width(self) -> int:
+        """How wide it is with all its words, whatever it shows now."""
+        metrics = self.fontMetrics()
+        own = metrics.horizontalAdvance(self._texts[0]) - metrics.horizontalAdvance(self.text())
+        return self.sizeHint().width() + own
 
-    def __init__(
-        self,
-        text: str,
-        parent: QWidget | None = None,
-        *,
-        name: str = "",
-        spoken: str = "",
-        variant: str = "",
-        clicked: object = None,
-    ) -> None:
-        super().__init__(text, parent)
-        self.setObjectName(name)
-        self.setAccessibleName(spoken)
-        self.setAutoDefault(False)
-        if variant:
-            self.setProperty("variant", variant)
-        if self.is_compact:
-            self.setProperty("compact", True)
-        if clicked is not None:
-            self.clicked.connect(clicked)
+    def set_texts(self, full: str, short: str) -> None:
+        """Show one of these from now on."""
+        self._texts = (full, short)
+        self._show_text()
 
+    def set_short(self, *, is_short: bool) -> None:
+        """Show the short text or the full one."""
+        self._is_short = is_short
+        self._show_text()
 
-class SmallButton(Button):
-    """Less high than others: stands among text."""
-
-    is_compact: ClassVar[bool] = True
+    def _show_text(self) -> None:
+        if self.text() != (text := self._texts[self._is_short]):
+            self.setText(text)

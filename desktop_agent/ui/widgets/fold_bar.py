@@ -4,7 +4,7 @@ from PySide6.QtCore import QCoreApplication, QLocale, Signal
 from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
 
 from desktop_agent.ui.theme import Space
-from desktop_agent.ui.widgets.buttons import SmallButton
+from desktop_agent.ui.widgets.buttons import compact_button
 from desktop_agent.ui.widgets.exact_field import ExactField, Unseen
 from desktop_agent.ui.widgets.labels import label
 
@@ -49,7 +49,7 @@ class FoldBar(QWidget):
         self._words = label("", "warning")
         # Its words give way in a narrow window: they never widen it.
         self._words.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        self._more = SmallButton(self.tr("Show more"), name="approvalShowMoreButton", clicked=self._on_more)
+        self._more = compact_button(self.tr("Show more"), "approvalShowMoreButton", self._on_more)
         row = QHBoxLayout(self)
         row.setContentsMargins(0, 0, 0, 0)
         row.setSpacing(Space.S)

@@ -5,7 +5,7 @@ from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 
 from desktop_agent.core.protocol.model import ApprovalPolicy, ModelRef, SandboxMode
-from desktop_agent.ui.widgets.picker_button import PickerButton
+from desktop_agent.ui.widgets.buttons import PickerButton
 from desktop_agent.ui.wording.mode_words import MODES, POLICIES, approval_words, sandbox_words, short_words
 from desktop_agent.ui.wording.tooltips import plain_tooltip
 

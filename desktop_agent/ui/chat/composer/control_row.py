@@ -7,9 +7,8 @@ from PySide6.QtWidgets import QWidget
 
 from desktop_agent.ui.chat.flow import flow
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.widgets.buttons import Button
+from desktop_agent.ui.widgets.buttons import PickerButton, button
 from desktop_agent.ui.widgets.context_meter import ContextMeter
-from desktop_agent.ui.widgets.picker_button import PickerButton
 
 
 class ControlRow:
@@ -20,9 +19,9 @@ class ControlRow:
         self._controls: list[QWidget] = []
         self.meter = ContextMeter(theme, composer)
         spoken = composer.tr("Stop this turn")
-        self.stop = Button(composer.tr("Stop"), composer, name="stopButton", spoken=spoken, variant="destructive")
+        self.stop = button(composer.tr("Stop"), "stopButton", variant="destructive", spoken=spoken, parent=composer)
         self.stop.hide()
-        self.send = Button(composer.tr("Send"), composer, name="sendButton", variant="primary")
+        self.send = button(composer.tr("Send"), "sendButton", variant="primary", parent=composer)
         self.send.setEnabled(False)
 
     def add(self, control: QWidget) -> None:

@@ -4,10 +4,10 @@ from collections.abc import Callable
 
 from PySide6.QtCore import QRectF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPen, QResizeEvent
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.ui.theme import Radius, Space, Theme, TypeSize
-from desktop_agent.ui.widgets.buttons import SmallButton
+from desktop_agent.ui.widgets.buttons import compact_button
 from desktop_agent.ui.wording.tooltips import plain_tooltip
 
 _HEIGHT = 30
@@ -36,12 +36,10 @@ class QueueCard(QWidget):
         self._text = " ".join(text[:_MOST_CHARS].split()) + ("…" if len(text) > _MOST_CHARS else "")
         self.setAccessibleName(self.tr("Waits: {text}").format(text=self._text))
         self.setToolTip(plain_tooltip(text[:_MOST_CHARS]))
-        spoken = self.tr("Remove the waiting message")
-        self._remove = SmallButton(self.tr("Remove"), self, spoken=spoken, variant="flat", clicked=self._on_remove)
-        spoken = self.tr("Send the waiting message now")
-        self._send = SmallButton(
-            self.tr("Send now"), self, name="sendQueuedButton", spoken=spoken, clicked=self._on_send
-        )
+        self._remove = compact_button(self.tr("Remove"), clicked=self._on_remove, variant="flat", parent=self)
+        self._remove.setAccessibleName(self.tr("Remove the waiting message"))
+        self._send = compact_button(self.tr("Send now"), "sendQueuedButton", self._on_send, parent=self)
+        self._send.setAccessibleName(self.tr("Send the waiting message now"))
         self._send.hide()
 
     def set_sendable(self, *, is_sendable: bool) -> None:
@@ -67,7 +65,7 @@ class QueueCard(QWidget):
                 right -= Space.XS
 
     @property
-    def _first_button(self) -> SmallButton:
+    def _first_button(self) -> QPushButton:
         return self._remove if self._send.isHidden() else self._send
 
     def paintEvent(self, event: QPaintEvent) -> None:

@@ -10,7 +10,7 @@ from desktop_agent.ui.chat.cards.source import CardLoader
 from desktop_agent.ui.chat.entries.base import EntryWidget
 from desktop_agent.ui.chat.entries.tool_line import HEADER
 from desktop_agent.ui.theme import Space
-from desktop_agent.ui.widgets.buttons import SmallButton
+from desktop_agent.ui.widgets.buttons import compact_button
 
 _BAR = 26
 
@@ -27,7 +27,9 @@ class CallBody:
         self._widgets_height = 0
         self._origin = QPoint()
         self.inside = family(card, loader)
-        self._more = SmallButton(card.tr("Show all output"), card, variant="flat", clicked=self.inside.on_bar_clicked)
+        self._more = compact_button(
+            card.tr("Show all output"), clicked=self.inside.on_bar_clicked, variant="flat", parent=card
+        )
         self._more.hide()
 
     def drop(self) -> None:

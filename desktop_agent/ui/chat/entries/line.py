@@ -2,6 +2,7 @@
 
 from PySide6.QtCore import QPointF, QRect, QRectF
 from PySide6.QtGui import QFontMetricsF, QPainter
+from PySide6.QtWidgets import QPushButton
 
 from desktop_agent.core.protocol.events import Rewound, SessionForked, TurnEnded
 from desktop_agent.core.transcript import UndoEntry
@@ -11,7 +12,7 @@ from desktop_agent.ui.chat.markdown.inline import RichText
 from desktop_agent.ui.chat.text.passage import TextPassage
 from desktop_agent.ui.chat.text.styles import CODE_LINE
 from desktop_agent.ui.theme import Space
-from desktop_agent.ui.widgets.buttons import SmallButton
+from desktop_agent.ui.widgets.buttons import compact_button
 
 _INDENT = 20
 
@@ -28,11 +29,10 @@ class LineWidget(EntryWidget):
         self._open = self._open_button() if isinstance(place.row.entry, SessionForked) else None
         self.refresh()
 
-    def _open_button(self) -> SmallButton:
-        spoken = self.tr("Open the conversation this is a copy of")
-        return SmallButton(
-            self.tr("Open it"), self, name="openSourceButton", spoken=spoken, variant="flat", clicked=self._on_open
-        )
+    def _open_button(self) -> QPushButton:
+        opener = compact_button(self.tr("Open it"), "openSourceButton", self._on_open, variant="flat", parent=self)
+        opener.setAccessibleName(self.tr("Open the conversation this is a copy of"))
+        return opener
 
     def _on_open(self) -> None:
         if isinstance(self.row.entry, SessionForked):

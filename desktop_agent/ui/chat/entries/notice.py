@@ -5,6 +5,7 @@ from typing import ClassVar, get_args
 
 from PySide6.QtCore import QPoint, QRect, QRectF, Qt, QTimer
 from PySide6.QtGui import QHideEvent, QPainter, QPen, QShowEvent
+from PySide6.QtWidgets import QPushButton
 
 from desktop_agent.core.base.errors import ProviderFault
 from desktop_agent.core.protocol.events import Notice
@@ -15,7 +16,7 @@ from desktop_agent.ui.chat.flow import flow
 from desktop_agent.ui.chat.markdown.blocks import plain_blocks
 from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.theme import Radius, Space
-from desktop_agent.ui.widgets.buttons import SmallButton
+from desktop_agent.ui.widgets.buttons import compact_button
 
 _PADDING = 12
 _SIGN_WIDTH = 22
@@ -50,8 +51,8 @@ class NoticeWidget(EntryWidget):
         self._texts = [Paragraph(notice.title, styles, self, font=styles.strong)]
         if notice.hint:
             self._texts.append(Paragraph(notice.hint, styles, self, role="muted", font=styles.body))
-        self._buttons: list[SmallButton] = []
-        self._try_now: SmallButton | None = None
+        self._buttons: list[QPushButton] = []
+        self._try_now: QPushButton | None = None
         if notice.code == RETRYING:
             text = self.tr("Try now")
             self._try_now = self._offer(text, actions.try_now_requested, name="tryNowButton", spoken=text)
@@ -66,8 +67,8 @@ class NoticeWidget(EntryWidget):
         self.column.set_blocks(plain_blocks(notice.detail), {}, 0)
         self.refresh()
 
-    def _offer(self, text: str, clicked: object, *, name: str = "", spoken: str = "", variant: str = "") -> SmallButton:
-        button = SmallButton(text, self, name=name, spoken=spoken, variant=variant, clicked=clicked)
+    def _offer(self, text: str, clicked: object, *, name: str = "", spoken: str = "", variant: str = "") -> QPushButton:
+        button = compact_button(text, name, clicked, variant=variant, spoken=spoken, parent=self)
         self._buttons.append(button)
         return button
 
@@ -82,7 +83,7 @@ class NoticeWidget(EntryWidget):
             self.set_width(self._width)
         self.update()
 
-    def _offer_try(self, button: SmallButton) -> None:
+    def _offer_try(self, button: QPushButton) -> None:
         transcript = self.parentWidget()
         is_waiting = self.row.entry_as(NoticeEntry).is_waiting
         if transcript is not None and button.hasFocus() and not is_waiting:

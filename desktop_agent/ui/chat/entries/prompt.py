@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import QEvent, QPoint, QRect, QRectF, Qt
 from PySide6.QtGui import QEnterEvent, QFontMetricsF, QPainter, QPainterPath, QPaintEvent, QPen
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.core.protocol.events import PromptSubmitted
 from desktop_agent.ui.chat.entries.base import EntryPlace, EntryWidget
@@ -10,7 +10,6 @@ from desktop_agent.ui.chat.entries.prompt_editor import PromptEditor
 from desktop_agent.ui.chat.markdown.blocks import plain_blocks
 from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.theme import Space
-from desktop_agent.ui.widgets.buttons import SmallButton
 
 PADDING_X = 14
 PADDING_Y = 9
@@ -24,7 +23,7 @@ EDIT = "edit"
 """Names what the user makes of the prompt among a row's drafts."""
 
 
-class _QuietButton(SmallButton):
+class _QuietButton(QPushButton):
     """A button that is drawn only while the pointer is on its entry, or the keyboard on itself."""
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -40,10 +39,11 @@ class PromptWidget(EntryWidget):
         super().__init__(place, Column(place.styles, ground="sunken"))
         self._width = 0
         self._editor: PromptEditor | None = None
-        spoken = self.tr("Edit this message and send it again")
-        self._button = _QuietButton(
-            self.tr("Edit"), self, name="editPromptButton", spoken=spoken, variant="flat", clicked=self.begin_edit
-        )
+        self._button = _QuietButton(self.tr("Edit"), self, objectName="editPromptButton")
+        self._button.setAccessibleName(self.tr("Edit this message and send it again"))
+        self._button.setProperty("variant", "flat")
+        self._button.setProperty("compact", True)
+        self._button.clicked.connect(self.begin_edit)
         self.refresh()
 
     def refresh(self) -> None:

@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QWidget
 
 from desktop_agent.ui.chat.composer.message_edit import MessageEdit
 from desktop_agent.ui.theme import Space
-from desktop_agent.ui.widgets.buttons import Button
+from desktop_agent.ui.widgets.buttons import button
 from desktop_agent.ui.widgets.labels import label
 from desktop_agent.ui.widgets.picker import Picker
 
@@ -42,8 +42,8 @@ class PromptEditor(QWidget):
         self._files.setObjectName("promptEditFiles")
         self._files.setAccessibleName(self.tr("What happens with the files"))
         self._files.addItems([self.tr("Keep files as they are"), self.tr("Also undo the changes made since")])
-        self.cancel = Button(self.tr("Cancel"), self, name="promptEditCancel")
-        self._send = Button(self.tr("Send"), self, name="promptEditSend", variant="primary", clicked=self._on_send)
+        self.cancel = button(self.tr("Cancel"), "promptEditCancel", parent=self)
+        self._send = button(self.tr("Send"), "promptEditSend", self._on_send, variant="primary", parent=self)
         self._height = 0
 
     def put_cursor_at_end(self) -> None:
@@ -78,16 +78,16 @@ class PromptEditor(QWidget):
         """Place the choice on the left and the buttons on the right, or below it; return where they end."""
         picker = self._files.sizeHint()
         buttons = (self._send, self.cancel)
-        needed = sum(button.sizeHint().width() + Space.S for button in buttons)
+        needed = sum(control.sizeHint().width() + Space.S for control in buttons)
         picker_width = min(picker.width(), area.width())
         self._files.setGeometry(area.x(), area.y(), picker_width, picker.height())
         is_narrow = picker_width + needed > area.width()
         y = area.y() + picker.height() + Space.S if is_narrow else area.y()
         right = area.x() + area.width()
-        for button in buttons:
-            size = button.sizeHint()
+        for control in buttons:
+            size = control.sizeHint()
             right -= size.width()
-            button.setGeometry(right, y, size.width(), size.height())
+            control.setGeometry(right, y, size.width(), size.height())
             right -= Space.S
         return y + max(picker.height(), self._send.sizeHint().height())
 

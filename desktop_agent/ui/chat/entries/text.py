@@ -15,7 +15,7 @@ from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.chat.text.styles import CODE_HEADER
 from desktop_agent.ui.chat.transcript.row_state import RowState
 from desktop_agent.ui.theme import Space
-from desktop_agent.ui.widgets.buttons import SmallButton
+from desktop_agent.ui.widgets.buttons import compact_button
 
 SPOKEN_CHARS = 4_000
 """How much of a text is its accessible name: a screen reader reads all of it in one go."""
@@ -132,7 +132,7 @@ class MarkdownWidget(LinkedEntry):
             button = self._spare_buttons.pop()
         else:
             spoken = self.tr("Copy code")
-            button = SmallButton(self.tr("Copy"), self, spoken=spoken, variant="flat", clicked=self._on_copy)
+            button = compact_button(self.tr("Copy"), clicked=self._on_copy, variant="flat", spoken=spoken, parent=self)
         self._copy_buttons[index] = button
         button.show()
         return button

@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QWidget
 
 from desktop_agent.ui.chat.search.finder import Finder
 from desktop_agent.ui.theme import Space
-from desktop_agent.ui.widgets.buttons import SmallButton
+from desktop_agent.ui.widgets.buttons import compact_button
 from desktop_agent.ui.widgets.labels import label
 
 
@@ -35,7 +35,7 @@ class FindBar(QFrame):
             ("↓", self.tr("Next match"), self._on_next),
             ("✕", self.tr("Close"), self.close_bar),
         ):
-            button = SmallButton(text, self, spoken=name, variant="flat", clicked=slot)
+            button = compact_button(text, clicked=slot, variant="flat", spoken=name, parent=self)
             button.setToolTip(name)
             layout.addWidget(button)
         self.hide()
