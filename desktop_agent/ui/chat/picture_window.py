@@ -2,11 +2,12 @@
 
 from PySide6.QtCore import QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QImage, QKeySequence, QPainter, QPaintEvent, QResizeEvent, QShortcut, QWheelEvent
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QPushButton, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QPushButton, QScrollArea, QWidget
 
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.buttons import button
 from desktop_agent.ui.widgets.labels import label
+from desktop_agent.ui.widgets.layouts import column, row
 from desktop_agent.ui.widgets.screen_room import resize_within_screen
 
 LARGE = QSize(6_000, 6_000)
@@ -44,16 +45,9 @@ class PictureWindow(QDialog):
         zoom_out, zoom_in = QKeySequence.StandardKey.ZoomOut, QKeySequence.StandardKey.ZoomIn
         smaller = self._zoom("\N{MINUS SIGN}", self._on_smaller, zoom_out, self.tr("Smaller"))
         larger = self._zoom("+", self._on_larger, zoom_in, self.tr("Larger"))
-        row = QHBoxLayout()
-        for zoom in (self._fit, actual, smaller, larger):
-            row.addWidget(zoom)
-        row.addWidget(self._label, 1)
-        row.addWidget(button(self.tr("Close"), clicked=self.close, parent=self))
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(Space.M, Space.M, Space.M, Space.M)
-        layout.setSpacing(Space.S)
-        layout.addWidget(self._area, 1)
-        layout.addLayout(row)
+        close = button(self.tr("Close"), clicked=self.close, parent=self)
+        zooms = row(self._fit, actual, smaller, larger, (self._label, 1), close, spacing=Space.S)
+        column((self._area, 1), zooms, on=self, margins=(Space.M, Space.M, Space.M, Space.M), spacing=Space.S)
         wanted = size.boundedTo(QSize(960, 640)).expandedTo(QSize(420, 320)) + QSize(2 * Space.M, 64)
         resize_within_screen(self, wanted)
 

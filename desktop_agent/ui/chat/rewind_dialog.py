@@ -2,15 +2,17 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QDialog, QWidget
 
 from desktop_agent.core.protocol.model import RewindScope
 from desktop_agent.ui.chat.rewind import RewindChoice
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.buttons import button
 from desktop_agent.ui.widgets.choice_card import ChoiceCard
+from desktop_agent.ui.widgets.dialogs import DIALOG_MARGINS, set_up_dialog
 from desktop_agent.ui.widgets.labels import label
+from desktop_agent.ui.widgets.layouts import STRETCH, column, row
 from desktop_agent.ui.widgets.picker import Picker
 
 _WIDTH = 520
@@ -30,10 +32,7 @@ class RewindDialog(QDialog):
     def __init__(self, theme: Theme, choices: Sequence[RewindChoice], turn: int, parent: QWidget | None = None) -> None:
         """`choices` must not be empty; the one of `turn`, or else the first, is shown."""
         super().__init__(parent)
-        self.setObjectName("rewindDialog")
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self.setWindowTitle(self.tr("Go back"))
-        self.setAccessibleName(self.windowTitle())
+        set_up_dialog(self, "rewindDialog", self.tr("Go back"))
         self.setFixedWidth(_WIDTH)
         self._theme = theme
         self._choices = choices
@@ -46,9 +45,8 @@ class RewindDialog(QDialog):
         self._picker.setCurrentIndex(turns.index(turn) if turn in turns else 0)
         self._picker.currentIndexChanged.connect(self._show_choice)
         self._cards: dict[RewindScope, ChoiceCard] = {}
-        self._column = QVBoxLayout()
-        self._column.setSpacing(Space.S)
-        self._files = label("", "secondary", name="rewindFiles", wraps=True)
+        self._column = column(spacing=Space.S)
+        self._files = label("", "secondary", name="rewindFiles", wraps=True, is_plain=True)
         self._lay_out()
         self._show_choice()
 
@@ -121,18 +119,10 @@ class RewindDialog(QDialog):
         return "\n".join([*lines, "", kept])
 
     def _lay_out(self) -> None:
+        heading = label(self.tr("Go back to before this message?"), "title")
         go = button(self.tr("Go back"), "rewindButton", self._choose, variant="primary")
         go.setDefault(True)
-        buttons = QHBoxLayout()
-        buttons.setSpacing(Space.S)
-        buttons.addStretch()
-        buttons.addWidget(button(self.tr("Cancel"), clicked=self.reject))
-        buttons.addWidget(go)
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(Space.XL, Space.XL, Space.XL, Space.L)
-        layout.setSpacing(Space.M)
-        layout.addWidget(label(self.tr("Go back to before this message?"), "title"))
-        layout.addWidget(self._picker)
-        layout.addLayout(self._column)
-        layout.addWidget(self._files)
-        layout.addLayout(buttons)
+        cancel = button(self.tr("Cancel"), clicked=self.reject)
+        buttons = row(STRETCH, cancel, go, spacing=Space.S)
+        parts = (heading, self._picker, self._column, self._files, buttons)
+        column(*parts, on=self, margins=DIALOG_MARGINS, spacing=Space.M)

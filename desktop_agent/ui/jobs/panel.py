@@ -5,14 +5,14 @@ from datetime import datetime
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QKeyEvent, QShowEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
 
 from desktop_agent.core.protocol.model import Job
 from desktop_agent.ui.jobs.row import ROW_HEIGHT, JobRow
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.buttons import compact_button
 from desktop_agent.ui.widgets.labels import label
-from desktop_agent.ui.widgets.layouts import hairline
+from desktop_agent.ui.widgets.layouts import STRETCH, column, hairline, row
 
 TICK_MS = 1_000
 _MAX_ROWS = 4
@@ -45,7 +45,7 @@ class JobsPanel(QWidget):
         )
         self._empty = label(none, "secondary", name="jobsEmpty", wraps=True)
         self._scroll = QScrollArea()
-        self._list = QVBoxLayout()
+        self._list = column(margins=(0, 0, Space.XS, 0))
         self._tick = QTimer(self, interval=TICK_MS)
         self._tick.timeout.connect(self._show_ages)
         self._lay_out()
@@ -68,20 +68,20 @@ class JobsPanel(QWidget):
         now = self._now()
         wanted = {job.id for job in self._jobs}
         for job_id in [job_id for job_id in self._rows if job_id not in wanted]:
-            row = self._rows.pop(job_id)
-            row.hide()
-            row.deleteLater()
+            shown = self._rows.pop(job_id)
+            shown.hide()
+            shown.deleteLater()
         for position, job in enumerate(_in_order(self._jobs)):
-            row = self._rows.get(job.id)
-            if row is None:
-                row = self._rows[job.id] = JobRow(
+            shown = self._rows.get(job.id)
+            if shown is None:
+                shown = self._rows[job.id] = JobRow(
                     self._theme, job, now, stop=self.stop_requested.emit, show_output=self.output_requested.emit
                 )
-            elif row.job != job:
-                row.show_job(job, now)
-            if self._list.indexOf(row) != position:
-                self._list.removeWidget(row)
-                self._list.insertWidget(position, row)
+            elif shown.job != job:
+                shown.show_job(job, now)
+            if self._list.indexOf(shown) != position:
+                self._list.removeWidget(shown)
+                self._list.insertWidget(position, shown)
         self._show_count()
         self._update_ticking()
 
@@ -94,8 +94,8 @@ class JobsPanel(QWidget):
 
     def _show_ages(self) -> None:
         now = self._now()
-        for row in self._rows.values():
-            row.show_age(now)
+        for shown in self._rows.values():
+            shown.show_age(now)
 
     def _update_ticking(self) -> None:
         if self.isVisible() and any(job.state == "running" for job in self._jobs):
@@ -127,16 +127,10 @@ class JobsPanel(QWidget):
         spoken = self.tr("Hide background commands")
         close = compact_button("✕", "jobsCloseButton", self.closed, variant="flat", spoken=spoken)
         close.setToolTip(self.tr("Hide. Running commands continue."))
-        head = QHBoxLayout()
-        head.setSpacing(Space.S)
-        head.addWidget(label(self.tr("Background commands"), "heading"))
-        head.addWidget(self._count)
-        head.addStretch()
-        head.addWidget(close)
+        heading = label(self.tr("Background commands"), "heading")
+        head = row(heading, self._count, STRETCH, close, spacing=Space.S)
         content = QWidget()
         content.setLayout(self._list)
-        self._list.setContentsMargins(0, 0, Space.XS, 0)
-        self._list.setSpacing(0)
         self._list.setAlignment(Qt.AlignmentFlag.AlignTop)
         self._scroll.setWidgetResizable(True)
         self._scroll.setFrameShape(QFrame.Shape.NoFrame)
@@ -145,17 +139,9 @@ class JobsPanel(QWidget):
         self._scroll.setWidget(content)
         self._scroll.viewport().setAutoFillBackground(False)
         content.setAutoFillBackground(False)
-        inside = QVBoxLayout()
-        inside.setContentsMargins(Space.XL, Space.S, Space.M, Space.S)
-        inside.setSpacing(Space.XS)
-        inside.addLayout(head)
-        inside.addWidget(self._empty)
-        inside.addWidget(self._scroll)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(hairline())
-        column.addLayout(inside)
+        margins = (Space.XL, Space.S, Space.M, Space.S)
+        inside = column(head, self._empty, self._scroll, margins=margins, spacing=Space.XS)
+        column(hairline(), inside, on=self)
 
 
 def _in_order(jobs: Sequence[Job]) -> list[Job]:

@@ -5,13 +5,14 @@ from datetime import datetime
 
 from PySide6.QtCore import QPointF, QSize, Qt
 from PySide6.QtGui import QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from desktop_agent.core.protocol.model import Job
 from desktop_agent.ui.jobs import job_words
 from desktop_agent.ui.theme import Space, Theme, TypeSize
 from desktop_agent.ui.widgets.buttons import compact_button
 from desktop_agent.ui.widgets.labels import ElidedLabel, label
+from desktop_agent.ui.widgets.layouts import STRETCH, column, row
 from desktop_agent.ui.wording.model_words import one_line, visible
 from desktop_agent.ui.wording.tooltips import plain_tooltip
 
@@ -42,15 +43,14 @@ class JobRow(QWidget):
             line.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self._last.setObjectName("jobLastLine")
         self._last.setForegroundRole(self._last.palette().ColorRole.PlaceholderText)
-        self._figures = label("", "secondary", name="jobFigures")
-        show = self.tr("Show output")
-        self._output = compact_button(show, "jobOutputButton", self._on_output, variant="flat")
-        end = self.tr("Stop")
-        self._stop = compact_button(end, "jobStopButton", self._on_stop, variant="destructive")
+        self._figures = label("", "secondary", name="jobFigures", is_plain=True)
+        self._output = compact_button(self.tr("Show output"), "jobOutputButton", self._on_output, variant="flat")
+        self._stop = compact_button(self.tr("Stop"), "jobStopButton", self._on_stop, variant="destructive")
         policy = self._stop.sizePolicy()
         policy.setRetainSizeWhenHidden(True)  # so that what stands beside it stays in line with the other rows
         self._stop.setSizePolicy(policy)
-        self._lay_out()
+        words = column(STRETCH, self._command, self._last, STRETCH)
+        row(self._mark, (words, 1), self._figures, self._output, self._stop, on=self, spacing=Space.S)
         self.show_job(job, now)
 
     def show_job(self, job: Job, now: datetime) -> None:
@@ -78,21 +78,6 @@ class JobRow(QWidget):
         text = job_words.figures(self.job, now)
         if text != self._figures.text():
             self._figures.setText(text)
-
-    def _lay_out(self) -> None:
-        text = QVBoxLayout()
-        text.setSpacing(0)
-        text.addStretch()
-        text.addWidget(self._command)
-        text.addWidget(self._last)
-        text.addStretch()
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(Space.S)
-        row.addWidget(self._mark)
-        row.addLayout(text, 1)
-        for widget in (self._figures, self._output, self._stop):
-            row.addWidget(widget)
 
     def _on_stop(self) -> None:
         self._stop.setText(self.tr("Stopping…"))

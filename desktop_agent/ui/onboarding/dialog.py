@@ -3,13 +3,13 @@
 from pathlib import Path
 
 from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QWidget
 
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.buttons import button
 from desktop_agent.ui.widgets.choice_card import ChoiceCard
 from desktop_agent.ui.widgets.labels import label
-from desktop_agent.ui.widgets.layouts import hairline
+from desktop_agent.ui.widgets.layouts import STRETCH, column, hairline, row
 from desktop_agent.ui.wording.short_path import short_path
 from desktop_agent.ui.wording.tooltips import plain_tooltip
 
@@ -52,7 +52,7 @@ class OnboardingDialog(QDialog):
         start, enter = self.tr("Start the demo"), self.tr("Enter a key…")
         self._start_demo = button(start, "demoButton", self._on_demo, variant="primary")
         self._enter_key = button(enter, "enterKeyButton", self._on_key, variant="primary")
-        self._folder = label("", "secondary", name="onboardingFolder")
+        self._folder = label("", "secondary", name="onboardingFolder", is_plain=True)
         self._lay_out()
         self._demo.toggled.connect(self._update_primary)
         self._demo.confirmed.connect(self._on_demo)
@@ -76,33 +76,24 @@ class OnboardingDialog(QDialog):
     # --- building -------------------------------------------------------------------------------------------------
 
     def _lay_out(self) -> None:
-        body = QVBoxLayout()
-        body.setContentsMargins(Space.XL, Space.XL, Space.XL, Space.XL)
-        body.setSpacing(Space.XS)
-        body.addWidget(label(self.tr("Welcome. Choose a model"), "title"))
-        body.addWidget(label(self.tr("You can change this at any time in Settings."), "secondary"))
-        body.addSpacing(Space.M)
-        body.addWidget(self._demo)
-        body.addSpacing(Space.XS + 2)
-        body.addWidget(self._key)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addLayout(body)
-        column.addStretch()
-        column.addWidget(hairline())
-        column.addWidget(self._foot())
+        body = column(
+            label(self.tr("Welcome. Choose a model"), "title"),
+            label(self.tr("You can change this at any time in Settings."), "secondary"),
+            Space.M,
+            self._demo,
+            Space.XS + 2,
+            self._key,
+            margins=(Space.XL, Space.XL, Space.XL, Space.XL),
+            spacing=Space.XS,
+        )
+        column(body, STRETCH, hairline(), self._foot(), on=self)
 
     def _foot(self) -> QWidget:
         choose = button(self.tr("Choose folder…"), "chooseFolderButton", self.folder_requested)
         foot = QWidget()
         foot.setAutoFillBackground(True)
-        row = QHBoxLayout(foot)
-        row.setContentsMargins(Space.XL, Space.M, Space.XL, Space.M)
-        row.setSpacing(Space.S)
-        row.addWidget(self._folder, 1)
-        for control in (choose, self._start_demo, self._enter_key):
-            row.addWidget(control)
+        parts = ((self._folder, 1), choose, self._start_demo, self._enter_key)
+        row(*parts, on=foot, margins=(Space.XL, Space.M, Space.XL, Space.M), spacing=Space.S)
         return foot
 
     # --- choosing -------------------------------------------------------------------------------------------------

@@ -2,13 +2,14 @@
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QKeySequence, QShortcut
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QLineEdit, QWidget
 
 from desktop_agent.ui.terminal.document import PrintedDocument
 from desktop_agent.ui.terminal.text_view import PrintedView
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.buttons import button
 from desktop_agent.ui.widgets.labels import label
+from desktop_agent.ui.widgets.layouts import column, row
 from desktop_agent.ui.widgets.screen_room import resize_within_screen
 
 MAX_CHARS = 20_000_000
@@ -38,15 +39,9 @@ class OutputWindow(QDialog):
         self._field.setPlaceholderText(self.tr("Find"))
         self._field.setAccessibleName(self.tr("Find in the output"))
         self._field.returnPressed.connect(self._find_next)
-        row = QHBoxLayout()
-        row.addWidget(self._field, 1)
-        row.addWidget(note)
-        row.addWidget(button(self.tr("Close"), clicked=self.close, parent=self))
-        layout = QVBoxLayout(self)
-        layout.setContentsMargins(Space.M, Space.M, Space.M, Space.M)
-        layout.setSpacing(Space.S)
-        layout.addWidget(self._text, 1)
-        layout.addLayout(row)
+        close = button(self.tr("Close"), clicked=self.close, parent=self)
+        foot = row((self._field, 1), note, close, spacing=Space.S)
+        column((self._text, 1), foot, on=self, margins=(Space.M, Space.M, Space.M, Space.M), spacing=Space.S)
         QShortcut(QKeySequence.StandardKey.Find, self).activated.connect(self._field.setFocus)
         resize_within_screen(self, QSize(900, 640))
 

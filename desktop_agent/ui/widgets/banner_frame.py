@@ -3,11 +3,12 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import QCoreApplication, Qt
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QWidget
 
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.buttons import compact_button
 from desktop_agent.ui.widgets.labels import label
+from desktop_agent.ui.widgets.layouts import column
 
 _SHOWN_LINES = 4
 
@@ -21,13 +22,9 @@ class BannerFrame(QFrame):
         self.setProperty("role", "banner")
         self._title = self._build_label("warning")
         self._hint = self._build_label("secondary")
-        words = QVBoxLayout()
-        words.setSpacing(2)
-        words.addWidget(self._title)
-        words.addWidget(self._hint)
         self._row = QHBoxLayout(self)
         self._row.setContentsMargins(Space.L, Space.S, Space.S, Space.S)
-        self._row.addLayout(words, 1)
+        self._row.addLayout(column(self._title, self._hint, spacing=2), 1)
         self.hide()
 
     def say(self, title: str, hint: str) -> None:
@@ -44,7 +41,7 @@ class BannerFrame(QFrame):
         return button
 
     def _build_label(self, role: str) -> QLabel:
-        made = label("", role, self, wraps=True)
+        made = label("", role, self, wraps=True, is_plain=True)
         made.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
         return made
 

@@ -1,12 +1,13 @@
 """Says which part of a text was not in sight yet, and scrolls to it: the user allows only what was in sight."""
 
 from PySide6.QtCore import QCoreApplication, QLocale, Signal
-from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
+from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.buttons import compact_button
 from desktop_agent.ui.widgets.exact_field import ExactField, Unseen
 from desktop_agent.ui.widgets.labels import label
+from desktop_agent.ui.widgets.layouts import row
 
 
 def obstacle_words() -> str:
@@ -50,11 +51,7 @@ class FoldBar(QWidget):
         # Its words give way in a narrow window: they never widen it.
         self._words.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self._more = compact_button(self.tr("Show more"), "approvalShowMoreButton", self._on_more)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(Space.S)
-        row.addWidget(self._words, 1)
-        row.addWidget(self._more)
+        row((self._words, 1), self._more, on=self, spacing=Space.S)
         self.hide()
         field.seen.connect(self._on_seen)
 

@@ -39,7 +39,8 @@ class PromptWidget(EntryWidget):
         super().__init__(place, Column(place.styles, ground="sunken"))
         self._width = 0
         self._editor: PromptEditor | None = None
-        self._button = _QuietButton(self.tr("Edit"), self, objectName="editPromptButton")
+        self._button = _QuietButton(self.tr("Edit"), self)
+        self._button.setObjectName("editPromptButton")
         self._button.setAccessibleName(self.tr("Edit this message and send it again"))
         self._button.setProperty("variant", "flat")
         self._button.setProperty("compact", True)

@@ -62,10 +62,10 @@ class ApprovalCard(QWidget):
         self._answers = CardAnswers(request, drafts, self, allow=self._allow, deny=self._deny)
         self._answers.switched.connect(self._on_switched)
         self._answers.review.clicked.connect(self._on_review)
-        self._refusal = label("", "warning", self)
+        self._refusal = label("", "warning", self, is_plain=True)
         self._refusal.hide()
         place = self.tr("in {folder}").format(folder=short_path(request.cwd)) if request.cwd else ""
-        self._folder = label(place, "secondary", self)
+        self._folder = label(place, "secondary", self, is_plain=True)
         self.set_shortcut(is_enabled=True)
         self._say_name()
         self._update_answers()

@@ -18,7 +18,7 @@ from desktop_agent.ui.wording.tooltips import plain_tooltip
 class CardAnswers(QObject):
     """Calls `allow` or `deny` as the user wants; whether that counts is for them to decide.
 
-    `review` is the answer to see the question in full.
+    `review` is the button to see the question in full.
 
     Signals:
         switched: the buttons gave way to the reason for a no, or came back.
