@@ -4,20 +4,22 @@ Variants are dynamic properties, so a widget says what it is and never how it lo
 "primary")` on a button, `setProperty("role", "heading")` on a label.
 """
 
+from string import Template
+
 from desktop_agent.ui.theme.tokens import Height, Palette, Radius, TypeSize
 
-_SHEET = """
+_SHEET = Template("""
 QMainWindow, QDockWidget > QWidget { background: $bg; }
 QDialog { background: $surface; }
 QWidget#topBar { background: $bg; border-bottom: 1px solid $border; }
 QFrame[role="hairline"] { background: $border; border: none; }
-QLabel[role="heading"] { color: $muted; font-size: $headpx; font-weight: 600; }
-QLabel[role="title"] { font-size: $titlepx; font-weight: 600; }
-QLabel[role="secondary"] { color: $muted; font-size: $secondarypx; }
+QLabel[role="heading"] { color: $muted; font-size: ${head}px; font-weight: 600; }
+QLabel[role="title"] { font-size: ${title}px; font-weight: 600; }
+QLabel[role="secondary"] { color: $muted; font-size: ${secondary}px; }
 QLabel[role="hint"] { color: $faint; }
 QLabel[role="tag"] {
   color: $warning_text; background: $warning_bg; border: 1px solid $warning_border; border-radius: 4px;
-  padding: 1px 6px; font-size: $headpx;
+  padding: 1px 6px; font-size: ${head}px;
 }
 QFrame[role="banner"] { background: $warning_bg; border: none; border-bottom: 1px solid $warning_border; }
 QFrame[role="bar"] { background: $bg; border: none; border-bottom: 1px solid $border; }
@@ -30,8 +32,8 @@ QLabel[role="error"] { color: $removed_text; }
 QLabel[role="warning"] { color: $warning_text; }
 
 QPushButton, QToolButton {
-  background: $surface; color: $text; border: 1px solid $border; border-radius: $controlpx;
-  padding: 0 10px; min-height: $buttonpx; font-size: $secondarypx; outline: none;
+  background: $surface; color: $text; border: 1px solid $border; border-radius: ${control}px;
+  padding: 0 10px; min-height: ${button}px; font-size: ${secondary}px; outline: none;
 }
 QPushButton:hover, QToolButton:hover { background: $sunken; }
 QPushButton:pressed, QToolButton:pressed { background: $border; }
@@ -55,12 +57,12 @@ QPushButton[variant="flat"]:disabled, QToolButton[variant="flat"]:disabled { col
 QPushButton[variant="warning"], QToolButton[variant="warning"] {
   background: $warning_bg; color: $warning_text; border-color: $warning_border; font-weight: 600;
 }
-QPushButton[compact="true"], QToolButton[compact="true"] { min-height: $small_buttonpx; padding: 0 8px; }
+QPushButton[compact="true"], QToolButton[compact="true"] { min-height: ${small_button}px; padding: 0 8px; }
 QPushButton[compact="true"]:focus, QToolButton[compact="true"]:focus { padding: 0 7px; }
 QPushButton::menu-indicator, QToolButton::menu-indicator { image: none; width: 0; }
 
 QLineEdit, QPlainTextEdit, QTextEdit, QComboBox {
-  background: $surface; color: $text; border: 1px solid $control_border; border-radius: $controlpx;
+  background: $surface; color: $text; border: 1px solid $control_border; border-radius: ${control}px;
   padding: 4px 8px; selection-background-color: $accent; selection-color: $on_accent;
 }
 QLineEdit:focus, QPlainTextEdit:focus, QTextEdit:focus, QComboBox:focus { border: 2px solid $accent; padding: 3px 7px; }
@@ -68,7 +70,7 @@ QLineEdit:disabled, QComboBox:disabled { color: $muted; background: $bg; }
 QPlainTextEdit[variant="bare"], QPlainTextEdit[variant="bare"]:focus {
   background: transparent; border: none; padding: 0;
 }
-QComboBox { min-height: 18px; padding-right: 20px; font-size: $secondarypx; }
+QComboBox { min-height: 18px; padding-right: 20px; font-size: ${secondary}px; }
 QComboBox::drop-down { border: none; width: 18px; }
 QComboBox QAbstractItemView { background: $surface; border: 1px solid $border_strong; padding: 4px; }
 
@@ -76,9 +78,9 @@ QTreeView, QListView {
   background: transparent; border: none; outline: none;
   selection-background-color: $accent_weak; selection-color: $accent_text;
 }
-QListView[variant="boxed"] { border: 1px solid $border; border-radius: $controlpx; padding: 3px; }
+QListView[variant="boxed"] { border: 1px solid $border; border-radius: ${control}px; padding: 3px; }
 QListView[variant="boxed"]:focus { border: 2px solid $accent; padding: 2px; }
-QTreeView::item, QListView::item { min-height: $list_rowpx; border-radius: $controlpx; }
+QTreeView::item, QListView::item { min-height: ${list_row}px; border-radius: ${control}px; }
 QTreeView::item:hover, QListView::item:hover { background: $sunken; }
 QTreeView::item:selected, QListView::item:selected { background: $accent_weak; color: $accent_text; }
 QTableView {
@@ -86,7 +88,7 @@ QTableView {
   selection-background-color: transparent; /* its delegates draw rounded rows */
 }
 
-QMenu { background: $surface; border: 1px solid $border_strong; border-radius: $controlpx; padding: 4px; }
+QMenu { background: $surface; border: 1px solid $border_strong; border-radius: ${control}px; padding: 4px; }
 QMenu::item { padding: 5px 24px 5px 12px; border-radius: 4px; }
 QMenu::item:selected { background: $accent_weak; color: $accent_text; }
 QMenu::item:disabled { color: $faint; }
@@ -107,7 +109,7 @@ QScrollBar::handle:vertical { min-height: 28px; }
 QScrollBar::handle:horizontal { min-width: 28px; }
 QScrollBar::add-line, QScrollBar::sub-line { width: 0; height: 0; }
 QScrollBar::add-page, QScrollBar::sub-page { background: transparent; }
-"""
+""")
 
 
 def style_sheet(colours: Palette) -> str:
@@ -122,8 +124,4 @@ def style_sheet(colours: Palette) -> str:
         "small_button": Height.SMALL_BUTTON - 2,
         "list_row": Height.LIST_ROW,
     }
-    sheet = _SHEET
-    # The longest names first: $border_strong must not be taken for $border.
-    for name in sorted(values, key=len, reverse=True):
-        sheet = sheet.replace(f"${name}", str(values[name]))
-    return sheet
+    return _SHEET.substitute(values)

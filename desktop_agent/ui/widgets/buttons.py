@@ -1,6 +1,10 @@
-"""Buttons with a look of the theme, and one that says what is chosen in its menu."""
+"""Buttons with a look of the theme, one that its panel draws, and one that says what is chosen in its menu."""
 
-from PySide6.QtWidgets import QPushButton, QToolButton, QWidget
+from PySide6.QtCore import QRectF, Qt
+from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPen
+from PySide6.QtWidgets import QAbstractButton, QPushButton, QToolButton, QWidget
+
+from desktop_agent.ui.theme import Radius
 
 
 def button(
@@ -39,6 +43,23 @@ def compact_button(
     made = button(text, name, clicked, variant=variant, spoken=spoken, parent=parent)
     made.setProperty("compact", True)
     return made
+
+
+class DrawnButton(QAbstractButton):
+    """A button without a look of its own. Enter presses it, as Space does every button."""
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
+            self.click()
+        else:
+            super().keyPressEvent(event)
+
+    def draw_ring(self, painter: QPainter, colour: QColor) -> None:
+        """Draw the ring around the whole of it while it has the focus."""
+        if self.hasFocus():
+            painter.setPen(QPen(colour, 2))
+            painter.setBrush(Qt.BrushStyle.NoBrush)
+            painter.drawRoundedRect(QRectF(self.rect()).adjusted(1, 1, -1, -1), Radius.CONTROL, Radius.CONTROL)
 
 
 class PickerButton(QToolButton):

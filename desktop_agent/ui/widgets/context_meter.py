@@ -1,11 +1,12 @@
 """The context meter: how full the model's window is, as a ring and a percentage. A click shows what fills it."""
 
 from PySide6.QtCore import QRectF, QSize, Qt
-from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QAbstractButton, QWidget
+from PySide6.QtGui import QPainter, QPaintEvent, QPen
+from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.protocol.model import ContextUse
-from desktop_agent.ui.theme import Height, Radius, Space, Theme, TypeSize
+from desktop_agent.ui.theme import Height, Space, Theme, TypeSize
+from desktop_agent.ui.widgets.buttons import DrawnButton
 
 _RING = 12
 _RING_WIDTH = 2.5
@@ -18,7 +19,7 @@ def counted(tokens: int) -> str:
     return f"{tokens:,}".replace(",", "\N{NARROW NO-BREAK SPACE}")
 
 
-class ContextMeter(QAbstractButton):
+class ContextMeter(DrawnButton):
     """◔ ctx 34 %"""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
@@ -69,12 +70,6 @@ class ContextMeter(QAbstractButton):
         words = 0 if self._is_short else Space.XS + 2 + self.fontMetrics().horizontalAdvance(self.text())
         return QSize(_RING + words + 2 * Space.XS, Height.SMALL_BUTTON)
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            self.click()  # a button by itself takes only Space
-        else:
-            super().keyPressEvent(event)
-
     def paintEvent(self, event: QPaintEvent) -> None:
         colour = self._theme.colour
         painter = QPainter(self)
@@ -93,9 +88,7 @@ class ContextMeter(QAbstractButton):
             painter.drawText(
                 QRectF(left, 0, self.width() - left, self.height()), Qt.AlignmentFlag.AlignVCenter, self.text()
             )
-        if self.hasFocus():
-            painter.setPen(QPen(colour("accent"), 2))
-            painter.drawRoundedRect(QRectF(self.rect()).adjusted(1, 1, -1, -1), Radius.CONTROL, Radius.CONTROL)
+        self.draw_ring(painter, colour("accent"))
         painter.end()
 
     def _on_theme_changed(self) -> None:

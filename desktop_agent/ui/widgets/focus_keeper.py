@@ -22,11 +22,6 @@ class _Place(NamedTuple):
     window: QWidget
     is_in_conversation: bool
 
-    @property
-    def is_usable(self) -> bool:
-        """Whether it can have the focus again."""
-        return isValid(self.widget) and self.widget.isVisible() and self.widget.isEnabled()
-
 
 class FocusKeeper(QObject):
     """Gives the focus back to the widget that had it before, in every window of the application.
@@ -51,7 +46,7 @@ class FocusKeeper(QObject):
         if lost is None:
             is_lost = now is not None and old is None and window is self._home.window()
         else:
-            is_lost = not lost.is_usable and (now is None or old is None or not _is_usable(old))
+            is_lost = not _is_usable(lost.widget) and (now is None or old is None or not _is_usable(old))
         if is_lost and (place := self._best_in(window, lost)) is not None and place is not now:
             place.setFocus(Qt.FocusReason.OtherFocusReason)
         elif now is not None and now.window() is window:
@@ -69,11 +64,12 @@ class FocusKeeper(QObject):
     def _best_in(self, window: QWidget, lost: _Place | None) -> QWidget | None:
         """Where the user worked before in this window; `None` when that is not known, and Qt may choose."""
         is_home = window is self._home.window() and self._home.isVisible() and self._home.isEnabled()
-        before = next((place.widget for place in self._newest_in(window) if place.is_usable), None)
+        before = next((place.widget for place in self._newest_in(window) if _is_usable(place.widget)), None)
         if is_home and (before is None or lost is None or lost.is_in_conversation):
             return self._home.focusProxy() or self._home
         return before
 
 
 def _is_usable(widget: QWidget) -> bool:
+    """Whether it can have the focus."""
     return isValid(widget) and widget.isVisible() and widget.isEnabled()

@@ -1,14 +1,15 @@
 """A small picture on a card: a real button, with what it is below it."""
 
 from PySide6.QtCore import QRectF, QSize, Qt
-from PySide6.QtGui import QFontMetricsF, QKeyEvent, QPainter, QPainterPath, QPaintEvent, QPen
-from PySide6.QtWidgets import QAbstractButton, QWidget
+from PySide6.QtGui import QFontMetricsF, QPainter, QPainterPath, QPaintEvent, QPen
+from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.protocol.model import BlobRef
 from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.chat.cards.picture_reader import CardPicture
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.theme import Radius, Space
+from desktop_agent.ui.widgets.buttons import DrawnButton
 
 MAX_WIDTH = 480
 MAX_HEIGHT = 240
@@ -16,7 +17,7 @@ _CAPTION = 22
 _EMPTY_HEIGHT = 64
 
 
-class PictureButton(QAbstractButton):
+class PictureButton(DrawnButton):
     """Shows a picture once it is there. Pressed when it shall be seen large."""
 
     def __init__(self, ref: BlobRef, title: str, styles: TextStyles, parent: QWidget) -> None:
@@ -74,12 +75,6 @@ class PictureButton(QAbstractButton):
 
     def _caption_width(self) -> int:
         return round(QFontMetricsF(self._styles.secondary).horizontalAdvance(self._caption)) + 2
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            self.click()  # a button by itself takes only Space
-        else:
-            super().keyPressEvent(event)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)

@@ -1,12 +1,13 @@
 """A line that folds and unfolds what is below it: a real button, drawn as one quiet row."""
 
 from PySide6.QtCore import QRect, QRectF, Qt
-from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QAbstractButton, QWidget
+from PySide6.QtGui import QPainter, QPaintEvent
+from PySide6.QtWidgets import QWidget
 
 from desktop_agent.ui.chat.entries.base import EntryWidget
 from desktop_agent.ui.chat.text.styles import TextStyles
-from desktop_agent.ui.theme import Radius, Space
+from desktop_agent.ui.theme import Space
+from desktop_agent.ui.widgets.buttons import DrawnButton
 
 UNFOLDED, FOLDED = "▾", "▸"
 INDENT = 18
@@ -14,7 +15,7 @@ INDENT = 18
 _RULE = 2
 
 
-class FoldLine(QAbstractButton):
+class FoldLine(DrawnButton):
     """A row that is clicked, or chosen with Enter or Space. Subclasses paint its content."""
 
     def __init__(self, styles: TextStyles, parent: QWidget) -> None:
@@ -34,21 +35,11 @@ class FoldLine(QAbstractButton):
         """Paint what the row says."""
         raise NotImplementedError
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() in (Qt.Key.Key_Return, Qt.Key.Key_Enter):
-            self.click()  # a button by itself takes only Space
-        else:
-            super().keyPressEvent(event)
-
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
         painter.setRenderHint(QPainter.RenderHint.Antialiasing)
         self.paint_content(painter)
-        if self.hasFocus():
-            painter.setPen(QPen(self.styles.colour("accent"), 2))
-            painter.setBrush(Qt.BrushStyle.NoBrush)
-            ring = QRectF(self.rect()).adjusted(1, 1, -1, -1)
-            painter.drawRoundedRect(ring, Radius.CONTROL, Radius.CONTROL)
+        self.draw_ring(painter, self.styles.colour("accent"))
         painter.end()
 
 
