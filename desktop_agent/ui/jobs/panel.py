@@ -31,8 +31,8 @@ class JobsPanel(QWidget):
     output_requested = Signal(object)
     closed = Signal()
 
-    def __init__(self, theme: Theme, now: Callable[[], datetime], parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme, now: Callable[[], datetime]) -> None:
+        super().__init__()
         self.setObjectName("jobsPanel")
         self.setAccessibleName(self.tr("Background commands"))
         self._theme = theme

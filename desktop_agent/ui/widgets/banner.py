@@ -1,7 +1,6 @@
 """A banner above the conversation: what went wrong outside of it, and what to do. Never a dialog in the way."""
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.base.errors import AgentError, WorkspaceError
 from desktop_agent.ui.widgets.banner_frame import BannerFrame
@@ -17,8 +16,8 @@ class Banner(BannerFrame):
 
     folder_requested = Signal()
 
-    def __init__(self, parent: QWidget | None = None) -> None:
-        super().__init__("banner", parent)
+    def __init__(self) -> None:
+        super().__init__("banner")
         self._folder = self.add_button(self.tr("Open another folder…"), "bannerFolderButton")
         self._folder.clicked.connect(self.folder_requested)
         self.add_button(self.tr("Dismiss"), "bannerDismissButton", is_flat=True).clicked.connect(self.hide)

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import QCoreApplication, Qt
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton
 
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.buttons import compact_button
@@ -16,8 +16,8 @@ _SHOWN_LINES = 4
 class BannerFrame(QFrame):
     """Hidden until its owner shows it. What it says is plain text, also to a screen reader."""
 
-    def __init__(self, name: str, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, name: str) -> None:
+        super().__init__()
         self.setObjectName(name)
         self.setProperty("role", "banner")
         self._title = self._build_label("warning")

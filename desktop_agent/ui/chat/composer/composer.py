@@ -35,8 +35,8 @@ class Composer(QWidget):
     command_submitted = Signal(str)
     text_changed = Signal()
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, theme: Theme) -> None:
+        super().__init__()
         self.setObjectName("composer")
         self.setAccessibleName(self.tr("Composer"))
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)

@@ -13,8 +13,8 @@ from desktop_agent.ui.widgets.labels import label
 class FindBar(QFrame):
     """Searches with `finder` while one types. Enter goes on, Shift+Enter back, Escape closes and goes to `view`."""
 
-    def __init__(self, finder: Finder, view: QWidget, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, finder: Finder, view: QWidget) -> None:
+        super().__init__()
         self.setObjectName("findBar")
         self.setProperty("role", "bar")
         self._finder = finder

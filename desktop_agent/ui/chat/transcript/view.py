@@ -16,7 +16,7 @@ from PySide6.QtGui import (
     QResizeEvent,
     QShowEvent,
 )
-from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QScrollBar, QWidget
+from PySide6.QtWidgets import QAbstractScrollArea, QFrame, QScrollBar
 
 from desktop_agent.core.transcript import Patch, Transcript
 from desktop_agent.ui.chat.activity import ActivityLine
@@ -51,15 +51,10 @@ class TranscriptView(QAbstractScrollArea):
     """
 
     def __init__(
-        self,
-        theme: Theme,
-        parent: QWidget | None = None,
-        *,
-        now: Callable[[], datetime] = _utc_now,
-        loader: CardLoader | None = None,
+        self, theme: Theme, *, now: Callable[[], datetime] = _utc_now, loader: CardLoader | None = None
     ) -> None:
         """`now` returns the time, to show how long a call runs. Without a loader, cards show no diffs and pictures."""
-        super().__init__(parent)
+        super().__init__()
         self.setObjectName("transcript")
         self.setAccessibleName(self.tr("Conversation"))
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
