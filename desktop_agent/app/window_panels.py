@@ -51,7 +51,7 @@ def build_panels(
     sessions = SessionList(theme)
     shown = _build_session_panels(window, theme, diffs, spawner)
     conversation = ConversationPane(shown.transcript)
-    window.furnish(Panels(sessions, shown.files, conversation, shown.composer, shown.review, shown.jobs))
+    window.set_panels(Panels(sessions, shown.files, conversation, shown.composer, shown.review, shown.jobs))
     FocusKeeper(shown.transcript, shown.composer, window)
     panels = WindowPanels(
         window=window,

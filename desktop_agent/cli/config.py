@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import cast
 
 from desktop_agent.cli.console import Console
-from desktop_agent.cli.warnings import ProblemTeller, warn_of_project
+from desktop_agent.cli.warnings import SettingsWarnings, warn_of_project
 from desktop_agent.core.base.errors import UnsafeSettingsError, UsageError
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.protocol.model import JsonObject
@@ -38,7 +38,7 @@ def main(args: argparse.Namespace, console: Console) -> int:
     live = LiveSettings.load(path, os.environ)
     if args.action in ("set", "reset"):
         return _change(live, path, args, console)
-    ProblemTeller(live, console)()
+    SettingsWarnings(live, console)()
     trust = ProjectTrust(paths.project_answers)
     if args.action == "trust":
         root = usable_workspace(args.folder or args.workspace or current_folder())
@@ -119,11 +119,11 @@ def _trust(settings: WorkspaceSettings, root: Path, args: argparse.Namespace, co
     ]
     answer = settings.answer
     result: JsonObject = {"path": str(proposal.path), "answer": answer, "changes": changes}
-    console.result(result, _told(proposal, answer))
+    console.result(result, _as_text(proposal, answer))
     return 0
 
 
-def _told(proposal: ProjectProposal, answer: str | None) -> str:
+def _as_text(proposal: ProjectProposal, answer: str | None) -> str:
     heads = {
         "trusted": f"{proposal.path} is trusted as it is now. It changes:",
         "ignored": f"{proposal.path} is ignored as it is now. It would change:",

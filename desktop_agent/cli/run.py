@@ -10,7 +10,7 @@ from typing import cast
 from desktop_agent.cli.console import Console
 from desktop_agent.cli.interruptible import run_to_end
 from desktop_agent.cli.run_listener import RunListener
-from desktop_agent.cli.warnings import ProblemTeller, warn_of_project
+from desktop_agent.cli.warnings import SettingsWarnings, warn_of_project
 from desktop_agent.composition.session_plan import SessionWish
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import UsageError
@@ -40,9 +40,9 @@ def main(args: argparse.Namespace, console: Console) -> int:
     if args.config:
         environ = {**environ, "DESKTOP_AGENT_CONFIG": str(args.config.absolute())}
     live = LiveSettings.load(paths.settings_file(environ), environ)
-    told = ProblemTeller(live, console)
-    live.subscribe(told)
-    told()
+    warnings = SettingsWarnings(live, console)
+    live.subscribe(warnings)
+    warnings()
     bench = Workbench(paths, live, environ=environ, key_store=SystemKeyStore(tell=console.say))
     _check_tools("--allowed-tools", args.allowed_tools or (), bench)
     _check_tools("--blocked-tools", args.blocked_tools or (), bench)

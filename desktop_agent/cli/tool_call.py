@@ -7,7 +7,7 @@ import sys
 
 from desktop_agent.cli.console import Console
 from desktop_agent.cli.interruptible import run_to_end
-from desktop_agent.cli.warnings import ProblemTeller
+from desktop_agent.cli.warnings import SettingsWarnings
 from desktop_agent.core.base.errors import ToolError, UsageError
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.protocol.model import JsonObject
@@ -29,7 +29,7 @@ def main(args: argparse.Namespace, console: Console) -> int:
     except ToolError as error:
         return _tell(CallReport.of_invalid(args.name, error), console)
     live = LiveSettings.load(paths.settings_file(), os.environ)
-    ProblemTeller(live, console)()
+    SettingsWarnings(live, console)()
     options = CallOptions(
         tool=args.name,
         arguments=arguments,

@@ -5,22 +5,22 @@ from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 
 
-class ProblemTeller:
+class SettingsWarnings:
     """Prints what of the settings file cannot be used. Call it whenever the settings may have changed."""
 
     def __init__(self, live: LiveSettings, console: Console) -> None:
         self._live = live
         self._console = console
-        self._told: set[str] = set()
+        self._printed: set[str] = set()
 
     def __call__(self) -> None:
         """Print the problems that are new, but for faults: the command that refuses to run prints those as errors."""
-        told_elsewhere = self._live.faults
-        problems = [str(problem) for problem in self._live.problems if problem not in told_elsewhere]
+        faults = self._live.faults
+        problems = [str(problem) for problem in self._live.problems if problem not in faults]
         for problem in problems:
-            if problem not in self._told:
+            if problem not in self._printed:
                 self._console.say(f"warning: {problem}")
-        self._told = set(problems)
+        self._printed = set(problems)
 
 
 def warn_of_project(settings: WorkspaceSettings, console: Console) -> None:

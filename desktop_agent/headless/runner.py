@@ -172,8 +172,8 @@ class HeadlessRun:
 
     def _on_event(self, event: ev.Event) -> None:
         self._transcript.apply(event)
-        is_told = isinstance(event, ev.SessionOpened | ev.CommandRun | ev.Notice | ev.GuidanceLoaded)
-        self._has_content = self._has_content or (isinstance(event, ev.DurableEvent) and not is_told)
+        is_remark = isinstance(event, ev.SessionOpened | ev.CommandRun | ev.Notice | ev.GuidanceLoaded)
+        self._has_content = self._has_content or (isinstance(event, ev.DurableEvent) and not is_remark)
         self._follow(event)
         self._pass_on(event)
 

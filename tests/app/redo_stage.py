@@ -49,7 +49,7 @@ class Room:
         transcript, composer = TranscriptView(theme), Composer(theme)
         self.review = ReviewPanel(theme, self.source, self._spawn)
         jobs, files, pickers = JobsPanel(theme, lambda: NOW), FileTree(theme, self._leave), ModePickers(composer)
-        self.frame.furnish(Panels(QWidget(), files, transcript, composer, self.review, jobs))
+        self.frame.set_panels(Panels(QWidget(), files, transcript, composer, self.review, jobs))
         panels = SessionPanels(self.frame.top_bar, transcript, composer, pickers, self.review, files, jobs)
         self.wiring = SessionWiring(
             self.frame,

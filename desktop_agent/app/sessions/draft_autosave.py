@@ -49,8 +49,8 @@ class DraftAutosave(QObject):
         """Read what is kept for a conversation, so that `enter` can show it at once."""
         if key not in self._written:
             slot = self._slots[key] = await asyncio.to_thread(self._drafts.claim, key)
-            unsent = await asyncio.to_thread(self._drafts.load, slot)
-            self._written.setdefault(key, unsent)
+            draft = await asyncio.to_thread(self._drafts.load, slot)
+            self._written.setdefault(key, draft)
 
     def enter(self, key: DraftKey) -> None:
         """Show what was written in this conversation; what was written in the one before stays there.
@@ -62,13 +62,13 @@ class DraftAutosave(QObject):
             return
         homeless = self._composer.text() if not self._key else ""
         self._key = ""  # what is put into the field is not typed
-        unsent = self._written.get(key, SavedDraft())
-        text = "\n\n".join(part for part in (unsent.text, homeless) if part)
+        draft = self._written.get(key, SavedDraft())
+        text = "\n\n".join(part for part in (draft.text, homeless) if part)
         if self._composer.text() != text:
             self._composer.set_text(text)
-        self._view.updates.show_edits(unsent.edits)
+        self._view.updates.show_edits(draft.edits)
         self._key = key
-        self._note(replace(unsent, text=text))
+        self._note(replace(draft, text=text))
         self._save_soon()
 
     def adopt(self, source: DraftKey, key: DraftKey) -> None:
@@ -82,30 +82,30 @@ class DraftAutosave(QObject):
 
     def move(self, key: DraftKey) -> None:
         """Go on with what is written in another conversation: the new one became a session."""
-        unsent = self._written.pop(self._key, SavedDraft())
+        draft = self._written.pop(self._key, SavedDraft())
         self._unsaved.add(self._key)
         self._key = key
-        self._note(unsent)
+        self._note(draft)
         self._save_soon()
 
     def note_sent(self, key: DraftKey, prompts: Sequence[str]) -> None:
         """Keep what was sent in a conversation and is not in its journal yet, in place of what was kept so before."""
-        unsent = self._written.get(key, SavedDraft())
-        if unsent.sent == tuple(prompts):
+        draft = self._written.get(key, SavedDraft())
+        if draft.sent == tuple(prompts):
             return
-        self._written[key] = replace(unsent, sent=tuple(prompts))
+        self._written[key] = replace(draft, sent=tuple(prompts))
         self._unsaved.add(key)
         self._pause.start()  # until then what was typed is still on disk, and the session writes it down before that
 
     def give_back(self, key: DraftKey) -> None:
         """Make a draft again of what was sent there: it was not taken."""
-        unsent = self._written.get(key, SavedDraft())
-        if not unsent.sent:
+        draft = self._written.get(key, SavedDraft())
+        if not draft.sent:
             return
-        unsent = self._written[key] = unsent.given_back()
+        draft = self._written[key] = draft.given_back()
         self._unsaved.add(key)
         if key == self._key:
-            self._composer.set_text(unsent.text)
+            self._composer.set_text(draft.text)
         self._save_soon()
 
     async def aclose(self) -> None:
@@ -132,9 +132,9 @@ class DraftAutosave(QObject):
     def _shown(self) -> SavedDraft:
         return self._written.get(self._key, SavedDraft())
 
-    def _note(self, unsent: SavedDraft) -> None:
-        if self._key and unsent != self._shown:
-            self._written[self._key] = unsent
+    def _note(self, draft: SavedDraft) -> None:
+        if self._key and draft != self._shown:
+            self._written[self._key] = draft
             self._unsaved.add(self._key)
             self._pause.start()
 

@@ -47,10 +47,10 @@ class OpeningSession(Struct, frozen=True):
 class LiveSessions:
     """Opens, keeps and closes sessions. All methods run on the window's loop."""
 
-    def __init__(self, bench: Workbench, unsent: DraftAutosave, begun: OpeningPort | None = None) -> None:
-        """`unsent` keeps what is sent to a session before it can take it, `begun` is shown already and not open."""
+    def __init__(self, bench: Workbench, drafts: DraftAutosave, begun: OpeningPort | None = None) -> None:
+        """`drafts` keeps what is sent to a session before it can take it, `begun` is shown already and not open."""
         self._bench = bench
-        self._unsent = unsent
+        self._drafts = drafts
         self._live: dict[SessionId, LiveSession] = {}
         self._begun = begun
         self._opening: dict[SessionId, OpeningSession] = {}
@@ -73,7 +73,7 @@ class LiveSessions:
 
     async def create(self, workspace: Path, model: ModelRef, approval: ApprovalPolicy) -> SessionBridge:
         """Start a session. Raises `AgentError` when the folder or the disk does not allow it."""
-        port = LivePort(self._unsent)
+        port = LivePort(self._drafts)
         session = await self._bench.create_session(workspace, sink=port.take, model=model, approval=approval)
         bridge = port.connect(session.id, session, SessionBridge(Transcript(), port))
         return self._serve(session, bridge, self._loader(session.id, bridge))
@@ -115,7 +115,7 @@ class LiveSessions:
         if is_long:
             end = await self._bench.stored.read_end(session_id)
             return await self._open_end(OpeningPort(session_id, end), is_long=True)
-        port = LivePort(self._unsent)
+        port = LivePort(self._drafts)
         opened = await self._bench.open_session(session_id, sink=port.take)
         bridge = port.connect(session_id, opened.session, SessionBridge(opened.transcript, port))
         return self._serve(opened.session, bridge, self._loader(session_id, bridge))
@@ -153,8 +153,8 @@ class LiveSessions:
     async def _open_end(self, opening: OpeningPort, *, is_long: bool) -> SessionBridge:
         session_id = opening.session_id
         # Before anything can be sent or go wrong: from here to who shows it nothing else gets a turn.
-        await self._unsent.fetch(session_draft(session_id))
-        opening.keep_with(partial(self._unsent.note_sent, session_draft(session_id)))
+        await self._drafts.fetch(session_draft(session_id))
+        opening.keep_with(partial(self._drafts.note_sent, session_draft(session_id)))
         if is_long:
             task = asyncio.create_task(self._open_meanwhile(opening), name=f"open {session_id}")
             self._opening[session_id] = OpeningSession(opening, task)
@@ -172,11 +172,11 @@ class LiveSessions:
     async def _open_rest(self, opening: OpeningPort) -> None:
         """Raises `AgentError` when it cannot be opened; what was asked for is given back by then."""
         session_id = opening.session_id
-        port = LivePort(self._unsent)
+        port = LivePort(self._drafts)
         try:
             opened = await self._bench.open_session(session_id, sink=port.take)
         except AgentError as error:
-            self._unsent.give_back(session_draft(session_id))
+            self._drafts.give_back(session_draft(session_id))
             filings = _filings(opening.asked)
             opening.refuse(error)
             await self._file_all(session_id, filings)
@@ -185,7 +185,7 @@ class LiveSessions:
         port.connect(session_id, opened.session, opening.bridge)
         opening.bridge.replace(opened.transcript, port)
         self._serve(opened.session, opening.bridge, pages)
-        self._unsent.note_sent(session_draft(session_id), ())
+        self._drafts.note_sent(session_draft(session_id), ())
         for op in opening.asked:
             port.submit(op)
 

@@ -3,9 +3,10 @@
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLabel, QWidget
+from PySide6.QtWidgets import QWidget
 
 from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.widgets.labels import label
 from desktop_agent.ui.widgets.layouts import row
 from desktop_agent.ui.widgets.shortcut_button import ShortcutButton
 from desktop_agent.ui.wording.tooltips import plain_tooltip
@@ -27,10 +28,7 @@ class AnswerBar(QWidget):
         self.deny.setObjectName("denyButton")
         self.deny.setAccessibleName(self.tr("Deny"))
         self.deny.setProperty("variant", "destructive")
-        self._quiet = QLabel()
-        self._quiet.setObjectName("approvalQuietLine")
-        self._quiet.setProperty("role", "secondary")
-        self._quiet.setWordWrap(True)
+        self._quiet = label(role="secondary", name="approvalQuietLine", wraps=True)
         self.setAutoFillBackground(True)
         margins = (Space.XL, Space.M, Space.XL, Space.M)
         row(self.allow, (self._quiet, 1), self.deny, on=self, spacing=Space.M, margins=margins)

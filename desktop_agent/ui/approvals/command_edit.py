@@ -2,12 +2,14 @@
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QFont, QFontMetrics, QTextLayout, QTextOption
-from PySide6.QtWidgets import QFrame, QLabel, QPushButton, QSizePolicy, QWidget
+from PySide6.QtWidgets import QFrame, QSizePolicy, QWidget
 
 from desktop_agent.core.protocol.events import CommandJudged
 from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.widgets.buttons import button
 from desktop_agent.ui.widgets.exact_field import ExactField
 from desktop_agent.ui.widgets.fold_bar import FoldBar
+from desktop_agent.ui.widgets.labels import label
 from desktop_agent.ui.widgets.layouts import STRETCH, column, row
 from desktop_agent.ui.wording.model_words import visible
 
@@ -37,15 +39,11 @@ class CommandEdit(QWidget):
         self._original = command
         self._judged: CommandJudged | None = None
         self.mark(cause)
-        self._mark = QLabel(self.tr("Modified by you. The agent sees your change."))
-        self._mark.setObjectName("commandModifiedMark")
-        self._mark.setProperty("role", "warning")
-        self._restore = QPushButton(self.tr("Restore"))
-        self._restore.setObjectName("restoreCommandButton")
+        words = self.tr("Modified by you. The agent sees your change.")
+        self._mark = label(words, "warning", name="commandModifiedMark")
+        self._restore = button(self.tr("Restore"), "restoreCommandButton", self.restore)
         self._restore.setProperty("size", "small")
-        self._restore.setAutoDefault(False)
         self._restore.setToolTip(self.tr("Go back to the agent's command"))
-        self._restore.clicked.connect(self.restore)
         marks = row(self._mark, STRETCH, self._restore, spacing=Space.XS)
         column(self.field, self.fold, marks, on=self, spacing=Space.XS)
         self.field.textChanged.connect(self._on_text_changed)

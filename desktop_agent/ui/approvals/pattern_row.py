@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QComboBox, QCompleter, QLabel, QSizePolicy, QWidget
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QComboBox, QCompleter, QSizePolicy, QWidget
 
 from desktop_agent.ui.theme import Height, Space, Theme
+from desktop_agent.ui.widgets.labels import label
 from desktop_agent.ui.widgets.layouts import column
 from desktop_agent.ui.widgets.picker import Picker
 
@@ -41,11 +42,7 @@ class PatternRow(QWidget):
         assert edit is not None
         edit.setAccessibleName(name)  # it is what has the focus
         edit.setCursorPosition(0)
-        self._problem = QLabel()
-        self._problem.setObjectName("ruleProblem")
-        self._problem.setTextFormat(Qt.TextFormat.PlainText)
-        self._problem.setWordWrap(True)
-        self._problem.setProperty("role", "error")
+        self._problem = label(role="error", name="ruleProblem", wraps=True, is_plain=True)
         self._problem.hide()
         column(self.field, self._problem, on=self, spacing=Space.XS)
         self.field.editTextChanged.connect(self.changed)

@@ -2,7 +2,7 @@
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QTextOption
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
 
 from desktop_agent.core.protocol.model import ApprovalRequest
 from desktop_agent.ui.approvals import request_words
@@ -12,7 +12,8 @@ from desktop_agent.ui.approvals.signed_note import SignedLine, SignedNote
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.exact_field import ExactField
 from desktop_agent.ui.widgets.fold_bar import FoldBar
-from desktop_agent.ui.widgets.layouts import row
+from desktop_agent.ui.widgets.labels import label
+from desktop_agent.ui.widgets.layouts import column, row
 from desktop_agent.ui.wording.mode_words import escalation_words
 from desktop_agent.ui.wording.model_words import hidden_text_risks, visible
 
@@ -34,8 +35,9 @@ class QuestionHead(QWidget):
         self._risks = SignedNote(theme, "approvalRiskNote", self.tr("Risks"))
         self._confinement = SignedNote(theme, "approvalConfinement", self.tr("How it would run"))
         self._safety = SignedNote(theme, "approvalSafetyNote", self.tr("Safety copy"))
-        self._reason = QLabel()
-        self.heading = QLabel(visible(request.title))
+        self._reason = label(name="approvalReason", wraps=True, is_plain=True)
+        # The model wrote some of it.
+        self.heading = label(visible(request.title), "title", wraps=True, is_plain=True)
         """Can have the focus, and no key does harm to it."""
         self.command = CommandEdit(theme, request.command, request.cause) if request.command is not None else None
         self.details = self._make_details() if request.details else None
@@ -60,19 +62,12 @@ class QuestionHead(QWidget):
             self.command.mark(request.cause)
 
     def _lay_out(self) -> None:
-        self.heading.setProperty("role", "title")
         self.heading.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.heading.setAccessibleName(self.heading.text())
-        summary = QLabel(request_words.summary(self._request))
-        summary.setObjectName("approvalSummary")
-        summary.setProperty("role", "secondary")
-        box = QVBoxLayout(self)
-        box.setContentsMargins(Space.XL, Space.XL, Space.XL, Space.M)
-        box.setSpacing(Space.XS)
-        for label in (self.heading, summary):
-            label.setTextFormat(Qt.TextFormat.PlainText)  # the model wrote some of it
-            label.setWordWrap(True)
-            box.addWidget(label)
+        words = request_words.summary(self._request)
+        summary = label(words, "secondary", name="approvalSummary", wraps=True, is_plain=True)
+        margins = (Space.XL, Space.XL, Space.XL, Space.M)
+        box = column(self.heading, summary, on=self, margins=margins, spacing=Space.XS)
         if self.command:
             box.addSpacing(Space.S)
             box.addWidget(self.command)
@@ -94,13 +89,8 @@ class QuestionHead(QWidget):
 
     def _why(self) -> QHBoxLayout:
         """Why the user is asked, always in sight."""
-        question = QLabel(self.tr("Why am I asked?"))
-        question.setProperty("role", "secondary")
-        reason = self._reason
-        reason.setObjectName("approvalReason")
-        reason.setTextFormat(Qt.TextFormat.PlainText)
-        reason.setWordWrap(True)
-        return row((question, Qt.AlignmentFlag.AlignTop), (reason, 1), spacing=Space.S)
+        question = label(self.tr("Why am I asked?"), "secondary")
+        return row((question, Qt.AlignmentFlag.AlignTop), (self._reason, 1), spacing=Space.S)
 
     def _make_details(self) -> ExactField:
         """What else decides what would run: variables, input, a special shell. All of it can be looked through."""

@@ -5,7 +5,7 @@ from functools import partial
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import QFormLayout, QLabel, QWidget
+from PySide6.QtWidgets import QFormLayout, QWidget
 
 from desktop_agent.core.protocol.model import ApprovalRequest, Rule, RuleKind, RuleScope
 from desktop_agent.ui.approvals.past_calls import subjects_of
@@ -15,6 +15,7 @@ from desktop_agent.ui.approvals.rule_maths import RuleContext
 from desktop_agent.ui.approvals.rule_preview import RulePreview, Verdict
 from desktop_agent.ui.runtime.throttle import Throttle
 from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.widgets.labels import label
 from desktop_agent.ui.widgets.layouts import column
 from desktop_agent.ui.widgets.picker import Picker
 
@@ -38,15 +39,13 @@ class RuleEditor(QWidget):
         self._scope: RuleScope = "session"
         self._subjects = tuple(dict.fromkeys((*subjects_of(request), *context.past.subjects)))
         self._rows = [PatternRow(theme, self._name(), patterns) for patterns in request.rule_patterns]
-        self._expiry_label = QLabel(self.tr("Ends"))
+        self._expiry_label = label(self.tr("Ends"), "secondary")
         self._expiry = Picker(min_chars=18)
         self._expiry.setObjectName("ruleExpiryPicker")
         self._expiry.setAccessibleName(self.tr("When the rule ends"))
         for expiry in EXPIRIES:
             self._expiry.addItem(expiry_words(expiry), expiry)
-        self._asked = QLabel()
-        self._asked.setObjectName("ruleAskedLine")
-        self._asked.setProperty("role", "secondary")
+        self._asked = label(role="secondary", name="ruleAskedLine")
         self.preview = RulePreview(theme)
         """What the rules would have done."""
         self.preview.setVisible(bool(context.past.subjects))  # of the first question ever nothing can be claimed
@@ -104,12 +103,10 @@ class RuleEditor(QWidget):
         form.setVerticalSpacing(Space.S)
         form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
         for index, row in enumerate(self._rows):
-            label = QLabel(self._name() if index == 0 else self.tr("and"))
-            label.setProperty("role", "secondary")
-            label.setFixedHeight(PATTERN_HEIGHT)
-            label.setBuddy(row.field)
-            form.addRow(label, row)
-        self._expiry_label.setProperty("role", "secondary")
+            name = label(self._name() if index == 0 else self.tr("and"), "secondary")
+            name.setFixedHeight(PATTERN_HEIGHT)
+            name.setBuddy(row.field)
+            form.addRow(name, row)
         self._expiry_label.setFixedHeight(PATTERN_HEIGHT)
         self._expiry_label.setBuddy(self._expiry)
         form.addRow(self._expiry_label, self._expiry)

@@ -4,9 +4,10 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QElapsedTimer, Qt, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QShowEvent
-from PySide6.QtWidgets import QFrame, QLabel, QListWidget, QListWidgetItem, QWidget
+from PySide6.QtWidgets import QFrame, QListWidget, QListWidgetItem, QWidget
 
 from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.widgets.labels import label
 from desktop_agent.ui.widgets.layouts import column, row
 from desktop_agent.ui.wording.model_words import one_line
 from desktop_agent.ui.wording.tooltips import plain_tooltip
@@ -89,8 +90,7 @@ class _Half(QFrame):
     def __init__(self, theme: Theme, title: str, name: str) -> None:
         super().__init__()
         self._title = title
-        self._heading = QLabel()
-        self._heading.setProperty("role", "heading")
+        self._heading = label(role="heading")
         self._list = QListWidget()
         self._list.setObjectName(name)
         self._list.setFont(theme.code_font())

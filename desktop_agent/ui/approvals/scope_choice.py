@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QLabel, QWidget
+from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.protocol.model import ApprovalRequest, ApprovalScope, Rule
 from desktop_agent.ui.approvals.request_words import quoted
@@ -11,6 +11,7 @@ from desktop_agent.ui.approvals.rule_draft import allow_words, scope_words
 from desktop_agent.ui.approvals.rule_editor import RuleEditor
 from desktop_agent.ui.approvals.rule_maths import RuleContext
 from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.widgets.labels import label
 from desktop_agent.ui.widgets.layouts import STRETCH, column, row
 from desktop_agent.ui.widgets.picker import Picker
 from desktop_agent.ui.wording.model_words import one_line
@@ -95,10 +96,9 @@ class ScopeChoice(QWidget):
         self._picker.setMinimumContentsLength(min(longest, _MOST_CHARS))
 
     def _lay_out(self) -> None:
-        label = QLabel(self.tr("If you allow:"))
-        label.setProperty("role", "secondary")
-        label.setBuddy(self._picker)
-        scopes = row(label, self._picker, STRETCH, spacing=Space.S)
+        name = label(self.tr("If you allow:"), "secondary")
+        name.setBuddy(self._picker)
+        scopes = row(name, self._picker, STRETCH, spacing=Space.S)
         layout = column(scopes, on=self, spacing=Space.S)
         if self.editor is not None:
             self.editor.hide()  # until the user wants more than this once

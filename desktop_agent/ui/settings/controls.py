@@ -6,13 +6,14 @@ from typing import cast
 
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QLabel, QLineEdit, QWidget
+from PySide6.QtWidgets import QLineEdit, QWidget
 
 from desktop_agent.core.settings import Setting
 from desktop_agent.ui.settings.parts import pick, picker
 from desktop_agent.ui.settings.switch import Switch
 from desktop_agent.ui.settings.texts_control import TextsControl
 from desktop_agent.ui.theme import Height, Space, Theme
+from desktop_agent.ui.widgets.labels import label
 from desktop_agent.ui.widgets.layouts import row
 
 _CODE = re.compile(r"`([^`]*)`")
@@ -40,7 +41,7 @@ class ChoiceControl(QWidget):
         super().__init__()
         choices = [(words(setting.about.words.get(choice, choice)), choice) for choice in setting.choices]
         self._box = picker(words(setting.about.title), choices)
-        self._box.setMinimumContentsLength(max(8, *(len(label) for label, _ in choices)))
+        self._box.setMinimumContentsLength(max(8, *(len(name) for name, _ in choices)))
         self._box.setAccessibleDescription(words(setting.about.text))
         self._box.currentIndexChanged.connect(self._on_chosen)
         _fill(self, self._box)
@@ -130,8 +131,7 @@ class NumberControl(TextControl):
         self._line.setAlignment(Qt.AlignmentFlag.AlignRight)
         self._line.setFixedWidth(_NUMBER_WIDTH)
         self._line.installEventFilter(self)
-        unit = QLabel(words(about.unit))
-        unit.setProperty("role", "secondary")
+        unit = label(words(about.unit), "secondary")
         unit.setFixedWidth(_UNIT_WIDTH)
         row = self.layout()
         assert row is not None

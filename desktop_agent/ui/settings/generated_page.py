@@ -2,7 +2,7 @@
 
 from collections.abc import Collection, Iterable
 
-from PySide6.QtWidgets import QLabel, QVBoxLayout
+from PySide6.QtWidgets import QVBoxLayout
 
 from desktop_agent.core.settings import Setting, declared_section, declared_settings
 from desktop_agent.ui.settings.actions import SettingsActions
@@ -11,6 +11,7 @@ from desktop_agent.ui.settings.parts import Page, note
 from desktop_agent.ui.settings.setting_row import SettingRow
 from desktop_agent.ui.settings.state import SettingsView
 from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.widgets.labels import label
 from desktop_agent.ui.widgets.layouts import hairline
 
 
@@ -31,10 +32,8 @@ class SettingRows(QVBoxLayout):
         self._add([setting for setting in self._settings if not setting.about.is_advanced])
         special = [setting for setting in self._settings if setting.about.is_advanced]
         if special:
-            heading = QLabel(self.tr("Advanced"))
-            heading.setProperty("role", "heading")
             self.addSpacing(Space.XS)
-            self.addWidget(heading)
+            self.addWidget(label(self.tr("Advanced"), "heading"))
             self._add(special)
         if self._view is not None:
             self.show_view(self._view)
@@ -74,9 +73,7 @@ class GeneratedPage(Page):
             about = declared_section(section)
             if place > 0:
                 self.column.addWidget(hairline())
-                heading = QLabel(words(about.title))
-                heading.setProperty("role", "strong")
-                self.column.addWidget(heading)
+                self.column.addWidget(label(words(about.title), "strong"))
             self.column.addWidget(note(words(about.text)))
             rows.build()
             self.column.addLayout(rows)

@@ -34,7 +34,7 @@ class EdgePanel(QObject):
         self.drawer = Drawer(over, side, drawer_width)
         self.drawer.closed.connect(self._take_back)
 
-    def furnish(self, panel: QWidget) -> None:
+    def set_panel(self, panel: QWidget) -> None:
         """Put the panel into its place."""
         self._panel = panel
         self.dock.setWidget(panel)

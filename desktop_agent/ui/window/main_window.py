@@ -34,7 +34,7 @@ class Panels(Struct, frozen=True):
 
 
 class MainWindow(QMainWindow):
-    """Docks and drawers around the conversation. Built as a frame that can be painted at once; `furnish` fills it.
+    """Docks and drawers around the conversation. Built as a frame that can be painted at once; `set_panels` fills it.
 
     Signals:
         close_requested: the user wants to close the window; it stays until `let_close` was called.
@@ -67,7 +67,7 @@ class MainWindow(QMainWindow):
         self._connect()
         self._restore_layout()
 
-    def furnish(self, panels: Panels) -> None:
+    def set_panels(self, panels: Panels) -> None:
         """Put the panels into the frame."""
         layout = self._conversation.layout()
         assert isinstance(layout, QVBoxLayout)
@@ -76,8 +76,8 @@ class MainWindow(QMainWindow):
         layout.addWidget(panels.composer)
         self._jobs = panels.jobs
         self._composer = panels.composer
-        self.side.furnish(self._build_side(panels))
-        self.review.furnish(panels.review)
+        self.side.set_panel(self._build_side(panels))
+        self.review.set_panel(panels.review)
 
     def let_close(self) -> None:
         """Close for good: whatever had to be finished is finished."""

@@ -35,7 +35,7 @@ def window(qtbot: QtBot, theme: Theme, store: QSettings, panels: Panels) -> Main
 
 def shown(qtbot: QtBot, theme: Theme, store: QSettings, panels: Panels, size: QSize = WIDE) -> MainWindow:
     window = MainWindow(theme, store)
-    window.furnish(panels)
+    window.set_panels(panels)
     qtbot.addWidget(window, before_close_func=MainWindow.let_close)
     window.resize(size)
     window.show()
@@ -261,7 +261,7 @@ def test_a_damaged_layout_is_the_usual_one(
     for key in ("geometry", "state", "diff_mode", "theme"):
         store.setValue(key, rubbish)
     window = MainWindow(theme, store)
-    window.furnish(panels)
+    window.set_panels(panels)
     qtbot.addWidget(window, before_close_func=MainWindow.let_close)
     window.show()
     assert window.width() == 1440

@@ -377,7 +377,7 @@ def test_a_question_that_a_rule_can_answer_offers_to_make_one(qtbot: QtBot, them
     transcript, composer = TranscriptView(theme), Composer(theme)
     review, jobs = ReviewPanel(theme, Source(Session()), Tasks().spawn), JobsPanel(theme, lambda: NOW)
     files, pickers = FileTree(theme, Tasks().spawn), ModePickers(composer)
-    frame.furnish(Panels(QWidget(), files, transcript, composer, review, jobs))
+    frame.set_panels(Panels(QWidget(), files, transcript, composer, review, jobs))
     panels = SessionPanels(frame.top_bar, transcript, composer, pickers, review, files, jobs)
     wiring = SessionWiring(
         frame,
