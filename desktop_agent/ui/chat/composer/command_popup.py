@@ -17,7 +17,6 @@ from desktop_agent.ui.widgets.rows import AnyIndex
 _MAX_ROWS = 8
 _FRAME = 5
 """Border and padding of one side."""
-_COMMAND = Qt.ItemDataRole.UserRole
 
 
 class _Commands(QAbstractListModel):
@@ -46,8 +45,6 @@ class _Commands(QAbstractListModel):
             case Qt.ItemDataRole.AccessibleTextRole:
                 parts = (f"/{command.name} {command.arguments}".rstrip(), self.effect(command), self.origin(command))
                 return ", ".join(filter(None, parts))
-            case _ if role == _COMMAND:
-                return command
             case _:
                 return None
 
