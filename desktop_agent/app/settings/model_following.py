@@ -8,11 +8,9 @@ from PySide6.QtCore import QObject
 
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ModelRef
-from desktop_agent.core.transcript import Transcript
+from desktop_agent.core.transcript import PageEntry, TextEntry, ToolEntry, Transcript
 from desktop_agent.ui.window.bridge import SessionBridge
 from desktop_agent.ui.window.session_wiring import SessionWiring
-
-_ANSWERS = ("text", "thinking", "tool", "page")
 
 
 class ModelFollowing(QObject):
@@ -64,4 +62,4 @@ def followed(model: ModelRef, before: ModelRef, now: ModelRef) -> ModelRef:
 
 def has_begun(transcript: Transcript) -> bool:
     """Whether a model has answered in it."""
-    return any(entry.kind in _ANSWERS for entry in transcript.entries)
+    return any(isinstance(entry, TextEntry | ToolEntry | PageEntry) for entry in transcript.entries)

@@ -2,8 +2,10 @@
 
 import pytest
 
-from desktop_agent.app.settings.model_following import followed
-from desktop_agent.core.protocol.model import ModelRef
+from desktop_agent.app.settings.model_following import followed, has_begun
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.model import ModelRef, TextBlock
+from desktop_agent.core.transcript import replay
 
 SONNET, OPUS = ModelRef(provider="anthropic", model="sonnet"), ModelRef(provider="anthropic", model="opus")
 AT_HOME = ModelRef(provider="anthropic", model="sonnet", base_url="http://127.0.0.1:9")
@@ -31,3 +33,12 @@ def test_a_changed_default_is_followed_but_a_choice_is_kept(
     model: ModelRef, before: ModelRef, now: ModelRef, expected: ModelRef
 ) -> None:
     assert followed(model, before, now) == expected
+
+
+def test_a_conversation_has_begun_when_a_model_has_answered() -> None:
+    asked = ev.PromptSubmitted(turn=1, prompt_id="p", text="Hello?")
+    refused = ev.Notice(level="error", code="authentication", title="The key was refused.", turn=1)
+    answered = ev.MessageDone(
+        turn=1, message_id="m", model=SONNET, content=(TextBlock(text="Hello."),), stop_reason="end_turn"
+    )
+    assert [has_begun(replay(events)) for events in ([], [asked, refused], [asked, answered])] == [False, False, True]
