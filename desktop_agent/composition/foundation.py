@@ -11,7 +11,7 @@ from desktop_agent.composition.stored_sessions import StoredSessions
 from desktop_agent.composition.user_settings import UserSettings
 from desktop_agent.core.base.clock import Clock, SystemClock
 from desktop_agent.core.base.paths import AppPaths
-from desktop_agent.core.providers.auth.keys import KeyStore, SystemKeyStore
+from desktop_agent.core.providers.auth.keys import SystemKeyStore
 from desktop_agent.core.providers.base import ProviderSource
 from desktop_agent.core.providers.catalog import ProviderCatalog
 from desktop_agent.core.providers.retry import RetryPolicy
@@ -31,7 +31,7 @@ class OwnParts(TypedDict, total=False):
     environ: Mapping[str, str]
     """Where settings and keys are looked for, instead of the process's environment."""
     clock: Clock | None
-    key_store: KeyStore | None
+    key_store: SystemKeyStore | None
     provider_source: ProviderSource | None
     """Instead of the catalogue of real providers."""
     retry: RetryPolicy | None
@@ -51,7 +51,7 @@ class Foundation(Struct, frozen=True, kw_only=True):
     shared: SharedParts
     stored: StoredSessions
     search: SessionSearch
-    keys: KeyStore
+    keys: SystemKeyStore
 
 
 def lay_foundation(paths: AppPaths, settings: UserSettings, **own: Unpack[OwnParts]) -> Foundation:

@@ -7,7 +7,7 @@ from PySide6.QtCore import QObject
 from desktop_agent.app.background_tasks import Try
 from desktop_agent.core.base.errors import AgentError, CredentialsError
 from desktop_agent.core.providers.anthropic import AnthropicProvider
-from desktop_agent.core.providers.auth.keys import KEY_VARIABLES, KeyStore, ResolvedKey, resolve_key
+from desktop_agent.core.providers.auth.keys import KEY_VARIABLES, ResolvedKey, SystemKeyStore, resolve_key
 from desktop_agent.core.providers.auth.patience import beside
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.ui.settings.key_editor import KeyEditor, KeyStatus
@@ -17,7 +17,7 @@ class KeyActions(QObject):
     """Carries them out. Each may take long, because a keyring may ask the user first; none blocks the window."""
 
     def __init__(
-        self, live: LiveSettings, keys: KeyStore, environ: Mapping[str, str], try_: Try, parent: QObject
+        self, live: LiveSettings, keys: SystemKeyStore, environ: Mapping[str, str], try_: Try, parent: QObject
     ) -> None:
         super().__init__(parent)
         self._live = live

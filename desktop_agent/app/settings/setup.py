@@ -13,7 +13,7 @@ from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.protocol.model import Rule
-from desktop_agent.core.providers.auth.keys import KeyStore
+from desktop_agent.core.providers.auth.keys import SystemKeyStore
 from desktop_agent.core.settings.live_settings import LiveSettings, SettingChange
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.ui.settings.actions import SettingsActions
@@ -41,7 +41,7 @@ class Setup(QObject):
         theme: Theme,
         paths: AppPaths,
         live: LiveSettings,
-        keys: KeyStore,
+        keys: SystemKeyStore,
         environ: Mapping[str, str],
         try_: Try,
     ) -> None:

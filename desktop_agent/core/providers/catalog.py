@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from desktop_agent.core.base.errors import CredentialsError, UsageError
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.anthropic import AnthropicProvider
-from desktop_agent.core.providers.auth.keys import KeyStore, resolve_key
+from desktop_agent.core.providers.auth.keys import SystemKeyStore, resolve_key
 from desktop_agent.core.providers.auth.patience import beside
 from desktop_agent.core.providers.base import Provider
 from desktop_agent.core.providers.demo import demo_provider
@@ -21,7 +21,7 @@ class ProviderCatalog:
     def __init__(
         self,
         environ: Mapping[str, str],
-        keys: KeyStore,
+        keys: SystemKeyStore,
         *,
         is_paced: bool = False,
         allows_readable_proxy: Callable[[], bool] = lambda: False,

@@ -56,42 +56,6 @@ class KeyringReport(Struct, frozen=True, kw_only=True):
     hint: str = ""
 
 
-class KeyStore(Protocol):
-    """Somewhere safe to keep one key per provider. Every call may block, and raises `CredentialsError` if it fails."""
-
-    def get(self, provider: str) -> str | None:
-        """Return the provider's key, or `None` when none is kept."""
-        ...
-
-    def set(self, provider: str, key: str) -> None:
-        """Keep the provider's key, replacing an earlier one."""
-        ...
-
-    def delete(self, provider: str) -> None:
-        """Forget the provider's key. No error when there was none."""
-        ...
-
-    def keep_for_now(self, provider: str, key: str) -> None:
-        """Use a key in this run only: it is kept nowhere."""
-        ...
-
-    def kept_for_now(self, provider: str) -> str | None:
-        """Return the key that is used in this run only, or `None`. Never blocks."""
-        ...
-
-    def give_up(self) -> None:
-        """Wait for nothing any more: the application ends."""
-        ...
-
-    def name(self) -> str:
-        """Return what the place is called on this machine."""
-        ...
-
-    def probe(self) -> KeyringReport:
-        """Return whether keys can be kept, found out by trying. Never raises."""
-        ...
-
-
 class _Writable(Protocol):
     """What keyring hides of its own base class: a metaclass wraps this method and loses its signature."""
 
@@ -99,7 +63,10 @@ class _Writable(Protocol):
 
 
 class SystemKeyStore:
-    """The operating system's keyring: Secret Service, KWallet, Windows Credential Locker or macOS Keychain."""
+    """One key per provider in the operating system's keyring. Every call may block, and raises `CredentialsError`.
+
+    That is Secret Service, KWallet, Windows Credential Locker or macOS Keychain.
+    """
 
     def __init__(
         self,
@@ -115,10 +82,12 @@ class SystemKeyStore:
         self._for_now: dict[str, str] = {}
 
     def get(self, provider: str) -> str | None:
+        """Return the provider's key, or `None` when none is kept."""
         with _explained("read"):
             return self._patiently(lambda: self._backend().get_password(SERVICE, provider)) or None
 
     def set(self, provider: str, key: str) -> None:
+        """Keep the provider's key, replacing an earlier one."""
         key = key.strip()  # pasted keys bring a line break along
         if not key:
             raise CredentialsError("The key is empty.", hint="Paste the whole key.")
@@ -138,6 +107,8 @@ class SystemKeyStore:
         self._for_now.pop(provider, None)
 
     def delete(self, provider: str) -> None:
+        """Forget the provider's key. No error when there was none."""
+
         def remove() -> None:
             backend = self._backend()
             # Backends tell "no such entry" and "refused" by one exception, so look first.
@@ -149,21 +120,25 @@ class SystemKeyStore:
             self._patiently(remove)
 
     def keep_for_now(self, provider: str, key: str) -> None:
+        """Use a key in this run only: it is kept nowhere."""
         self._for_now[provider] = key.strip()
 
     def kept_for_now(self, provider: str) -> str | None:
+        """Return the key that is used in this run only, or `None`. Never blocks."""
         return self._for_now.get(provider)
 
     def give_up(self) -> None:
+        """Wait for nothing any more: the application ends."""
         self._patience.give_up()
 
     def name(self) -> str:
+        """Return what the keyring is called on this machine."""
         with _explained("open"):
             _load_libraries()
             return self._patience.call(lambda: self._backend().name, lambda: False)
 
     def probe(self) -> KeyringReport:
-        """Keep, read and delete an entry of our own."""
+        """Return whether keys can be kept, found out by keeping and deleting an entry of our own. Never raises."""
         name = "none"
         try:
             name = self.name()
@@ -192,7 +167,7 @@ def _load_libraries() -> None:
         importlib.import_module("secretstorage")
 
 
-def resolve_key(provider: str, environ: Mapping[str, str], store: KeyStore) -> ResolvedKey:
+def resolve_key(provider: str, environ: Mapping[str, str], store: SystemKeyStore) -> ResolvedKey:
     """Return the key of `provider`: from its environment variable if that is set, else from `store`.
 
     Raises `CredentialsError` when the environment has none and the store cannot be read.
