@@ -18,12 +18,13 @@ from desktop_agent.core.session.resuming.opening import LONG_BYTES
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
+from desktop_agent.core.store.collect import SessionUse
 from desktop_agent.core.store.filing import Filing, file_session
 from desktop_agent.core.store.forking import Fork, fork_journal
 from desktop_agent.core.store.journal.pages import find_pages, read_last_page, read_page
 from desktop_agent.core.store.journal.records import Yielder
 from desktop_agent.core.store.lock import is_locked
-from desktop_agent.core.store.removal import SessionSize, remove_session, session_size
+from desktop_agent.core.store.removal import remove_session, session_use
 from desktop_agent.core.system.workspace import usable_workspace
 from desktop_agent.core.transcript import JournalPage, Transcript
 
@@ -94,9 +95,9 @@ class StoredSessions(Struct, frozen=True):
         path = await asyncio.to_thread(self._catalog.journal_path, session_id)
         await asyncio.to_thread(remove_session, path.parent)
 
-    async def size(self, session_id: SessionId) -> SessionSize:
+    async def size(self, session_id: SessionId) -> SessionUse:
         """What a session takes of the disk, with the contents that only it needs. Reads all journals."""
-        return await asyncio.to_thread(session_size, self._paths.sessions, session_id, self._blobs)
+        return await asyncio.to_thread(session_use, self._paths.sessions, session_id, self._blobs)
 
     async def export(
         self,

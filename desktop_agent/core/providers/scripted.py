@@ -123,9 +123,7 @@ class ScriptedProvider:
                     block = self._call(step)
                     yield ToolInputChunk(call_id=block.id, name=block.name, size=len(json.dumps(block.arguments)))
                     blocks.append(block)
-                case Fail(error=error):
-                    raise error
-                case Crash(error=error):
+                case Fail(error=error) | Crash(error=error):
                     raise error
                 case Hang():
                     await asyncio.get_running_loop().create_future()

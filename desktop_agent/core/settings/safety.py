@@ -4,7 +4,7 @@ A mistake in one of these is not replaced with a default: nothing runs until it 
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from functools import cache
 from typing import cast
 
@@ -56,11 +56,11 @@ def hides_safety(document: object) -> bool:
 
 
 @cache
-def _places() -> Mapping[str, bool]:
-    """Return every setting and section, and whether it touches safety."""
+def _places() -> tuple[str, ...]:
+    """Return every section and setting."""
     keys = list(declared_settings())
     sections = {key[:end] for key in keys for end, sign in enumerate(key) if sign == "."}
-    return {place: touches_safety(place) for place in (*sorted(sections), *keys)}
+    return (*sorted(sections), *keys)
 
 
 def _likeliest(name: str, places: Iterable[str], alike: float = _ALIKE) -> str:

@@ -10,32 +10,23 @@ import secrets
 import shutil
 from pathlib import Path
 
-from msgspec import Struct
-
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.collect import report_storage
+from desktop_agent.core.store.collect import SessionUse, report_storage
 from desktop_agent.core.store.lock import SessionLock
 from desktop_agent.core.system.staged_file import TEMPORARY_MARK, sync_folders
 
 _TRASH = f"{TEMPORARY_MARK}trash-"
 
 
-class SessionSize(Struct, frozen=True):
-    """What a session takes of the disk."""
+def session_use(sessions: Path, session_id: SessionId, blobs: Blobs) -> SessionUse:
+    """Return what a session takes of the disk. Reads the journals of all sessions. Raises `StorageError`.
 
-    journal_bytes: int
-    own_bytes: int
-    """Contents that no other session needs: what removing it makes free besides, after a day."""
-
-
-def session_size(sessions: Path, session_id: SessionId, blobs: Blobs) -> SessionSize:
-    """Return what a session takes. Reads the journals of all sessions. Raises `StorageError`."""
-    for use in report_storage(blobs, sessions).sessions:
-        if use.name == session_id:
-            return SessionSize(use.journal_bytes, use.own_bytes)
-    return SessionSize(0, 0)
+    What removing it makes free besides its folder, its `own_bytes`, is free after a day.
+    """
+    uses = (use for use in report_storage(blobs, sessions).sessions if use.name == session_id)
+    return next(uses, SessionUse(session_id, 0, 0, 0))
 
 
 def remove_session(folder: Path) -> None:

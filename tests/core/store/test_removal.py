@@ -8,7 +8,7 @@ import pytest
 from desktop_agent.core.base.errors import SessionBusyError, StorageError
 from desktop_agent.core.protocol.model import TextBlock
 from desktop_agent.core.store.lock import SessionLock, is_locked
-from desktop_agent.core.store.removal import empty_trash, remove_session, session_size
+from desktop_agent.core.store.removal import empty_trash, remove_session, session_use
 from tests.core.export.conftest import Written
 
 
@@ -70,8 +70,8 @@ def test_a_session_that_cannot_be_removed_is_still_there(session: Written, monke
 
 
 def test_the_size_counts_the_journal_and_what_only_this_session_needs(session: Written) -> None:
-    size = session_size(session.path.parent.parent, session.id, session.blobs)
+    size = session_use(session.path.parent.parent, session.id, session.blobs)
     assert size.journal_bytes == session.path.stat().st_size
     assert size.own_bytes > 0
     shutil.copytree(session.path.parent, session.path.parent.parent / "20261121-120000-zzzzzz")
-    assert session_size(session.path.parent.parent, session.id, session.blobs).own_bytes == 0
+    assert session_use(session.path.parent.parent, session.id, session.blobs).own_bytes == 0

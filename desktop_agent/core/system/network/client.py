@@ -6,15 +6,17 @@ cookies.
 
 import os
 import socket
+import ssl
 import sys
 from collections.abc import Mapping
 from http.cookiejar import CookieJar, DefaultCookiePolicy
+from pathlib import Path
 
 import httpx2
 
+from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.system.network.guard import GuardedTransport
 from desktop_agent.core.system.network.proxies import Proxy, unusable_proxy
-from desktop_agent.core.system.network.trust import tls_context
 
 _KEEP_ALIVE_S = 60
 
@@ -24,14 +26,7 @@ def model_client(
 ) -> httpx2.AsyncClient:
     """Return a client for an address that gets a key. Raises `ProviderError` when it cannot be built."""
     guarded = GuardedTransport(_transport(proxy, environ), head_s=timeout.read or _KEEP_ALIVE_S)
-    return httpx2.AsyncClient(
-        transport=guarded,
-        timeout=timeout,
-        trust_env=False,
-        follow_redirects=False,
-        cookies=_no_cookies(),
-        headers={"Accept-Encoding": "identity"},
-    )
+    return _client(guarded, timeout, {"Accept-Encoding": "identity"})
 
 
 def page_client(
@@ -41,18 +36,26 @@ def page_client(
 
     Raises `ProviderError` when it cannot be built.
     """
+    return _client(_transport(proxy, environ), httpx2.Timeout(timeout_s), headers)
+
+
+def _client(
+    transport: httpx2.AsyncBaseTransport, timeout: httpx2.Timeout, headers: Mapping[str, str]
+) -> httpx2.AsyncClient:
+    # A jar that takes nothing: a site must not recognise one call of a tool, or one session, in the next.
+    cookies = CookieJar(DefaultCookiePolicy(allowed_domains=()))
     return httpx2.AsyncClient(
-        transport=_transport(proxy, environ),
-        timeout=httpx2.Timeout(timeout_s),
+        transport=transport,
+        timeout=timeout,
         trust_env=False,
         follow_redirects=False,
-        cookies=_no_cookies(),
+        cookies=cookies,
         headers=dict(headers),
     )
 
 
 def _transport(proxy: Proxy | None, environ: Mapping[str, str]) -> httpx2.AsyncHTTPTransport:
-    context = tls_context(environ)
+    context = _tls_context(environ)
     try:
         through = httpx2.Proxy(proxy.url) if proxy is not None else None
         if through is not None and through.url.scheme == "https":
@@ -64,9 +67,33 @@ def _transport(proxy: Proxy | None, environ: Mapping[str, str]) -> httpx2.AsyncH
         raise unusable_proxy(proxy.named_by if proxy is not None else "the environment") from None
 
 
-def _no_cookies() -> CookieJar:
-    """Return a jar that takes nothing: a site must not recognise one call of a tool, or one session, in the next."""
-    return CookieJar(DefaultCookiePolicy(allowed_domains=()))
+def _tls_context(environ: Mapping[str, str]) -> ssl.SSLContext:
+    """Return whom TLS trusts: the system's certificates, or those that `SSL_CERT_FILE` and `SSL_CERT_DIR` name.
+
+    Raises `ProviderError` that names the variable when it names nothing that can be used.
+    """
+    for variable, exists in (("SSL_CERT_FILE", Path.is_file), ("SSL_CERT_DIR", Path.is_dir)):
+        named = environ.get(variable)
+        if named and not exists(Path(named)):
+            raise _unusable_certificates(
+                variable, named, "does not exist" if not Path(named).exists() else "is of another kind"
+            )
+    try:
+        return httpx2.create_ssl_context()
+    except (OSError, ssl.SSLError) as error:
+        variable = next((name for name in ("SSL_CERT_FILE", "SSL_CERT_DIR") if environ.get(name)), "")
+        if not variable:
+            raise
+        raise _unusable_certificates(variable, environ[variable], f"cannot be read: {error}") from None
+
+
+def _unusable_certificates(variable: str, named: str, why: str) -> ProviderError:
+    kind = "file with certificates" if variable == "SSL_CERT_FILE" else "folder with certificates"
+    return ProviderError(
+        f"{variable} names {named}, which {why}.",
+        fault="configuration",
+        hint=f"Set {variable} to a {kind}, or unset it to use the certificates of the system.",
+    )
 
 
 def _keeping_alive() -> list[tuple[int, int, int]]:
