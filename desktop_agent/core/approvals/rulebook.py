@@ -77,7 +77,7 @@ class RuleBook:
         self._session_rules = session_rules
         self._log = log
         self._lasting = LoadedRules()
-        self._told: tuple[str, ...] = ()
+        self._reported: tuple[str, ...] = ()
         self._is_read = False
 
     @property
@@ -130,9 +130,9 @@ class RuleBook:
 
     async def _tell_problems(self) -> None:
         problems = tuple(map(str, self._lasting.problems))
-        if not problems or problems == self._told:
+        if not problems or problems == self._reported:
             return
-        self._told = problems
+        self._reported = problems
         is_grave = self._lasting.is_forbidding_broken
         title = "A rule that forbids or asks cannot be read" if is_grave else "Some of your rules cannot be used"
         await self._log.record(

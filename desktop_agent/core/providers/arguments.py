@@ -29,8 +29,8 @@ def parse_arguments(text: str) -> Arguments:
     try:
         return Arguments(read_object(text))
     except ValueError as flaw:
-        told = f"The arguments {flaw}, so the call was not run. Make the call again with correct arguments."
-        return Arguments({}, told)
+        rejected = f"The arguments {flaw}, so the call was not run. Make the call again with correct arguments."
+        return Arguments({}, rejected)
 
 
 def read_object(text: str) -> JsonObject:

@@ -98,8 +98,8 @@ def network_error(error: BaseException, address: str, proxy: Proxy | None = None
     import httpx2
 
     causes = list(_causes(error))
-    if told := next((cause for cause in causes if isinstance(cause, ProviderError)), None):
-        return told
+    if known := next((cause for cause in causes if isinstance(cause, ProviderError)), None):
+        return known
     if proxy is not None and (refusal := next((c for c in causes if isinstance(c, httpx2.ProxyError)), None)):
         return refused_by_proxy(proxy, _status_in(str(refusal)))
     if any(isinstance(cause, (httpx2.InvalidURL, httpx2.UnsupportedProtocol)) for cause in causes):

@@ -266,8 +266,8 @@ def _with_environment(
         try:
             settings = with_setting(settings, key, value)
         except UsageError as error:
-            told = f"{error.title} Using {shown_value(value_of(settings, key))}."
-            problems.append(SettingsProblem(path, variable, told, is_fault=touches_safety(key)))
+            message = f"{error.title} Using {shown_value(value_of(settings, key))}."
+            problems.append(SettingsProblem(path, variable, message, is_fault=touches_safety(key)))
         else:
             sources[key] = SettingSource("environment", variable)
     return settings

@@ -94,14 +94,14 @@ def read_project(root: Path) -> FileText | None:
         return _refused(path, f"cannot be read: {error}")
 
 
-def proposal_of(file: FileText, person: Settings) -> ProjectProposal:
+def proposal_of(file: FileText, users: Settings) -> ProjectProposal:
     """Return what `file` comes to under the user's settings."""
     if file.problem is not None:
         return ProjectProposal(file.path, file.text, (), (file.problem,))
-    values, problems = values_in(file, person)
+    values, problems = values_in(file, users)
     changes: list[Tightened] = []
     for key, value in values.items():
-        before, line = value_of(person, key), file.line_of(key)
+        before, line = value_of(users, key), file.line_of(key)
         try:
             after = _tightened(declared_settings()[key], before, value)
         except ValueError as error:

@@ -32,7 +32,7 @@ from desktop_agent.core.store.gzipped import (
     Packer,
     is_packable,
     packed,
-    told_length,
+    stated_length,
     unpacked,
 )
 from desktop_agent.core.system.files import digest_of, new_hasher
@@ -61,7 +61,7 @@ class BlobFile(Struct, frozen=True):
         if not self.is_packed:
             return self.path.stat().st_size
         with self.path.open("rb") as file:
-            return told_length(file)
+            return stated_length(file)
 
     def blocks(self, size: int | None) -> Iterator[bytes]:
         """Yield the content in blocks, never more than `size` bytes of it.
@@ -89,7 +89,7 @@ class BlobFile(Struct, frozen=True):
 
     def _raw_blocks(self, file: BinaryIO, size: int | None) -> Iterator[bytes]:
         if self.is_packed:
-            yield from unpacked(file, told_length(file) if size is None else size)
+            yield from unpacked(file, stated_length(file) if size is None else size)
             return
         if size is not None and os.fstat(file.fileno()).st_size != size:
             raise DamagedError(f"not {size} bytes long")

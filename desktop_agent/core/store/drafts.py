@@ -103,17 +103,17 @@ class Drafts:
                 fields: object = json.loads(file.read(MAX_BYTES))
         except (OSError, ValueError, RecursionError):
             return SavedDraft()
-        return _unsent(cast("dict[str, object]", fields)).given_back() if isinstance(fields, dict) else SavedDraft()
+        return _draft_in(cast("dict[str, object]", fields)).given_back() if isinstance(fields, dict) else SavedDraft()
 
-    def save(self, key: DraftKey, unsent: SavedDraft) -> None:
+    def save(self, key: DraftKey, draft: SavedDraft) -> None:
         """Keep this instead of what was kept; nothing at all when it is empty. Raises `StorageError`."""
         path = self._path(key)
         try:
-            if unsent.is_empty:
+            if draft.is_empty:
                 path.unlink(missing_ok=True)
                 return
             make_private_folder(self._folder)
-            write_atomically(path, _content(unsent), mode=0o600)
+            write_atomically(path, _content(draft), mode=0o600)
         except OSError as error:
             raise StorageError("What is written here could not be kept.", detail=f"{path}: {error}") from error
 
@@ -150,16 +150,16 @@ class Drafts:
         return self._folder / f"{key}.json"
 
 
-def _content(unsent: SavedDraft) -> bytes:
-    edits = {str(turn): text for turn, text in unsent.edits.items()}
-    fields = {"text": unsent.text, "edits": edits, "sent": unsent.sent}
+def _content(draft: SavedDraft) -> bytes:
+    edits = {str(turn): text for turn, text in draft.edits.items()}
+    fields = {"text": draft.text, "edits": edits, "sent": draft.sent}
     content = json.dumps(fields).encode()
     if len(content) > MAX_BYTES:
         raise OSError(errno.EFBIG, "It is too long")
     return content
 
 
-def _unsent(fields: dict[str, object]) -> SavedDraft:
+def _draft_in(fields: dict[str, object]) -> SavedDraft:
     text, edits, sent = fields.get("text"), fields.get("edits"), fields.get("sent")
     listed = cast("dict[str, object]", edits) if isinstance(edits, dict) else {}
     prompts = cast("list[object]", sent) if isinstance(sent, list) else []

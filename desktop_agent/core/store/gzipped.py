@@ -52,7 +52,7 @@ def packed(content: bytes) -> bytes | None:
     return result if len(result) < len(content) else None
 
 
-def told_length(file: BinaryIO) -> int:
+def stated_length(file: BinaryIO) -> int:
     """Return how long the content is, as the file says, and go back to its beginning.
 
     Raises `DamagedError` when no gzip file of this size can have so much in it.
