@@ -71,8 +71,8 @@ async def test_much_output(tmp_path: Path, megabytes: int, capsys: pytest.Captur
 
         async def run() -> None:
             outcome = await runner.run(ours, spool_folder=spool, on_text=ignore)
-            if outcome.spool_path is not None:
-                await asyncio.to_thread(outcome.spool_path.unlink)
+            if outcome.output.spool_path is not None:
+                await asyncio.to_thread(outcome.output.spool_path.unlink)
 
         return run
 

@@ -53,7 +53,7 @@ class Jobs:
         log = JobLog(self._folder / f"{job_id}.log")
         await asyncio.to_thread(log.open)
         try:
-            child = await self._processes.read(command, log.write, has_person=True)
+            child = await self._processes.read(command, log.write, types_end=False)
         except BaseException:
             await unhurried(asyncio.to_thread(log.discard))
             raise

@@ -132,5 +132,5 @@ async def test_a_confined_command_knows_nothing_that_listens_outside(
     outcome = await shell.runner.run(
         confinement.confine(Command(argv=("/usr/bin/env",), cwd=place.workspace, environ=environ)), timeout_s=30
     )
-    assert [line for line in outcome.head.splitlines() if "outside-" in line] == ["TMUX=outside-TMUX"]
-    assert "DISPLAY=:99 of its own" in outcome.head
+    assert [line for line in outcome.output.head.splitlines() if "outside-" in line] == ["TMUX=outside-TMUX"]
+    assert "DISPLAY=:99 of its own" in outcome.output.head

@@ -57,8 +57,8 @@ async def look(shell: Shell, place: Place, mode: str, user: str, script: str) ->
     else:
         wrapped = shell.sandbox.wrap(command, confined(place, mode))
     outcome = await shell.runner.run(wrapped, timeout_s=30)
-    assert outcome.head.startswith("started"), outcome.head
-    return outcome.head
+    assert outcome.output.head.startswith("started"), outcome.output.head
+    return outcome.output.head
 
 
 @pytest.fixture(params=["itself", "another"])

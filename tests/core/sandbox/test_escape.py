@@ -137,8 +137,8 @@ async def test_it_is_refused(confined: Run, script: str) -> None:
     journal.parent.mkdir(parents=True)
     journal.write_text("SECRET-JOURNAL")
     outcome = await confined(f"{script}; code=$?; echo; exit $code")
-    assert outcome.exit_code != 0, outcome.head
-    assert "SECRET" not in outcome.head
+    assert outcome.end.exit_code != 0, outcome.output.head
+    assert "SECRET" not in outcome.output.head
 
 
 async def test_our_own_environment_cannot_be_read(confined: Run) -> None:
@@ -146,14 +146,14 @@ async def test_our_own_environment_cannot_be_read(confined: Run) -> None:
     outcome = await confined(
         f"cat /proc/{os.getpid()}/environ | tr '\\0' '\\n'; cat /proc/{os.getpid()}/environ && echo READ"
     )
-    assert "READ" not in outcome.head
-    assert "PYTEST_CURRENT_TEST" not in outcome.head
+    assert "READ" not in outcome.output.head
+    assert "PYTEST_CURRENT_TEST" not in outcome.output.head
 
 
 async def test_no_tcp_reaches_the_machine(confined: Run, tcp: socket.socket) -> None:
     port = tcp.getsockname()[1]
     outcome = await confined(python(f'import socket; socket.create_connection(("127.0.0.1", {port}), 5)'))
-    assert outcome.exit_code != 0
+    assert outcome.end.exit_code != 0
     with pytest.raises(BlockingIOError):
         tcp.accept()
 
@@ -188,7 +188,7 @@ async def test_no_unix_socket_outside_is_reached(shell: Shell, place: Place, kin
             "restricted" if mode == "restricted" else "strict", place.workspace, place.temp, ()
         )
         outcome = await shell.run(script, confinement)
-        assert outcome.exit_code != 0
+        assert outcome.end.exit_code != 0
         take = (lambda: outside.recv(10)) if is_datagram else outside.accept
         with pytest.raises(BlockingIOError):
             take()
@@ -207,7 +207,7 @@ DAEMONS = {
 async def test_nothing_outlives_the_command(confined: Run, script: str) -> None:
     time = f"98{os.getpid()}"
     outcome = await confined(f"mkfifo $TMPDIR/up; {script}\nread < $TMPDIR/up; echo over", TIME=time)
-    assert "over" in outcome.head
+    assert "over" in outcome.output.head
     assert still_there(time) == []
 
 
@@ -241,7 +241,7 @@ async def test_a_variable_cannot_load_code_outside_the_walls(shell: Shell, place
             "PYTHONSTARTUP": loud,
         },
     )
-    assert "libs" in outcome.head
+    assert "libs" in outcome.output.head
     assert [path.name for path in place.outside.iterdir()] == ["file"]
     assert (place.outside / "file").read_text() == "theirs"
 
@@ -251,7 +251,7 @@ async def test_a_missing_git_folder_cannot_be_made_and_none_is_left(shell: Shell
     (bare / "sub").mkdir(parents=True)
     confinement = confinement_for("restricted", bare, place.temp, ())
     outcome = await shell.run("git init -q . ; mkdir .git; echo x > .git/config; rmdir .git; exit 7", confinement)
-    assert outcome.exit_code == 7
+    assert outcome.end.exit_code == 7
     assert sorted(path.name for path in bare.iterdir()) == ["sub"]
 
 
@@ -263,7 +263,7 @@ async def test_a_worktrees_repository_is_protected(shell: Shell, place: Place) -
         cwd=place.workspace,
         environ=dict(os.environ),
     )
-    assert (await shell.runner.run(git)).exit_code == 0
+    assert (await shell.runner.run(git)).end.exit_code == 0
     before, link = place.snapshot(), (tree / ".git").read_text()
     for workspace in (tree, place.workspace):
         confinement = confinement_for("restricted", workspace, place.temp, ())
@@ -321,7 +321,7 @@ async def test_a_repository_in_a_folder_cannot_be_exchanged_by_moving_the_folder
         assert (nested / ".git" / "config").read_text() == "mine"
     if shell.sandbox.name == "bubblewrap":  # Landlock lets nothing be made beside what it protects
         outcome = await shell.restricted("cd libs/one && echo x > made && mv made ../here && cat ../here")
-        assert outcome.head == "x\n", "within it a command works as before"
+        assert outcome.output.head == "x\n", "within it a command works as before"
 
 
 async def test_a_moved_folder_does_not_show_its_secrets_to_the_next_command(
@@ -333,7 +333,7 @@ async def test_a_moved_folder_does_not_show_its_secrets_to_the_next_command(
     shell = Shell(runner, sandbox, replace(place, workspace=place.home))
     await shell.restricted("mv .config .moved")
     outcome = await shell.restricted("cat .config/gcloud/key .moved/gcloud/key")
-    assert "SECRET" not in outcome.head
+    assert "SECRET" not in outcome.output.head
 
 
 def sleepers(time: str) -> list[psutil.Process]:

@@ -90,15 +90,15 @@ async def test_a_tool_chain_in_the_home_works(
     monkeypatch.setenv("PATH", os.pathsep.join([*map(str, folders), os.environ["PATH"]]))
     shell = dataclasses.replace(shell, sandbox=found(shell.sandbox))
     outcome = await shell.restricted(script)
-    assert (outcome.exit_code, "works" in outcome.head) == (0, True), outcome.head
+    assert (outcome.end.exit_code, "works" in outcome.output.head) == (0, True), outcome.output.head
 
 
 async def test_a_setting_with_a_password_is_not_shown(shell: Shell, place: Place) -> None:
     file(place.home / ".gitconfig", "[http]\n\textraHeader = Authorization: Basic c2VjcmV0LXBhc3N3b3Jk\n")
     file(place.home / ".config" / "pip" / "pip.conf", "[global]\nindex-url = https://u:SECRET@h/simple\n")
     outcome = await shell.restricted("cat ~/.gitconfig ~/.config/pip/pip.conf")
-    assert "c2Vj" not in outcome.head
-    assert "SECRET" not in outcome.head
+    assert "c2Vj" not in outcome.output.head
+    assert "SECRET" not in outcome.output.head
 
 
 async def test_keys_stay_hidden_in_what_the_user_makes_visible(shell: Shell, place: Place) -> None:
@@ -106,8 +106,8 @@ async def test_keys_stay_hidden_in_what_the_user_makes_visible(shell: Shell, pla
     file(place.home / ".config" / "tool" / "a.toml", "shown")
     confinement = replace(restricted(place), visible=(place.home / ".config",))
     outcome = await shell.run("cat ~/.config/tool/a.toml ~/.config/gh/hosts.yml", confinement)
-    assert "shown" in outcome.head
-    assert "SECRET" not in outcome.head
+    assert "shown" in outcome.output.head
+    assert "SECRET" not in outcome.output.head
 
 
 async def test_a_link_that_a_command_placed_shows_nothing(
@@ -117,7 +117,7 @@ async def test_a_link_that_a_command_placed_shows_nothing(
     monkeypatch.setenv("PATH", f"{place.workspace}/src:{os.environ['PATH']}")
     shell = dataclasses.replace(shell, sandbox=found(shell.sandbox))
     await shell.restricted(f"ln -s {place.home}/notes.txt src/tool")
-    assert "mine" not in (await shell.restricted("cat src/tool")).head
+    assert "mine" not in (await shell.restricted("cat src/tool")).output.head
 
 
 async def test_the_repository_around_the_workspace_is_seen(shell: Shell, place: Place) -> None:
@@ -125,7 +125,7 @@ async def test_the_repository_around_the_workspace_is_seen(shell: Shell, place: 
     file(place.workspace / "shared" / "a", "shared")
     confinement = replace(restricted(place), workspace=inner)
     outcome = await shell.run("git log --oneline && cat ../shared/a", confinement)
-    assert (outcome.exit_code, "shared" in outcome.head) == (0, True), outcome.head
+    assert (outcome.end.exit_code, "shared" in outcome.output.head) == (0, True), outcome.output.head
 
 
 async def test_what_is_missing_of_the_home_is_named(shell: Shell, place: Place) -> None:
@@ -134,8 +134,8 @@ async def test_what_is_missing_of_the_home_is_named(shell: Shell, place: Place) 
     for path, named in ((".foo/secret/settings.toml", "`~/.foo`"), (".config/bar/settings.toml", "`~/.config/bar`")):
         outcome = await shell.restricted(f"cat {place.home}/{path}")
         hidden = hidden_from(restricted(place), shell.sandbox.guards)
-        said = denial_in(outcome.exit_code or 0, outcome.head, restricted(place), is_hidden=hidden)
-        assert said is not None, outcome.head
+        said = denial_in(outcome.end.exit_code or 0, outcome.output.head, restricted(place), is_hidden=hidden)
+        assert said is not None, outcome.output.head
         assert named in said
         assert "home_visible" in said
 

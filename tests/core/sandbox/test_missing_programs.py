@@ -87,8 +87,8 @@ async def test_a_program_whose_link_leads_into_the_home_is_named_when_it_is_not_
     outcome = await shell.restricted("tool")
     guards = shell.sandbox.guards
     hidden = hidden_from(restricted(place), guards)
-    exit_code = outcome.exit_code or 0
-    said = denial_in(exit_code, outcome.head, restricted(place), is_hidden=hidden, homes=guards.homes)
-    assert said is not None, outcome.head
+    exit_code = outcome.end.exit_code or 0
+    said = denial_in(exit_code, outcome.output.head, restricted(place), is_hidden=hidden, homes=guards.homes)
+    assert said is not None, outcome.output.head
     assert "`~/apps`" in said
     assert "home_visible" in said

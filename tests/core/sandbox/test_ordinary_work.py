@@ -23,7 +23,7 @@ async def test_restricted_writes_in_the_workspace(shell: Shell, place: Place) ->
     script = "echo b > src/b && mkdir -p src/c/d && mv src/b src/c/d && chmod +x src/c/d/b && rm src/a.txt"
     script += " && echo more >> top.txt"
     outcome = await shell.restricted(script)
-    assert outcome.exit_code == 0, outcome.head
+    assert outcome.end.exit_code == 0, outcome.output.head
     assert os.access(place.workspace / "src" / "c" / "d" / "b", os.X_OK)
     assert not (place.workspace / "src" / "a.txt").exists()
     assert (place.workspace / "top.txt").read_text() == "top\nmore\n"
@@ -47,28 +47,28 @@ git -c user.name=T -c user.email=t@e.org commit -qm x; git ls-files -s | grep -q
 
 async def test_modes_and_times_are_kept_and_changed(shell: Shell) -> None:
     outcome = await shell.restricted(METADATA)
-    assert outcome.exit_code == 0, outcome.head
+    assert outcome.end.exit_code == 0, outcome.output.head
 
 
 async def test_new_entries_at_the_top_need_bubblewrap(shell: Shell, place: Place) -> None:
     """Landlock would have to open `.git` with them."""
     outcome = await shell.restricted("echo new > new.txt")
     assert (place.workspace / "new.txt").exists() == (shell.sandbox.name == "bubblewrap")
-    assert (outcome.exit_code == 0) == (shell.sandbox.name == "bubblewrap")
+    assert (outcome.end.exit_code == 0) == (shell.sandbox.name == "bubblewrap")
 
 
 @pytest.mark.parametrize("mode", ["restricted", "strict"])
 async def test_both_modes_have_a_private_temporary_folder(shell: Shell, place: Place, mode: str) -> None:
     run = shell.restricted if mode == "restricted" else shell.strict
     outcome = await run('echo here > "$TMPDIR/file" && name=$(mktemp) && rm "$name" && cat "$TMPDIR/file"')
-    assert (outcome.exit_code, outcome.head) == (0, "here\n")
+    assert (outcome.end.exit_code, outcome.output.head) == (0, "here\n")
     assert (place.temp / "file").read_text() == "here\n"
 
 
 async def test_strict_writes_nothing_of_the_persons(shell: Shell, place: Place) -> None:
     scripts = ("echo x > top.txt", "rm src/a.txt", "mkdir src/new", "touch new", "chmod 600 top.txt")
     for script in scripts:
-        assert (await shell.strict(script)).exit_code != 0, script
+        assert (await shell.strict(script)).end.exit_code != 0, script
     assert sorted(path.name for path in place.workspace.rglob("*") if ".git" not in path.parts) == [
         "a.txt",
         "src",
@@ -97,7 +97,7 @@ WORK = {
 @pytest.mark.parametrize("mode", ["restricted", "strict"])
 async def test_reading_and_running_works(shell: Shell, mode: str, script: str) -> None:
     outcome = await (shell.restricted if mode == "restricted" else shell.strict)(script)
-    assert outcome.exit_code == 0, outcome.head
+    assert outcome.end.exit_code == 0, outcome.output.head
 
 
 async def test_the_exit_code_comes_through(shell: Shell) -> None:
@@ -108,7 +108,7 @@ async def test_the_exit_code_comes_through(shell: Shell) -> None:
         ("kill -KILL $$", 137),
         ("kill -TERM $$", 143),
     ):
-        assert (await shell.restricted(script)).exit_code == code, script
+        assert (await shell.restricted(script)).end.exit_code == code, script
 
 
 async def test_arguments_folder_environment_and_input_are_the_same(shell: Shell, place: Place) -> None:
@@ -126,8 +126,8 @@ async def test_arguments_folder_environment_and_input_are_the_same(shell: Shell,
     command = Command(argv=argv, cwd=place.workspace / "src", environ=environ, stdin="input")
     plain = await shell.runner.run(command)
     confined = await shell.runner.run(shell.sandbox.wrap(command, restricted(place)))
-    assert plain.exit_code == 0, plain.head
-    assert confined.head == plain.head
+    assert plain.end.exit_code == 0, plain.output.head
+    assert confined.output.head == plain.output.head
 
 
 async def test_what_cannot_be_run_is_said_before(shell: Shell, place: Place) -> None:
@@ -151,7 +151,7 @@ async def test_further_folders_can_be_written_in_restricted_only(shell: Shell, p
             "restricted" if mode == "restricted" else "strict", place.workspace, place.temp, [place.outside]
         )
         outcome = await shell.run(f"echo more >> {place.outside}/file", confinement)
-        assert outcome.exit_code == code, outcome.head
+        assert outcome.end.exit_code == code, outcome.output.head
 
 
 async def test_a_log_in_a_hidden_place_can_be_made_readable(shell: Shell, place: Place) -> None:
@@ -161,8 +161,8 @@ async def test_a_log_in_a_hidden_place_can_be_made_readable(shell: Shell, place:
     (logs.parent / "journal").write_text("SECRET")
     confinement = replace(restricted(place), readable=(logs,))
     outcome = await shell.run(f"cat {logs}/1.log; cat {logs.parent}/journal; echo x >> {logs}/1.log", confinement)
-    assert "started" in outcome.head
-    assert "SECRET" not in outcome.head
+    assert "started" in outcome.output.head
+    assert "SECRET" not in outcome.output.head
     assert (logs / "1.log").read_text() == "started"
 
 
@@ -172,4 +172,4 @@ async def test_a_workspace_in_a_hidden_place_is_open(shell: Shell, place: Place)
     (inner / "src").mkdir(parents=True)
     confinement = confinement_for("restricted", inner, place.temp, ())
     outcome = await shell.run("echo a > src/a && cat src/a", confinement)
-    assert (outcome.exit_code, outcome.head) == (0, "a\n")
+    assert (outcome.end.exit_code, outcome.output.head) == (0, "a\n")

@@ -90,7 +90,7 @@ async def test_of_two_commands_at_once_the_longer_keeps_its_walls(place: Place, 
 
     os.mkfifo(bare / "go")
     waiting = await runner.read(confined("read < go; mkdir .git/hooks; mkdir .git; touch done"), lambda _: None)
-    assert (await runner.run(confined("true"))).exit_code == 0
+    assert (await runner.run(confined("true"))).end.exit_code == 0
     assert is_stand_in(bare / ".git")
     (bare / "go").write_text("\n")
     await waiting.wait()

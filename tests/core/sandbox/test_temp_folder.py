@@ -82,7 +82,7 @@ LINES = {
 async def test_a_program_that_the_command_line_names_works(named: Named, below_temp: Path, line: str) -> None:
     env = environment(below_temp / "env")
     outcome = await named.run(line.format(env=env))
-    assert (outcome.exit_code, outcome.head.strip()) == (0, "works well")
+    assert (outcome.end.exit_code, outcome.output.head.strip()) == (0, "works well")
 
 
 @pytest.mark.parametrize("way", ["its path", "a link to it"])
@@ -95,7 +95,7 @@ async def test_a_program_in_a_folder_of_path_works(
         env = below_temp / "current"
     monkeypatch.setenv("PATH", f"{env}/bin:{os.environ['PATH']}")
     outcome = await named.run("tool")
-    assert (outcome.exit_code, outcome.head.strip()) == (0, "works well")
+    assert (outcome.end.exit_code, outcome.output.head.strip()) == (0, "works well")
 
 
 async def test_what_is_named_stays_read_only_and_its_neighbours_unseen(named: Named, below_temp: Path) -> None:
@@ -104,8 +104,8 @@ async def test_what_is_named_stays_read_only_and_its_neighbours_unseen(named: Na
     outcome = await named.run(
         f"{env}/bin/tool; echo x > {env}/bin/tool; echo x > {env}/new; cat {below_temp}/notes; true"
     )
-    assert outcome.head.startswith("works well")
-    assert "mine" not in outcome.head
+    assert outcome.output.head.startswith("works well")
+    assert "mine" not in outcome.output.head
     assert "works" not in (env / "bin" / "tool").read_text()
     assert (env / "bin" / "tool").read_text().startswith("#!/bin/sh\nexec")
     assert not (env / "new").exists()
@@ -114,21 +114,21 @@ async def test_what_is_named_stays_read_only_and_its_neighbours_unseen(named: Na
 async def test_a_file_that_is_no_program_is_not_shown_for_being_named(named: Named, below_temp: Path) -> None:
     file(below_temp / "notes", "mine")
     outcome = await named.run(f"{below_temp}/notes; . {below_temp}/notes; cat {below_temp}/notes")
-    assert "mine" not in outcome.head
+    assert "mine" not in outcome.output.head
 
 
 async def test_a_link_of_the_commands_own_shows_nothing(named: Named, place: Place, below_temp: Path) -> None:
     program(below_temp / "apps" / "bin" / "tool", "mine")
     (place.workspace / "src" / "tool").symlink_to(below_temp / "apps" / "bin" / "tool")
     outcome = await named.run(f"{place.workspace}/src/tool; cat src/tool")
-    assert "mine" not in outcome.head
+    assert "mine" not in outcome.output.head
 
 
 async def test_a_program_of_the_home_is_not_shown_for_being_named(named: Named, place: Place, below_temp: Path) -> None:
     program(place.home / "apps" / "bin" / "tool", "mine")
     (below_temp / "tool").symlink_to(place.home / "apps" / "bin" / "tool")
     outcome = await named.run(f"{place.home}/apps/bin/tool; {below_temp}/tool")
-    assert "mine" not in outcome.head
+    assert "mine" not in outcome.output.head
 
 
 async def test_secrets_and_sockets_beside_a_named_program_stay_hidden(
@@ -143,8 +143,8 @@ async def test_secrets_and_sockets_beside_a_named_program_stay_hidden(
         outcome = await named.run(
             f"{env}/bin/tool; cd {env}; cat .env id_ed25519 .ssh/known lib/key.json; test -S agent && echo seen; true"
         )
-    assert outcome.head.startswith("works well")
-    assert "SECRET" not in outcome.head
+    assert outcome.output.head.startswith("works well")
+    assert "SECRET" not in outcome.output.head
 
 
 async def test_sockets_in_the_temporary_folder_are_invisible(shell: Shell, named: Named, below_temp: Path) -> None:
@@ -155,7 +155,7 @@ async def test_sockets_in_the_temporary_folder_are_invisible(shell: Shell, named
         line = f"{env}/bin/tool; for a in {below_temp}/agent {env}/agent; do test -S $a && echo seen; done; true"
         outcome = await named.run(line)
     expected = "works well" if shell.sandbox.name == "bubblewrap" else "works well\nseen\nseen"
-    assert outcome.head.strip() == expected, "Landlock does not hide names"
+    assert outcome.output.head.strip() == expected, "Landlock does not hide names"
 
 
 HIDDEN: dict[str, str] = {
@@ -179,10 +179,10 @@ async def test_a_program_that_is_there_only_outside_the_walls_is_explained(
     (place.workspace / "src" / "script").chmod(0o755)
     confinement = named.confinement()
     outcome = await named.run(line.format(base=below_temp), confinement, shell_path)
-    content = json.dumps({"output": outcome.head, "metadata": {"exit_code": outcome.exit_code}})
-    result = ToolResult(content=content, is_error=True, metadata={"exit_code": outcome.exit_code or 0})
+    content = json.dumps({"output": outcome.output.head, "metadata": {"exit_code": outcome.end.exit_code}})
+    result = ToolResult(content=content, is_error=True, metadata={"exit_code": outcome.end.exit_code or 0})
     said = confinement.denial_in(result)
-    assert f"`{below_temp}`" in said, (outcome.head, said)
+    assert f"`{below_temp}`" in said, (outcome.output.head, said)
     assert "which the sandbox hides" in said or "The sandbox hides" in said
 
 
@@ -190,5 +190,5 @@ async def test_a_missing_file_is_not_blamed_on_the_sandbox(named: Named, place: 
     (place.workspace / "src" / "gone").symlink_to(below_temp / "nowhere")
     confinement = named.confinement()
     outcome = await named.run("src/gone; src/none", confinement)
-    result = ToolResult(content=outcome.head, is_error=True, metadata={"exit_code": outcome.exit_code or 0})
+    result = ToolResult(content=outcome.output.head, is_error=True, metadata={"exit_code": outcome.end.exit_code or 0})
     assert confinement.denial_in(result) == ""

@@ -85,7 +85,7 @@ def test_a_command_that_prints_much_is_read_to_its_end(qapp: QApplication, tmp_p
         return 0
 
     assert run(qapp, main) == 0
-    assert outcomes[0].total_lines == 200_000
+    assert outcomes[0].output.total_lines == 200_000
     assert shown[-1].endswith("200000\n")
 
 

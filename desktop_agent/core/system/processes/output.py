@@ -148,7 +148,10 @@ class LiveText:
 
 
 class CapturedOutput(Struct, frozen=True, kw_only=True):
-    """What a command printed. `tail` is empty when `head` is all of it; otherwise something between is left out."""
+    """What a command printed, standard output and error in the order they were written.
+
+    `tail` is empty when `head` is all of it; otherwise something between is left out.
+    """
 
     head: str
     tail: str
@@ -157,6 +160,7 @@ class CapturedOutput(Struct, frozen=True, kw_only=True):
     spool_path: Path | None
     """The whole output, when it was more than `KEPT_BYTES`. The reader of this result owns the file."""
     spooled_bytes: int
+    """How much of the output the file has: all of it, unless a limit or `spool_error` cut it."""
     spool_error: str
     """Why the file has less than the limit allows, such as a full disk."""
 

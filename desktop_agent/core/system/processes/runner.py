@@ -25,10 +25,10 @@ from msgspec.structs import replace
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.stand_ins import holding
 from desktop_agent.core.system.processes.cgroup import CommandGroup, CommandGroups
-from desktop_agent.core.system.processes.child import ChildPipes, ChildProcess, end_all, unhurried
+from desktop_agent.core.system.processes.child import ChildPipes, ChildProcess, ProcessEnd, end_all, unhurried
 from desktop_agent.core.system.processes.guard import Guard
 from desktop_agent.core.system.processes.limits import CommandLimits, limited
-from desktop_agent.core.system.processes.output import OutputCapture, Sink
+from desktop_agent.core.system.processes.output import CapturedOutput, OutputCapture, Sink
 from desktop_agent.core.system.processes.priority import give_way
 from desktop_agent.core.system.processes.reader import OutputReader, ThreadSink, open_pipe
 from desktop_agent.core.system.processes.terminal import Terminal, typed_lines
@@ -56,26 +56,10 @@ class Command(Struct, frozen=True, kw_only=True):
 class ProcessOutcome(Struct, frozen=True, kw_only=True):
     """How a command ended, and what it printed (standard output and error in the order they were written)."""
 
-    exit_code: int
-    """As shells count: 128 + n for a process that signal n ended."""
+    end: ProcessEnd
+    output: CapturedOutput
     duration_s: float
     timed_out: bool
-    ended: Mapping[int, str]
-    """What it had left running and was ended after it: pid to name."""
-    survivors: Mapping[int, str]
-    """What could not be ended, such as another user's process: pid to name."""
-    head: str
-    tail: str
-    """Empty when `head` is all of the output; otherwise something between them is left out."""
-    total_bytes: int
-    total_lines: int
-    spool_path: Path | None
-    """The file with the whole output, when that was more than memory keeps. The caller owns it."""
-    spooled_bytes: int
-    """How much of the output the file has: all of it, unless a limit or `spool_error` cut it."""
-    spool_error: str
-    excess: str = ""
-    """What it took too much of, in words, when it was ended for that."""
 
 
 _Spawned = tuple[ChildPipes, asyncio.SubprocessTransport]
@@ -137,14 +121,14 @@ class ProcessRunner:
             outcome = work.result()
             if on_cancelled is not None:
                 on_cancelled(outcome)
-            elif outcome.spool_path is not None:
-                await unhurried(asyncio.to_thread(outcome.spool_path.unlink))
+            elif outcome.output.spool_path is not None:
+                await unhurried(asyncio.to_thread(outcome.output.spool_path.unlink))
             raise
 
-    async def read(self, command: Command, output: ThreadSink, *, has_person: bool = False) -> ChildProcess:
+    async def read(self, command: Command, output: ThreadSink, *, types_end: bool = True) -> ChildProcess:
         """Start `command`, and give what it prints to `output` in a thread, in the order it is written.
 
-        On a terminal the end of the input is typed, too, unless `has_person`. The caller must `end` the child, whatever
+        On a terminal the end of the input is typed, too, if it `types_end`. The caller must `end` the child, whatever
         happens. Raises `OSError` when it cannot be started.
         """
         limits = self._limits()
@@ -154,7 +138,7 @@ class ProcessRunner:
         try:
             bounded = replace(command, argv=await asyncio.to_thread(_limited, command, limits, group))
             child = await self._start(
-                lambda mark: _spawn_read(bounded, mark, output, types_end=not has_person), group, command.stand_ins
+                lambda mark: _spawn_read(bounded, mark, output, types_end=types_end), group, command.stand_ins
             )
         except BaseException:
             if group is not None:
@@ -183,21 +167,8 @@ class ProcessRunner:
         timed_out = not (await child.wait(timeout_s) or child.has_exited)
         end = await child.end()
         output = await capture.finish()
-        return ProcessOutcome(
-            exit_code=end.exit_code,
-            duration_s=self._clock.monotonic() - begun,
-            timed_out=timed_out,
-            ended=end.ended,
-            survivors=end.survivors,
-            head=output.head,
-            tail=output.tail,
-            total_bytes=output.total_bytes,
-            total_lines=output.total_lines,
-            spool_path=output.spool_path,
-            spooled_bytes=output.spooled_bytes,
-            spool_error=output.spool_error,
-            excess=end.excess,
-        )
+        duration_s = self._clock.monotonic() - begun
+        return ProcessOutcome(end=end, output=output, duration_s=duration_s, timed_out=timed_out)
 
     def _limit(self, child: ChildProcess, limits: CommandLimits) -> None:
         loop = asyncio.get_running_loop()

@@ -23,8 +23,8 @@ from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.base.programs import find_program
 from desktop_agent.core.protocol.model import JsonObject, ToolResult
 from desktop_agent.core.system.files import digest_of
-from desktop_agent.core.system.processes.child import unhurried
-from desktop_agent.core.system.processes.output import SPOOL_LIMIT_BYTES, create_private
+from desktop_agent.core.system.processes.child import ProcessEnd, unhurried
+from desktop_agent.core.system.processes.output import SPOOL_LIMIT_BYTES, CapturedOutput, create_private
 from desktop_agent.core.system.processes.runner import Command, ProcessOutcome
 from desktop_agent.core.system.processes.terminal import HAS_TERMINALS
 from desktop_agent.core.system.system_calls import write_all
@@ -253,30 +253,31 @@ def _not_started(error: OSError) -> ToolError:
 
 def _answer(outcome: ProcessOutcome, context: ToolContext) -> ToolResult:
     """Return what the model reads: the output's both ends, the facts, and what it could not know otherwise. Blocks."""
+    end, printed = outcome.end, outcome.output
     prefix = f"command timed out after {outcome.duration_s:.1f}s\n" if outcome.timed_out else ""
-    if outcome.excess:
-        prefix = f"command stopped: {outcome.excess}\n"
-    head, tail = plain_text(outcome.head), plain_text(outcome.tail)
-    lines = outcome.total_lines + bool(prefix)
+    if end.excess:
+        prefix = f"command stopped: {end.excess}\n"
+    head, tail = plain_text(printed.head), plain_text(printed.tail)
+    lines = printed.total_lines + bool(prefix)
     output = fit_all(prefix + head, context.limits, tail=tail, total_lines=lines, is_printed=True)
     facts: JsonObject = {
-        "exit_code": -1 if outcome.timed_out else outcome.exit_code,
+        "exit_code": -1 if outcome.timed_out else end.exit_code,
         "duration_seconds": round(outcome.duration_s, 1),
         "timed_out": outcome.timed_out,
         "truncated": output.is_truncated,
     }
     answer: JsonObject = {"output": output.text, "metadata": facts}
-    if note := _note(outcome):
+    if note := _note(end, printed):
         answer["note"] = note
     metadata = dict(facts)
-    if outcome.excess:
-        metadata["excess"] = outcome.excess
-    spool = outcome.spool_path
-    if spool is None and (output.is_truncated or head != outcome.head):  # people can open what the model does not read
-        spool = _write_spool(context.spool_folder, outcome.head)
+    if end.excess:
+        metadata["excess"] = end.excess
+    spool = printed.spool_path
+    if spool is None and (output.is_truncated or head != printed.head):  # people can open what the model does not read
+        spool = _write_spool(context.spool_folder, printed.head)
     if spool is not None:
         metadata[SPOOL_KEY] = str(spool)
-    is_error = outcome.timed_out or bool(outcome.excess) or outcome.exit_code != 0
+    is_error = outcome.timed_out or bool(end.excess) or end.exit_code != 0
     return ToolResult(
         content=json.dumps(answer, ensure_ascii=False),
         is_error=is_error,
@@ -285,24 +286,24 @@ def _answer(outcome: ProcessOutcome, context: ToolContext) -> ToolResult:
     )
 
 
-def _note(outcome: ProcessOutcome) -> str:
+def _note(end: ProcessEnd, printed: CapturedOutput) -> str:
     sentences: list[str] = []
-    if outcome.excess:
-        sentences.append(f"The command was stopped: {outcome.excess}. The user's settings in [execution] say how much.")
-    elif outcome.ended:
-        names = ", ".join(sorted(set(outcome.ended.values())))
+    if end.excess:
+        sentences.append(f"The command was stopped: {end.excess}. The user's settings in [execution] say how much.")
+    elif end.ended:
+        names = ", ".join(sorted(set(end.ended.values())))
         sentences.append(f"What the command left running ({names}) was ended. Use is_background to keep it running.")
-    if outcome.survivors:
-        names = ", ".join(f"{name} (pid {pid})" for pid, name in outcome.survivors.items())
+    if end.survivors:
+        names = ", ".join(f"{name} (pid {pid})" for pid, name in end.survivors.items())
         sentences.append(f"These processes could not be ended: {names}.")
-    if outcome.spool_error:
+    if printed.spool_error:
         sentences.append(
-            f"Only {outcome.spooled_bytes:,} of {outcome.total_bytes:,} bytes of output were kept: "
-            f"{outcome.spool_error}."
+            f"Only {printed.spooled_bytes:,} of {printed.total_bytes:,} bytes of output were kept: "
+            f"{printed.spool_error}."
         )
-    elif outcome.spool_path is not None and outcome.spooled_bytes < outcome.total_bytes:
+    elif printed.spool_path is not None and printed.spooled_bytes < printed.total_bytes:
         sentences.append(
-            f"Of the {outcome.total_bytes:,} bytes of output the first {SPOOL_LIMIT_BYTES:,} and the end were kept."
+            f"Of the {printed.total_bytes:,} bytes of output the first {SPOOL_LIMIT_BYTES:,} and the end were kept."
         )
     return " ".join(sentences)
 

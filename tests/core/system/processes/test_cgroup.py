@@ -121,4 +121,4 @@ async def test_memory_that_no_process_holds_counts_too(groups: CommandGroups) ->
     _require(groups, "memory")
     with tempfile.NamedTemporaryFile(dir="/dev/shm") as file:  # a file there is memory
         outcome = await _run(f"head -c {200 * MIB} /dev/zero > {shlex.quote(file.name)}; sleep 300")
-    assert outcome.excess == "it held more than 0.1 GiB of memory"
+    assert outcome.end.excess == "it held more than 0.1 GiB of memory"

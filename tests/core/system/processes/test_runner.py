@@ -85,8 +85,8 @@ async def test_a_command_with_too_many_processes_is_stopped_and_says_why(tmp_pat
     async with asyncio.timeout(30):
         outcome = await runner.run(shell(script, tmp_path))
     await runner.aclose()
-    assert outcome.excess == "it ran more than 16 processes at once"
-    assert living([int(line) for line in outcome.head.split()]) == []
+    assert outcome.end.excess == "it ran more than 16 processes at once"
+    assert living([int(line) for line in outcome.output.head.split()]) == []
 
 
 async def test_a_detached_crowd_counts_too(tmp_path: Path) -> None:
@@ -95,7 +95,7 @@ async def test_a_detached_crowd_counts_too(tmp_path: Path) -> None:
     async with asyncio.timeout(30):
         outcome = await runner.run(shell(script, tmp_path))
     await runner.aclose()
-    assert (outcome.excess, outcome.survivors) == ("it ran more than 16 processes at once", {})
+    assert (outcome.end.excess, outcome.end.survivors) == ("it ran more than 16 processes at once", {})
 
 
 async def test_a_command_that_holds_too_much_memory_is_stopped_and_says_why(tmp_path: Path) -> None:
@@ -104,14 +104,14 @@ async def test_a_command_that_holds_too_much_memory_is_stopped_and_says_why(tmp_
     async with asyncio.timeout(30):
         outcome = await runner.run(shell(script, tmp_path))
     await runner.aclose()
-    assert outcome.excess == "it held more than 0.2 GiB of memory"
+    assert outcome.end.excess == "it held more than 0.2 GiB of memory"
 
 
 async def test_a_process_opens_no_more_files_than_it_may(tmp_path: Path) -> None:
     runner = ProcessRunner(SystemClock(), limits=lambda: CommandLimits(max_open_files=100))
     outcome = await runner.run(shell("ulimit -Hn; ulimit -Sn; cat /proc/self/oom_score_adj", tmp_path))
     await runner.aclose()
-    assert outcome.head == "100\n100\n500\n"
+    assert outcome.output.head == "100\n100\n500\n"
 
 
 # --- plain runs -------------------------------------------------------------------------------------------------------
@@ -120,9 +120,9 @@ async def test_a_process_opens_no_more_files_than_it_may(tmp_path: Path) -> None
 async def test_output_and_errors_come_interleaved_as_written(runner: ProcessRunner, tmp_path: Path) -> None:
     """Z-46: the streams are not concatenated one after the other."""
     outcome = await runner.run(shell("echo one; echo two >&2; echo three; exit 3", tmp_path))
-    assert outcome.head == "one\ntwo\nthree\n"
-    assert (outcome.exit_code, outcome.timed_out, outcome.tail) == (3, False, "")
-    assert (outcome.total_bytes, outcome.total_lines, outcome.spool_path) == (14, 3, None)
+    assert outcome.output.head == "one\ntwo\nthree\n"
+    assert (outcome.end.exit_code, outcome.timed_out, outcome.output.tail) == (3, False, "")
+    assert (outcome.output.total_bytes, outcome.output.total_lines, outcome.output.spool_path) == (14, 3, None)
     assert outcome.duration_s >= 0
 
 
@@ -130,30 +130,30 @@ async def test_output_and_errors_come_interleaved_as_written(runner: ProcessRunn
 async def test_a_command_gives_way_to_the_window(runner: ProcessRunner, tmp_path: Path) -> None:
     behind = min(os.getpriority(os.PRIO_PROCESS, 0) + NICENESS, 19)
     outcome = await runner.run(shell(f"until [ $(nice) = {behind} ]; do :; done; echo behind", tmp_path), timeout_s=30)
-    assert outcome.head == "behind\n"
+    assert outcome.output.head == "behind\n"
 
 
 @pytest.mark.skipif(not Path("/proc/self/autogroup").exists(), reason="no sharing among sessions")
 async def test_the_session_of_a_command_gives_way_too(runner: ProcessRunner, tmp_path: Path) -> None:
     waiting = f"until grep -q 'nice {NICENESS}$' /proc/self/autogroup; do :; done; echo behind"
     commands = [runner.run(shell(waiting, tmp_path), timeout_s=30) for _ in range(2)]
-    assert {outcome.head for outcome in await asyncio.gather(*commands)} == {"behind\n"}
+    assert {outcome.output.head for outcome in await asyncio.gather(*commands)} == {"behind\n"}
 
 
 async def test_a_command_reads_the_given_text_and_nothing_otherwise(runner: ProcessRunner, tmp_path: Path) -> None:
     given = Command(argv=("cat", "/dev/stdin"), cwd=tmp_path, environ=os.environ, stdin="grüße\n")
-    assert (await runner.run(given)).head == "grüße\n"
-    assert (await runner.run(shell("cat; echo end", tmp_path))).head == "end\n"
+    assert (await runner.run(given)).output.head == "grüße\n"
+    assert (await runner.run(shell("cat; echo end", tmp_path))).output.head == "end\n"
 
 
 async def test_a_command_that_ignores_a_large_input_still_ends(runner: ProcessRunner, tmp_path: Path) -> None:
     command = Command(argv=("true",), cwd=tmp_path, environ=os.environ, stdin="x" * 5_000_000)
-    assert (await runner.run(command)).exit_code == 0
+    assert (await runner.run(command)).end.exit_code == 0
 
 
 async def test_folder_and_environment_are_the_given_ones(runner: ProcessRunner, tmp_path: Path) -> None:
     command = Command(argv=("/bin/sh", "-c", "pwd; echo $A-$HOME"), cwd=tmp_path, environ={"A": "1"})
-    assert (await runner.run(command)).head == f"{tmp_path}\n1-\n"
+    assert (await runner.run(command)).output.head == f"{tmp_path}\n1-\n"
 
 
 async def test_a_missing_program_or_folder_is_an_os_error(runner: ProcessRunner, tmp_path: Path) -> None:
@@ -164,7 +164,7 @@ async def test_a_missing_program_or_folder_is_an_os_error(runner: ProcessRunner,
 
 
 async def test_a_signal_counts_as_shells_count_it(runner: ProcessRunner, tmp_path: Path) -> None:
-    assert (await runner.run(shell("kill -KILL $$", tmp_path))).exit_code == 128 + signal.SIGKILL
+    assert (await runner.run(shell("kill -KILL $$", tmp_path))).end.exit_code == 128 + signal.SIGKILL
 
 
 # --- timeouts, cancelling, left-overs ---------------------------------------------------------------------------------
@@ -183,17 +183,17 @@ async def test_a_timeout_keeps_what_was_printed(runner: ProcessRunner, tmp_path:
     """Z-45."""
     outcome = await timed_out_after("before\n", runner, shell("echo before; sleep 100", tmp_path))
     assert outcome.timed_out
-    assert outcome.head == "before\n"
-    assert outcome.exit_code == 128 + signal.SIGTERM
+    assert outcome.output.head == "before\n"
+    assert outcome.end.exit_code == 128 + signal.SIGTERM
 
 
 async def test_last_words_after_a_timeout_are_kept(tmp_path: Path) -> None:
     runner = ProcessRunner(SystemClock(), grace_s=30)
     script = "trap 'echo goodbye; exit 7' TERM; echo hello; while :; do sleep 0.01; done"
     outcome = await timed_out_after("hello\n", runner, shell(script, tmp_path))
-    assert outcome.head.startswith("hello\n")
-    assert outcome.head.endswith("goodbye\n")
-    assert (outcome.timed_out, outcome.exit_code) == (True, 7)
+    assert outcome.output.head.startswith("hello\n")
+    assert outcome.output.head.endswith("goodbye\n")
+    assert (outcome.timed_out, outcome.end.exit_code) == (True, 7)
     await runner.aclose()
 
 
@@ -218,7 +218,7 @@ async def test_a_timeout_ends_the_whole_tree(runner: ProcessRunner, tmp_path: Pa
     outcome = await task
     assert living(processes) == []
     assert outcome.timed_out
-    assert outcome.survivors == {}
+    assert outcome.end.survivors == {}
 
 
 async def test_cancelling_ends_the_whole_tree_before_it_returns(
@@ -273,8 +273,8 @@ async def test_a_command_that_is_cancelled_while_it_starts_says_how_it_ended(
         with pytest.raises(asyncio.CancelledError):
             await task
         [outcome] = outcomes
-        assert outcome.head in ("", "hello\n")
-        assert not outcome.survivors
+        assert outcome.output.head in ("", "hello\n")
+        assert not outcome.end.survivors
 
 
 async def test_a_command_that_cannot_start_is_only_cancelled(runner: ProcessRunner, tmp_path: Path) -> None:
@@ -303,29 +303,29 @@ async def test_a_grandchild_that_holds_the_pipe_does_not_hang_the_call(
     runner: ProcessRunner, tmp_path: Path, reports: Reports
 ) -> None:
     outcome = await runner.run(shell("sleep 100 & echo $! > report; echo done", tmp_path))
-    assert outcome.head == "done\n"
-    assert outcome.ended == dict.fromkeys(await reports.pids(1), "sleep")
-    assert (outcome.exit_code, outcome.timed_out) == (0, False)
+    assert outcome.output.head == "done\n"
+    assert outcome.end.ended == dict.fromkeys(await reports.pids(1), "sleep")
+    assert (outcome.end.exit_code, outcome.timed_out) == (0, False)
 
 
 async def test_a_grandchild_that_prints_for_ever_does_not_hang_the_call(runner: ProcessRunner, tmp_path: Path) -> None:
     outcome = await runner.run(shell("yes & exit 0", tmp_path))
-    assert list(outcome.ended.values()) == ["yes"]
-    assert outcome.exit_code == 0
+    assert list(outcome.end.ended.values()) == ["yes"]
+    assert outcome.end.exit_code == 0
 
 
 async def test_all_output_is_read_although_a_grandchild_holds_the_pipe(runner: ProcessRunner, tmp_path: Path) -> None:
     outcome = await runner.run(shell("sleep 100 & seq 200000", tmp_path))
-    assert outcome.total_lines == 200_000
-    assert outcome.tail.endswith("200000\n")
+    assert outcome.output.total_lines == 200_000
+    assert outcome.output.tail.endswith("200000\n")
 
 
 async def test_a_background_child_with_its_own_output_is_ended_too(
     runner: ProcessRunner, tmp_path: Path, reports: Reports
 ) -> None:
     outcome = await runner.run(shell("sleep 100 > /dev/null 2>&1 & echo $! > report", tmp_path))
-    assert list(outcome.ended) == await reports.pids(1)
-    assert living(list(outcome.ended)) == []
+    assert list(outcome.end.ended) == await reports.pids(1)
+    assert living(list(outcome.end.ended)) == []
 
 
 async def test_a_daemon_outlives_its_command_but_not_the_application(tmp_path: Path, reports: Reports) -> None:
@@ -335,7 +335,7 @@ async def test_a_daemon_outlives_its_command_but_not_the_application(tmp_path: P
     script = f"setsid sh -c '{leaving}' < /dev/null > /dev/null 2>&1 & read _ < gone"
     outcome = await runner.run(shell(script, tmp_path))
     daemon = await reports.pids(1)
-    assert outcome.ended == {}
+    assert outcome.end.ended == {}
     assert living(daemon) == daemon
     await runner.aclose()
     assert living(daemon) == []
@@ -347,7 +347,7 @@ async def test_closing_ends_what_still_runs(tmp_path: Path, reports: Reports) ->
     processes = await reports.pids(3)
     await runner.aclose()
     assert living(processes) == []
-    assert {(await task).exit_code for task in tasks} == {128 + signal.SIGTERM}
+    assert {(await task).end.exit_code for task in tasks} == {128 + signal.SIGTERM}
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the guard reads /proc")
@@ -383,19 +383,19 @@ async def test_200_mb_of_output_need_little_memory(runner: ProcessRunner, tmp_pa
         _, peak = tracemalloc.get_traced_memory()
     finally:
         tracemalloc.stop()
-    assert (outcome.total_bytes, outcome.total_lines) == (200_000_000, 100_000_000)
-    assert len(outcome.head) == KEPT_BYTES
-    assert len(outcome.tail) == KEPT_BYTES
+    assert (outcome.output.total_bytes, outcome.output.total_lines) == (200_000_000, 100_000_000)
+    assert len(outcome.output.head) == KEPT_BYTES
+    assert len(outcome.output.tail) == KEPT_BYTES
     assert peak < 16 * 1024 * 1024
     assert process.memory_info().rss - before < 48 * 1024 * 1024
-    if outcome.spool_path is None:
+    if outcome.output.spool_path is None:
         assert not spooled
         return
-    content = await asyncio.to_thread(outcome.spool_path.read_bytes)
+    content = await asyncio.to_thread(outcome.output.spool_path.read_bytes)
     mark = b"\n[... 132,825,600 bytes not kept ...]\n"
-    assert outcome.spooled_bytes == SPOOL_LIMIT_BYTES + KEPT_BYTES == len(content) - len(mark)
+    assert outcome.output.spooled_bytes == SPOOL_LIMIT_BYTES + KEPT_BYTES == len(content) - len(mark)
     assert content[SPOOL_LIMIT_BYTES:].startswith(mark)
-    assert content.endswith(outcome.tail.encode())
+    assert content.endswith(outcome.output.tail.encode())
 
 
 async def test_the_loop_runs_on_while_output_pours_in(runner: ProcessRunner, tmp_path: Path) -> None:
@@ -410,18 +410,18 @@ async def test_the_loop_runs_on_while_output_pours_in(runner: ProcessRunner, tmp
 
 async def test_the_file_has_the_whole_output(runner: ProcessRunner, tmp_path: Path) -> None:
     outcome = await runner.run(shell("seq 200000", tmp_path), spool_folder=tmp_path / "deep" / "spool")
-    assert outcome.spool_path is not None
+    assert outcome.output.spool_path is not None
     expected = "".join(f"{number}\n" for number in range(1, 200_001))
-    assert await asyncio.to_thread(outcome.spool_path.read_text) == expected
-    assert outcome.spooled_bytes == outcome.total_bytes == len(expected)
-    assert outcome.head == expected[:KEPT_BYTES]
-    assert outcome.tail == expected[-KEPT_BYTES:]
-    assert outcome.spool_path.stat().st_mode & 0o777 == 0o600
+    assert await asyncio.to_thread(outcome.output.spool_path.read_text) == expected
+    assert outcome.output.spooled_bytes == outcome.output.total_bytes == len(expected)
+    assert outcome.output.head == expected[:KEPT_BYTES]
+    assert outcome.output.tail == expected[-KEPT_BYTES:]
+    assert outcome.output.spool_path.stat().st_mode & 0o777 == 0o600
 
 
 async def test_output_that_memory_holds_makes_no_file(runner: ProcessRunner, tmp_path: Path) -> None:
     outcome = await runner.run(shell(f"yes | head -c {KEPT_BYTES}", tmp_path), spool_folder=tmp_path / "spool")
-    assert (outcome.spool_path, outcome.tail, len(outcome.head)) == (None, "", KEPT_BYTES)
+    assert (outcome.output.spool_path, outcome.output.tail, len(outcome.output.head)) == (None, "", KEPT_BYTES)
     assert not await asyncio.to_thread((tmp_path / "spool").exists)
 
 
@@ -431,10 +431,10 @@ async def test_a_file_that_cannot_be_written_is_said_and_does_not_stop_the_comma
     blocked = tmp_path / "file"
     await asyncio.to_thread(blocked.write_text, "")
     outcome = await runner.run(shell("yes | head -c 3000000; exit 4", tmp_path), spool_folder=blocked)
-    assert outcome.exit_code == 4
-    assert outcome.total_bytes == 3_000_000
-    assert outcome.spool_path is None
-    assert "file" in outcome.spool_error
+    assert outcome.end.exit_code == 4
+    assert outcome.output.total_bytes == 3_000_000
+    assert outcome.output.spool_path is None
+    assert "file" in outcome.output.spool_error
 
 
 async def test_live_text_comes_while_the_command_runs(runner: ProcessRunner, tmp_path: Path) -> None:
@@ -484,7 +484,7 @@ async def test_characters_cut_by_a_read_stay_whole(runner: ProcessRunner, tmp_pa
     await asyncio.to_thread((tmp_path / "gate").write_text, "go\n")
     outcome = await task
     assert texts[0] == "a"
-    assert "".join(texts) == outcome.head == "a€ b\ufffd c\ufffd"
+    assert "".join(texts) == outcome.output.head == "a€ b\ufffd c\ufffd"
 
 
 async def test_head_and_tail_begin_and_end_with_whole_characters(tmp_path: Path) -> None:
@@ -502,7 +502,7 @@ async def test_many_commands_run_side_by_side(runner: ProcessRunner, tmp_path: P
     """Each waits for the next one's file, so none could end if they ran one after the other."""
     scripts = [f"touch {n}; until [ -e {(n + 1) % 5} ]; do sleep 0.01; done; echo {n}" for n in range(5)]
     outcomes = await asyncio.gather(*(runner.run(shell(script, tmp_path)) for script in scripts))
-    assert [outcome.head for outcome in outcomes] == [f"{n}\n" for n in range(5)]
+    assert [outcome.output.head for outcome in outcomes] == [f"{n}\n" for n in range(5)]
 
 
 def test_importing_needs_nothing_of_posix() -> None:

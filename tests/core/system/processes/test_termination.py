@@ -110,8 +110,8 @@ async def test_a_timeout_leaves_nothing_and_keeps_what_was_printed(
         outcome = await task
     assert await left(mark) == []
     assert outcome.timed_out
-    assert outcome.survivors == {}
-    assert "ready" in outcome.head
+    assert outcome.end.survivors == {}
+    assert "ready" in outcome.output.head
 
 
 @every_way_to_run
@@ -131,7 +131,7 @@ async def test_cancelling_leaves_nothing_and_hands_over_what_was_printed(
             await task
     assert await left(mark) == []
     [outcome] = partial
-    assert "ready" in outcome.head
+    assert "ready" in outcome.output.head
     assert not outcome.timed_out
 
 
