@@ -96,7 +96,7 @@ async def pinned(repository: Repository) -> AsyncGenerator["PinnedGit | NoStatus
     if refusal := await _refusal(repository):
         yield NoStatus(reason="failed", detail=refusal)
         return
-    common = await asyncio.to_thread(common_folder, repository)
+    common = await asyncio.to_thread(common_folder, repository.git_dir)
     listed = await _settings_in(repository, common / "config")
     if isinstance(listed, NoStatus):
         yield listed

@@ -48,9 +48,10 @@ def find_repository(folder: Path) -> Repository | None:
     return None
 
 
-def common_folder(repository: Repository) -> Path:
+def common_folder(git_dir: Path) -> Path:
     """Return where the objects and refs are: a worktree shares those of its repository. Blocks."""
-    return _common_folder(repository.git_dir)
+    named = os.fsdecode(read_regular(git_dir / "commondir", _LONGEST_POINTER_BYTES)).strip()
+    return (git_dir / named).resolve() if named and "\0" not in named else git_dir
 
 
 def is_still_there(repository: Repository) -> bool:
@@ -89,13 +90,8 @@ def stranger_of(repository: Repository) -> Path | None:
     return next((place for place in places if place.lstat().st_uid not in own), None)
 
 
-def _common_folder(git_dir: Path) -> Path:
-    named = os.fsdecode(read_regular(git_dir / "commondir", _LONGEST_POINTER_BYTES)).strip()
-    return (git_dir / named).resolve() if named and "\0" not in named else git_dir
-
-
 def _identity(dot_git: Path, git_dir: Path) -> Identity:
-    looks = (dot_git.lstat(), git_dir.stat(), _common_folder(git_dir).stat())
+    looks = (dot_git.lstat(), git_dir.stat(), common_folder(git_dir).stat())
     return tuple((stat.S_IFMT(look.st_mode), look.st_dev, look.st_ino) for look in looks)
 
 

@@ -239,13 +239,9 @@ def _wait_until_empty(folder: Path) -> None:
 
 def _write(path: Path, text: str) -> None:
     """Write to a file of the kernel's, where there is one: without a controller its files are not there."""
-    try:
+    with suppress(OSError):
         descriptor = os.open(path, os.O_WRONLY)
-    except OSError:
-        return
-    try:
-        os.write(descriptor, text.encode())
-    except OSError:
-        return
-    finally:
-        os.close(descriptor)
+        try:
+            os.write(descriptor, text.encode())
+        finally:
+            os.close(descriptor)

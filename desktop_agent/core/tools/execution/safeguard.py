@@ -225,7 +225,7 @@ class Safeguard:
             return
         known = find_repository(self._root)
         name = self._copies.name_of(str(folder.resolve()))
-        is_own = known is not None and common_folder(known) == common_folder(repository)
+        is_own = known is not None and common_folder(known.git_dir) == common_folder(repository.git_dir)
         plan.repositories.setdefault("" if is_own or name == "." else name, folder)
         if has_state:
             plan.places += [EndangeredPath(repository.git_dir / name) for name in _REPOSITORY_STATE]
@@ -288,7 +288,7 @@ def _object_places(folder: Path) -> list[EndangeredPath]:
     repository = find_repository(folder)
     if repository is None:
         return []
-    common = common_folder(repository)
+    common = common_folder(repository.git_dir)
     # The log of the stash is not copied: it is the stash itself, whose entries come back one by one.
     names = ("objects", "logs/HEAD", "logs/refs/heads", "logs/refs/remotes", "packed-refs")
     return [EndangeredPath(common / name) for name in names]
@@ -303,4 +303,4 @@ def _worktree_places(path: Path) -> Iterator[EndangeredPath]:
         yield EndangeredPath(path)
         yield EndangeredPath(repository.git_dir)
     else:
-        yield EndangeredPath(common_folder(repository) / "worktrees")
+        yield EndangeredPath(common_folder(repository.git_dir) / "worktrees")
