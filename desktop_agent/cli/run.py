@@ -26,8 +26,7 @@ from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.system.workspace import current_folder
 from desktop_agent.core.tools.access import CallRules
 from desktop_agent.core.tools.files.suggest import closest_names
-from desktop_agent.headless import HeadlessRun, RunOptions, RunResult
-from desktop_agent.headless.logs import RunLogs
+from desktop_agent.headless import HeadlessRun, RunLogs, RunOptions, RunResult
 
 
 def main(args: argparse.Namespace, console: Console) -> int:

@@ -12,7 +12,6 @@ from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.base.plain_text import number_of
 from desktop_agent.core.protocol.model import JsonObject
-from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.collect import Collected, StorageReport, collect, report_storage
 
@@ -20,13 +19,14 @@ from desktop_agent.core.store.collect import Collected, StorageReport, collect, 
 def main(args: argparse.Namespace, console: Console) -> int:
     """Carry out one of the actions."""
     paths = AppPaths.from_environment()
-    blobs = Blobs(paths.blobs)
+    catalog = Catalog.of(paths)
+    blobs = catalog.blobs
     match args.action:
         case "show":
             if args.dry_run:
                 raise UsageError("`storage show` changes nothing, so it takes no --dry-run.")
-            summaries = Catalog(paths.sessions, blobs, paths.cache).summaries()
-            _show(report_storage(blobs, paths.sessions), {item.id: item.title for item in summaries}, console)
+            titles = {item.id: item.title for item in catalog.summaries()}
+            _show(report_storage(blobs, paths.sessions), titles, console)
         case "collect":
             now = SystemClock().now()
             done = collect(blobs, paths.sessions, now=now, is_dry_run=args.dry_run)

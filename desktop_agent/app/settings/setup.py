@@ -70,26 +70,27 @@ class Setup(QObject):
 
     def open_settings(self) -> None:
         """Show the settings as they are in force."""
-        if self._dialog is None:
-            self._dialog = SettingsDialog(self._theme, ANTHROPIC_MODELS, SystemClock().now, self._actions, self._window)
-            self._dialog.finished.connect(self._forget_settings)
-            self.keys.editor = self._dialog.key
-        self._show_settings()
-        self._dialog.rules.show_rules(self._rules)
-        self.keys.show_status()
-        self._dialog.open()
+        self._open()
 
     def enter_key(self, pasted: str = "") -> None:
         """Show the settings with the keyboard in the field for the key, and what was pasted elsewhere in it."""
-        self.open_settings()
-        if self._dialog is not None:
-            self._dialog.enter_key(pasted)
+        self._open().enter_key(pasted)
 
     def open_project(self) -> None:
         """Show the settings at what the project wants."""
-        self.open_settings()
-        if self._dialog is not None:
-            self._dialog.show_section("project")
+        self._open().show_section("project")
+
+    def _open(self) -> SettingsDialog:
+        dialog = self._dialog
+        if dialog is None:
+            dialog = SettingsDialog(self._theme, ANTHROPIC_MODELS, SystemClock().now, self._actions, self._window)
+            dialog.finished.connect(self._forget_settings)
+            self._dialog, self.keys.editor = dialog, dialog.key
+        self._show_settings()
+        dialog.rules.show_rules(self._rules)
+        self.keys.show_status()
+        dialog.open()
+        return dialog
 
     def show_project(self, project: WorkspaceSettings) -> None:
         """Show the settings of this workspace's project, now or when the settings are opened."""

@@ -32,11 +32,10 @@ class ChangedSession(NamedTuple):
     @classmethod
     def find(cls, name: str) -> Self:
         """Read the session of this id, or of its beginning or end. Raises `SessionNotFoundError`."""
-        paths = AppPaths.from_environment()
-        blobs = Blobs(paths.blobs)
-        catalog = Catalog(paths.sessions, blobs, paths.cache)
+        catalog = Catalog.of(AppPaths.from_environment())
         session_id = catalog.find(name)
-        return cls(session_id, blobs, replay(read_journal(catalog.journal_path(session_id), blobs)[0]))
+        events, _ = read_journal(catalog.journal_path(session_id), catalog.blobs)
+        return cls(session_id, catalog.blobs, replay(events))
 
 
 class NumberedHunk(Struct, frozen=True):

@@ -9,15 +9,13 @@ from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.base.plain_text import number_of
 from desktop_agent.core.protocol.codec import encode
 from desktop_agent.core.protocol.model import JsonObject, SessionSummary
-from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
 
 
 def main(args: argparse.Namespace, console: Console) -> int:
     """List the sessions of one folder, or of all; those that were put away, and calls by hand, only when asked for."""
-    paths = AppPaths.from_environment()
-    catalog = Catalog(paths.sessions, Blobs(paths.blobs), paths.cache)
-    summaries = [item for item in catalog.summaries() if args.all or _is_wanted(item, is_archived=args.archived)]
+    known = Catalog.of(AppPaths.from_environment()).summaries()
+    summaries = [item for item in known if args.all or _is_wanted(item, is_archived=args.archived)]
     if args.workspace is not None:
         folder = args.workspace.expanduser().resolve()
         summaries = [item for item in summaries if item.workspace == str(folder)]

@@ -9,7 +9,6 @@ from desktop_agent.core.context.history import History
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.codec import encode_event, encode_message
 from desktop_agent.core.protocol.model import JsonObject
-from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.journal.reading import read_journal
 from desktop_agent.core.transcript import (
@@ -27,11 +26,9 @@ from desktop_agent.core.undo.outcome_words import describe_outcome
 
 def main(args: argparse.Namespace, console: Console) -> int:
     """Print the session and return the exit code."""
-    paths = AppPaths.from_environment()
-    blobs = Blobs(paths.blobs)
-    catalog = Catalog(paths.sessions, blobs, paths.cache)
+    catalog = Catalog.of(AppPaths.from_environment())
     session_id = catalog.find(args.id)
-    events, damages = read_journal(catalog.journal_path(session_id), blobs)
+    events, damages = read_journal(catalog.journal_path(session_id), catalog.blobs)
     for damage in damages:
         console.say(f"warning: line {damage.line} could not be read: {damage.reason}")
     transcript = replay(events)

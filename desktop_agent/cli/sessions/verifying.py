@@ -11,7 +11,6 @@ from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.base.plain_text import number_of
 from desktop_agent.core.protocol.model import JsonObject
-from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.repair import Repaired, repair
 from desktop_agent.core.store.verify import CacheCheck, Finding, ListEntryCheck, Report, verify
@@ -22,8 +21,7 @@ CACHES: Sequence[Callable[[Catalog], CacheCheck]] = (ListEntryCheck,)
 
 def main(args: argparse.Namespace, console: Console) -> int:
     """Verify one session, or all, and return the exit code."""
-    paths = AppPaths.from_environment()
-    catalog = Catalog(paths.sessions, Blobs(paths.blobs), paths.cache)
+    catalog = Catalog.of(AppPaths.from_environment())
     ids = catalog.ids() if args.id is None else [catalog.find(args.id)]
     return verify_sessions(catalog, ids, console, is_repairing=args.repair)
 

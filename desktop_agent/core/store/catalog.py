@@ -11,6 +11,7 @@ from pathlib import Path
 
 from desktop_agent.core.base.errors import SessionNotFoundError, UsageError
 from desktop_agent.core.base.ids import SessionId, is_session_id
+from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.protocol.model import SessionSummary
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.journal_mark import JOURNAL_NAME, State, journal_state, journal_states
@@ -32,6 +33,11 @@ class Catalog:
         self.blobs = blobs
         self._folder = folder
         self._cache = SummaryCache(cache / "sessions.sqlite3")
+
+    @classmethod
+    def of(cls, paths: AppPaths) -> "Catalog":
+        """The sessions in the folders of a user."""
+        return cls(paths.sessions, Blobs(paths.blobs), paths.cache)
 
     def session_folder(self, session_id: SessionId) -> Path:
         """Where a session's files are. Raises `SessionNotFoundError` for what is not a session id."""
