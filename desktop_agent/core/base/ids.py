@@ -62,6 +62,15 @@ def new_pin_id() -> str:
     return f"pin-{_random_text(4)}"
 
 
+def unused_id(wanted: str, used: set[str]) -> str:
+    """Return the id that is `wanted`, or one like it, which is none of the `used` ones and is one of them now."""
+    identifier, number = wanted, 2
+    while identifier in used:
+        identifier, number = f"{wanted}_{number}", number + 1
+    used.add(identifier)
+    return identifier
+
+
 def is_session_id(text: str) -> bool:
     """Whether `text` is a whole, well-formed session id. Anything else must never reach a path."""
     return _SESSION_ID.fullmatch(text) is not None

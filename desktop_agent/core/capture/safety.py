@@ -102,11 +102,7 @@ class SafetyCopies:
         """The copy is kept in `folder`, which is made when first needed. `limits` are asked for at each use."""
         self._root = str(root.resolve())
         self._folder = folder
-        self._limits_now = limits
-
-    @property
-    def _limits(self) -> SafetyLimits:
-        return self._limits_now()
+        self._limits = limits
 
     def survey(self, places: Iterable[EndangeredPath]) -> tuple[list[Unit], list[Uncaptured]]:
         """Return what would be copied of these places, the smallest first, and what would not, with the reason."""
@@ -115,7 +111,7 @@ class SafetyCopies:
             self._gather(place, units)
         chosen: list[Unit] = []
         gaps: list[Uncaptured] = []
-        files, size = self._limits.max_files, self._limits.max_bytes
+        files, size = self._limits().max_files, self._limits().max_bytes
         for unit in sorted(units.values(), key=lambda unit: unit.size):
             reason = unit.problem
             if not reason and (len(unit.files) > files or unit.size > size):
@@ -219,7 +215,7 @@ class SafetyCopies:
             return
         name = self._unit_of(_folder_of(path), place)
         if name is None:
-            if self._is_inside(path) and status.st_size <= self._limits.max_captured_bytes:
+            if self._is_inside(path) and status.st_size <= self._limits().max_captured_bytes:
                 return  # the capture has it
             name = path
         self._add_to(name, place, path, status, units)
@@ -232,7 +228,7 @@ class SafetyCopies:
             return
         unit.files.append((path, status))
         unit.size += 0 if stat.S_ISDIR(status.st_mode) else status.st_size
-        if len(unit.files) > self._limits.max_files or unit.size > self._limits.max_bytes:
+        if len(unit.files) > self._limits().max_files or unit.size > self._limits().max_bytes:
             unit.problem = self._too_much
 
     def _unit_of(self, folder: str, place: EndangeredPath) -> str | None:
@@ -241,7 +237,7 @@ class SafetyCopies:
             return str(place.path)
         parts = folder[len(self._root) :].split("/")
         for index, part in enumerate(parts):
-            if part in self._limits.ignored_folders:
+            if part in self._limits().ignored_folders:
                 outermost = self._root + "/".join(parts[: index + 1])
                 # Only what was named of it may be destroyed.
                 named = str(place.path)
@@ -253,7 +249,7 @@ class SafetyCopies:
 
     @property
     def _too_much(self) -> str:
-        limits = self._limits
+        limits = self._limits()
         size = limits.max_bytes // 2**20
         return f"It is more than a safety copy may hold: {limits.max_files:,} files, {size} MiB."
 
@@ -272,7 +268,7 @@ class SafetyCopies:
     def _find_new(self, copy: SafetyCopy, report: SafetyReport) -> None:
         """Tell what the command made in folders of the workspace that were copied, so that an undo removes it."""
         known = {file.path for file in copy.files}
-        left_files, left_bytes = self._limits.max_files, self._limits.max_bytes
+        left_files, left_bytes = self._limits().max_files, self._limits().max_bytes
         for unit in copy.units:
             if not self._is_inside(unit) or "/.git" in unit[len(self._root) :]:
                 continue

@@ -104,7 +104,9 @@ class StatCapture:
             span = session.snapshots.span(snapshot.number) or span
             paths = session.entries.touched_since(span.generation)
             lost = (
-                _Report(session, span, self._objects(), self._limits, self._own).send(paths, on_change) if paths else []
+                _Report(session, span, GitObjects.of(self._root), self._limits, self._own).send(paths, on_change)
+                if paths
+                else []
             )
             made = sorted(self._repositories - before) if before is not None else ()
             return CaptureReport(tuple(lost), scan.not_watched(self._limits), tuple(made))
@@ -161,7 +163,7 @@ class StatCapture:
         scan = self._scanner.scan(known, self._limits, stop)
         leave_out_stand_ins(scan)
         if scan.changed or scan.gone or session.generation == 0:
-            _Writer(self._root, session, self._limits, self._objects()).write(scan, deadline, stop)
+            _Writer(self._root, session, self._limits, GitObjects.of(self._root)).write(scan, deadline, stop)
         self._leave_to_git(session)
         self._scanner.learn(known, scan)
         # An empty folder is what a sandbox puts where none may be made, and no repository.
@@ -176,11 +178,9 @@ class StatCapture:
             return
         self._index_stamp = stamp
         copied = [entry for entry in session.entries.copied() if entry.object]
-        if copied and (objects := self._objects()):
-            session.entries.leave_to_git(entry.path for entry in copied if objects.is_clean(entry.path, entry.object))
-
-    def _objects(self) -> GitObjects | None:
-        return GitObjects.of(self._root)
+        if copied and (objects := GitObjects.of(self._root)):
+            clean = (entry.path for entry in copied if objects.is_clean(entry.path, entry.object))
+            session.entries.leave_to_git(clean)
 
 
 def _is_empty_folder(path: Path) -> bool:

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.diff.diff import find_edits
-from desktop_agent.core.diff.hunk_keys import ENDINGS, converted_edits, review_hunks
+from desktop_agent.core.diff.hunk_keys import edits_by_key
 from desktop_agent.core.diff.text import as_utf8
 from desktop_agent.core.protocol.model import Author, Edit, FileChange, FileDiff, FileImage
 
@@ -63,10 +63,7 @@ def attribute(links: Sequence[Link], diff: FileDiff) -> dict[HunkKey, tuple[Auth
             origin[start:end] = [None] * size
             added_by[start:end] = theirs
             shift += size - (end - start)
-    named = {hunk.key: hunk.hunk.edits for hunk in review_hunks(diff)}
-    if converted := converted_edits(diff):
-        named[ENDINGS] = tuple(converted)
-    return {key: tuple(sorted(_authors(edits, added_by, removed_by))) for key, edits in named.items()}
+    return {key: tuple(sorted(_authors(edits, added_by, removed_by))) for key, edits in edits_by_key(diff).items()}
 
 
 def _authors(edits: Iterable[Edit], added_by: Sequence[Author | None], removed_by: dict[int, Author]) -> set[Author]:

@@ -219,8 +219,8 @@ class HistoryFold:
     def _held(self) -> tuple[ev.KnownEvent, ...]:
         """The events that a fold that begins here must receive first."""
         guidance = self.guidance
-        told: list[ev.KnownEvent] = [ev.GuidanceLoaded(files=guidance)] if guidance else []
-        return (*told, *(ev.Pinned(pin=pin) for pin in self.pins.values()))
+        held: list[ev.KnownEvent] = [ev.GuidanceLoaded(files=guidance)] if guidance else []
+        return (*held, *(ev.Pinned(pin=pin) for pin in self.pins.values()))
 
     def _folders_until(self, end: int) -> dict[str, GuidanceFile]:
         """The guidance of folders that holds before the item at `end`, in the order in which it came."""

@@ -9,7 +9,7 @@ from desktop_agent.core.context.packing import guidance_text
 from desktop_agent.core.context.readable import conversation_text
 from desktop_agent.core.context.summaries import rendered
 from desktop_agent.core.context.tokens import definition_text, message_tokens, picture_tokens, text_tokens, tool_tokens
-from desktop_agent.core.protocol.model import ContextSection, GuidanceFile, Message, ModelRequest
+from desktop_agent.core.protocol.model import ContextSection, GuidanceFile, Message, ModelRequest, SectionKind
 
 
 def sections(
@@ -24,32 +24,27 @@ def sections(
     `guidance` and `compaction` are those that the request was made with, `system` is its system prompt without
     guidance, and `ratio` corrects the estimates. Takes milliseconds for a long conversation: call it from a thread.
     """
-    found: list[ContextSection] = []
-
-    def add(section: ContextSection) -> None:
-        if section.tokens:
-            found.append(section)
-
-    def tokens(estimated: float) -> int:
-        return round(estimated * ratio)
-
-    tools = "\n\n".join(map(definition_text, request.tools))
-    add(ContextSection(kind="tools", tokens=tokens(tool_tokens(request.tools)), text=tools))
-    add(ContextSection(kind="system", tokens=tokens(text_tokens(system)), text=system))
-    for file in guidance:
-        text = file.text if file.scope == "folder" else guidance_text(file)
-        add(ContextSection(kind="guidance", name=file.path, tokens=tokens(text_tokens(text)), text=text))
+    in_folders = sum(text_tokens(file.text) for file in guidance if file.scope == "folder")
     is_summarised = compaction is not None and compaction.through_turn > 0
     summary = rendered(compaction.summary) if compaction is not None and is_summarised else ""
-    add(ContextSection(kind="summary", tokens=tokens(text_tokens(summary)), text=summary))
-    in_folders = sum(text_tokens(file.text) for file in guidance if file.scope == "folder")
     pictures = picture_tokens(request.messages)
     rest = max(message_tokens(request.messages) - text_tokens(summary) - in_folders - pictures, 0.0)
     said = _without_summary(request.messages) if is_summarised else request.messages
-    add(ContextSection(kind="conversation", tokens=tokens(rest), text=conversation_text(said)))
-    add(ContextSection(kind="pictures", tokens=tokens(pictures), text=""))
-    add(ContextSection(kind="pins", tokens=tokens(text_tokens(request.pinned)), text=request.pinned))
-    return tuple(found)
+
+    def section(kind: SectionKind, estimated: float, text: str, name: str = "") -> ContextSection:
+        return ContextSection(kind=kind, name=name, tokens=round(estimated * ratio), text=text)
+
+    guides = [(file.path, file.text if file.scope == "folder" else guidance_text(file)) for file in guidance]
+    found = (
+        section("tools", tool_tokens(request.tools), "\n\n".join(map(definition_text, request.tools))),
+        section("system", text_tokens(system), system),
+        *(section("guidance", text_tokens(text), text, name) for name, text in guides),
+        section("summary", text_tokens(summary), summary),
+        section("conversation", rest, conversation_text(said)),
+        section("pictures", pictures, ""),
+        section("pins", text_tokens(request.pinned), request.pinned),
+    )
+    return tuple(one for one in found if one.tokens)
 
 
 def _without_summary(messages: Sequence[Message]) -> Sequence[Message]:

@@ -1,8 +1,9 @@
 """A conversation as plain text: for a model that summarises it, and for a user who reads what the model sees."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
+from desktop_agent.core.base.plain_text import number_of
 from desktop_agent.core.protocol.model import (
     AssistantBlock,
     Message,
@@ -46,16 +47,10 @@ def _block_text(block: AssistantBlock | ToolResultBlock, *, is_user: bool, longe
         case ToolUseBlock(name=name, arguments=arguments):
             return f"Call of {name}:\n{_short(json.dumps(arguments, ensure_ascii=False), longest)}"
         case ToolResultBlock(content=content, is_error=is_error, images=images):
-            pictures = _pictures(images)
+            pictures = f"\n[{number_of(len(images), 'picture')}]" if images else ""
             return f"Result{' (an error)' if is_error else ''}:\n{_short(content, longest)}{pictures}"
         case RedactedThinkingBlock() | OpaqueBlock():
             return ""
-
-
-def _pictures(images: Sequence[object]) -> str:
-    if not images:
-        return ""
-    return f"\n[{len(images)} picture{'s' if len(images) > 1 else ''}]"
 
 
 def _short(text: str, longest: int | None) -> str:

@@ -42,15 +42,14 @@ class Room(Struct, frozen=True, kw_only=True):
     """Corrects estimates."""
 
 
-class Compacting:
+class Compacting(Struct, frozen=True):
     """Carries compactions out."""
 
-    def __init__(self, history: History, transcript: Transcript, log: EventLog, wait: RetryWait) -> None:
-        self._history = history
-        self._transcript = transcript
-        self._log = log
-        self._wait = wait
-        """Before a summary is asked for again."""
+    history: History
+    transcript: Transcript
+    log: EventLog
+    wait: RetryWait
+    """Before a summary is asked for again."""
 
     async def compact(self, plan: CompactionPlan, room: Room, *, urgency: Urgency, focus: str = "") -> bool:
         """Carry out `plan`; whether the conversation is smaller now.
@@ -58,7 +57,7 @@ class Compacting:
         A model that cannot be reached is the user's to hear when they asked for this. A summary that is only wanted
         can wait; one that is needed is made without the model. Raises `StorageError`. Cancelling leaves all as it was.
         """
-        before = self._history.compaction
+        before = self.history.compaction
         summary = before.summary if before is not None else Summary()
         if plan.is_summarising:
             self._say(ACTIVITY)
@@ -69,7 +68,7 @@ class Compacting:
             if found is None:
                 return False
             summary = found
-        if self._history.compaction is not before or self._is_gone(plan.through_turn):
+        if self.history.compaction is not before or self._is_gone(plan.through_turn):
             await self._notify("The conversation changed while it was summarised, so nothing was summarised.")
             return False
         event = ev.Compacted(
@@ -82,20 +81,20 @@ class Compacting:
             tokens_after=self._after(plan, summary, before, room),
             shortened=plan.shortened,
         )
-        await self._log.record(event)
+        await self.log.record(event)
         return True
 
     async def _summary(self, plan: CompactionPlan, room: Room, urgency: Urgency, focus: str) -> Summary | None:
-        before = self._history.compaction
+        before = self.history.compaction
         job = SummaryJob(
-            messages=self._history.messages_through(plan.through_turn),
+            messages=self.history.messages_through(plan.through_turn),
             before=before.summary if before is not None and before.through_turn else None,
             focus=focus.strip(),
-            turn=self._transcript.turn,
+            turn=self.transcript.turn,
         )
         problem = "The model's answer held no summary"
         try:
-            found = await summarise(job, room.provider, room.model, room.window, log=self._log, wait=self._wait)
+            found = await summarise(job, room.provider, room.model, room.window, log=self.log, wait=self.wait)
         except ProviderError as error:
             if urgency == "wanted":
                 logger.info("Nothing was summarised: %s", error.title)
@@ -108,32 +107,30 @@ class Compacting:
             return found
         title = f"{problem}, so only what was asked, the files and the to-dos were kept of the older turns."
         await self._notify(title, "You can edit that summary, or undo it: nothing is lost.")
-        todos = (item.content for item in self._transcript.turns.todos if item.status != "completed")
+        todos = (item.content for item in self.transcript.turns.todos if item.status != "completed")
         return extracted(job.messages, job.before, todos)
 
     def _is_gone(self, turn: int) -> bool:
-        return turn > 0 and not self._history.has_turn(turn) and not self._is_summarised(turn)
-
-    def _is_summarised(self, turn: int) -> bool:
-        compaction = self._history.compaction
-        return compaction is not None and compaction.through_turn == turn
+        compaction = self.history.compaction
+        is_summarised = compaction is not None and compaction.through_turn == turn
+        return turn > 0 and not self.history.has_turn(turn) and not is_summarised
 
     def _after(self, plan: CompactionPlan, summary: Summary, before: Compaction | None, room: Room) -> int:
         """Estimate the whole request as it will be."""
-        gone = message_tokens(self._history.messages_through(plan.through_turn)) if plan.is_summarising else 0.0
+        gone = message_tokens(self.history.messages_through(plan.through_turn)) if plan.is_summarising else 0.0
         if before is not None and plan.is_summarising:
             gone += _summary_tokens(before.summary)
         known = before.shortened if before is not None else frozenset[str]()
-        saved = dict(self._history.long_results(self._history.turns))
+        saved = dict(self.history.long_results(self.history.turns))
         gone += sum(saved.get(call_id, 0.0) for call_id in plan.shortened if call_id not in known)
         added = _summary_tokens(summary) if plan.is_summarising else 0.0
         return max(round(room.tokens - (gone - added) * room.ratio), 0)
 
     def _say(self, message: str) -> None:
-        self._log.emit(ev.ToolProgress(turn=self._transcript.turn, call_id="", name="compact", message=message))
+        self.log.emit(ev.ToolProgress(turn=self.transcript.turn, call_id="", name="compact", message=message))
 
     async def _notify(self, title: str, hint: str = "", detail: str = "") -> None:
-        await self._log.record(ev.Notice(level="warning", code="compaction", title=title, hint=hint, detail=detail))
+        await self.log.record(ev.Notice(level="warning", code="compaction", title=title, hint=hint, detail=detail))
 
 
 def _summary_tokens(summary: Summary) -> float:

@@ -66,6 +66,7 @@ class ContextManager:
         self._log = parts.log
         self.history = parts.history
         self.with_pictures = parts.with_pictures
+        self.max_tokens = parts.max_tokens
         self.meter = Meter(parts.log, parts.calibration)
         self.pins = Pins(parts.history, parts.log, parts.clock)
         self.guiding = Guiding(parts.reader, parts.history, parts.transcript, parts.log)
@@ -146,11 +147,6 @@ class ContextManager:
         """The settings in force."""
         return self._parts.settings().compaction
 
-    @property
-    def max_tokens(self) -> int:
-        """How long an answer may be."""
-        return self._parts.max_tokens()
-
     def window(self, model: ModelRef) -> int:
         """How many tokens fit into the model's window."""
         return self.meter.window(model, self._parts.settings().model.context_tokens)
@@ -158,14 +154,14 @@ class ContextManager:
     def target(self, model: ModelRef) -> int:
         """From how many tokens on the conversation is summarised by itself; 0 for never."""
         settings, window = self.settings(), self.window(model)
-        room = max(window - self.max_tokens, window // 2)
+        room = max(window - self.max_tokens(), window // 2)
         return min(settings.target_tokens, round(window * _FULL), room) if settings.auto else 0
 
     def pack(self, model: ModelRef) -> ModelRequest:
         """Return the request that would be sent now, without the bytes of its pictures."""
         parts = self._parts
         return pack(
-            self.history, model=model.model, system=parts.system(), tools=parts.tools(), max_tokens=self.max_tokens
+            self.history, model=model.model, system=parts.system(), tools=parts.tools(), max_tokens=self.max_tokens()
         )
 
     def room(self, model: ModelRef, provider: Provider, tokens: int) -> Room:

@@ -40,7 +40,7 @@ class TurnRequests(Struct):
         tokens = context_manager.meter.tokens(request, self.model)
         window = context_manager.window(self.model)
         target = context_manager.target(self.model)
-        fits = tokens + context_manager.max_tokens <= window
+        fits = tokens + context_manager.max_tokens() <= window
         if self._is_forced or (target and tokens > (target if fits else 0)):
             urgency: Urgency = "needed" if self._is_forced or not fits else "wanted"
             # What the user took back by hand is not done again before it must be.

@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.diff.diff import find_edits
-from desktop_agent.core.diff.hunk_keys import ENDINGS, converted_edits, review_hunks
+from desktop_agent.core.diff.hunk_keys import edits_by_key
 from desktop_agent.core.diff.text import BOM, encode_lines, read_text
 from desktop_agent.core.merge.merge import chunks
 from desktop_agent.core.protocol.model import Edit, FileDiff
@@ -39,7 +39,7 @@ def undone_keys(diff: FileDiff, since: FileDiff) -> frozenset[HunkKey]:
     later = [_inverse(edit) for edit in since.edits]
     if not later or since.old_encoding != diff.new_encoding:
         return frozenset()
-    return frozenset(key for key, edits in _named(diff) if _is_gone(diff, edits, later, since.old_lines))
+    return frozenset(key for key, edits in edits_by_key(diff).items() if _is_gone(diff, edits, later, since.old_lines))
 
 
 def missing_keys(diff: FileDiff, now: bytes) -> frozenset[HunkKey]:
@@ -52,20 +52,13 @@ def missing_keys(diff: FileDiff, now: bytes) -> frozenset[HunkKey]:
     later = [_inverse(edit) for edit in find_edits(encode_lines(lines, "utf-8"), after)]
     if not later:
         return frozenset()
-    return frozenset(key for key, edits in _named(diff) if _is_missing(diff, edits, later, lines))
+    return frozenset(key for key, edits in edits_by_key(diff).items() if _is_missing(diff, edits, later, lines))
 
 
 def sole_missing_keys(diff: FileDiff, now: bytes) -> frozenset[HunkKey] | None:
     """Return the hunks that `now` lacks when that is all it differs in from the new side; otherwise None."""
     missing = missing_keys(diff, now)
     return missing if without_hunks(diff, missing) == now else None
-
-
-def _named(diff: FileDiff) -> Iterator[tuple[HunkKey, Sequence[Edit]]]:
-    for named in review_hunks(diff):
-        yield named.key, named.hunk.edits
-    if converted := converted_edits(diff):
-        yield ENDINGS, converted
 
 
 def _is_missing(diff: FileDiff, edits: Sequence[Edit], later: Sequence[Edit], now: Sequence[str]) -> bool:
@@ -108,9 +101,7 @@ def _replaced(diff: FileDiff, inverse: Sequence[Edit], base: slice) -> Iterator[
 
 
 def _edits_of(diff: FileDiff, keys: Collection[HunkKey]) -> list[Edit]:
-    edits = [edit for hunk in review_hunks(diff) if hunk.key in keys for edit in hunk.hunk.edits]
-    if ENDINGS in keys:
-        edits += converted_edits(diff)
+    edits = (edit for key, edits in edits_by_key(diff).items() if key in keys for edit in edits)
     return sorted(edits, key=lambda edit: (edit.new_start, edit.new_end))
 
 

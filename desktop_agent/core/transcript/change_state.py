@@ -10,7 +10,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import FileImage, LineComment, OutsideFile, RefChange, Uncaptured
 from desktop_agent.core.transcript.entries import ChangeRecord, Destroyed, UndoEntry
 from desktop_agent.core.transcript.reading import is_index
-from desktop_agent.core.transcript.steps import UndoStep, changes_named, step_of, undone_of
+from desktop_agent.core.transcript.steps import UndoStep, changes_named, reverts_of, step_of, undone_of
 
 CHANGE_EVENTS: Final = frozenset(
     (
@@ -137,9 +137,7 @@ class ChangeState:
             if record := self.changes.get(change_id):
                 record.is_undone = is_undo
                 record.undone_hunks = frozenset()
-        written = (reverted for change in event.changes for reverted in change.reverts)
-        settled = (reverted for outcome in event.outcomes if outcome.is_done for reverted in outcome.reverts)
-        for reverted in (*written, *settled):
+        for reverted in reverts_of(event):
             if reverted.hunks and (record := self.changes.get(reverted.change_id)):
                 record.undone_hunks = frozenset(reverted.hunks)
                 record.is_undone = False

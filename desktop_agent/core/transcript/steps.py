@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from desktop_agent.core.base.ids import ChangeId, HunkKey
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol.model import FileOutcome
+from desktop_agent.core.protocol.model import FileOutcome, Reverted
 from desktop_agent.core.transcript.entries import ChangeRecord
 
 Undone = frozenset[HunkKey] | None
@@ -77,9 +77,13 @@ def undone_of(record: ChangeRecord) -> Undone:
 
 def changes_named(event: ev.ChangesUndone | ev.ChangesRedone) -> Iterable[ChangeId]:
     """Return the changes of which an undo or redo says what is undone of them now, each once."""
-    written = (reverted.change_id for change in event.changes for reverted in change.reverts)
-    settled = (item.change_id for outcome in event.outcomes if outcome.is_done for item in outcome.reverts)
-    return dict.fromkeys((*event.change_ids, *written, *settled))
+    return dict.fromkeys((*event.change_ids, *(reverted.change_id for reverted in reverts_of(event))))
+
+
+def reverts_of(event: ev.ChangesUndone | ev.ChangesRedone) -> list[Reverted]:
+    """Return what an undo or redo says of parts of changes: where it wrote, then where there was nothing to write."""
+    written = [reverted for change in event.changes for reverted in change.reverts]
+    return written + [reverted for outcome in event.outcomes if outcome.is_done for reverted in outcome.reverts]
 
 
 def step_of(
