@@ -11,7 +11,7 @@ from desktop_agent.composition.session_plan import SessionPlan
 from desktop_agent.composition.shared_parts import SharedParts
 from desktop_agent.composition.tool_parts import ToolParts, build_tool_parts
 from desktop_agent.core.approvals.pending import Approvals
-from desktop_agent.core.session.parts import SessionParts, SessionStart, SessionTools
+from desktop_agent.core.session.parts import SessionParts, SessionTools
 from desktop_agent.core.session.recorder import Recorder
 from desktop_agent.core.session.resuming.opening import close_with_snapshot
 from desktop_agent.core.session.retries import Retries
@@ -36,12 +36,9 @@ def assemble(shared: SharedParts, plan: SessionPlan) -> Session:
     context_manager = build_context_manager(shared, plan, recorder, parts.access, limits, retries)
     return Session(
         SessionParts(
-            start=SessionStart(
-                session_id=plan.storage.session_id,
-                workspace=plan.root,
-                opening=plan.opening,
-                is_attended=plan.is_attended,
-            ),
+            session_id=plan.storage.session_id,
+            opening=plan.opening,
+            is_attended=plan.is_attended,
             state=state,
             recorder=recorder,
             tools=_session_tools(shared, changes, parts, recorder),

@@ -73,26 +73,21 @@ class ScanProcess:
 
     def __init__(self) -> None:
         """Start it; it answers after about 0.2 s. Raises `OSError` when there can be no more processes."""
-        self._process = WorkerProcess(_MODULE)
-
-    @property
-    def pid(self) -> int:
-        """Its number."""
-        return self._process.pid
+        self.worker = WorkerProcess(_MODULE)
 
     def limited(self, limits: CaptureSettings, stop: Event | None) -> AbstractContextManager[None]:
         """Kill it when what is done in here takes too long, or soon after `stop` is set."""
-        return self._process.limited(limits.max_seconds + _SLACK_S, stop)
+        return self.worker.limited(limits.max_seconds + _SLACK_S, stop)
 
     def teach(self, root: Path, starts: tuple[str, ...], folders: Iterable[tuple[str, KnownFolder]]) -> None:
         """Tell which part of `root` it is to walk, and what is known of it."""
-        self._process.send(Reset(root, starts))
+        self.worker.send(Reset(root, starts))
         for piece in pieces_of_table(folders):
-            self._process.send(AddFolders(piece))
+            self.worker.send(AddFolders(piece))
 
     def begin(self, limits: CaptureSettings) -> None:
         """Let it walk; `result` is what it found."""
-        self._process.send(Walk(limits))
+        self.worker.send(Walk(limits))
 
     def result(self) -> Scan:
         """Return what the walk found."""
@@ -105,15 +100,11 @@ class ScanProcess:
 
     def confirm(self, unread: frozenset[str]) -> None:
         """Tell that what it found last was written down, all but the content of `unread`."""
-        with self._process.limited(_SLACK_S):
-            self._process.send(Confirm(unread))
-
-    def end(self) -> None:
-        """End it, whatever it does, and return when nothing of it is left. Raises nothing."""
-        self._process.end()
+        with self.worker.limited(_SLACK_S):
+            self.worker.send(Confirm(unread))
 
     def _piece(self) -> Scan | None:
-        match self._process.receive():
+        match self.worker.receive():
             case Scan() as piece:
                 return piece
             case Done():

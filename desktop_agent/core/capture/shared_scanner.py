@@ -63,7 +63,7 @@ class SharedScanner:
     @property
     def pid(self) -> int | None:
         """The number of the process, while there is one."""
-        return self._process.pid if self._process else None
+        return self._process.worker.pid if self._process else None
 
     def scan(self, known: Known, limits: CaptureSettings, stop: Event | None = None) -> Scan:
         """Return what `scan_folder` would. Blocks.
@@ -115,7 +115,7 @@ class SharedScanner:
     def _drop(self) -> None:
         process, self._process, self._taught_table = self._process, None, None
         if process is not None:
-            process.end()
+            process.worker.end()
 
     def _drop_dead(self, error: WorkerDiedError) -> None:
         if not self._is_closed:

@@ -103,11 +103,10 @@ class StatCapture:
         with self._baseline.session() as session:
             span = session.snapshots.span(snapshot.number) or span
             paths = session.entries.touched_since(span.generation)
-            lost = (
-                _Report(session, span, GitObjects.of(self._root), self._limits, self._own).send(paths, on_change)
-                if paths
-                else []
-            )
+            lost: list[Uncaptured] = []
+            if paths:
+                report = _Report(session, span, GitObjects.of(self._root), self._limits, self._own)
+                lost = report.send(paths, on_change)
             made = sorted(self._repositories - before) if before is not None else ()
             return CaptureReport(tuple(lost), scan.not_watched(self._limits), tuple(made))
 

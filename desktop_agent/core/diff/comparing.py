@@ -44,7 +44,7 @@ class Comparer:
     @property
     def pid(self) -> int | None:
         """The number of the process, while there is one."""
-        return self._process.pid if self._process else None
+        return self._process.worker.pid if self._process else None
 
     async def diff(self, change: FileChange, before: bytes | None, after: bytes | None) -> FileDiff:
         """Return what `diff_change` returns, with landmarks. What takes too long is one edit, and a note says so.
@@ -106,7 +106,7 @@ class Comparer:
         """See that no thread is using the process."""
         while self._running and not self._running.done():
             if self._process:
-                self._process.kill()
+                self._process.worker.kill()
             await asyncio.wait([self._running], timeout=_GRACE_S)
         if self._running and not self._running.cancelled():
             self._running.exception()  # the caller that awaited it has seen it
@@ -116,7 +116,7 @@ class Comparer:
             self._process = ComparisonProcess()
         try:
             if self._is_closed:  # perhaps before there was a process to kill
-                self._process.kill()
+                self._process.worker.kill()
             return self._process.ask(comparison)
         except WorkerDiedError:
             self._end()
@@ -125,7 +125,7 @@ class Comparer:
     def _end(self) -> None:
         process, self._process = self._process, None
         if process:
-            process.end()
+            process.worker.end()
 
 
 def is_big(before: bytes | None, after: bytes | None) -> bool:

@@ -58,16 +58,11 @@ _Answer = DiffOutline | ComparisonFailure | LineCounts
 
 
 class ComparisonProcess:
-    """The process, seen from the one that asks. All methods but `kill` block: they are for one thread at a time."""
+    """The process, seen from the one that asks. The methods block: they are for one thread at a time."""
 
     def __init__(self) -> None:
         """Start it; it answers after about 0.1 s. Raises `OSError` when there can be no more processes."""
-        self._process = WorkerProcess(_MODULE)
-
-    @property
-    def pid(self) -> int:
-        """Its number."""
-        return self._process.pid
+        self.worker = WorkerProcess(_MODULE)
 
     def ask(self, comparison: Comparison) -> DiffOutline | ComparisonFailure:
         """Return the answer. Raises `WorkerDiedError`; the process is of no use then."""
@@ -78,23 +73,15 @@ class ComparisonProcess:
 
     def count(self, before: bytes, after: bytes, *, time_limit_s: float) -> tuple[int, int]:
         """Return what `count_lines` does. Raises `WorkerDiedError`, also when it takes longer."""
-        with self._process.limited(time_limit_s):
+        with self.worker.limited(time_limit_s):
             answer = self._ask((None, False), before, after)
         if isinstance(answer, LineCounts):
             return answer
         raise WorkerDiedError(answer)
 
     def _ask(self, head: "_Head", before: bytes | None, after: bytes | None) -> object:
-        self._process.send(head, before, after)
-        return self._process.receive()
-
-    def kill(self) -> None:
-        """Let it end at once, whatever it does. A caller that waits for its answer gets `WorkerDiedError`."""
-        self._process.kill()
-
-    def end(self) -> None:
-        """End it, and return when nothing of it is left."""
-        self._process.end()
+        self.worker.send(head, before, after)
+        return self.worker.receive()
 
 
 def main() -> None:

@@ -46,4 +46,4 @@ class LineCounter:
         """End the process, if there is one."""
         process, self._process = self._process, None
         if process:
-            process.end()
+            process.worker.end()

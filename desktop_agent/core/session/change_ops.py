@@ -43,10 +43,8 @@ class ChangeOps(Struct, frozen=True, kw_only=True):
         return await self._revert("redo", lambda: self.undoing.revert("redo", op), where)
 
     async def _revert(self, direction: Direction, carry_out: Callable[[], Awaitable[bool]], where: str = "") -> bool:
-        if self.is_busy():
-            await self._notify("busy", f"The agent is working, so nothing was {_PAST[direction]}.", "Stop it first.")
+        if not await self._may_begin("busy", f"nothing was {_PAST[direction]}"):
             return False
-        await self.get_ready()
         try:
             is_done = await carry_out()
         except WorkspaceError as error:
@@ -58,10 +56,8 @@ class ChangeOps(Struct, frozen=True, kw_only=True):
 
     async def write_file(self, op: ops.WriteFile) -> None:
         """Write a file as the user wants it; a notice says why not."""
-        if self.is_busy():
-            await self._notify("not_written", f"The agent is working, so {op.path} was not written.", "Stop it first.")
+        if not await self._may_begin("not_written", f"{op.path} was not written"):
             return
-        await self.get_ready()
         try:
             await self.undoing.write(op)
         except StorageError:
@@ -71,10 +67,8 @@ class ChangeOps(Struct, frozen=True, kw_only=True):
 
     async def rewind(self, op: ops.RewindTo) -> None:
         """Go back to before a turn; a notice says why not."""
-        if self.is_busy():
-            await self._notify("busy", "The agent is working, so nothing was taken back.", "Stop it first.")
+        if not await self._may_begin("busy", "nothing was taken back"):
             return
-        await self.get_ready()
         if not 1 <= op.turn <= self.state.transcript.turn:
             await self._notify("nothing_selected", f"There is no turn {op.turn} to go back to.", "")
             return
@@ -87,6 +81,14 @@ class ChangeOps(Struct, frozen=True, kw_only=True):
                 await self.log.record(replace(notice_of(error, None), code="not_undone"))
                 return
         await self.log.record(ev.Rewound(turn=op.turn, scope=op.scope))
+
+    async def _may_begin(self, code: str, consequence: str) -> bool:
+        """Get ready for an op; while a turn runs, a notice says that it was not carried out."""
+        if self.is_busy():
+            await self._notify(code, f"The agent is working, so {consequence}.", "Stop it first.")
+            return False
+        await self.get_ready()
+        return True
 
     async def _notify(self, code: str, title: str, hint: str) -> None:
         await self.log.record(ev.Notice(level="warning", code=code, title=title, hint=hint))

@@ -1,7 +1,6 @@
 """What a session works with. `desktop_agent.composition.assembly` puts it together."""
 
 from collections.abc import Awaitable, Callable
-from pathlib import Path
 
 from msgspec import Struct
 
@@ -26,17 +25,6 @@ from desktop_agent.core.tools.execution.effects import Effects
 from desktop_agent.core.tools.execution.runtime import ToolRuntime
 
 
-class SessionStart(Struct, frozen=True, kw_only=True):
-    """How a session begins in this process."""
-
-    session_id: SessionId
-    workspace: Path
-    opening: tuple[ev.KnownEvent, ...]
-    """What to record before anything else: the first line of a new journal, or what was wrong with an old one."""
-    is_attended: bool
-    """Whether a user can answer what an earlier process asked; otherwise it stays unanswered, and its turn is over."""
-
-
 class SessionTools(Struct, frozen=True, kw_only=True):
     """What runs the calls of a session, asks about them, and knows what they changed."""
 
@@ -52,7 +40,11 @@ class SessionTools(Struct, frozen=True, kw_only=True):
 class SessionParts(Struct, frozen=True, kw_only=True):
     """All of it."""
 
-    start: SessionStart
+    session_id: SessionId
+    opening: tuple[ev.KnownEvent, ...]
+    """What to record before anything else: the first line of a new journal, or what was wrong with an old one."""
+    is_attended: bool
+    """Whether a user can answer what an earlier process asked; otherwise it stays unanswered, and its turn is over."""
     state: SessionState
     recorder: Recorder
     tools: SessionTools

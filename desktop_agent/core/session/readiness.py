@@ -19,8 +19,8 @@ class Readiness:
 
     def __init__(self, parts: SessionParts) -> None:
         self._parts = parts
-        self._opening = list(parts.start.opening)
-        self.is_held = parts.start.is_attended and parts.state.unfinished.is_waiting
+        self._opening = list(parts.opening)
+        self.is_held = parts.is_attended and parts.state.unfinished.is_waiting
         """Whether a turn of an earlier process waits for the user: it goes on with their answer."""
 
     @property

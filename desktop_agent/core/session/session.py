@@ -74,7 +74,7 @@ class Session:
     @property
     def id(self) -> SessionId:
         """Which session this is."""
-        return self._parts.start.session_id
+        return self._parts.session_id
 
     @property
     def transcript(self) -> Transcript:

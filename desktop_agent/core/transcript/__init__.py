@@ -18,35 +18,27 @@ from desktop_agent.core.transcript.entries import (
     ToolEntry,
     UndoEntry,
 )
-from desktop_agent.core.transcript.entry_fold import OUTPUT_TAIL_CHARS, RETRYING, EntryFold
+from desktop_agent.core.transcript.entry_fold import RETRYING
 from desktop_agent.core.transcript.fold import Transcript, replay
-from desktop_agent.core.transcript.paged import PagedEntries
-from desktop_agent.core.transcript.patches import CHANGES, STATUS, Patch
+from desktop_agent.core.transcript.patches import Patch
 from desktop_agent.core.transcript.reading import first_line, todos_of
 from desktop_agent.core.transcript.session_info import SessionInfo
 from desktop_agent.core.transcript.steps import UndoStep, undone_of
-from desktop_agent.core.transcript.turn_state import CUT, Status, TurnState
+from desktop_agent.core.transcript.turn_state import TurnState
 
 __all__ = [
-    "CHANGES",
-    "CUT",
-    "OUTPUT_TAIL_CHARS",
     "RETRYING",
-    "STATUS",
     "ChangeRecord",
     "ChangeState",
     "CompactionEntry",
     "ContextState",
     "Destroyed",
     "Entry",
-    "EntryFold",
     "JournalPage",
     "NoticeEntry",
     "PageEntry",
-    "PagedEntries",
     "Patch",
     "SessionInfo",
-    "Status",
     "TextEntry",
     "ToolEntry",
     "Transcript",
