@@ -24,9 +24,9 @@ def full_disk(session: Open, ground: Ground, is_refused: Callable[[bytes], bool]
     journal = (ground.paths.sessions / session.id / "journal.jsonl").stat()
     write = os.write
 
-    def refuse(descriptor: int, data: bytes) -> int:
+    def refuse(descriptor: int, data: bytes | memoryview) -> int:
         target = os.fstat(descriptor)
-        if stat.S_ISREG(target.st_mode) and os.path.samestat(target, journal) and is_refused(data):
+        if stat.S_ISREG(target.st_mode) and os.path.samestat(target, journal) and is_refused(bytes(data)):
             raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
         return write(descriptor, data)
 
