@@ -7,9 +7,8 @@ from functools import cache
 import pytest
 from msgspec.structs import replace
 
-from desktop_agent.core.sandbox.base import Sandbox
 from desktop_agent.core.sandbox.bubblewrap import Bubblewrap
-from desktop_agent.core.sandbox.find import every_sandbox
+from desktop_agent.core.sandbox.find import Sandbox, every_sandbox
 from desktop_agent.core.sandbox.guarded import Guards
 from desktop_agent.core.sandbox.landlock import Landlock
 

@@ -23,7 +23,7 @@ from msgspec.structs import replace
 from desktop_agent.core.base.stand_ins import is_stand_in
 from desktop_agent.core.sandbox.confinement import ConfinementSpec, check, split_environment
 from desktop_agent.core.sandbox.guarded import Guards, folders_above, homes_in, protection_in
-from desktop_agent.core.sandbox.home import HomeView
+from desktop_agent.core.sandbox.home import TEMP, HomeView
 from desktop_agent.core.sandbox.landlock import filter_only
 from desktop_agent.core.system.processes.runner import Command
 
@@ -90,7 +90,7 @@ class _View(Struct):
     def empty_homes(self, homes: HomeView) -> None:
         """Put empty folders where homes are, with what work needs in them."""
         for path in sorted(homes.emptied, key=lambda path: len(path.parts)):
-            if not _lies_in_temp(path):
+            if TEMP not in path.parents:  # absent anyway, because the sandbox has another `/tmp`
                 self.cover(path, "--tmpfs", str(path))
         for path, target in homes.links:
             self.mounts[path] = ("--symlink", target, str(path))
@@ -165,11 +165,6 @@ def _show_folders(view: _View, confinement: ConfinementSpec) -> None:
     view.show(workspace, is_writable=False)
     for path in confinement.roots:
         view.show(path, is_writable=True)
-
-
-def _lies_in_temp(path: Path) -> bool:
-    """Whether it is absent anyway, because the sandbox has another `/tmp`."""
-    return Path("/tmp") in path.parents  # noqa: S108
 
 
 def _is_empty_folder(path: Path) -> bool:

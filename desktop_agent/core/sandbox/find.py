@@ -9,12 +9,12 @@ import sys
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Protocol
 
 from msgspec import Struct
 
 from desktop_agent.core.base.errors import SandboxError
 from desktop_agent.core.base.programs import find_program
-from desktop_agent.core.sandbox.base import Sandbox
 from desktop_agent.core.sandbox.bubblewrap import Bubblewrap
 from desktop_agent.core.sandbox.confinement import ConfinementSpec
 from desktop_agent.core.sandbox.guarded import Guards
@@ -26,6 +26,25 @@ _PROBE_TIMEOUT_S = 10.0
 _INSTALL = "Install it: `apt install bubblewrap`, `dnf install bubblewrap` or `pacman -S bubblewrap`."
 _TRIAL = 'touch "$TMPDIR/mine" && ! touch ./ours 2>/dev/null && ! touch "$OUTSIDE/theirs" 2>/dev/null && echo confined'
 """A shell command that succeeds only in a sandbox: it can write its own folder, and neither of two others."""
+
+
+class Sandbox(Protocol):
+    """One way to confine commands that works here: a command goes in, the same one, confined, comes out."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def guards(self) -> Guards:
+        """What it hides and protects, whatever folder is open."""
+        ...
+
+    def wrap(self, command: Command, confinement: ConfinementSpec) -> Command:
+        """Return the command that runs `command` confined: same arguments, folder, environment and input. Blocks.
+
+        Raises `SandboxError` when `confinement` cannot be enforced for it.
+        """
+        ...
 
 
 class SandboxReport(Struct, frozen=True, kw_only=True):

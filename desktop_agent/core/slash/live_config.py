@@ -3,21 +3,22 @@
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from msgspec import Struct
+
 from desktop_agent.core.settings import read_value, setting_values, shown_value
 from desktop_agent.core.settings.values import value_of
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 
 
-class LiveConfig:
+class LiveConfig(Struct, frozen=True):
     """What `/config` works with; see `ConfigWriter`."""
 
-    def __init__(self, settings_in: Callable[[Path], WorkspaceSettings]) -> None:
-        """`settings_in` gives the settings of a folder."""
-        self._settings_in = settings_in
+    settings_in: Callable[[Path], WorkspaceSettings]
+    """Gives the settings of a folder."""
 
     def values(self, workspace: Path) -> Sequence[tuple[str, str]]:
         """Every setting with the value in force in this folder; one without a value is left out."""
-        values = setting_values(self._settings_in(workspace).current)
+        values = setting_values(self.settings_in(workspace).current)
         return tuple((key, shown_value(value)) for key, value in values.items() if value is not None)
 
     async def change(self, key: str, value: str, workspace: Path) -> str:
@@ -25,7 +26,7 @@ class LiveConfig:
 
         Raises `UsageError` and `StorageError`.
         """
-        settings = self._settings_in(workspace)
+        settings = self.settings_in(workspace)
         change = await settings.live.change(key, read_value(value))
         if change.overridden_by is not None:
             return f"`{key}` is saved, but {change.overridden_by} goes before the settings file."

@@ -43,23 +43,13 @@ class Forker(Protocol):
         ...
 
 
-class Exporter(Protocol):
-    """Writes a session down for others, for `/export`."""
-
-    async def __call__(self, session_id: SessionId, form: ExportForm, target: Path) -> int:
-        """Write a new file and return its size in bytes.
-
-        Raises `UsageError` when there is one already, and other `AgentError`s.
-        """
-        ...
-
-
 class Services(Struct, frozen=True, kw_only=True):
     """What the application does beyond one session. A command whose service is missing is not offered."""
 
     config: ConfigWriter | None = None
     forker: Forker | None = None
-    exporter: Exporter | None = None
+    exporter: Callable[[SessionId, ExportForm, Path], Awaitable[int]] | None = None
+    """Writes a session to a new file and returns its size in bytes; raises `UsageError` when there is one already."""
 
     @property
     def commands(self) -> tuple[Declaration, ...]:

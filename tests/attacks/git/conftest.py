@@ -5,8 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from desktop_agent.core.sandbox.base import Sandbox
-from desktop_agent.core.sandbox.find import SandboxSearch
+from desktop_agent.core.sandbox.find import Sandbox, SandboxSearch
 from desktop_agent.core.tools.execution.confiner import SandboxProbe
 from tests.attacks.git.hostile import git
 from tests.harness import Ground

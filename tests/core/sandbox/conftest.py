@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.core.base.clock import SystemClock
-from desktop_agent.core.sandbox.base import Sandbox
 from desktop_agent.core.sandbox.confinement import ConfinementSpec, confinement_for
+from desktop_agent.core.sandbox.find import Sandbox
 from desktop_agent.core.system.processes.runner import Command, ProcessOutcome, ProcessRunner
 from tests.sandboxes import sandbox_named
 

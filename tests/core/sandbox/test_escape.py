@@ -11,8 +11,8 @@ import psutil
 import pytest
 
 from desktop_agent.core.base.errors import SandboxError
-from desktop_agent.core.sandbox.base import Sandbox
 from desktop_agent.core.sandbox.confinement import confinement_for
+from desktop_agent.core.sandbox.find import Sandbox
 from desktop_agent.core.system.processes.runner import Command, ProcessOutcome, ProcessRunner
 from tests.core.sandbox.conftest import Place, Shell
 from tests.sandboxes import sandbox_named

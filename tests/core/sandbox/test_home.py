@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from desktop_agent.core.sandbox.base import Sandbox
 from desktop_agent.core.sandbox.denial import denial_in
+from desktop_agent.core.sandbox.find import Sandbox
 from desktop_agent.core.sandbox.guarded import hidden_from
 from tests.core.sandbox.conftest import Place, Shell
 from tests.core.sandbox.test_ordinary_work import restricted

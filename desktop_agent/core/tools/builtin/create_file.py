@@ -8,17 +8,16 @@ from pydantic import Field
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.system.files import FileState, FileTransition, new_file_mode
-from desktop_agent.core.tools.arguments import PathText, TextEncoding, one_of
-from desktop_agent.core.tools.files.target import edit_target
-from desktop_agent.core.tools.spec import EditPlan, EditTool, ToolArguments, ToolContext
+from desktop_agent.core.tools.arguments import TextEncoding, one_of
+from desktop_agent.core.tools.files.target import FileArguments, FileEditTool, edit_target
+from desktop_agent.core.tools.spec import EditPlan, ToolContext
 
 _IfExists = Literal["error", "overwrite", "skip"]
 
 
-class CreateFileArguments(ToolArguments):
+class CreateFileArguments(FileArguments):
     """Which file, with what in it, and what to do when it is there already."""
 
-    path: PathText = Field(description="The file, relative to the workspace.")
     content: str = Field(default="", description="The whole content of the file.")
     if_exists: Annotated[_IfExists, one_of("if_exists", get_args(_IfExists))] = Field(
         default="error", description="What to do when the file exists."
@@ -28,7 +27,7 @@ class CreateFileArguments(ToolArguments):
     dry_run: bool = Field(default=False, description="Check that it can be done, and write nothing.")
 
 
-class CreateFile(EditTool[CreateFileArguments]):
+class CreateFile(FileEditTool[CreateFileArguments]):
     """Writes whole files."""
 
     name = "create_file"
@@ -38,9 +37,6 @@ class CreateFile(EditTool[CreateFileArguments]):
     )
     capabilities = ("write_fs",)
     arguments_type = CreateFileArguments
-
-    def title(self, arguments: CreateFileArguments) -> str:
-        return arguments.path
 
     def plan(self, arguments: CreateFileArguments, context: ToolContext) -> EditPlan:
         """Plan the write. Raises `ToolError` when the file, or something in its way, exists."""

@@ -2,21 +2,12 @@
 
 import json
 
-from pydantic import Field
-
 from desktop_agent.core.system.files import FileTransition
-from desktop_agent.core.tools.arguments import PathText
-from desktop_agent.core.tools.files.target import load_target
-from desktop_agent.core.tools.spec import EditPlan, EditTool, ToolArguments, ToolContext
+from desktop_agent.core.tools.files.target import FileArguments, FileEditTool, load_target
+from desktop_agent.core.tools.spec import EditPlan, ToolContext
 
 
-class DeleteFileArguments(ToolArguments):
-    """Which file."""
-
-    path: PathText = Field(description="The file, relative to the workspace.")
-
-
-class DeleteFile(EditTool[DeleteFileArguments]):
+class DeleteFile(FileEditTool[FileArguments]):
     """Removes files."""
 
     name = "delete_file"
@@ -25,12 +16,9 @@ class DeleteFile(EditTool[DeleteFileArguments]):
         "does not exist is not an error."
     )
     capabilities = ("write_fs",)
-    arguments_type = DeleteFileArguments
+    arguments_type = FileArguments
 
-    def title(self, arguments: DeleteFileArguments) -> str:
-        return arguments.path
-
-    def plan(self, arguments: DeleteFileArguments, context: ToolContext) -> EditPlan:
+    def plan(self, arguments: FileArguments, context: ToolContext) -> EditPlan:
         """Plan the removal. Raises `ToolError` for what is no file, and for one that changed since it was read."""
         place = context.boundary.for_writing(arguments.path)
         target = load_target(place, arguments.path, context)

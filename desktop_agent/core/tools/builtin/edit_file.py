@@ -12,20 +12,26 @@ from pydantic import Field, model_validator
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.system.files import FileState, FileTransition, new_file_mode
-from desktop_agent.core.tools.arguments import PathText
 from desktop_agent.core.tools.files.suggest import same_words, similar_shown
-from desktop_agent.core.tools.files.target import Target, edit_target, large_file_warning, not_found, text_of
+from desktop_agent.core.tools.files.target import (
+    FileArguments,
+    FileEditTool,
+    Target,
+    edit_target,
+    large_file_warning,
+    not_found,
+    text_of,
+)
 from desktop_agent.core.tools.files.textfile import TextFile, as_seen
-from desktop_agent.core.tools.spec import EditPlan, EditTool, ToolArguments, ToolContext
+from desktop_agent.core.tools.spec import EditPlan, ToolContext
 
 _MOST_LINES_NAMED = 10
 _MOST_LINES_SHOWN = 20
 
 
-class EditFileArguments(ToolArguments):
+class EditFileArguments(FileArguments):
     """Which text of which file becomes what."""
 
-    path: PathText = Field(description="The file, relative to the workspace.")
     old_str: str = Field(
         description="The exact text to replace, with its indentation, long enough to occur only once. Empty: create "
         "the file, which must not exist or be empty."
@@ -41,7 +47,7 @@ class EditFileArguments(ToolArguments):
         return self
 
 
-class EditFile(EditTool[EditFileArguments]):
+class EditFile(FileEditTool[EditFileArguments]):
     """Replaces text."""
 
     name = "edit_file"
@@ -52,9 +58,6 @@ class EditFile(EditTool[EditFileArguments]):
     )
     capabilities = ("write_fs",)
     arguments_type = EditFileArguments
-
-    def title(self, arguments: EditFileArguments) -> str:
-        return arguments.path
 
     def plan(self, arguments: EditFileArguments, context: ToolContext) -> EditPlan:
         """Plan the edit. Raises `ToolError` when it would not be exactly what was asked for."""

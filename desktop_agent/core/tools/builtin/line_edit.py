@@ -6,20 +6,20 @@ from pydantic import Field, model_validator
 
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.protocol.model import JsonObject
-from desktop_agent.core.tools.arguments import PathText, one_of
+from desktop_agent.core.tools.arguments import one_of
 from desktop_agent.core.tools.files.line_plan import chosen, existing_text, splice_plan
 from desktop_agent.core.tools.files.splice import Splice, split_block
 from desktop_agent.core.tools.files.suggest import similar_shown
+from desktop_agent.core.tools.files.target import FileArguments, FileEditTool
 from desktop_agent.core.tools.files.textfile import as_seen, as_shown
-from desktop_agent.core.tools.spec import EditPlan, EditTool, ToolArguments, ToolContext
+from desktop_agent.core.tools.spec import EditPlan, ToolContext
 
 _Mode = Literal["insert_before", "insert_after", "replace", "delete"]
 
 
-class LineEditArguments(ToolArguments):
+class LineEditArguments(FileArguments):
     """Which lines of which file become what."""
 
-    path: PathText = Field(description="The file, relative to the workspace.")
     mode: Annotated[_Mode, one_of("mode", get_args(_Mode), listed="[{}]")] = Field(
         description="What to do at the line."
     )
@@ -51,7 +51,7 @@ class LineEditArguments(ToolArguments):
         return self
 
 
-class LineEdit(EditTool[LineEditArguments]):
+class LineEdit(FileEditTool[LineEditArguments]):
     """Edits whole lines."""
 
     name = "line_edit"
@@ -62,9 +62,6 @@ class LineEdit(EditTool[LineEditArguments]):
     )
     capabilities = ("write_fs",)
     arguments_type = LineEditArguments
-
-    def title(self, arguments: LineEditArguments) -> str:
-        return arguments.path
 
     def plan(self, arguments: LineEditArguments, context: ToolContext) -> EditPlan:
         """Plan the edit. Raises `ToolError` when the line is not there."""

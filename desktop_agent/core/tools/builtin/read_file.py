@@ -19,12 +19,18 @@ from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.protocol.model import JsonObject, ToolResult
 from desktop_agent.core.system.files import new_hasher
-from desktop_agent.core.tools.arguments import PathText, TextEncoding
+from desktop_agent.core.tools.arguments import TextEncoding
 from desktop_agent.core.tools.files.file_parts import MOST_RETURNED_BYTES, FilePart, TextReader
-from desktop_agent.core.tools.files.target import LARGEST_EDITED_BYTES, failed, path_read, require_regular
+from desktop_agent.core.tools.files.target import (
+    LARGEST_EDITED_BYTES,
+    FileArguments,
+    FileReadTool,
+    not_read,
+    require_regular,
+)
 from desktop_agent.core.tools.files.textfile import BINARY_PROBE_BYTES, byte_order_mark, looks_binary
 from desktop_agent.core.tools.reads import DIGEST_KEY
-from desktop_agent.core.tools.spec import ReadTool, ToolArguments, ToolContext
+from desktop_agent.core.tools.spec import ToolContext
 
 _KINDS = (
     (b"\x89PNG\r\n\x1a\n", "PNG image"),
@@ -44,10 +50,9 @@ _KINDS = (
 )
 
 
-class ReadFileArguments(ToolArguments):
+class ReadFileArguments(FileArguments):
     """Which file, and which part. Bytes take precedence over the last lines, those over a range of lines."""
 
-    path: PathText = Field(description="The file, relative to the workspace.")
     offset: int | None = Field(default=None, ge=1, description="First line to read, counted from 1.")
     limit: int | None = Field(default=None, gt=0, description="How many lines to read. Default: to the end.")
     tail_lines: int | None = Field(default=None, gt=0, description="Read the last lines instead of a range.")
@@ -59,7 +64,7 @@ class ReadFileArguments(ToolArguments):
     )
 
 
-class ReadFile(ReadTool[ReadFileArguments]):
+class ReadFile(FileReadTool[ReadFileArguments]):
     """Reads text."""
 
     name = "read_file"
@@ -70,12 +75,6 @@ class ReadFile(ReadTool[ReadFileArguments]):
     )
     capabilities = ("read_fs",)
     arguments_type = ReadFileArguments
-
-    def title(self, arguments: ReadFileArguments) -> str:
-        return arguments.path
-
-    def paths(self, arguments: ReadFileArguments, context: ToolContext) -> tuple[str, ...]:
-        return (path_read(arguments.path, context),)
 
     async def run(self, arguments: ReadFileArguments, context: ToolContext) -> ToolResult:
         """Read in a thread; when cancelled, the thread stops at its next chunk."""
@@ -102,7 +101,7 @@ def _read(arguments: ReadFileArguments, context: ToolContext, stop: threading.Ev
             "that the file really has."
         ) from error
     except OSError as error:
-        raise failed("read", arguments.path, error) from error
+        raise not_read(arguments.path, error) from error
     if digest is not None and (before.st_size, before.st_mtime_ns) == (after.st_size, after.st_mtime_ns):
         metadata |= {DIGEST_KEY: digest}
     return ToolResult(content=content, metadata={"path": place.relative, "bytes": before.st_size} | metadata)

@@ -6,18 +6,17 @@ from pydantic import Field, model_validator
 
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.protocol.model import JsonObject
-from desktop_agent.core.tools.arguments import PathText
 from desktop_agent.core.tools.files.line_plan import chosen, existing_text, splice_plan
 from desktop_agent.core.tools.files.splice import Splice, split_block
 from desktop_agent.core.tools.files.suggest import LONGEST_SHOWN, same_words, similar_shown
+from desktop_agent.core.tools.files.target import FileArguments, FileEditTool
 from desktop_agent.core.tools.files.textfile import TextFile, as_seen
-from desktop_agent.core.tools.spec import EditPlan, EditTool, ToolArguments, ToolContext
+from desktop_agent.core.tools.spec import EditPlan, ToolContext
 
 
-class TemplateBlockArguments(ToolArguments):
+class TemplateBlockArguments(FileArguments):
     """Which block goes where."""
 
-    path: PathText = Field(description="The file, relative to the workspace.")
     mode: Literal["insert_before", "insert_after", "replace_block"] = Field(
         description="Where the template goes: before the anchor's first line, after its last line, or in place of the "
         "anchor's lines (with expected_block: in place of that block, which must begin on the anchor's first line)."
@@ -39,7 +38,7 @@ class TemplateBlockArguments(ToolArguments):
         return self
 
 
-class TemplateBlock(EditTool[TemplateBlockArguments]):
+class TemplateBlock(FileEditTool[TemplateBlockArguments]):
     """Edits by blocks of lines."""
 
     name = "template_block"
@@ -50,9 +49,6 @@ class TemplateBlock(EditTool[TemplateBlockArguments]):
     )
     capabilities = ("write_fs",)
     arguments_type = TemplateBlockArguments
-
-    def title(self, arguments: TemplateBlockArguments) -> str:
-        return arguments.path
 
     def plan(self, arguments: TemplateBlockArguments, context: ToolContext) -> EditPlan:
         """Plan the edit. Raises `ToolError` when the anchor or the expected block is not there."""

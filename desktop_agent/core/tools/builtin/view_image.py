@@ -14,8 +14,8 @@ from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.base.images import PictureError, PictureInfo, inspect_picture
 from desktop_agent.core.protocol.model import ToolResult
 from desktop_agent.core.tools.arguments import PathText
-from desktop_agent.core.tools.files.target import failed, path_read, require_regular
-from desktop_agent.core.tools.spec import ReadTool, ToolArguments, ToolContext
+from desktop_agent.core.tools.files.target import FileArguments, FileReadTool, not_read, require_regular
+from desktop_agent.core.tools.spec import ToolContext
 
 LARGEST_BYTES = 5 * 1024 * 1024 * 3 // 4
 """The API takes 5 MiB of base64 for a picture, which is a third more than its bytes."""
@@ -29,13 +29,13 @@ _CONVERT = (
 )
 
 
-class ViewImageArguments(ToolArguments):
+class ViewImageArguments(FileArguments):
     """Which picture."""
 
     path: PathText = Field(description="The picture file, relative to the workspace.")
 
 
-class ViewImage(ReadTool[ViewImageArguments]):
+class ViewImage(FileReadTool[ViewImageArguments]):
     """Shows a picture."""
 
     name = "view_image"
@@ -46,12 +46,6 @@ class ViewImage(ReadTool[ViewImageArguments]):
     )
     capabilities = ("read_fs",)
     arguments_type = ViewImageArguments
-
-    def title(self, arguments: ViewImageArguments) -> str:
-        return arguments.path
-
-    def paths(self, arguments: ViewImageArguments, context: ToolContext) -> tuple[str, ...]:
-        return (path_read(arguments.path, context),)
 
     async def run(self, arguments: ViewImageArguments, context: ToolContext) -> ToolResult:
         return await asyncio.to_thread(_view, arguments.path, context)
@@ -88,7 +82,7 @@ def _read(file: Path, path: str, context: ToolContext) -> bytes:
             size_bytes = os.fstat(opened.fileno()).st_size
             content = opened.read(LARGEST_BYTES + 1)
     except OSError as error:
-        raise failed("read", path, error) from error
+        raise not_read(path, error) from error
     if not content:
         raise ToolError(f"{path} is empty.")
     if len(content) > LARGEST_BYTES:

@@ -18,10 +18,9 @@ from desktop_agent.core.base.programs import search_path
 from desktop_agent.core.policy.scripts import folders_of_programs, programs_of
 from desktop_agent.core.policy.shell import parse
 from desktop_agent.core.protocol.model import SandboxMode, ToolResult
-from desktop_agent.core.sandbox.base import Sandbox
 from desktop_agent.core.sandbox.confinement import ConfinementSpec, confinement_for
 from desktop_agent.core.sandbox.denial import denial_in, misplaced_program_in
-from desktop_agent.core.sandbox.find import SandboxSearch, find_sandbox
+from desktop_agent.core.sandbox.find import Sandbox, SandboxSearch, find_sandbox
 from desktop_agent.core.sandbox.guarded import Guards, hidden_from
 from desktop_agent.core.sandbox.home import Homes
 from desktop_agent.core.system.child_environment import confined_environment, leading_out

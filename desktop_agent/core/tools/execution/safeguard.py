@@ -115,10 +115,8 @@ class Safeguard:
         covered += [self._copies.name_of(unit.path) for unit in own[:3]]
         covered += ["…"] if len(own) > 3 else []
         covered += ["branches, tags and stash entries"] if plan.repositories else []
-        text = f"A safety copy is made first: {', '.join(covered)}."
-        if not covered:
-            text = ""
-        return tuple(filter(None, (text, *(f"Not in the safety copy: {gap.path}. {gap.reason}" for gap in gaps[:5]))))
+        copied = (f"A safety copy is made first: {', '.join(covered)}.",) if covered else ()
+        return (*copied, *(f"Not in the safety copy: {gap.path}. {gap.reason}" for gap in gaps[:5]))
 
     async def prepare(self, call_id: CallId, run: PlannedCommand) -> None:
         """Copy what the command may destroy, and remember the refs. Durable when it returns.

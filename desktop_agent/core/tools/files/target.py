@@ -2,22 +2,51 @@
 
 import stat
 from pathlib import Path
+from typing import TypeVar
 
 from msgspec import Struct
+from pydantic import Field
 
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.policy.boundary import Boundary, ResolvedPath
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.system.files import FileState, read_state
+from desktop_agent.core.tools.arguments import PathText
 from desktop_agent.core.tools.files.suggest import closest_paths, paths_named
 from desktop_agent.core.tools.files.textfile import NotTextError, TextFile
-from desktop_agent.core.tools.spec import ToolContext
+from desktop_agent.core.tools.spec import EditTool, ReadTool, ToolArguments, ToolContext
 
 LARGE_FILE_LINES = 2000
 """From here on an answer warns the model."""
 
 LARGEST_EDITED_BYTES = 64 * 1024 * 1024
 """Edit tools refuse larger files: a change must be shown, recorded and undone as a whole."""
+
+
+class FileArguments(ToolArguments):
+    """Which file."""
+
+    path: PathText = Field(description="The file, relative to the workspace.")
+
+
+F = TypeVar("F", bound=FileArguments)
+
+
+class FileReadTool(ReadTool[F]):
+    """A tool that looks at one file."""
+
+    def title(self, arguments: F) -> str:
+        return arguments.path
+
+    def paths(self, arguments: F, context: ToolContext) -> tuple[str, ...]:
+        return (path_read(arguments.path, context),)
+
+
+class FileEditTool(EditTool[F]):
+    """A tool that changes one file."""
+
+    def title(self, arguments: F) -> str:
+        return arguments.path
 
 
 class Target(Struct, frozen=True):
@@ -51,7 +80,7 @@ def load_target(place: ResolvedPath, text: str, context: ToolContext) -> Target:
         try:
             before = read_state(place.absolute)
         except OSError as error:
-            raise failed("read", text, error) from error
+            raise not_read(text, error) from error
     context.reads.require_fresh(place.relative, before.digest if before is not None else None)
     return Target(place.relative, place.absolute, before)
 
@@ -80,7 +109,7 @@ def file_status(path: Path, text: str) -> tuple[int, int] | None:
     except NotADirectoryError as error:
         raise ToolError(f"{text}: a parent of this path is a file, not a directory.") from error
     except OSError as error:
-        raise failed("read", text, error) from error
+        raise not_read(text, error) from error
     return status.st_mode, status.st_size
 
 
@@ -121,8 +150,8 @@ def not_found(text: str, path: Path, boundary: Boundary) -> ToolError:
     return ToolError(f"{text} does not exist. {advice}", error_type="not_found")
 
 
-def failed(verb: str, text: str, error: OSError) -> ToolError:
-    """Return the error for what the system refused."""
+def not_read(text: str, error: OSError) -> ToolError:
+    """Return the error for a file that the system did not let us read."""
     reason = error.strerror or str(error)
     kind = "permission" if isinstance(error, PermissionError) else "recoverable"
-    return ToolError(f"{text} could not be {verb}: {reason}.", error_type=kind)
+    return ToolError(f"{text} could not be read: {reason}.", error_type=kind)
