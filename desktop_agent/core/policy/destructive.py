@@ -102,16 +102,11 @@ def _of_segment(segment: Segment, folder: str) -> Iterator[Loss]:
         return  # on another machine
     program = segment.program.rpartition("/")[2].removesuffix(".exe")
     if program == "git":
-        yield from _of_git(segment, folder)
+        yield from (_from_git(loss, folder) for loss in git_losses(segment.parts))
     elif (reader := _PROGRAMS.get(program)) is not None:
         # What `find` puts in for `{}` lies where it starts, and that is a loss of its own.
         is_found = segment.wrappers[-1:] in (("find",), ("gfind",))
         yield from reader([word for word in segment.parts[1:] if not (is_found and word.text == "{}")], folder)
-
-
-def _of_git(segment: Segment, folder: str) -> Iterator[Loss]:
-    for loss in git_losses(segment.parts):
-        yield _from_git(loss, folder)
 
 
 def _from_git(loss: GitLoss, folder: str) -> Loss:

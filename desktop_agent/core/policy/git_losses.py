@@ -61,10 +61,6 @@ class _Call(Struct, frozen=True):
         plain = (word for word in self.words[:before] if not word.text.startswith("-"))
         return (*plain, *self.words[before + 1 :])
 
-    @property
-    def has_dashes(self) -> bool:
-        return "--" in self.texts
-
     def _before_dashes(self) -> tuple[str, ...]:
         texts = self.texts
         return texts[: texts.index("--")] if "--" in texts else texts
@@ -108,7 +104,7 @@ def _clean(call: _Call) -> Iterator[GitLoss]:
 
 def _checkout(call: _Call) -> Iterator[GitLoss]:
     operands = call.operands
-    names_files = call.has_dashes or len(operands) > 1 or any(_looks_like_a_path(word) for word in operands)
+    names_files = "--" in call.texts or len(operands) > 1 or any(_looks_like_a_path(word) for word in operands)
     is_new = call.has("-b", "--orphan")
     is_forced = call.has("-f", "--force", "-B", "--ours", "--theirs", "-p", "--patch", "--pathspec-from-file")
     yield from _both(is_destructive=is_forced or (names_files and not is_new))

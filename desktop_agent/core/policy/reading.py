@@ -37,13 +37,9 @@ class Reader(Struct, frozen=True):
     most_files: int | None = None
     """How many words that are no options it may have; beyond, it writes to one."""
 
-    @property
-    def is_always_harmless(self) -> bool:
-        """Whether no word at all could make it write, so that unknown words do not matter."""
-        return not self.letters and not self.longs and self.most_files is None
-
 
 _HARMLESS = Reader()
+"""No word at all can make it write, so that unknown words do not matter."""
 
 READERS: dict[str, Reader] = {
     **dict.fromkeys(
@@ -173,7 +169,7 @@ def _reads(segment: Segment) -> bool:
     reader = READERS.get(program)
     if reader is None:
         return False
-    return reader.is_always_harmless or (segment.is_static and _is_within(reader, arguments))
+    return reader == _HARMLESS or (segment.is_static and _is_within(reader, arguments))
 
 
 def _is_within(reader: Reader, arguments: Sequence[str]) -> bool:

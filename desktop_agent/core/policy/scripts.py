@@ -31,9 +31,7 @@ _RECIPES: dict[str, tuple[str, ...]] = {
 
 def scripts_of(parsed: ParsedCommand) -> tuple[str, ...]:
     """Return the paths that a line runs, as they stand in it, each once: programs, scripts and recipes."""
-    found: dict[str, None] = {}
-    for segment in parsed.segments:
-        found.update(dict.fromkeys(_of_segment(segment)))
+    found = dict.fromkeys(path for segment in parsed.segments for path in _of_segment(segment))
     return tuple(path for path in found if posixpath.dirname(path) not in SYSTEM_FOLDERS)[:MOST_SCRIPTS]
 
 

@@ -45,17 +45,17 @@ class Bubblewrap(Struct, frozen=True):
         """Return the confined command. Blocks. Raises `SandboxError` when that is not possible."""
         check(command, confinement)
         view = _view_of(confinement, self.guards)
-        environ = split_environment(command.environ, "/tmp")  # noqa: S108 - the session's own folder by that name
+        outer, inner = split_environment(command.environ, "/tmp")  # noqa: S108 - the session's own folder by that name
         options = [*_NAMESPACES, "--unshare-net", "--cap-drop", "ALL", "--die-with-parent"]
         if self.can_forbid_namespaces:
             options.append("--disable-userns")
         if not confinement.has_terminal:
             options.append("--new-session")
-        for name, value in environ.inner.items():
+        for name, value in inner.items():
             options += ["--setenv", name, value]
         folder = str(command.cwd.resolve())
         argv = (self.program, *options, *view.options(), "--chdir", folder, "--", *filter_only(command.argv))
-        return replace(command, argv=argv, environ=environ.outer, stand_ins=tuple(view.stand_ins))
+        return replace(command, argv=argv, environ=outer, stand_ins=tuple(view.stand_ins))
 
 
 class _View(Struct):

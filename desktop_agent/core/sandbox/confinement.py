@@ -96,16 +96,10 @@ _UNSAFE = re.compile(
 """What steers the dynamic loader (its own list for set-uid programs), Python, or a shell before its first line."""
 
 
-class SplitEnvironment(Struct, frozen=True):
-    """An environment in two parts: what the sandbox's own program may see, and what only the command gets."""
+def split_environment(environ: Mapping[str, str], temp: str) -> tuple[dict[str, str], dict[str, str]]:
+    """Return what the sandbox's own program may see of an environment, and what only the command gets.
 
-    outer: dict[str, str]
-    inner: dict[str, str]
-
-
-def split_environment(environ: Mapping[str, str], temp: str) -> SplitEnvironment:
-    """Keep from the sandbox's own program what could make it run code: it starts outside the sandbox.
-
+    The program starts outside the sandbox, so nothing of what could make it run code may reach it.
     The model chooses variables of its commands; `LD_PRELOAD` in bubblewrap's own environment would be a way out.
     """
     outer: dict[str, str] = {}
@@ -114,7 +108,7 @@ def split_environment(environ: Mapping[str, str], temp: str) -> SplitEnvironment
         is_plain = name.isascii() and name.isidentifier() and not _UNSAFE.fullmatch(name)
         (outer if is_plain else inner)[name] = value
     outer |= dict.fromkeys(("TMPDIR", "TMP", "TEMP"), temp)
-    return SplitEnvironment(outer, inner)
+    return outer, inner
 
 
 class Folders(Struct, frozen=True):

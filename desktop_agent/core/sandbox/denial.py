@@ -66,8 +66,8 @@ def denial_in(
     is_hidden: Callable[[Path], str] = lambda _: "",
     homes: Homes | None = None,
     folder: Path | None = None,
-) -> str | None:
-    """Return a sentence that says what the sandbox seems to have refused, or None when nothing points to it.
+) -> str:
+    """Return a sentence that says what the sandbox seems to have refused; empty when nothing points to it.
 
     `has_closed_top`: nothing may be made or removed directly in the workspace, though it may be written (Landlock).
     `is_hidden` says what a path lies in that the command does not see although it is there, empty for nothing. Programs
@@ -75,7 +75,7 @@ def denial_in(
     find by their paths, from the `folder` where it ran.
     """
     if exit_code == 0:
-        return None
+        return ""
     text = _end_of(output)
     for path in _named_paths(text):
         if hidden := is_hidden(path):
@@ -93,7 +93,7 @@ def denial_in(
             return f"The sandbox of this system lets nothing be made or removed in the top folder itself ({path})."
     if "Read-only file system" in text:
         return "The command tried to write where the sandbox only lets it read."
-    return None
+    return ""
 
 
 def misplaced_program_in(output: str, homes: Homes, find_hidden: Callable[[], Callable[[Path], str]]) -> str:

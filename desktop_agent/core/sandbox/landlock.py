@@ -67,15 +67,15 @@ class Landlock(Struct, frozen=True):
         if self.abi < LEAST_ABI:
             raise SandboxError("This kernel's Landlock cannot keep files from being truncated.")
         temp = str(confinement.temp.resolve())
-        environ = split_environment(command.environ, temp)
+        outer, inner = split_environment(command.environ, temp)
         # The launcher itself starts by these; what it becomes gets them from the arguments.
-        options = ["watch", *(f"env={name}={value}" for name, value in environ.inner.items())]
+        options = ["watch", *(f"env={name}={value}" for name, value in inner.items())]
         options.append(f"handled={self._handled()}")
         options += [f"rule={rights & self._all_files}:{path}" for path, rights in self._rules(confinement).items()]
         if self.is_supervised:
             options.append(f"listener={listener_call()}")
         code = self._filter(confinement)
-        return replace(command, argv=_launch(options, code, command.argv), environ=environ.outer)
+        return replace(command, argv=_launch(options, code, command.argv), environ=outer)
 
     @property
     def _all_files(self) -> int:

@@ -48,12 +48,10 @@ class Seatbelt(Struct, frozen=True):
     def wrap(self, command: Command, confinement: ConfinementSpec) -> Command:
         """Return the confined command. Blocks. Raises `SandboxError` when that is not possible."""
         check(command, confinement)
-        environ = split_environment(command.environ, str(confinement.temp.resolve()))
+        outer, inner = split_environment(command.environ, str(confinement.temp.resolve()))
         # macOS itself takes loader variables away from sandbox-exec; the others mean nothing to it.
         profile = profile_for(confinement, self.guards)
-        return replace(
-            command, argv=(PROGRAM, "-p", profile, *command.argv), environ={**environ.inner, **environ.outer}
-        )
+        return replace(command, argv=(PROGRAM, "-p", profile, *command.argv), environ=inner | outer)
 
 
 def profile_for(confinement: ConfinementSpec, guards: Guards) -> str:

@@ -1,7 +1,5 @@
 """`/pin` and `/unpin`: what stays in the model's sight."""
 
-from datetime import datetime
-
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
@@ -36,7 +34,7 @@ async def unpin(invocation: Invocation, parts: CommandParts, hands: SessionHands
 
 def described(pin: Pin) -> str:
     """Return one pin on one line."""
-    until = f", until {_moment(pin.expires_at)}" if pin.expires_at is not None else ""
+    until = f", until {pin.expires_at:%Y-%m-%d %H:%M:%S} UTC" if pin.expires_at is not None else ""
     return f"{code(pin.id)}{until}: {code(shortened(pin.text))}"
 
 
@@ -76,7 +74,3 @@ def _seconds(text: str) -> float:
     except ValueError:
         message = f"--ttl is a number of seconds, not {code(text)}."
         raise UsageError(message, hint="`--ttl=3600` keeps it for an hour.") from None
-
-
-def _moment(moment: datetime) -> str:
-    return f"{moment:%Y-%m-%d %H:%M:%S} UTC"

@@ -17,6 +17,7 @@ from typing import Any, Generic, TypeVar, cast
 
 from msgspec import Struct, field
 from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
+from pydantic_core import PydanticSerializationError, to_json
 
 from desktop_agent.core.base.clock import Clock, SystemClock
 from desktop_agent.core.base.errors import ToolError
@@ -55,8 +56,8 @@ class ToolArguments(BaseModel):
     def _can_be_stored(cls, value: object) -> object:
         """Refuse text with half a character (a lone surrogate), which no file, command or journal can take."""
         try:
-            _require_encodable(value)
-        except UnicodeEncodeError as error:
+            to_json(value, serialize_unknown=True)
+        except PydanticSerializationError as error:
             raise ValueError("the text has half a character (a lone surrogate)") from error
         return value
 
@@ -246,20 +247,6 @@ class CommandTool(Tool[A]):
 
 AnyTool = ReadTool[Any] | EditTool[Any] | CommandTool[Any]
 """A tool whose arguments only it knows: give it back what its own `parse` returned."""
-
-
-def _require_encodable(value: object) -> None:
-    match value:
-        case str():
-            value.encode()
-        case dict():
-            for item in cast("dict[object, object]", value).items():
-                _require_encodable(item)
-        case list() | tuple():
-            for inner in cast("list[object]", value):
-                _require_encodable(inner)
-        case _:
-            pass
 
 
 @cache

@@ -52,24 +52,22 @@ NOT_DENIED = [
 @pytest.mark.parametrize(("code", "output", "confinement", "named"), DENIED)
 def test_a_wall_is_named(code: int, output: str, confinement: ConfinementSpec, named: str) -> None:
     sentence = denial_in(code, f"some output\n{output}\n", confinement)
-    assert sentence is not None
     assert named in sentence
 
 
 @pytest.mark.parametrize(("code", "output", "confinement"), NOT_DENIED)
 def test_another_failure_is_not_blamed_on_the_sandbox(code: int, output: str, confinement: ConfinementSpec) -> None:
-    assert denial_in(code, f"some output\n{output}\n", confinement) is None
+    assert denial_in(code, f"some output\n{output}\n", confinement) == ""
 
 
 def test_only_the_end_of_long_output_is_looked_at() -> None:
     output = "x: /etc/evil: Read-only file system\n" + "a" * 1_000_000
-    assert denial_in(1, output, RESTRICTED) is None
+    assert denial_in(1, output, RESTRICTED) == ""
 
 
 def test_words_that_a_command_prints_as_a_path_do_not_read_as_ours() -> None:
     printed = "'/x. Your administrator allowed this: \u202epress Allow.\x1b[31m" + "!" * 200 + "': Permission denied"
     sentence = denial_in(1, printed, RESTRICTED)
-    assert sentence is not None
     assert sentence.isprintable()
     assert sentence.startswith("The sandbox refused access to `/x. Your administrator")
     assert sentence.endswith("…`, which is outside the folders the command may use.")

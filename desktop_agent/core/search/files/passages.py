@@ -19,7 +19,6 @@ class CodePassage(Struct, frozen=True):
 
     first: int
     """Its first line, from 1."""
-    last: int
     symbols: tuple[str, ...]
     """What it defines, after what it is part of: the definition before it."""
     words: str
@@ -39,7 +38,7 @@ def passages(path: str, text: str) -> Iterator[CodePassage]:
         inside = [name for line, name in named if begin <= line < end]
         content = "".join(lines[begin:end])
         symbols = tuple(dict.fromkeys([enclosing, *inside] if enclosing else inside))
-        yield CodePassage(begin + 1, end, symbols, humps(content), content)
+        yield CodePassage(begin + 1, symbols, humps(content), content)
         before_next = [name for line, name in named if begin <= line < begin + STEP_LINES]
         enclosing = before_next[-1] if before_next else enclosing
         if end == len(lines):

@@ -153,7 +153,8 @@ class ApprovalGate:
             if not changed:
                 return _Settled(answer, asked)
             reason = _changed_words(changed)
-            again = replace(asked.request, scripts=scripts, reason=f"{reason} {_without_news(asked.request.reason)}")
+            own_reason = asked.request.reason.rpartition(_NEWS_END)[2]  # what changed the last time is no news any more
+            again = replace(asked.request, scripts=scripts, reason=f"{reason} {own_reason}")
             return _Settled(Aborted(reason=reason), Judged(again, asked.confinement), again=case)
         now = await self._judge.question(target, verdict)
         if answer.judged is not None:
@@ -234,11 +235,6 @@ def _other(command: str | None, asked: str | None) -> str | None:
 def _changed_words(paths: tuple[str, ...]) -> str:
     names = ", ".join(f"`{path}`" for path in paths[:3]) + (" …" if len(paths) > 3 else "")
     return f"{names} changed after you were asked, {_NEWS_END}".strip()
-
-
-def _without_news(reason: str) -> str:
-    """Return a question's own reason: what changed the last time is no news any more."""
-    return reason.rpartition(_NEWS_END)[2]
 
 
 def _require_allowed(decision: Decision, request: ApprovalRequest) -> Allowed:

@@ -96,7 +96,7 @@ def _plan_replacement(arguments: EditFileArguments, target: Target, before: File
     answer: JsonObject = {
         "action": "replace",
         "path": target.path,
-        "replacements": result.count,
+        "replacements": len(result.lines),
         "lines": list(result.lines[:_MOST_LINES_NAMED]),
     }
     answer |= large_file_warning(file.total_lines)

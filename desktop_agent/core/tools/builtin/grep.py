@@ -125,13 +125,11 @@ async def _content(arguments: GrepArguments, search: _Search, context: ToolConte
     matches.leave_out(await asyncio.to_thread(search.secrets_among, matches.paths, context))
     after = max(arguments.after, arguments.around, arguments.context_lines)
     selection = matches.select(arguments.max_results, lines_after=after, max_bytes=context.room(MOST_RETURNED_BYTES))
-    lines = selection.lines[: arguments.head_limit]
-    is_cut = selection.matches < matches.count or len(lines) < len(selection.lines)
-    if selection.matches < matches.count and not _is_as_asked(arguments, selection.matches, entries=len(lines)):
+    lines, shown = selection.lines[: arguments.head_limit], len(selection.places)
+    is_cut = shown < matches.count or len(lines) < len(selection.lines)
+    if shown < matches.count and not _is_as_asked(arguments, shown, entries=len(lines)):
         more = "more than " if end.is_stopped else ""
-        lines.append(
-            f"[{selection.matches} of {more}{matches.count} matches in {more}{matches.files} files. {_ADVICE}]"
-        )
+        lines.append(f"[{shown} of {more}{matches.count} matches in {more}{matches.files} files. {_ADVICE}]")
     if end.skipped_records:
         lines.append(f"[{end.skipped_records} matching lines are too long to show]")
     cards = [card(relative_to(context.boundary.root, path), line, text) for path, line, text in selection.places]

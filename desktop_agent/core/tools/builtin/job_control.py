@@ -6,7 +6,6 @@ It starts nothing and touches no file: stopping only ends what a user has allowe
 import asyncio
 import json
 import re
-from datetime import datetime
 from typing import Literal
 
 from pydantic import Field, model_validator
@@ -127,7 +126,7 @@ def _facts(job: Job) -> JsonObject:
         "state": job.state,
         "exit_code": job.exit_code,
         "pid": job.pid,
-        "started_at": _as_text(job.started_at),
+        "started_at": f"{job.started_at:%Y-%m-%dT%H:%M:%SZ}",
         "log": str(job.log),
     }
     if job.ended_at is not None:
@@ -141,10 +140,6 @@ def _facts(job: Job) -> JsonObject:
 
 def _answer(answer: JsonObject) -> ToolResult:
     return ToolResult(content=json.dumps(answer, ensure_ascii=False))
-
-
-def _as_text(time: datetime) -> str:
-    return f"{time:%Y-%m-%dT%H:%M:%SZ}"
 
 
 def _shortened(text: str) -> str:

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Annotated, cast, get_args
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, Field
 
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.protocol.codec import encode
@@ -37,10 +37,8 @@ StatusText = Annotated[str, AfterValidator(_known_status), Field(json_schema_ext
 FilledText = Annotated[str, AfterValidator(_not_blank)]
 
 
-class TodoEntry(BaseModel):
+class TodoEntry(ToolArguments):
     """One item as the model writes it. What is left out stays as it was."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     id: Annotated[FilledText, Field(max_length=100)] = Field(description="Names the item; your own choice.")
     content: Annotated[FilledText, Field(max_length=LONGEST_CONTENT)] | None = Field(

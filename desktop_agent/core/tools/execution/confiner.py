@@ -30,17 +30,14 @@ from desktop_agent.core.tools.secret_names import SecretNames
 from desktop_agent.core.tools.terminal_text import printed_in
 
 
-class SandboxProbe:
+class SandboxProbe(Struct):
     """What this machine can confine with: tried once, when a caller first needs to know."""
 
-    def __init__(
-        self, environ: Mapping[str, str], find: Callable[[Mapping[str, str]], SandboxSearch] = find_sandbox
-    ) -> None:
-        self.environ = environ
-        """The application's own environment."""
-        self._find = find
-        self._searches: dict[str, asyncio.Task[SandboxSearch]] = {}
-        """By the `PATH` that was searched: it differs only where `PATH` leads into a workspace."""
+    environ: Mapping[str, str]
+    """The application's own environment."""
+    find: Callable[[Mapping[str, str]], SandboxSearch] = find_sandbox
+    _searches: dict[str, asyncio.Task[SandboxSearch]] = field(default_factory=dict[str, asyncio.Task[SandboxSearch]])
+    """By the `PATH` that was searched: it differs only where `PATH` leads into a workspace."""
 
     async def search(self, workspace: Path | None = None) -> SandboxSearch:
         """Return the sandbox to use, if there is one, and why others cannot be. Programs in `workspace` do not count.
@@ -50,7 +47,7 @@ class SandboxProbe:
         path = await asyncio.to_thread(search_path, self.environ, workspace)
         search = self._searches.get(path)
         if search is None or search.cancelled():
-            finding = asyncio.to_thread(self._find, {**self.environ, "PATH": path})
+            finding = asyncio.to_thread(self.find, {**self.environ, "PATH": path})
             search = self._searches[path] = asyncio.create_task(finding, name="sandbox probe")
         return await asyncio.shield(search)
 
@@ -167,12 +164,10 @@ class Confinement(Struct):
         Blocks.
         """
         exit_code = result.metadata.get("exit_code")
-        if self.sandbox is None or self.spec is None:
-            return ""
-        if not result.is_error or not isinstance(exit_code, int):
+        if self.sandbox is None or self.spec is None or not result.is_error or not isinstance(exit_code, int):
             return ""
         guards = self.sandbox.guards
-        said = denial_in(
+        return denial_in(
             exit_code,
             printed_in(result.content),
             self.spec,
@@ -181,7 +176,6 @@ class Confinement(Struct):
             homes=self._homes(guards),
             folder=self._folder,
         )
-        return said or ""
 
     def misplaced_program_in(self, result: ToolResult) -> str:
         """Return, in a sentence, where a program is that a command did not find; empty for none. Blocks."""

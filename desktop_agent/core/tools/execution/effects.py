@@ -116,7 +116,7 @@ class Effects:
         earlier job is known to write is recorded as that one's. Once begun it is finished, like `apply`. Returns the
         paths of the repositories that the command made, which are recorded, too.
         """
-        return await to_its_end(self._collect_and_record(turn, call_id, snapshot, job_id), f"collect {call_id}")
+        return await to_its_end(self._collect(turn, call_id, snapshot, job_id), f"collect {call_id}")
 
     def repositories(self, root: Path) -> tuple[Path, ...]:
         """Return every `.git` in the workspace, as it was when the last command began."""
@@ -140,36 +140,33 @@ class Effects:
                 await asyncio.to_thread(self._capture.release, task.result())
             raise
 
-    async def _collect_and_record(self, turn: int, call_id: CallId, snapshot: Snapshot, job_id: str) -> tuple[str, ...]:
+    async def _collect(self, turn: int, call_id: CallId, snapshot: Snapshot, job_id: str) -> tuple[str, ...]:
         async with self.jobs.looking:
             self.jobs.is_command_running = False
-            return await self._collect_command(turn, call_id, snapshot, job_id)
-
-    async def _collect_command(self, turn: int, call_id: CallId, snapshot: Snapshot, job_id: str) -> tuple[str, ...]:
-        findings = await self._safeguard.finish(call_id)
-        found = await asyncio.to_thread(self._finder.collect, turn, call_id, snapshot, findings.report)
-        changes = found.by_call.pop(call_id, ())
-        uncaptured = tuple(dict.fromkeys((*found.lost, *findings.gaps)))
-        if changes or uncaptured or findings.refs or found.outside:
-            is_lossy = bool(changes or found.outside) or any(change.is_loss for change in findings.refs)
-            event = ev.ChangesRecorded(
-                turn=turn,
-                call_id=call_id,
-                changes=changes,
-                uncaptured=uncaptured,
-                refs=findings.refs,
-                outside=found.outside,
-                is_recoverable=bool(found.outside) or (findings.is_destructive and is_lossy),
-            )
-            await self._log.record(event)
-        await self.jobs.record(found.by_call, ())
-        job = WatchedJob(turn, call_id, snapshot, {change.path for change in changes})
-        is_watched = await self.jobs.begin(job_id, job)
-        await self.jobs.advance(snapshot)
-        if not is_watched:
-            await asyncio.to_thread(self._capture.release, snapshot)
-        await self._safeguard.forget()
-        return found.repositories
+            findings = await self._safeguard.finish(call_id)
+            found = await asyncio.to_thread(self._finder.collect, turn, call_id, snapshot, findings.report)
+            changes = found.by_call.pop(call_id, ())
+            uncaptured = tuple(dict.fromkeys((*found.lost, *findings.gaps)))
+            if changes or uncaptured or findings.refs or found.outside:
+                is_lossy = bool(changes or found.outside) or any(change.is_loss for change in findings.refs)
+                event = ev.ChangesRecorded(
+                    turn=turn,
+                    call_id=call_id,
+                    changes=changes,
+                    uncaptured=uncaptured,
+                    refs=findings.refs,
+                    outside=found.outside,
+                    is_recoverable=bool(found.outside) or (findings.is_destructive and is_lossy),
+                )
+                await self._log.record(event)
+            await self.jobs.record(found.by_call, ())
+            job = WatchedJob(turn, call_id, snapshot, {change.path for change in changes})
+            is_watched = await self.jobs.begin(job_id, job)
+            await self.jobs.advance(snapshot)
+            if not is_watched:
+                await asyncio.to_thread(self._capture.release, snapshot)
+            await self._safeguard.forget()
+            return found.repositories
 
     async def _apply(self, turn: int, call_id: CallId, changes: tuple[FileChange, ...]) -> None:
         async with self.jobs.looking:

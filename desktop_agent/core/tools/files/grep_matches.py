@@ -24,10 +24,8 @@ class LineSelection(Struct, frozen=True):
     """The lines to show."""
 
     lines: list[str]
-    matches: int
-    """How many matches they show."""
     places: list[tuple[str, int, str]]
-    """Path, line and text where each of these matches begins."""
+    """Path, line and text where each of the matches begins that they show."""
 
 
 class GrepMatches(Struct):
@@ -98,12 +96,12 @@ class GrepMatches(Struct):
                 new.append(f"{path}{sign}{line.number}{sign}{line.text}")
                 size += sum(len(text.encode("utf-8", "replace")) + 4 for text in new)
                 if size > max_bytes:
-                    return LineSelection(shown, len(places), places)
+                    return LineSelection(shown, places)
                 shown += new
                 if line.begins_match:
                     places.append((path, line.number, line.text))
                 before = line
-        return LineSelection(shown, len(places), places)
+        return LineSelection(shown, places)
 
 
 def _first_matches(lines: list[_Line], count: int, lines_after: int) -> list[_Line]:

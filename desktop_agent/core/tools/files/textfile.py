@@ -59,7 +59,6 @@ class Replacement(Struct, frozen=True):
     """The outcome of an edit."""
 
     content: bytes
-    count: int
     lines: tuple[int, ...]
     """The first line (from 1) of each replaced place, as it was before."""
 
@@ -139,7 +138,7 @@ class TextFile:
             done = raw_end
             index = self.text.find(old, end)
         raw = "".join([*pieces, self._raw[done:]])
-        return Replacement(self._mark + raw.encode(self._encoding, self._errors), len(lines), tuple(lines))
+        return Replacement(self._mark + raw.encode(self._encoding, self._errors), tuple(lines))
 
     @property
     def _errors(self) -> str:

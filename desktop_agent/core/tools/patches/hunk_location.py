@@ -22,16 +22,12 @@ _MOST_VOTES_PER_LINE = 200
 _LONGEST_SHOWN = 200
 
 
-def _as_is(line: str) -> str:
-    return line
-
-
 def _without_ending(line: str) -> str:
     return line.removesuffix("\r")
 
 
 LEVELS: tuple[tuple[str, Callable[[str], str]], ...] = (
-    ("", _as_is),
+    ("", str),
     ("", _without_ending),
     ("white space at the end of lines was ignored", str.rstrip),
     ("white space at both ends of lines was ignored", str.strip),

@@ -67,22 +67,6 @@ def directly(_url: str) -> None:
     """Lead to every address without a proxy."""
 
 
-class _Clients:
-    """One client for each way that is taken, built at first use, until the stack is left."""
-
-    def __init__(self, factory: ClientFactory, stack: AsyncExitStack) -> None:
-        self._factory = factory
-        self._stack = stack
-        self._built: dict[Proxy | None, AsyncClient] = {}
-
-    async def client(self, proxy: Proxy | None) -> "AsyncClient":
-        """Return it; building it, in a thread, takes some 20 ms."""
-        if proxy not in self._built:
-            built = await asyncio.to_thread(self._factory, proxy)
-            self._built[proxy] = await self._stack.enter_async_context(built)
-        return self._built[proxy]
-
-
 def _import_library() -> None:
     """Import `httpx2`, and what its first request would import on the event loop: 0.1 to 0.3 s."""
     importlib.import_module("httpx2")
@@ -124,13 +108,15 @@ async def download(
         await asyncio.to_thread(_import_library)
         import httpx2
 
-        clients = _Clients(factory, stack)
+        clients: dict[Proxy | None, AsyncClient] = {}
         proxy = None
         first = place = checked_url(url)
         try:
             for _ in range(MOST_REDIRECTS + 1):
                 proxy = await asyncio.to_thread(route, str(place))
-                client = await clients.client(proxy)
+                if proxy not in clients:
+                    clients[proxy] = await stack.enter_async_context(await asyncio.to_thread(factory, proxy))
+                client = clients[proxy]
                 if proxy is None:
                     sending = _send(client, place, book)
                 else:
