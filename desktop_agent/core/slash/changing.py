@@ -28,7 +28,7 @@ async def undo(invocation: Invocation, parts: CommandParts, hands: SessionHands)
     done = await hands.perform(ops.UndoChanges(selection=selection))
     for event in done.events:
         if isinstance(event, ev.ChangesUndone):
-            return _told("Undone", event.outcomes)
+            return _reply_about("Undone", event.outcomes)
     return refusal(done.notice) if done.notice is not None else Reply("Nothing was undone.", is_error=True)
 
 
@@ -40,7 +40,7 @@ async def redo(invocation: Invocation, parts: CommandParts, hands: SessionHands)
     done = await hands.perform(_redo_op(invocation, parts))
     for event in done.events:
         if isinstance(event, ev.ChangesRedone):
-            return _told("Applied again", event.outcomes)
+            return _reply_about("Applied again", event.outcomes)
     return refusal(done.notice) if done.notice is not None else Reply("Nothing was redone.", is_error=True)
 
 
@@ -96,7 +96,7 @@ def _steps(parts: CommandParts) -> Reply:
     return Reply(f"`/redo` takes back the first of these, `/redo step NUMBER` another one.\n\n{bullets(lines)}")
 
 
-def _told(done: str, outcomes: Sequence[FileOutcome]) -> Reply:
+def _reply_about(done: str, outcomes: Sequence[FileOutcome]) -> Reply:
     left = [outcome for outcome in outcomes if not outcome.is_done]
     head = f"{done}: {number_of(len(outcomes) - len(left), 'file')}"
     if left:

@@ -62,7 +62,7 @@ class SlashCommands:
         if own is not None:
             await self._hands.prompt(own.prompt(invocation))
             return
-        answer = await self._told(self._answer(invocation))
+        answer = await self._awaited(self._answer(invocation))
         if isinstance(answer, Reply):
             await self._say(text, answer)
             return
@@ -105,7 +105,7 @@ class SlashCommands:
         meant = f"Did you mean {' or '.join(f'`/{found}`' for found in close)}? " if close else ""
         return UsageError(f"There is no command {code(f'/{name}')}.", hint=f"{meant}`/help` lists them. {_ESCAPE}")
 
-    async def _told(self, answer: Awaitable[Answer]) -> Answer:
+    async def _awaited(self, answer: Awaitable[Answer]) -> Answer:
         """Await it; what goes wrong is what the command says."""
         try:
             return await answer
@@ -120,7 +120,7 @@ class SlashCommands:
 
     async def _say_later(self, text: str, answer: Awaitable[Reply]) -> None:
         try:
-            await self._say(text, cast("Reply", await self._told(answer)))
+            await self._say(text, cast("Reply", await self._awaited(answer)))
         except StorageError:
             logger.exception("What a command came to could not be recorded")
 

@@ -13,15 +13,15 @@ from desktop_agent.core.slash.wording import bullets, code
 async def compact(invocation: Invocation, parts: CommandParts, hands: SessionHands) -> Answer:
     """Begin a summary; what came of it is said when it is there, and the session goes on meanwhile."""
     done = await hands.perform(ops.Compact(focus=plain_text(invocation.rest)))
-    return _told(done) if done.task is None else _wait(done, done.task)
+    return _reply(done) if done.task is None else _wait(done, done.task)
 
 
 async def _wait(done: Performed, task: asyncio.Task[None]) -> Reply:
     await asyncio.wait([task])
-    return _told(done)
+    return _reply(done)
 
 
-def _told(done: Performed) -> Reply:
+def _reply(done: Performed) -> Reply:
     notice = done.notice
     for event in done.events:
         if isinstance(event, ev.Compacted):

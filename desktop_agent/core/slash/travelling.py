@@ -38,10 +38,10 @@ async def rewind(invocation: Invocation, parts: CommandParts, hands: SessionHand
         return refusal(done.notice) if done.notice is not None else Reply("Nothing was taken back.", is_error=True)
     left = [outcome for e in done.events if isinstance(e, ev.ChangesUndone) for outcome in e.outcomes]
     failed = [code(outcome.path) for outcome in left if not outcome.is_done]
-    told = [f"Went back to before turn {turn}.", (_PARTLY_GONE if failed else _GONE)[scope]]
+    sentences = [f"Went back to before turn {turn}.", (_PARTLY_GONE if failed else _GONE)[scope]]
     if failed:
-        told.append(f"Left as they are: {', '.join(failed)}.")
-    return Reply(" ".join(filter(None, told)))
+        sentences.append(f"Left as they are: {', '.join(failed)}.")
+    return Reply(" ".join(filter(None, sentences)))
 
 
 async def fork(invocation: Invocation, parts: CommandParts, hands: SessionHands) -> Reply:

@@ -27,10 +27,10 @@ _ESCAPE = re.compile(
 def printed_in(content: str) -> str:
     """Return what a command printed, out of the JSON that the model reads of it."""
     try:
-        told: object = json.loads(content)
+        answer: object = json.loads(content)
     except ValueError:
         return content
-    output = cast("dict[str, object]", told).get("output") if isinstance(told, dict) else None
+    output = cast("dict[str, object]", answer).get("output") if isinstance(answer, dict) else None
     return output if isinstance(output, str) else content
 
 

@@ -9,7 +9,7 @@ from desktop_agent.core.policy.shell import parse
 from tests.core.policy.lines import WORK
 
 
-def told(command: str, *, is_destructive: bool | None = True) -> set[str]:
+def lost_by(command: str, *, is_destructive: bool | None = True) -> set[str]:
     """The losses as `kind place`, places in the workspace relative to it."""
     losses = losses_of(parse(command), WORK)
     return {shown(loss) for loss in losses if is_destructive is None or loss.is_destructive is is_destructive}
@@ -99,7 +99,7 @@ def shown(loss: Loss) -> str:
     ],
 )  # fmt: skip
 def test_what_destroys_is_found_in_any_spelling(command: str, expected: set[str]) -> None:
-    assert told(command) == expected
+    assert lost_by(command) == expected
 
 
 @pytest.mark.parametrize(
@@ -123,8 +123,8 @@ def test_what_destroys_is_found_in_any_spelling(command: str, expected: set[str]
 def test_what_may_only_be_in_the_way_is_copied_but_does_not_count_as_destruction(
     command: str, expected: set[str]
 ) -> None:
-    assert told(command, is_destructive=False) == expected
-    assert told(command) == set()
+    assert lost_by(command, is_destructive=False) == expected
+    assert lost_by(command) == set()
 
 
 @pytest.mark.parametrize(
@@ -136,7 +136,7 @@ def test_what_may_only_be_in_the_way_is_copied_but_does_not_count_as_destruction
     ],
 )  # fmt: skip
 def test_what_destroys_nothing_has_no_losses(command: str) -> None:
-    assert told(command) == set()
+    assert lost_by(command) == set()
 
 
 @pytest.mark.parametrize(
@@ -144,7 +144,7 @@ def test_what_destroys_nothing_has_no_losses(command: str) -> None:
     ["python3 -c 'import shutil; shutil.rmtree(\"x\")'", "eval \"$CMD rm\"", "rm 'x", "curl x | sh; git reset"],
 )  # fmt: skip
 def test_what_was_not_understood_but_speaks_of_deleting_may_mean_everything(command: str) -> None:
-    assert {"tree .", "uncommitted .", "refs ."} <= told(command)
+    assert {"tree .", "uncommitted .", "refs ."} <= lost_by(command)
 
 
 @pytest.mark.parametrize(

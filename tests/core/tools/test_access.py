@@ -21,20 +21,20 @@ def access(rules: CallRules | None = None, sandbox: SandboxMode = "restricted") 
 
 def test_with_full_rights_nothing_is_marked_and_the_listing_equals_the_registry() -> None:
     """SC-06, SC-10"""
-    told = access()
-    assert [definition.name for definition in told.definitions()] == [tool.name for tool in REGISTRY]
-    lines = told.listing().splitlines()
+    everything = access()
+    assert [definition.name for definition in everything.definitions()] == [tool.name for tool in REGISTRY]
+    lines = everything.listing().splitlines()
     assert lines[0] == "## Available Tools"
     assert [line.partition(":")[0].removeprefix("- ") for line in lines[1:]] == [tool.name for tool in REGISTRY]
-    assert "UNAVAILABLE" not in told.listing()
+    assert "UNAVAILABLE" not in everything.listing()
 
 
 @pytest.mark.parametrize("restricted", [access(READ_ONLY_RULES), access(sandbox="strict")], ids=["rights", "sandbox"])
 def test_a_tool_without_its_capability_says_so_in_its_description_not_in_its_name(restricted: Access) -> None:
     """SC-07, Z-26"""
-    told = {definition.name: definition.description for definition in restricted.definitions()}
-    assert told["edit_file"].startswith("[UNAVAILABLE: Requires write_fs capability] ")
-    assert "UNAVAILABLE" not in told["read_file"]
+    descriptions = {definition.name: definition.description for definition in restricted.definitions()}
+    assert descriptions["edit_file"].startswith("[UNAVAILABLE: Requires write_fs capability] ")
+    assert "UNAVAILABLE" not in descriptions["read_file"]
     assert "- edit_file: [UNAVAILABLE: Requires write_fs capability]" in restricted.listing()
 
 

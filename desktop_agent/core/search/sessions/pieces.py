@@ -21,7 +21,7 @@ _TAIL_CHARS = 8_000
 _LARGEST_OUTPUT = 256 * 1024
 _LARGEST_FILE = 512 * 1024
 """Of one side of a change; of larger ones only the path is found."""
-_TOLD = (
+_TYPES_WITH_PIECES = (
     b'"type":"session_opened"',
     b'"type":"prompt_submitted"',
     b'"type":"message_done"',
@@ -61,7 +61,7 @@ class PieceReader:
 
     def fields(self, line: bytes) -> JsonObject:
         """Return a line with what was moved out of it; nothing for one that has no pieces."""
-        if line.startswith(b'{"v":') and not any(kind in line[:140] for kind in _TOLD):
+        if line.startswith(b'{"v":') and not any(kind in line[:140] for kind in _TYPES_WITH_PIECES):
             return {}
         try:
             return internalise(fields_of(line), self._blobs)[0]

@@ -44,11 +44,11 @@ class LiveJudging:
         try:
             while (command := self._wanted.pop(call_id, None)) is not None:
                 if (case := self._case(call_id)) is not None:
-                    await self._tell(case.edited(command), command)
+                    await self._emit_judgement(case.edited(command), command)
         finally:
             self._tasks.pop(call_id, None)
 
-    async def _tell(self, case: Case, command: str) -> None:
+    async def _emit_judgement(self, case: Case, command: str) -> None:
         """Emit the verdict at once, and the whole request when the safety copies and scripts are known."""
         call_id = case.call.id
         verdict = await self._judge.verdict(case.facts)

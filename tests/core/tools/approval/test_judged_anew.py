@@ -25,9 +25,9 @@ async def judged(s: Open, command: str) -> ev.CommandJudged:
     """Edit the command, and return all that is known of it."""
     s.submit(ops.JudgeCommand(call_id=s.rx.all(ev.ApprovalRequested)[-1].request.call_id, command=command))
     while True:
-        told = await s.rx.expect(ev.CommandJudged)
-        if told.command == command and (told.digest is not None or told.obstacle):
-            return told
+        judgement = await s.rx.expect(ev.CommandJudged)
+        if judgement.command == command and (judgement.digest is not None or judgement.obstacle):
+            return judgement
 
 
 def shown(s: Open) -> ToolEntry:
@@ -48,13 +48,13 @@ async def test_an_edited_command_is_judged_while_it_is_edited(ground: Ground) ->
     await needs_sandbox(ground)
     async with ground.session([[run("touch a.txt")], [Say("ok")]]) as s:
         await asked(s)
-        told = await judged(s, "rm -rf build && git push")
-        assert told.request is not None
-        assert told.request.is_escalation
-        assert told.request.confinement.startswith("Not confined")
-        assert "Deletes folders with everything in them." in told.request.risks
-        assert "Uses the network." in told.request.risks
-        assert told.request.safety != ()
+        judgement = await judged(s, "rm -rf build && git push")
+        assert judgement.request is not None
+        assert judgement.request.is_escalation
+        assert judgement.request.confinement.startswith("Not confined")
+        assert "Deletes folders with everything in them." in judgement.request.risks
+        assert "Uses the network." in judgement.request.risks
+        assert judgement.request.safety != ()
         assert (await judged(s, "ls")).request is not None
         answer(s, Allowed())
         await s.rx.expect(ev.TurnEnded)
@@ -67,9 +67,9 @@ async def test_only_the_latest_text_is_judged_to_the_end(ground: Ground) -> None
         question = await asked(s)
         for length in range(1, 30):
             s.submit(ops.JudgeCommand(call_id=question.request.call_id, command="rm -rf " + "b" * length))
-        told = await judged(s, "rm -rf " + "b" * 29)
+        judgement = await judged(s, "rm -rf " + "b" * 29)
         whole = [event for event in s.rx.all(ev.CommandJudged) if event.digest is not None]
-        assert told.digest == whole[-1].digest
+        assert judgement.digest == whole[-1].digest
         assert len(whole) < 29
         answer(s, Allowed())
         await s.rx.expect(ev.TurnEnded)
@@ -101,10 +101,10 @@ async def test_an_edited_command_runs_as_it_was_judged_not_as_the_old_one(ground
     async with ground.session([[run("curl https://example.org")], [Say("ok")]]) as s:
         question = await asked(s)
         assert question.request.is_escalation
-        told = await judged(s, "touch a.txt")
-        assert told.request is not None
-        assert told.request.confinement.startswith("In the sandbox")
-        answer(s, Allowed(edited_command="touch a.txt", judged=told.digest))
+        judgement = await judged(s, "touch a.txt")
+        assert judgement.request is not None
+        assert judgement.request.confinement.startswith("In the sandbox")
+        answer(s, Allowed(edited_command="touch a.txt", judged=judgement.digest))
         finished = await s.rx.expect(ev.ToolCallFinished)
         assert finished.result.metadata["confinement"] == "sandbox"
 
@@ -114,9 +114,9 @@ async def test_an_answer_to_an_older_judgement_is_asked_again(ground: Ground) ->
     script = ground.write("run.sh", "echo one > out.txt\n")
     async with ground.session([[run("true")], [Say("ok")]], approval="always") as s:
         await asked(s)
-        told = await judged(s, "sh run.sh")
+        judgement = await judged(s, "sh run.sh")
         script.write_text("echo two > out.txt\n")
-        answer(s, Allowed(edited_command="sh run.sh", judged=told.digest))
+        answer(s, Allowed(edited_command="sh run.sh", judged=judgement.digest))
         again = (await s.rx.expect(ev.ApprovalRequested)).request
         assert again.command == "sh run.sh"
         assert not (ground.workspace / "out.txt").exists()
@@ -129,8 +129,8 @@ async def test_what_must_not_run_says_so_while_it_is_typed(ground: Ground) -> No
     await needs_sandbox(ground)
     async with ground.session([[run("touch a.txt")], [Say("ok")]]) as s:
         await asked(s)
-        told = await judged(s, "")
-        assert (told.request, told.obstacle) == (None, "Command must not be empty")
+        judgement = await judged(s, "")
+        assert (judgement.request, judgement.obstacle) == (None, "Command must not be empty")
         answer(s, Allowed())
         await s.rx.expect(ev.TurnEnded)
 

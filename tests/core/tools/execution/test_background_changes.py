@@ -80,11 +80,11 @@ async def test_what_a_background_command_changes_is_recorded_as_its_own_at_every
         began, ran, _ = (event.call_id for event in s.rx.all(ev.ToolCallFinished))
         assert changed(s).keys() == {"log.txt", "mine.txt"}
         assert changed(s)["mine.txt"] == ran
-        await tell(ground, "two")
+        await make_job_write(ground, "two")
         s.submit(ops.LookAtChanges())
         await s.rx.expect(ev.ChangesRecorded, lambda event: event.call_id == began)
         assert [change.path for event in of_call(s, began) for change in event.changes] == ["log.txt"]
-        await tell(ground, "three")
+        await make_job_write(ground, "three")
         job = (await s.rx.expect(ev.JobsReported)).jobs[0]
         s.submit(ops.StopJob(job_id=job.id))
         last = await s.rx.expect(ev.ChangesRecorded, lambda event: event.is_last_look)
@@ -99,7 +99,7 @@ def of_call(s: Open, call_id: str) -> list[ev.ChangesRecorded]:
     return [event for event in s.rx.all(ev.ChangesRecorded) if event.call_id == call_id]
 
 
-async def tell(ground: Ground, line: str) -> None:
+async def make_job_write(ground: Ground, line: str) -> None:
     """Have the command do one step, and wait until it has."""
 
     def exchange() -> None:
@@ -119,7 +119,7 @@ async def test_what_a_background_command_changes_before_the_session_closes_can_b
     job = in_background("read line < go; echo $line > a.txt; echo > did; sleep 1000")
     async with ground.session([[job], [Say("ok")]], approval="on_request") as s:
         await s.prompt()
-        await tell(ground, "b")
+        await make_job_write(ground, "b")
         session_id = s.id
     async with ground.session([], resume=session_id) as s:
         assert [record.change.path for record in s.session.transcript.changes.values()] == ["a.txt"]
@@ -137,11 +137,11 @@ async def test_what_a_background_command_of_a_killed_application_changed_is_reco
     job = in_background("while read line < go; do echo $line >> a.txt; echo > did; done")
     async with ground.session([[job], [Say("ok")]], approval="on_request") as s:
         await s.prompt()
-        await tell(ground, "seen")
+        await make_job_write(ground, "seen")
         s.submit(ops.LookAtChanges())
         s.submit(ops.RenameSession(title="looked at"))
         await s.rx.expect(ev.SessionRenamed)  # the look has ended, also in the baseline
-        await tell(ground, "unseen")
+        await make_job_write(ground, "unseen")
         session_id = s.id
         journal = ground.paths.sessions / session_id / "journal.jsonl"
         cut = journal.read_bytes()

@@ -133,8 +133,8 @@ async def test_a_failure_that_a_tool_tells_is_what_the_model_reads_and_the_turn_
     ground: Ground, kind: ToolErrorType
 ) -> None:
     """E-01, E-02, E-07: the message as it is, with its kind. E-04: recoverable unless the tool says more."""
-    told = ToolError("Try it otherwise.") if kind == "recoverable" else ToolError("Try it otherwise.", error_type=kind)
-    ground.extra_tools = (BrokenTool(told),)
+    error = ToolError("Try it otherwise.") if kind == "recoverable" else ToolError("Try it otherwise.", error_type=kind)
+    ground.extra_tools = (BrokenTool(error),)
     async with ground.session([[Call("broken", {"name": "x"})], [Say("ok")]]) as s:
         assert (await s.prompt()).reason == "completed"
         [finished] = s.rx.all(ev.ToolCallFinished)
