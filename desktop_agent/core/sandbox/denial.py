@@ -149,9 +149,7 @@ def _is_ours(path: str, why: str, exit_code: int, confinement: ConfinementSpec) 
         return "/" in path or "." in path  # else it is the last word of a sentence
     if exit_code == _NOT_EXECUTABLE or not path:
         return False
-    if re.search(_PROTECTED, path):
-        return True
-    if path.startswith("~"):
+    if path.startswith("~") or re.search(_PROTECTED, path):
         return True
     if not path.startswith("/"):
         # Relative to a folder in the workspace: there only protected places and, for Landlock, new entries are closed.

@@ -10,8 +10,7 @@ from desktop_agent.core.slash.parse import Invocation
 from desktop_agent.core.slash.parts import CommandParts, Reply, SessionHands, no_more, reported
 from desktop_agent.core.slash.wording import code
 
-_FORMATS: dict[str, ExportForm] = {"md": "md", "html": "html", "jsonl": "jsonl", "patch": "patch"}
-_SUFFIXES: dict[str, ExportForm] = {".md": "md", ".html": "html", ".jsonl": "jsonl", ".patch": "patch"}
+_FORMS: dict[str, ExportForm] = {"md": "md", "html": "html", "jsonl": "jsonl", "patch": "patch"}
 
 
 async def export(invocation: Invocation, parts: CommandParts, hands: SessionHands) -> Reply:
@@ -28,18 +27,18 @@ async def export(invocation: Invocation, parts: CommandParts, hands: SessionHand
 
 def _request(invocation: Invocation) -> tuple[ExportForm, str]:
     words = invocation.words
-    if words and words[0].lower() in _FORMATS:
+    if words and words[0].lower() in _FORMS:
         no_more(words[2:], "/export [md|html|jsonl|patch] [PATH]")
-        return _FORMATS[words[0].lower()], words[1] if len(words) > 1 else ""
+        return _FORMS[words[0].lower()], words[1] if len(words) > 1 else ""
     no_more(words[1:], "/export [md|html|jsonl|patch] [PATH]")
     path = words[0] if words else ""
     if not path:
         return "md", ""
-    if (suffix := Path(path).suffix.lower()) not in _SUFFIXES:
+    if (ending := Path(path).suffix.lower().removeprefix(".")) not in _FORMS:
         raise UsageError(
             "As what shall it be exported?", hint="Write `/export md PATH`; there are md, html, jsonl, patch."
         )
-    return _SUFFIXES[suffix], path
+    return _FORMS[ending], path
 
 
 def _target(workspace: Path, name: str, *, is_named: bool) -> Path:
