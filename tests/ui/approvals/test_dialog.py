@@ -30,7 +30,7 @@ from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.arming import ARMING_DELAY_MS
 from tests.ui.approvals.stage import JUDGED, context, judge_edits
-from tests.ui.review.stage import Session, Source, Tasks
+from tests.ui.review.stage import Session, Source, Tasks, message_of
 
 _Widget = TypeVar("_Widget", bound=QWidget)
 
@@ -446,7 +446,7 @@ def test_a_change_cannot_be_allowed_before_it_is_shown(
     dialog = ask(edit_request)
     approve = child(dialog, QPushButton, "approveButton")
     view = child(dialog, DiffView, "approvalDiffView")
-    qtbot.waitUntil(lambda: view.document.message == "Loading…")
+    qtbot.waitUntil(lambda: message_of(view) == "Loading…")
     assert not approve.isEnabled()
     assert approve.toolTip() == "Only a visible change can be allowed"
     assert child(dialog, QPushButton, "denyButton").isEnabled()
@@ -460,7 +460,7 @@ def test_a_change_that_cannot_be_shown_cannot_be_allowed(
 ) -> None:
     source.error = StorageError("The content is gone")
     dialog = ask(edit_request)
-    assert child(dialog, DiffView, "approvalDiffView").document.message == "The content is gone"
+    assert message_of(child(dialog, DiffView, "approvalDiffView")) == "The content is gone"
     assert not child(dialog, QPushButton, "approveButton").isEnabled()
 
 
