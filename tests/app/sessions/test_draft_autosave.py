@@ -13,7 +13,7 @@ from desktop_agent.core.protocol.events import PromptSubmitted, SessionForked
 from desktop_agent.core.protocol.model import Allowed
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.store.drafts import Drafts, session_draft
-from desktop_agent.ui.chat.entries.prompt import edit_prompt
+from desktop_agent.ui.chat.entries.prompt import PromptWidget
 from tests.app.conftest import Go
 from tests.core.approvals.test_pending import EDIT, journal_of, killed_while_asking
 from tests.e2e.driver import Driver
@@ -113,7 +113,8 @@ def test_an_edited_prompt_goes_on_in_a_copy(go: Go, project: Path) -> None:
         last = [row for row in view.rows if isinstance(row.entry, PromptSubmitted)][-1]
         view.row_layout.reveal(view.row_layout.reading.row_top(last))
         await person.until_true(lambda: last.widget is not None, "the prompt is in sight")
-        edit_prompt(last.widget)
+        assert isinstance(last.widget, PromptWidget)
+        last.widget.begin_edit()
         await person.type("promptEdit", " Only this.")
         await person.click("promptEditSend")
         await person.until_true(lambda: person.transcript.session.session_id not in ("", source), "the copy is shown")
