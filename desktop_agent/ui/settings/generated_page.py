@@ -14,6 +14,9 @@ from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.labels import label
 from desktop_agent.ui.widgets.layouts import hairline
 
+_MOST_FOUND = 8
+"""More rows at once could be seen to be made."""
+
 
 class SettingRows(QVBoxLayout):
     """Rows of settings, one below the other; the special ones last, under a heading."""
@@ -128,10 +131,6 @@ class SearchPage(Page):
         if self._view is not None:
             row.show_view(self._view)
         return row
-
-
-_MOST_FOUND = 8
-"""More rows at once could be seen to be made."""
 
 
 def _found(text: str) -> list[Setting]:
