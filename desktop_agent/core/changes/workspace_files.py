@@ -68,12 +68,8 @@ class WorkspaceFiles:
 
     def has_names_elsewhere(self, path: str) -> bool:
         """Whether the file has a name (a hard link) that a write to `path` must not change, and so breaks off."""
-        try:
-            status = (self.root / path).lstat()
-        except OSError:
-            return False
-        is_linked = stat.S_ISREG(status.st_mode) and status.st_nlink > 1
-        return is_linked and has_names_elsewhere(self.root, status, self._is_special)
+        status = self._status_of_linked(path)
+        return status is not None and has_names_elsewhere(self.root, status, self._is_special)
 
     def keeps_names(self, status: os.stat_result) -> bool:
         """Whether a write may change the file of `status` under all its names (hard links)."""
@@ -81,11 +77,14 @@ class WorkspaceFiles:
 
     def other_names(self, path: str) -> tuple[str, ...]:
         """The other names (hard links) of the file that a write to `path` changes as well."""
+        status = self._status_of_linked(path)
+        names = names_inside(self.root, status, self._is_special) if status is not None else None
+        return tuple(sorted(name for name in names or () if name != path))
+
+    def _status_of_linked(self, path: str) -> os.stat_result | None:
+        """The status of a file that has several names; None for anything else."""
         try:
             status = (self.root / path).lstat()
         except OSError:
-            return ()
-        if not stat.S_ISREG(status.st_mode) or status.st_nlink < 2:
-            return ()
-        names = names_inside(self.root, status, self._is_special) or ()
-        return tuple(sorted(name for name in names if name != path))
+            return None
+        return status if stat.S_ISREG(status.st_mode) and status.st_nlink > 1 else None

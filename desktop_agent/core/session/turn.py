@@ -18,7 +18,14 @@ from desktop_agent.core.base.ids import CallId, unused_id
 from desktop_agent.core.context_window.requests import NoRoomError, TurnRequests
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.event_log import EventLog
-from desktop_agent.core.protocol.model import AssistantBlock, ModelRef, ModelRequest, TextBlock, ToolUseBlock
+from desktop_agent.core.protocol.model import (
+    AssistantBlock,
+    ModelRef,
+    ModelRequest,
+    StopReason,
+    TextBlock,
+    ToolUseBlock,
+)
 from desktop_agent.core.providers.base import Completion, Provider, TextChunk, ThinkingChunk, ToolInputChunk
 from desktop_agent.core.session.retries import Retries
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
@@ -183,17 +190,8 @@ class Turn:
 
     async def _record(self, completion: Completion) -> Completion:
         content = tuple(self._trusted(block, completion) for block in completion.content)
-        turn = self.number
-        await self.log.record(
-            ev.MessageDone(
-                turn=turn,
-                message_id=completion.message_id,
-                model=self.model,
-                content=content,
-                stop_reason=completion.stop_reason,
-            )
-        )
-        await self.log.record(ev.UsageReported(turn=turn, usage=completion.usage))
+        await self._record_message(content, completion.stop_reason, completion.message_id)
+        await self.log.record(ev.UsageReported(turn=self.number, usage=completion.usage))
         return replace(completion, content=content)
 
     def _trusted(self, block: AssistantBlock, completion: Completion) -> AssistantBlock:
@@ -208,15 +206,12 @@ class Turn:
     async def _keep_partial(self, text: str) -> None:
         """Keep what the user has already read of an answer that was stopped."""
         if text.strip():
-            await self.log.record(
-                ev.MessageDone(
-                    turn=self.number,
-                    message_id="",
-                    model=self.model,
-                    content=(TextBlock(text=text),),
-                    stop_reason="interrupted",
-                )
-            )
+            await self._record_message((TextBlock(text=text),), "interrupted", "")
+
+    async def _record_message(self, content: tuple[AssistantBlock, ...], stop: StopReason, message_id: str) -> None:
+        await self.log.record(
+            ev.MessageDone(turn=self.number, message_id=message_id, model=self.model, content=content, stop_reason=stop)
+        )
 
     async def _notify(self, code: str, title: str, hint: str) -> None:
         await self.log.record(ev.Notice(level="warning", code=code, title=title, hint=hint, turn=self.number))
