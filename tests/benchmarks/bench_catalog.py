@@ -7,6 +7,7 @@ Yardsticks of the same run, in turns: to list from the cache, a look at the size
 import gc
 import json
 import os
+import shutil
 import sys
 import time
 from collections.abc import Callable
@@ -53,7 +54,11 @@ def test_rebuilding_is_quicker_than_decoding_the_journals(home: Path, capsys: py
                 json.loads(line)
         return None
 
-    ratio = compare("rebuild / json pass", decode, lambda: catalog_of(home).rebuild(), 3, home, capsys)
+    def rebuild() -> object:
+        shutil.rmtree(home / "cache")
+        return catalog_of(home).summaries()
+
+    ratio = compare("rebuild / json pass", decode, rebuild, 3, home, capsys)
     assert ratio <= REBUILD_LIMIT
 
 

@@ -52,8 +52,8 @@ async def test_nothing_of_it_is_left(bomb: Bomb, base: Path, enter: str) -> None
     if (bomb.hog, bomb.way) == ("descriptor hog", "limit"):
         pytest.skip("it gets no more descriptors, and goes on without")
     async with asyncio.timeout(GUARD_S):
-        told = await blow_up(bomb, base, enter)
-    assert (told.outcome.survivors, told.left) == ({}, [])
-    assert told.outcome.timed_out == (bomb.way == "timeout")
+        blown_up = await blow_up(bomb, base, enter)
+    assert (blown_up.outcome.end.survivors, blown_up.left) == ({}, [])
+    assert blown_up.outcome.timed_out == (bomb.way == "timeout")
     expected = EXCESSES.get(bomb.hog, "it ran more than 30 processes at once")
-    assert told.outcome.excess == (expected if bomb.way == "limit" else "")
+    assert blown_up.outcome.end.excess == (expected if bomb.way == "limit" else "")
