@@ -91,9 +91,17 @@ def _next_header(lines: Sequence[str], at: int) -> int:
 
     def is_header(index: int) -> bool:
         line = lines[index]
-        return is_hunk_header(line) or _SECTION.match(line) is not None or is_diff_header(lines, index)
+        return is_hunk_header(line) or _SECTION.match(line) is not None or _ends_hunk(lines, index)
 
     return next((index for index in range(at, len(lines)) if is_header(index)), len(lines))
+
+
+def _ends_hunk(lines: Sequence[str], at: int) -> bool:
+    """Whether another file begins at line `at`, and not a removed `-- x` that an added `++ y` replaces."""
+    if lines[at].startswith(GIT_HEADER):
+        return True
+    below = next((line for line in lines[at + 2 :] if line.strip()), "")
+    return is_diff_header(lines, at) and is_hunk_header(below)
 
 
 def _counted_end(lines: Sequence[str], at: int, old: int, new: int) -> int | None:

@@ -128,6 +128,15 @@ def test_a_space_after_the_sign_is_text_where_it_is_text(work: "Workspace") -> N
     assert work.bytes_of("a.py") == b"if x:\n    w\n z\n"
 
 
+@pytest.mark.parametrize(
+    "header", ["*** Update File: query.sql\n@@\n", "*** Update File: query.sql\n@@ -9,9 +9,9 @@\n"]
+)
+def test_a_comment_with_dashes_is_no_header_of_another_file(work: "Workspace", header: str) -> None:
+    work.write("query.sql", "-- slow\nSELECT 1;\n")
+    apply(work, f"{header}--- slow\n+++ quick\n SELECT 1;\n*** End Patch\n")
+    assert (work.root / "query.sql").read_text() == "++ quick\nSELECT 1;\n"
+
+
 def test_a_git_header_alone_renames_copies_and_sets_modes(work: "Workspace") -> None:
     work.write("a.sh", b"\0binary").chmod(0o640)
     work.write("link-target", "x")
