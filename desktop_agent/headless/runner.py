@@ -29,7 +29,7 @@ from desktop_agent.headless.result import RunResult, collect_result, describe
 
 T = TypeVar("T")
 
-NOBODY = (
+UNATTENDED = (
     "no user can answer in a headless run. With --approval on_request edits need no answer, and neither do commands "
     "that a sandbox confines."
 )
@@ -182,7 +182,7 @@ class HeadlessRun:
         match event:
             case ev.ApprovalRequested(request=request):
                 assert self._session is not None
-                answer = Aborted(reason=NOBODY)
+                answer = Aborted(reason=UNATTENDED)
                 self._session.submit(ops.AnswerApproval(call_id=request.call_id, decision=answer))
             case ev.TurnEnded(turn=turn) if turn > self._turn_before:
                 _set(self._ended, event)

@@ -17,13 +17,13 @@ def go(tmp_path: Path, expected_logs: list[str]) -> Go:
     expected_logs.append("the window stands still")  # a test process is slow, and shares its cores
 
     def run(argv: list[str], journey: Journey) -> None:
-        async def until_quit(person: Driver) -> None:
+        async def until_quit(user: Driver) -> None:
             ready: list[bool] = []
-            person.window.ready.connect(lambda: ready.append(True))
-            await person.until_true(lambda: bool(ready), "the window is ready")
-            await journey(person)
-            person.window.request_quit()
-            await person.until_true(lambda: not person.window.main_window.isVisible(), "the window has closed")
+            user.window.ready.connect(lambda: ready.append(True))
+            await user.until_true(lambda: bool(ready), "the window is ready")
+            await journey(user)
+            user.window.request_quit()
+            await user.until_true(lambda: not user.window.main_window.isVisible(), "the window has closed")
 
         drive(argv, tmp_path / "album", until_quit)
 

@@ -26,12 +26,12 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
-async def say(person: Driver, words: str) -> None:
-    turn = person.transcript.turn + 1
-    person.window.panels.composer.set_text(words)
-    await person.click("sendButton")
-    await person.until_true(
-        lambda: person.transcript.turn == turn and not person.transcript.turns.is_running, f"turn {turn} has ended"
+async def say(user: Driver, words: str) -> None:
+    turn = user.transcript.turn + 1
+    user.window.panels.composer.set_text(words)
+    await user.click("sendButton")
+    await user.until_true(
+        lambda: user.transcript.turn == turn and not user.transcript.turns.is_running, f"turn {turn} has ended"
     )
 
 
@@ -40,18 +40,18 @@ def journals(home: Path) -> list[Path]:
 
 
 def test_a_session_that_is_chosen_twice_at_once_is_ours(go: Go, project: Path, isolated_home: Path) -> None:
-    async def first(person: Driver) -> None:
-        await say(person, "hello")
+    async def first(user: Driver) -> None:
+        await say(user, "hello")
 
-    async def second(person: Driver) -> None:
+    async def second(user: Driver) -> None:
         [journal] = journals(isolated_home)
-        desk = person.window.panels
+        desk = user.window.panels
         desk.window.actions_.new_session.trigger()
         for _ in range(3):
             desk.sessions.session_chosen.emit(journal.parent.name)
-        await person.until_true(lambda: person.transcript.session.session_id == journal.parent.name, "it is shown")
-        await person.until_true(desk.conversation.viewing_bar.isHidden, "no other window has it")
-        await say(person, "again")
+        await user.until_true(lambda: user.transcript.session.session_id == journal.parent.name, "it is shown")
+        await user.until_true(desk.conversation.viewing_bar.isHidden, "no other window has it")
+        await say(user, "again")
 
     with serve(reply(text("Hello.")), reply(text("Again."))) as server:
         go([str(project), "--base-url", server.url], first)
@@ -61,17 +61,17 @@ def test_a_session_that_is_chosen_twice_at_once_is_ours(go: Go, project: Path, i
 def test_a_draft_of_the_window_that_had_the_session_is_there_after_the_take_over(
     go: Go, project: Path, isolated_home: Path
 ) -> None:
-    async def first(person: Driver) -> None:
-        await say(person, "hello")
+    async def first(user: Driver) -> None:
+        await say(user, "hello")
 
-    async def second(person: Driver) -> None:
-        desk = person.window.panels
-        await person.until_true(desk.conversation.viewing_bar.isVisible, "it is only read")
+    async def second(user: Driver) -> None:
+        desk = user.window.panels
+        await user.until_true(desk.conversation.viewing_bar.isVisible, "it is only read")
         desk.composer.set_text("written while reading")
         drafts.save(session_draft(journal.parent.name), SavedDraft("written by its owner"))
         lock.release()
-        await person.click("takeOverButton")
-        await person.until_true(desk.conversation.viewing_bar.isHidden, "it is ours")
+        await user.click("takeOverButton")
+        await user.until_true(desk.conversation.viewing_bar.isHidden, "it is ours")
         assert desk.composer.text() == "written by its owner\n\nwritten while reading"
 
     with serve(reply(text("Hello."))) as server:

@@ -39,15 +39,15 @@ def test_output_and_pictures_open_in_windows_of_their_own(go: Go, project: Path)
         output_chars=13,
     )
 
-    async def journey(person: Driver) -> None:
-        window, transcript = person.window.main_window, person.window.panels.transcript
+    async def journey(user: Driver) -> None:
+        window, transcript = user.window.main_window, user.window.panels.transcript
         transcript.entry_actions.output_requested.emit(entry)
-        await person.until_true(lambda: bool(window.findChildren(OutputWindow)), "the output is shown")
+        await user.until_true(lambda: bool(window.findChildren(OutputWindow)), "the output is shown")
         [output] = window.findChildren(OutputWindow)
         assert output.findChildren(QPlainTextEdit)[0].toPlainText() == "red\n"
         output.close()
         transcript.entry_actions.picture_requested.emit(ref, entry)
-        await person.until_true(lambda: bool(window.findChildren(PictureWindow)), "the picture is shown")
+        await user.until_true(lambda: bool(window.findChildren(PictureWindow)), "the picture is shown")
         window.findChildren(PictureWindow)[0].close()
 
     go([str(project)], journey)
@@ -58,18 +58,18 @@ def test_the_output_of_a_background_command_is_read_from_its_log(go: Go, tmp_pat
     log.write_text("ready on :5173\n")
     job = Job(id="job-1", command="npm run dev", cwd=tmp_path, pid=1, log=log, started_at=datetime.now(UTC))
 
-    async def journey(person: Driver) -> None:
-        bridge = person.window.panels.wiring.bridge
+    async def journey(user: Driver) -> None:
+        bridge = user.window.panels.wiring.bridge
         assert bridge is not None
         bridge.deliver(JobsReported(jobs=(job,)))
-        await person.click("jobsButton")
-        await person.click("jobOutputButton")
-        output = await person.see(OutputWindow, "outputWindow")
+        await user.click("jobsButton")
+        await user.click("jobOutputButton")
+        output = await user.see(OutputWindow, "outputWindow")
         assert output.findChildren(QPlainTextEdit)[0].toPlainText() == "ready on :5173\n"
         output.close()
         log.unlink()
-        await person.click("jobOutputButton")
-        await person.until_true(lambda: bool(person.banner), "the banner says what is wrong")
-        assert person.banner[0].startswith("The output cannot be read:")
+        await user.click("jobOutputButton")
+        await user.until_true(lambda: bool(user.banner), "the banner says what is wrong")
+        assert user.banner[0].startswith("The output cannot be read:")
 
     go(["--demo"], journey)

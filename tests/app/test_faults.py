@@ -37,42 +37,42 @@ def key(monkeypatch: pytest.MonkeyPatch, isolated_home: Path) -> None:
     ask_for_no_titles()
 
 
-async def ask(person: Driver, words: str = QUESTION) -> None:
-    await person.type("composer", words)
-    await person.press(Qt.Key.Key_Return)
+async def ask(user: Driver, words: str = QUESTION) -> None:
+    await user.type("composer", words)
+    await user.press(Qt.Key.Key_Return)
 
 
-async def ended(person: Driver, turn: int = 1) -> None:
-    await person.until_true(
+async def ended(user: Driver, turn: int = 1) -> None:
+    await user.until_true(
         lambda: (
-            bool(person.transcript.turns.last_end)
-            and person.transcript.turn == turn
-            and not person.transcript.turns.is_running
+            bool(user.transcript.turns.last_end)
+            and user.transcript.turn == turn
+            and not user.transcript.turns.is_running
         ),
         "the turn has ended",
     )
 
 
-async def click_in_conversation(person: Driver, words: str) -> None:
+async def click_in_conversation(user: Driver, words: str) -> None:
     """Click a button of a card, found by its words."""
 
     def look() -> QPushButton | None:
-        buttons = person.window.panels.transcript.findChildren(QPushButton)
+        buttons = user.window.panels.transcript.findChildren(QPushButton)
         return next((button for button in buttons if button.isVisible() and button.text() == words), None)
 
-    (await person.until(look, f"{words} is offered")).click()
+    (await user.until(look, f"{words} is offered")).click()
 
 
 def test_without_a_key_the_settings_are_offered_and_the_prompt_can_be_asked_again(go: Go, project: Path) -> None:
-    async def journey(person: Driver) -> None:
-        await ask(person)
-        await ended(person)
-        (notice,) = person.notices
+    async def journey(user: Driver) -> None:
+        await ask(user)
+        await ended(user)
+        (notice,) = user.notices
         assert notice.title == "There is no API key for Anthropic."
         assert "Settings" in notice.hint
-        await click_in_conversation(person, "Open settings")
-        await person.see(QDialog, "settingsDialog")
-        await person.press(Qt.Key.Key_Escape)
+        await click_in_conversation(user, "Open settings")
+        await user.see(QDialog, "settingsDialog")
+        await user.press(Qt.Key.Key_Escape)
 
     go([str(project)], journey)
 
@@ -86,15 +86,15 @@ def test_without_a_key_the_settings_are_offered_and_the_prompt_can_be_asked_agai
 def test_what_the_provider_refuses_can_be_mended_and_tried_again(go: Go, project: Path, answer: Any, says: str) -> None:
     with serve(answer, reply(text("Notes."))) as server:
 
-        async def journey(person: Driver) -> None:
-            await ask(person)
-            await ended(person)
-            (notice,) = person.notices
+        async def journey(user: Driver) -> None:
+            await ask(user)
+            await ended(user)
+            (notice,) = user.notices
             assert says in f"{notice.title} {notice.hint}"
             assert KEY not in f"{notice.title} {notice.hint} {notice.detail}"
-            await click_in_conversation(person, "Try again")
-            await ended(person, turn=2)
-            assert person.transcript.turns.last_end == "completed"
+            await click_in_conversation(user, "Try again")
+            await ended(user, turn=2)
+            assert user.transcript.turns.last_end == "completed"
 
         go([str(project), "--base-url", server.url], journey)
         assert [QUESTION in str(message.fields["messages"]) for message in server.messages] == [True, True]
@@ -108,23 +108,23 @@ def test_without_a_network_it_says_so_and_a_second_try_is_a_click_away(
         "desktop_agent.composition.foundation.RetryPolicy", lambda: RetryPolicy(max_tries=2, base_s=0.001)
     )
 
-    async def journey(person: Driver) -> None:
-        await ask(person)
-        await ended(person)
-        assert "could not be reached" in person.notices[-1].title
-        await click_in_conversation(person, "Try again")
-        await ended(person, turn=2)
+    async def journey(user: Driver) -> None:
+        await ask(user)
+        await ended(user)
+        assert "could not be reached" in user.notices[-1].title
+        await click_in_conversation(user, "Try again")
+        await ended(user, turn=2)
 
     go([str(project), "--base-url", "http://127.0.0.1:9"], journey)
 
 
 def test_a_folder_that_is_deleted_before_the_first_prompt_is_said_and_the_prompt_stays(go: Go, project: Path) -> None:
-    async def journey(person: Driver) -> None:
+    async def journey(user: Driver) -> None:
         shutil.rmtree(project)
-        await ask(person)
-        await person.until_true(lambda: bool(person.banner), "the banner says something")
-        assert str(project) in " ".join(person.banner)
-        assert person.window.panels.composer.text() == QUESTION
+        await ask(user)
+        await user.until_true(lambda: bool(user.banner), "the banner says something")
+        assert str(project) in " ".join(user.banner)
+        assert user.window.panels.composer.text() == QUESTION
 
     go([str(project)], journey)
 
@@ -137,21 +137,21 @@ def test_a_folder_that_is_deleted_while_the_agent_works_is_told_to_both(go: Go, 
     )
     with serve(*answers) as server:
 
-        async def journey(person: Driver) -> None:
-            await ask(person)
-            await person.see(QWidget, "approveButton")
+        async def journey(user: Driver) -> None:
+            await ask(user)
+            await user.see(QWidget, "approveButton")
             shutil.rmtree(project)
-            await person.until_true(lambda: can_allow(person), "it can be allowed")
-            await person.press(Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
-            await ended(person)
-            (call,) = [entry for entry in person.transcript.entries if isinstance(entry, ToolEntry)]
+            await user.until_true(lambda: can_allow(user), "it can be allowed")
+            await user.press(Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+            await ended(user)
+            (call,) = [entry for entry in user.transcript.entries if isinstance(entry, ToolEntry)]
             assert call.result is not None
             assert call.result.content == f"The folder {project} does not exist. Nothing was written."
             # Once it is back, the conversation goes on.
             project.mkdir()  # noqa: ASYNC240 - a user waits
-            await ask(person, "Again?")
-            await ended(person, turn=2)
-            assert person.transcript.turns.last_end == "completed"
+            await ask(user, "Again?")
+            await ended(user, turn=2)
+            assert user.transcript.turns.last_end == "completed"
 
         go([str(project), "--base-url", server.url], journey)
     assert list(project.iterdir()) == []
@@ -159,18 +159,18 @@ def test_a_folder_that_is_deleted_while_the_agent_works_is_told_to_both(go: Go, 
 
 @pytest.mark.usefixtures("key")
 def test_a_session_folder_that_cannot_be_written_keeps_the_prompt(go: Go, project: Path, isolated_home: Path) -> None:
-    async def journey(person: Driver) -> None:
+    async def journey(user: Driver) -> None:
         sessions = isolated_home / "desktop-agent" / "data" / "sessions"
         sessions.parent.mkdir(parents=True, exist_ok=True)
         sessions.write_text("a file where the folder should be")
-        await ask(person)
-        await person.until_true(lambda: bool(person.banner), "the banner says something")
-        assert person.banner[0] == "The session could not be written, so the agent stopped."
-        assert person.window.panels.composer.text() == QUESTION
+        await ask(user)
+        await user.until_true(lambda: bool(user.banner), "the banner says something")
+        assert user.banner[0] == "The session could not be written, so the agent stopped."
+        assert user.window.panels.composer.text() == QUESTION
         sessions.unlink()
-        await person.press(Qt.Key.Key_Return)
-        await ended(person)
-        assert person.transcript.turns.last_end == "completed"
+        await user.press(Qt.Key.Key_Return)
+        await ended(user)
+        assert user.transcript.turns.last_end == "completed"
 
     with serve(reply(text("Hello."))) as server:
         go([str(project), "--base-url", server.url], journey)
@@ -183,28 +183,28 @@ def test_a_full_disk_ends_the_turn_in_words_and_the_conversation_goes_on_when_th
     long = "More?" * 2000  # more than what is left of the page that the journal ends in
     with serve(reply(text("First.")), reply(text("Second."))) as server:
 
-        async def journey(person: Driver) -> None:
-            await ask(person)
-            await ended(person)
+        async def journey(user: Driver) -> None:
+            await ask(user)
+            await ended(user)
             full_disk.fill()
-            person.window.panels.composer.set_text(long)
-            await person.press(Qt.Key.Key_Return)
-            await person.until_true(lambda: person.window.panels.composer.text() == long, "the prompt came back")
-            assert "could not be written" in said(person)
+            user.window.panels.composer.set_text(long)
+            await user.press(Qt.Key.Key_Return)
+            await user.until_true(lambda: user.window.panels.composer.text() == long, "the prompt came back")
+            assert "could not be written" in said(user)
             full_disk.make_room()
-            await person.press(Qt.Key.Key_Return)
-            await ended(person, turn=2)
-            assert person.transcript.turns.last_end == "completed"
+            await user.press(Qt.Key.Key_Return)
+            await ended(user, turn=2)
+            assert user.transcript.turns.last_end == "completed"
 
         go([str(project), "--base-url", server.url], journey)
 
 
-def said(person: Driver) -> str:
-    return " ".join([*person.banner, *(notice.title for notice in person.notices)])
+def said(user: Driver) -> str:
+    return " ".join([*user.banner, *(notice.title for notice in user.notices)])
 
 
-def can_allow(person: Driver) -> bool:
+def can_allow(user: Driver) -> bool:
     from desktop_agent.ui.approvals.dialog import ApprovalDialog
 
-    dialog = person.find(ApprovalDialog, "approvalDialog")
+    dialog = user.find(ApprovalDialog, "approvalDialog")
     return dialog is not None and dialog.can_allow

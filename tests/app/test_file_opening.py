@@ -25,8 +25,8 @@ def test_a_file_that_would_be_run_is_not_opened_but_its_folder(
     file = project / "notes.txt"
     file.chmod(0o755 if is_executable else 0o644)
 
-    async def journey(person: Driver) -> None:
-        person.window.panels.files.file_activated.emit(str(file))
+    async def journey(user: Driver) -> None:
+        user.window.panels.files.file_activated.emit(str(file))
 
     go([str(project)], journey)
     assert opened == [str(project if is_executable else file)]
@@ -48,12 +48,12 @@ def test_what_a_search_found_or_the_review_lists_opens_like_a_file_of_the_tree(
     (project / "notes.txt").chmod(0o644)
     banners: list[bool] = []
 
-    async def journey(person: Driver) -> None:
+    async def journey(user: Driver) -> None:
         if place == "search":
-            person.window.panels.transcript.entry_actions.file_requested.emit(path, 3)
+            user.window.panels.transcript.entry_actions.file_requested.emit(path, 3)
         else:
-            person.window.panels.review.file_open_requested.emit(path)
-        banners.append(person.window.panels.conversation.banner.isVisible())
+            user.window.panels.review.file_open_requested.emit(path)
+        banners.append(user.window.panels.conversation.banner.isVisible())
 
     go([str(project)], journey)
     assert opened == ([str(project / path)] if is_opened else [])

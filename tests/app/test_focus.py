@@ -16,28 +16,28 @@ pytestmark = pytest.mark.usefixtures("qapp")
 CTRL = Qt.KeyboardModifier.ControlModifier
 
 
-def focused(person: Driver) -> str:
+def focused(user: Driver) -> str:
     """The name of what has the keyboard."""
-    widget = cast("QWidget | None", person.window.main_window.focusWidget())  # None when nothing has it
+    widget = cast("QWidget | None", user.window.main_window.focusWidget())  # None when nothing has it
     return widget.accessibleName() if widget is not None else ""
 
 
-def allow_button(person: Driver) -> QPushButton | None:
+def allow_button(user: Driver) -> QPushButton | None:
     """The button of the card that waits, once it is in sight."""
-    buttons = person.window.main_window.findChildren(QPushButton)
+    buttons = user.window.main_window.findChildren(QPushButton)
     return next((each for each in buttons if each.text().startswith("Allow once") and each.isVisible()), None)
 
 
-async def answer(person: Driver, press: Callable[[QPushButton], None]) -> None:
+async def answer(user: Driver, press: Callable[[QPushButton], None]) -> None:
     """Press the button until it counts: a question must have been in sight for a moment."""
-    call = person.transcript.pending_approvals[0].call_id
+    call = user.transcript.pending_approvals[0].call_id
 
     def is_answered() -> bool:
-        if (button := allow_button(person)) is not None and button.isEnabled():
+        if (button := allow_button(user)) is not None and button.isEnabled():
             press(button)
-        return all(request.call_id != call for request in person.transcript.pending_approvals)
+        return all(request.call_id != call for request in user.transcript.pending_approvals)
 
-    await person.until_true(is_answered, "the question is answered")
+    await user.until_true(is_answered, "the question is answered")
 
 
 def click(button: QPushButton) -> None:
@@ -49,45 +49,45 @@ def press_space(button: QPushButton) -> None:
     QTest.keyClick(button, Qt.Key.Key_Space)
 
 
-async def asked(person: Driver) -> None:
-    await person.until_true(lambda: bool(person.transcript.pending_approvals), "a question waits")
+async def asked(user: Driver) -> None:
+    await user.until_true(lambda: bool(user.transcript.pending_approvals), "a question waits")
 
 
 def test_a_closed_dialog_and_a_closed_drawer_leave_the_keyboard_in_the_message(go: Go) -> None:
-    async def journey(person: Driver) -> None:
-        window = person.window.main_window
-        person.window.panels.composer.setFocus()
-        await person.press(Qt.Key.Key_Comma, CTRL)
-        await person.see(QDialog, "settingsDialog")
-        await person.press(Qt.Key.Key_Escape)
-        await person.press(Qt.Key.Key_X)
-        assert person.window.panels.composer.text().endswith("x")
+    async def journey(user: Driver) -> None:
+        window = user.window.main_window
+        user.window.panels.composer.setFocus()
+        await user.press(Qt.Key.Key_Comma, CTRL)
+        await user.see(QDialog, "settingsDialog")
+        await user.press(Qt.Key.Key_Escape)
+        await user.press(Qt.Key.Key_X)
+        assert user.window.panels.composer.text().endswith("x")
         window.resize(1024, 700)
         for opening, closing in ((Qt.Key.Key_B, Qt.Key.Key_B), (Qt.Key.Key_B, Qt.Key.Key_Escape)):
-            await person.press(opening, CTRL)
-            await person.until_true(window.side.drawer.isVisible, "the drawer is open")
-            await person.press(closing, CTRL if closing == opening else Qt.KeyboardModifier.NoModifier)
-            await person.until_true(window.side.drawer.isHidden, "the drawer is closed")
-            assert focused(person) == "Message"
-        await person.press(Qt.Key.Key_F, CTRL | Qt.KeyboardModifier.ShiftModifier)
-        await person.see(QWidget, "searchField")
-        await person.press(Qt.Key.Key_Escape)
-        assert focused(person) == "Message"
+            await user.press(opening, CTRL)
+            await user.until_true(window.side.drawer.isVisible, "the drawer is open")
+            await user.press(closing, CTRL if closing == opening else Qt.KeyboardModifier.NoModifier)
+            await user.until_true(window.side.drawer.isHidden, "the drawer is closed")
+            assert focused(user) == "Message"
+        await user.press(Qt.Key.Key_F, CTRL | Qt.KeyboardModifier.ShiftModifier)
+        await user.see(QWidget, "searchField")
+        await user.press(Qt.Key.Key_Escape)
+        assert focused(user) == "Message"
 
     go(["--demo"], journey)
 
 
 def test_an_answered_card_leaves_the_keyboard_in_the_message(go: Go) -> None:
-    async def journey(person: Driver) -> None:
-        person.window.panels.wiring.opens_questions = False
-        await person.until_true(lambda: "tests fails" in person.window.panels.composer.text(), "a prompt is offered")
-        await person.click("sendButton")
+    async def journey(user: Driver) -> None:
+        user.window.panels.wiring.opens_questions = False
+        await user.until_true(lambda: "tests fails" in user.window.panels.composer.text(), "a prompt is offered")
+        await user.click("sendButton")
         for press in (click, press_space):
-            await asked(person)
-            await answer(person, press)
-            assert focused(person) == "Message"
-        await person.click("stopButton")
-        await person.until_true(lambda: not person.transcript.turns.is_running, "the turn has ended")
-        assert focused(person) == "Message"
+            await asked(user)
+            await answer(user, press)
+            assert focused(user) == "Message"
+        await user.click("stopButton")
+        await user.until_true(lambda: not user.transcript.turns.is_running, "the turn has ended")
+        assert focused(user) == "Message"
 
     go(["--demo"], journey)

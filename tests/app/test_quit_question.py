@@ -19,36 +19,36 @@ pytestmark = pytest.mark.usefixtures("qapp")
 def test_closing_while_the_agent_works_asks_first(go: Go, project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test-000000000000")
 
-    async def journey(person: Driver) -> None:
-        await person.type("composer", "What is in here?")
-        await person.press(Qt.Key.Key_Return)
-        await person.until_true(lambda: bool(server.messages), "the model is asked")
-        assert person.transcript.turns.is_running
-        person.window.main_window.close()
-        box = await person.see(QMessageBox, "quitDialog")
+    async def journey(user: Driver) -> None:
+        await user.type("composer", "What is in here?")
+        await user.press(Qt.Key.Key_Return)
+        await user.until_true(lambda: bool(server.messages), "the model is asked")
+        assert user.transcript.turns.is_running
+        user.window.main_window.close()
+        box = await user.see(QMessageBox, "quitDialog")
         keep = next(button for button in box.buttons() if button.text() == "Keep working")
         assert box.defaultButton() is keep
         keep.click()
-        await person.until_true(lambda: person.find(QWidget, "quitDialog") is None, "the question has closed")
-        assert person.window.main_window.isVisible()
-        person.window.main_window.actions_.stop.trigger()
-        await person.until_true(lambda: not person.transcript.turns.is_running, "the turn has stopped")
+        await user.until_true(lambda: user.find(QWidget, "quitDialog") is None, "the question has closed")
+        assert user.window.main_window.isVisible()
+        user.window.main_window.actions_.stop.trigger()
+        await user.until_true(lambda: not user.transcript.turns.is_running, "the turn has stopped")
 
     with serve(reply(text("Half of"), fault.stall_after(events=3))) as server:
         go([str(project), "--base-url", server.url], journey)
 
 
 def test_closing_while_a_question_waits_stops_nothing_and_the_next_start_asks_it(go: Go) -> None:
-    async def first(person: Driver) -> None:
-        person.window.panels.composer.setFocus()
-        await person.press(Qt.Key.Key_Return)
-        await person.see(ApprovalDialog, "approvalDialog")
+    async def first(user: Driver) -> None:
+        user.window.panels.composer.setFocus()
+        await user.press(Qt.Key.Key_Return)
+        await user.see(ApprovalDialog, "approvalDialog")
 
-    async def second(person: Driver) -> None:
-        dialog = await person.see(ApprovalDialog, "approvalDialog")
+    async def second(user: Driver) -> None:
+        dialog = await user.see(ApprovalDialog, "approvalDialog")
         dialog.reject()
-        await person.until_true(lambda: person.find(QWidget, "approvalDialog") is None, "the question has closed")
-        assert person.transcript.turns.is_running, "closing a question answers nothing"
+        await user.until_true(lambda: user.find(QWidget, "approvalDialog") is None, "the question has closed")
+        assert user.transcript.turns.is_running, "closing a question answers nothing"
 
     go(["--demo"], first)
     go([], second)

@@ -13,9 +13,9 @@ pytestmark = pytest.mark.usefixtures("qapp")
 
 
 def test_a_folder_of_the_command_line_is_shown_and_nothing_is_written_into_it(go: Go, project: Path) -> None:
-    async def journey(person: Driver) -> None:
-        assert person.window.main_window.top_bar.workspace_button.text() == "my project ▾"
-        assert person.transcript.session.workspace == str(project)
+    async def journey(user: Driver) -> None:
+        assert user.window.main_window.top_bar.workspace_button.text() == "my project ▾"
+        assert user.transcript.session.workspace == str(project)
 
     go([str(project), "--provider", "demo"], journey)
     assert [path.name for path in project.iterdir()] == ["notes.txt"]
@@ -32,8 +32,8 @@ def test_a_sandbox_that_the_folder_brings_along_is_not_tried(
     fake.chmod(0o755)
     monkeypatch.setenv("PATH", f"{fake.parent}{os.pathsep}{os.environ['PATH']}")
 
-    async def journey(person: Driver) -> None:
-        await person.until_true(lambda: person.window.panels.judges.is_sandbox_available, "a sandbox was found")
+    async def journey(user: Driver) -> None:
+        await user.until_true(lambda: user.window.panels.judges.is_sandbox_available, "a sandbox was found")
 
     go([str(project), "--provider", "demo"], journey)
     assert not (project / "ran").exists()

@@ -23,8 +23,8 @@ from desktop_agent.ui.settings.actions import SettingsActions
 from desktop_agent.ui.settings.dialog import SettingsDialog
 from tests.e2e.driver import drive
 
-async def spare(person, room):
-    window, theme = person.window.main_window, person.window.theme
+async def spare(user, room):
+    window, theme = user.window.main_window, user.window.theme
     actions = SettingsActions(**dict.fromkeys((field.name for field in fields(SettingsActions)), print))
     picture = QImage(4000, 3000, QImage.Format.Format_RGB32)
     dialogs = [
@@ -36,24 +36,24 @@ async def spare(person, room):
     for dialog in dialogs:
         dialog.setModal(False)
         dialog.show()
-    await person.pause()
+    await user.pause()
     sizes = [dialog.frameGeometry() for dialog in dialogs]
     for dialog in dialogs:
         dialog.close()
     return [min(room.width() - size.width(), room.height() - size.height()) for size in sizes]
 
-async def look(person):
-    window = person.window.main_window
-    await person.until_true(window.isVisible, "the window is visible")
-    await person.pause()
-    composer = person.window.panels.composer
+async def look(user):
+    window = user.window.main_window
+    await user.until_true(window.isVisible, "the window is visible")
+    await user.pause()
+    composer = user.window.panels.composer
     corner = composer.mapTo(window, composer.rect().bottomRight())
     room = window.screen().availableGeometry()
     print(room.width() - window.frameGeometry().width(), room.height() - window.frameGeometry().height())
     print(window.width() - corner.x(), window.height() - corner.y())
-    print(*await spare(person, room))
-    person.window.request_quit()
-    await person.until_true(lambda: not window.isVisible(), "the window has closed")
+    print(*await spare(user, room))
+    user.window.request_quit()
+    await user.until_true(lambda: not window.isVisible(), "the window has closed")
 
 drive([], Path(sys.argv[1]), look)
 """

@@ -43,35 +43,35 @@ def key(monkeypatch: pytest.MonkeyPatch, isolated_home: Path) -> None:
     ask_for_no_titles()
 
 
-def find_button(person: Driver, label: str) -> QPushButton | None:
-    buttons = person.window.main_window.findChildren(QPushButton)
+def find_button(user: Driver, label: str) -> QPushButton | None:
+    buttons = user.window.main_window.findChildren(QPushButton)
     return next((button for button in buttons if button.text() == label and button.isVisible()), None)
 
 
-async def click_label(person: Driver, label: str) -> None:
-    button = await person.until(lambda: find_button(person, label), f"a button {label!r}")
+async def click_label(user: Driver, label: str) -> None:
+    button = await user.until(lambda: find_button(user, label), f"a button {label!r}")
     QTest.mouseClick(button, Qt.MouseButton.LeftButton)
 
 
-async def send(person: Driver, words: str = WORDS) -> None:
-    person.window.panels.composer.set_text(words)
-    await person.click("sendButton")
+async def send(user: Driver, words: str = WORDS) -> None:
+    user.window.panels.composer.set_text(words)
+    await user.click("sendButton")
 
 
-async def ended(person: Driver, reason: str, turn: int = 1) -> None:
+async def ended(user: Driver, reason: str, turn: int = 1) -> None:
     def has_ended() -> bool:
-        return person.transcript.turn == turn and not person.transcript.turns.is_running
+        return user.transcript.turn == turn and not user.transcript.turns.is_running
 
-    await person.until_true(has_ended, f"turn {turn} has ended")
-    assert person.transcript.turns.last_end == reason
-
-
-def codes(person: Driver) -> list[str]:
-    return [notice.code for notice in person.notices]
+    await user.until_true(has_ended, f"turn {turn} has ended")
+    assert user.transcript.turns.last_end == reason
 
 
-def draft(person: Driver) -> str:
-    return person.window.panels.composer.text()
+def codes(user: Driver) -> list[str]:
+    return [notice.code for notice in user.notices]
+
+
+def draft(user: Driver) -> str:
+    return user.window.panels.composer.text()
 
 
 def given_key(exchange: Exchange) -> str:
@@ -83,13 +83,13 @@ def test_once_there_is_a_key_the_prompt_is_asked_again(go: Go, project: Path, mo
     monkeypatch.delenv("ANTHROPIC_API_KEY")
     with serve(reply(text("Hello."))) as server:
 
-        async def journey(person: Driver) -> None:
-            await send(person)
-            await ended(person, "provider_error")
-            assert codes(person) == ["no_key"]
+        async def journey(user: Driver) -> None:
+            await send(user)
+            await ended(user, "provider_error")
+            assert codes(user) == ["no_key"]
             monkeypatch.setenv("ANTHROPIC_API_KEY", NEW_KEY)
-            await click_label(person, "Try again")
-            await ended(person, "completed", turn=2)
+            await click_label(user, "Try again")
+            await ended(user, "completed", turn=2)
 
         go([str(project), "--base-url", server.url], journey)
         assert WORDS in str(server.messages[0].fields["messages"])
@@ -99,41 +99,41 @@ def test_once_there_is_a_key_the_prompt_is_asked_again(go: Go, project: Path, mo
 def test_trying_again_uses_the_key_of_now(go: Go, project: Path, answer: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     with serve(answer, reply(text("Hello."))) as server:
 
-        async def journey(person: Driver) -> None:
-            await send(person)
-            await ended(person, "provider_error")
+        async def journey(user: Driver) -> None:
+            await send(user)
+            await ended(user, "provider_error")
             monkeypatch.setenv("ANTHROPIC_API_KEY", NEW_KEY)
-            await click_label(person, "Try again")
-            await ended(person, "completed", turn=2)
+            await click_label(user, "Try again")
+            await ended(user, "completed", turn=2)
 
         go([str(project), "--base-url", server.url], journey)
         assert [given_key(exchange) for exchange in server.messages] == [OLD_KEY, NEW_KEY]
 
 
-async def change_setting(person: Driver, key: str, value: str) -> None:
+async def change_setting(user: Driver, key: str, value: str) -> None:
     """Let the settings say this, as the dialog does."""
-    setup = person.window.findChild(Setup) or person.window.main_window.findChild(Setup)
+    setup = user.window.findChild(Setup) or user.window.main_window.findChild(Setup)
     assert setup is not None
     setup.open_settings()
-    dialog = await person.see(SettingsDialog, "settingsDialog")
+    dialog = await user.see(SettingsDialog, "settingsDialog")
     dialog.settings_actions.change(key, value)
-    await person.see(QPushButton, "undoSettingButton")
+    await user.see(QPushButton, "undoSettingButton")
     dialog.reject()
-    await person.until_true(lambda: person.find(SettingsDialog, "settingsDialog") is None, "the settings are closed")
+    await user.until_true(lambda: user.find(SettingsDialog, "settingsDialog") is None, "the settings are closed")
 
 
 def test_a_changed_address_and_model_reach_a_conversation_that_has_not_begun(go: Go, project: Path) -> None:
     with serve(reply(text("Hello."))) as server:
 
-        async def journey(person: Driver) -> None:
-            assert person.transcript.session.model is not None
-            await change_setting(person, "model.name", "claude-opus-5-5")
-            await change_setting(person, "model.base_url", server.url)
-            await person.until_true(lambda: shown_address(person) == server.url, "the address is in force")
-            picker = await person.see(QToolButton, "modelPicker")
+        async def journey(user: Driver) -> None:
+            assert user.transcript.session.model is not None
+            await change_setting(user, "model.name", "claude-opus-5-5")
+            await change_setting(user, "model.base_url", server.url)
+            await user.until_true(lambda: shown_address(user) == server.url, "the address is in force")
+            picker = await user.see(QToolButton, "modelPicker")
             assert "claude-opus-5-5" in picker.text()
-            await send(person)
-            await ended(person, "completed")
+            await send(user)
+            await ended(user, "completed")
 
         go([str(project)], journey)
         assert server.messages[0].fields["model"] == "claude-opus-5-5"
@@ -146,71 +146,71 @@ def test_trying_again_uses_the_address_and_model_that_the_settings_say_now(go: G
     ):
         save_setting(AppPaths.from_environment(os.environ).settings_file(), "model.base_url", value=wrong.url)
 
-        async def journey(person: Driver) -> None:
-            await send(person)
-            await ended(person, "provider_error")
-            await change_setting(person, "model.base_url", right.url)
-            await click_label(person, "Try again")
-            await ended(person, "completed", turn=2)
-            await send(person, "and more")
-            await ended(person, "provider_error", turn=3)
-            await change_setting(person, "model.name", "claude-opus-5-5")
-            assert person.transcript.session.model is not None
-            assert person.transcript.session.model.model != "claude-opus-5-5"  # it has begun
-            await click_label(person, "Try again")
-            await ended(person, "completed", turn=4)
-            assert person.transcript.session.model.model == "claude-opus-5-5"
+        async def journey(user: Driver) -> None:
+            await send(user)
+            await ended(user, "provider_error")
+            await change_setting(user, "model.base_url", right.url)
+            await click_label(user, "Try again")
+            await ended(user, "completed", turn=2)
+            await send(user, "and more")
+            await ended(user, "provider_error", turn=3)
+            await change_setting(user, "model.name", "claude-opus-5-5")
+            assert user.transcript.session.model is not None
+            assert user.transcript.session.model.model != "claude-opus-5-5"  # it has begun
+            await click_label(user, "Try again")
+            await ended(user, "completed", turn=4)
+            assert user.transcript.session.model.model == "claude-opus-5-5"
 
         go([str(project)], journey)
 
 
-def shown_address(person: Driver) -> str | None:
-    model = person.transcript.session.model
+def shown_address(user: Driver) -> str | None:
+    model = user.transcript.session.model
     return model.base_url if model is not None else None
 
 
 def test_a_file_instead_of_a_folder_leads_to_the_choice_of_one_and_the_words_wait(go: Go, project: Path) -> None:
     with serve(reply(text("Hello."))) as server:
 
-        async def journey(person: Driver) -> None:
-            await person.until_true(lambda: "is a file" in " ".join(person.banner), "the banner says so")
-            (await person.see(QWidget, "onboardingDialog")).close()
-            assert "Choose a folder" in person.window.main_window.top_bar.workspace_button.text()
-            person.window.panels.composer.set_text(WORDS)
-            await person.click("bannerFolderButton")
-            await choose(person, project)
-            await person.until_true(lambda: person.window.panels.wiring.bridge is not None, "the folder is open")
-            assert (person.banner, draft(person)) == ([], WORDS)
-            await person.click("sendButton")
-            await ended(person, "completed")
+        async def journey(user: Driver) -> None:
+            await user.until_true(lambda: "is a file" in " ".join(user.banner), "the banner says so")
+            (await user.see(QWidget, "onboardingDialog")).close()
+            assert "Choose a folder" in user.window.main_window.top_bar.workspace_button.text()
+            user.window.panels.composer.set_text(WORDS)
+            await user.click("bannerFolderButton")
+            await choose(user, project)
+            await user.until_true(lambda: user.window.panels.wiring.bridge is not None, "the folder is open")
+            assert (user.banner, draft(user)) == ([], WORDS)
+            await user.click("sendButton")
+            await ended(user, "completed")
 
         go([str(project / "a.py"), "--base-url", server.url], journey)
 
 
-async def choose(person: Driver, folder: Path) -> None:
-    dialog = await person.see(QFileDialog, "folderDialog")
-    name = await person.see(QLineEdit, "fileNameEdit")
+async def choose(user: Driver, folder: Path) -> None:
+    dialog = await user.see(QFileDialog, "folderDialog")
+    name = await user.see(QLineEdit, "fileNameEdit")
     name.setText(str(folder))  # typing fast meets Qt's completer, which rewrites what was typed
     QTest.keyClick(name, Qt.Key.Key_Return)
-    await person.until_true(lambda: not dialog.isVisible(), "the dialog has closed")
+    await user.until_true(lambda: not dialog.isVisible(), "the dialog has closed")
 
 
 def test_a_folder_that_is_gone_can_be_replaced_or_come_back(go: Go, project: Path) -> None:
     away = project.with_name("away")
     with serve(reply(text("Hello.")), reply(text("Again."))) as server:
 
-        async def journey(person: Driver) -> None:
-            await send(person, "first")
-            await ended(person, "completed")
+        async def journey(user: Driver) -> None:
+            await send(user, "first")
+            await ended(user, "completed")
             project.rename(away)  # noqa: ASYNC240 - as quick as anything here
-            await send(person)
-            await ended(person, "workspace_error", turn=2)
-            assert codes(person) == ["workspace"]
-            await click_label(person, "Open another folder…")
-            (await person.see(QFileDialog, "folderDialog")).reject()
+            await send(user)
+            await ended(user, "workspace_error", turn=2)
+            assert codes(user) == ["workspace"]
+            await click_label(user, "Open another folder…")
+            (await user.see(QFileDialog, "folderDialog")).reject()
             away.rename(project)
-            await click_label(person, "Try again")
-            await ended(person, "completed", turn=3)
+            await click_label(user, "Try again")
+            await ended(user, "completed", turn=3)
 
         go([str(project), "--base-url", server.url], journey)
         assert server.violations == []
@@ -221,17 +221,17 @@ def test_words_that_could_not_be_saved_come_back_with_one_card(go: Go, project: 
     sessions = isolated_home / "desktop-agent" / "data" / "sessions"
     with serve(reply(text("Hello.")), reply(text("Again."))) as server:
 
-        async def journey(person: Driver) -> None:
-            await send(person, "first")
-            await ended(person, "completed")
-            make_room = fill_up(sessions / person.transcript.session.session_id / "journal.jsonl")
-            await send(person)
-            await person.until_true(lambda: draft(person) == WORDS, "the words are back")
-            assert codes(person) == ["storage"]
-            assert find_button(person, "Try again") is None, "the words are in the field: sending is trying again"
+        async def journey(user: Driver) -> None:
+            await send(user, "first")
+            await ended(user, "completed")
+            make_room = fill_up(sessions / user.transcript.session.session_id / "journal.jsonl")
+            await send(user)
+            await user.until_true(lambda: draft(user) == WORDS, "the words are back")
+            assert codes(user) == ["storage"]
+            assert find_button(user, "Try again") is None, "the words are in the field: sending is trying again"
             make_room()
-            await person.click("sendButton")
-            await ended(person, "completed", turn=2)
+            await user.click("sendButton")
+            await ended(user, "completed", turn=2)
 
         go([str(project), "--base-url", server.url], journey)
         assert server.violations == []
@@ -266,12 +266,12 @@ def is_written(descriptor: int) -> bool:
 def test_a_disk_that_is_full_from_the_start_is_one_card(go: Go, project: Path, expected_logs: list[str]) -> None:
     expected_logs.append("What is written here could not be kept.")  # neither the journal nor a draft has room
 
-    async def journey(person: Driver) -> None:
+    async def journey(user: Driver) -> None:
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr("desktop_agent.core.store.journal.journal.os.write", _full)
-            await send(person)
-            await person.until_true(lambda: draft(person) == WORDS, "the words are back")
-        assert codes(person) == ["storage"]
+            await send(user)
+            await user.until_true(lambda: draft(user) == WORDS, "the words are back")
+        assert codes(user) == ["storage"]
 
     go([str(project), "--base-url", NOWHERE], journey)
 
@@ -281,11 +281,11 @@ def _full(_descriptor: int, _data: bytes) -> int:
 
 
 def test_closing_while_a_question_is_open_stops_nothing_and_changes_nothing(go: Go, project: Path) -> None:
-    async def journey(person: Driver) -> None:
-        await send(person)
-        await person.see(ApprovalDialog, "approvalDialog")
-        person.window.main_window.close()
-        await person.until_true(lambda: not person.window.main_window.isVisible(), "the window has closed")
+    async def journey(user: Driver) -> None:
+        await send(user)
+        await user.see(ApprovalDialog, "approvalDialog")
+        user.window.main_window.close()
+        await user.until_true(lambda: not user.window.main_window.isVisible(), "the window has closed")
 
     with serve(reply(tool_use("edit_file", path="a.py", old_str="x = 1", new_str="x = 2"))) as server:
         go([str(project), "--base-url", server.url], journey)

@@ -13,23 +13,23 @@ pytestmark = pytest.mark.usefixtures("qapp")
 
 
 def test_the_demo_starts_with_a_prompt_to_send(go: Go) -> None:
-    async def journey(person: Driver) -> None:
-        bar = person.window.main_window.top_bar
+    async def journey(user: Driver) -> None:
+        bar = user.window.main_window.top_bar
         assert bar.workspace_button.text() == "pagination ▾"
         assert bar.demo_label.isVisible()
-        assert person.window.panels.composer.text().startswith("One of the tests fails")
-        assert person.find(QWidget, "onboardingDialog") is None
-        await person.until_true(lambda: bar.branch_label.text().endswith("fix/off-by-one"), "the branch is shown")
+        assert user.window.panels.composer.text().startswith("One of the tests fails")
+        assert user.find(QWidget, "onboardingDialog") is None
+        await user.until_true(lambda: bar.branch_label.text().endswith("fix/off-by-one"), "the branch is shown")
 
     go(["--demo"], journey)
 
 
 @pytest.mark.parametrize("wanted", [["no such folder"], ["--resume", "nothing-like-it"]])
 def test_what_cannot_be_opened_is_said_and_the_welcome_offers_another_way(go: Go, wanted: list[str]) -> None:
-    async def journey(person: Driver) -> None:
-        assert person.banner
-        assert any(wanted[-1] in text for text in [*person.banner, person.window.panels.conversation.banner.toolTip()])
-        await person.see(QWidget, "onboardingDialog")
+    async def journey(user: Driver) -> None:
+        assert user.banner
+        assert any(wanted[-1] in text for text in [*user.banner, user.window.panels.conversation.banner.toolTip()])
+        await user.see(QWidget, "onboardingDialog")
 
     go(wanted, journey)
 
@@ -39,14 +39,14 @@ def test_without_a_folder_a_prompt_is_kept_and_the_welcome_opens_again(
 ) -> None:
     monkeypatch.chdir(isolated_home)  # where a desktop starts its applications
 
-    async def journey(person: Driver) -> None:
-        await person.see(QWidget, "onboardingDialog")
-        await person.press(Qt.Key.Key_Escape)
-        await person.until_true(lambda: person.find(QWidget, "onboardingDialog") is None, "the welcome has closed")
-        assert person.window.main_window.top_bar.workspace_button.text() == "Choose a folder ▾"
-        await person.type("composer", "A long and careful question")
-        await person.press(Qt.Key.Key_Return)
-        await person.see(QWidget, "onboardingDialog")
-        assert person.window.panels.composer.text() == "A long and careful question"
+    async def journey(user: Driver) -> None:
+        await user.see(QWidget, "onboardingDialog")
+        await user.press(Qt.Key.Key_Escape)
+        await user.until_true(lambda: user.find(QWidget, "onboardingDialog") is None, "the welcome has closed")
+        assert user.window.main_window.top_bar.workspace_button.text() == "Choose a folder ▾"
+        await user.type("composer", "A long and careful question")
+        await user.press(Qt.Key.Key_Return)
+        await user.see(QWidget, "onboardingDialog")
+        assert user.window.panels.composer.text() == "A long and careful question"
 
     go([], journey)

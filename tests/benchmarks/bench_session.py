@@ -164,15 +164,15 @@ class WorkingHeart(Heart):
 class Looking:
     """What a user does with the window, and what it costs."""
 
-    def __init__(self, person: Driver, say: Callable[[str], None]) -> None:
-        self.person = person
+    def __init__(self, user: Driver, say: Callable[[str], None]) -> None:
+        self.user = user
         self.say = say
         self.heart = WorkingHeart()
         self.process = psutil.Process()
 
     @property
     def view(self) -> TranscriptView:
-        return self.person.window.panels.transcript
+        return self.user.window.panels.transcript
 
     def megabytes(self) -> float:
         return self.process.memory_info().rss / 1e6
@@ -182,12 +182,12 @@ class Looking:
         before = self.megabytes()
         self.stall()
         start = time.perf_counter()
-        self.person.window.panels.sessions.session_chosen.emit(SESSION_ID)
-        await self.person.until_true(lambda: len(self.view.row_layout.widgets.live) > 0, "the end is there")
-        await self.person.pause()  # it paints in its own turn
+        self.user.window.panels.sessions.session_chosen.emit(SESSION_ID)
+        await self.user.until_true(lambda: len(self.view.row_layout.widgets.live) > 0, "the end is there")
+        await self.user.pause()  # it paints in its own turn
         painted = (time.perf_counter() - start) * 1_000
         painting = self.stall()
-        await self.person.until_true(lambda: len(self.person.transcript.pages) > 1, "the whole session is known")
+        await self.user.until_true(lambda: len(self.user.transcript.pages) > 1, "the whole session is known")
         known = (time.perf_counter() - start) * 1_000
         await self.rest()
         after = self.stall()
@@ -215,8 +215,8 @@ class Looking:
             self.stall()
             start = time.perf_counter()
             bar.setValue(int(chance.random() * bar.maximum()))
-            await self.person.until_true(self.is_there, "the place is there")
-            await self.person.pause()
+            await self.user.until_true(self.is_there, "the place is there")
+            await self.user.pause()
             waits.append((time.perf_counter() - start) * 1_000)
             await self.rest()
             stalls.append(self.heart.worst_ms())
@@ -273,19 +273,19 @@ def test_the_window_with_a_long_session(
 ) -> None:
     expected_logs.append("the window stands still")
 
-    async def journey(person: Driver) -> None:
+    async def journey(user: Driver) -> None:
         ready: list[bool] = []
-        person.window.ready.connect(lambda: ready.append(True))
-        await person.until_true(lambda: bool(ready), "the window is ready")
-        looking = Looking(person, say)
+        user.window.ready.connect(lambda: ready.append(True))
+        await user.until_true(lambda: bool(ready), "the window is ready")
+        looking = Looking(user, say)
         looking.heart.start()
         await looking.rest()
         await looking.open()
         await looking.jump()
         await looking.compute()
         looking.heart.stop()
-        person.window.request_quit()
-        await person.until_true(lambda: not person.window.main_window.isVisible(), "the window has closed")
+        user.window.request_quit()
+        await user.until_true(lambda: not user.window.main_window.isVisible(), "the window has closed")
 
     drive([str(tmp_path)], tmp_path / "album", journey)
     assert journal.exists()

@@ -58,8 +58,8 @@ def largest(sizes):
     return max(sizes, default=0)
 
 class Watched(module.Window):
-    def furnish(self):
-        super().furnish()
+    def add_panels(self):
+        super().add_panels()
         self.seen = {}
         self.ready.connect(lambda: self.note("the core is loaded, the session open", True))
         self.timer = QTimer(self)

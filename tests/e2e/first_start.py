@@ -34,67 +34,67 @@ class FirstStart:
         self._screen = screen
         self._count = 0
 
-    async def begin(self, person: Driver) -> None:
+    async def begin(self, user: Driver) -> None:
         """The welcome, the folder, the key."""
-        window = person.window.main_window
+        window = user.window.main_window
         window.resize(window.size().boundedTo(self._screen))
-        welcome = await person.see(QDialog, "onboardingDialog")
-        await _settled(person)
+        welcome = await user.see(QDialog, "onboardingDialog")
+        await _settled(user)
         self._save(window, "behind-the-welcome")
         self._save(welcome, "welcome")
-        await person.press(Qt.Key.Key_Down)
-        await person.click("enterKeyButton")
-        settings = await person.see(QDialog, "settingsDialog")
-        await _settled(person)
+        await user.press(Qt.Key.Key_Down)
+        await user.click("enterKeyButton")
+        settings = await user.see(QDialog, "settingsDialog")
+        await _settled(user)
         self._save(settings, "key")
-        sections = await person.see(QListView, "settingsSections")
+        sections = await user.see(QListView, "settingsSections")
         for row in range(1, SECTIONS):
             sections.setCurrentIndex(sections.model().index(row, 0))
-            await _settled(person)
+            await _settled(user)
             self._save(settings, f"settings-{row}")
-        await person.press(Qt.Key.Key_Escape)
-        await _settled(person)
+        await user.press(Qt.Key.Key_Escape)
+        await _settled(user)
         self._save(window, "empty")
-        await _quit(person)
+        await _quit(user)
 
-    async def work(self, person: Driver) -> None:
+    async def work(self, user: Driver) -> None:
         """The first question, its card, and the review."""
-        window = person.window.main_window
+        window = user.window.main_window
         window.resize(window.size().boundedTo(self._screen))
         ready: list[bool] = []
-        person.window.ready.connect(lambda: ready.append(True))
-        await person.until_true(lambda: bool(ready), "the window is ready")
-        await _settled(person)
+        user.window.ready.connect(lambda: ready.append(True))
+        await user.until_true(lambda: bool(ready), "the window is ready")
+        await _settled(user)
         self._save(window, "folder")
-        await person.type("composer", "Check the totals of the orders, and use the new logo.")
-        await _settled(person)
+        await user.type("composer", "Check the totals of the orders, and use the new logo.")
+        await _settled(user)
         self._save(window, "question")
-        await person.press(Qt.Key.Key_Return)
+        await user.press(Qt.Key.Key_Return)
         for step in ("card-edit", "card-command"):
-            await person.until_true(lambda: _allow(person) is not None, "a question can be answered")
-            await _settled(person)
+            await user.until_true(lambda: _allow(user) is not None, "a question can be answered")
+            await _settled(user)
             self._save(window, step)
-            await self._answer(person)
-        bridge = person.window.panels.wiring.bridge
+            await self._answer(user)
+        bridge = user.window.panels.wiring.bridge
         assert bridge is not None
-        await person.until_true(lambda: not bridge.transcript.turns.is_running, "the turn has ended")
-        await person.see(QListView, "changeList")
-        await _settled(person)
+        await user.until_true(lambda: not bridge.transcript.turns.is_running, "the turn has ended")
+        await user.see(QListView, "changeList")
+        await _settled(user)
         self._save(window, "review")
-        await person.press(Qt.Key.Key_F8)
-        await _settled(person)
+        await user.press(Qt.Key.Key_F8)
+        await _settled(user)
         self._save(window, "review-keyboard")
-        await _quit(person)
+        await _quit(user)
 
-    async def _answer(self, person: Driver) -> None:
-        call = person.transcript.pending_approvals[0].call_id
+    async def _answer(self, user: Driver) -> None:
+        call = user.transcript.pending_approvals[0].call_id
 
         def is_answered() -> bool:
-            if (button := _allow(person)) is not None:
+            if (button := _allow(user)) is not None:
                 QTest.mouseClick(button, Qt.MouseButton.LeftButton)
-            return all(request.call_id != call for request in person.transcript.pending_approvals)
+            return all(request.call_id != call for request in user.transcript.pending_approvals)
 
-        await person.until_true(is_answered, "the question is answered")
+        await user.until_true(is_answered, "the question is answered")
 
     def _save(self, widget: QWidget, name: str) -> None:
         self._count += 1
@@ -104,20 +104,20 @@ class FirstStart:
         print(path, file=sys.stderr)
 
 
-def _allow(person: Driver) -> QPushButton | None:
-    buttons = person.window.main_window.findChildren(QPushButton)
+def _allow(user: Driver) -> QPushButton | None:
+    buttons = user.window.main_window.findChildren(QPushButton)
     found = (each for each in buttons if each.text().startswith("Allow once") and each.isVisible() and each.isEnabled())
     return next(found, None)
 
 
-async def _settled(person: Driver) -> None:
+async def _settled(user: Driver) -> None:
     for _ in range(40):
-        await person.pause()
+        await user.pause()
 
 
-async def _quit(person: Driver) -> None:
-    person.window.request_quit()
-    await person.until_true(lambda: not person.window.main_window.isVisible(), "the window has closed")
+async def _quit(user: Driver) -> None:
+    user.window.request_quit()
+    await user.until_true(lambda: not user.window.main_window.isVisible(), "the window has closed")
 
 
 def main(album: Path, screen: QSize = SCREEN) -> None:
@@ -125,23 +125,23 @@ def main(album: Path, screen: QSize = SCREEN) -> None:
     app = QApplication([])
     keyring.set_keyring(MemoryKeyring())
     for theme in THEMES:
-        person = Path(tempfile.mkdtemp(prefix="first-start-"))
-        os.environ["HOME"] = str(person)
-        home = person / "desktop-agent"
+        user = Path(tempfile.mkdtemp(prefix="first-start-"))
+        os.environ["HOME"] = str(user)
+        home = user / "desktop-agent"
         os.environ["DESKTOP_AGENT_HOME"] = str(home)
         os.environ.pop("ANTHROPIC_API_KEY", None)
         (home / "config").mkdir(parents=True)
         (home / "config" / "config.toml").write_text(f'[ui]\ntheme = "{theme}"\n')
-        shop = person / "code" / "shop"
+        shop = user / "code" / "shop"
         orders.make_shop(shop)
         os.chdir(shop)  # the folder that the welcome shows
         pictures = FirstStart(album, theme, screen)
-        drive([], person, pictures.begin)
+        drive([], user, pictures.begin)
         os.environ["ANTHROPIC_API_KEY"] = "sk-ant-test-000000000000"
         with serve(*orders.answers()) as server:
-            drive([str(shop), "--base-url", server.url], person, pictures.work, opens_questions=False)
+            drive([str(shop), "--base-url", server.url], user, pictures.work, opens_questions=False)
         os.chdir("/")
-        shutil.rmtree(person)
+        shutil.rmtree(user)
     app.quit()
 
 

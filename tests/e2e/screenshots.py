@@ -35,138 +35,136 @@ class Photographer:
         self._album = album
         self._theme = theme
 
-    async def welcome(self, person: Driver) -> None:
+    async def welcome(self, user: Driver) -> None:
         """The first start, and the settings."""
-        await self._prepare(person)
-        dialog = await person.see(QDialog, "onboardingDialog")
+        await self._prepare(user)
+        dialog = await user.see(QDialog, "onboardingDialog")
         self._save(dialog, "welcome")
-        await person.press(Qt.Key.Key_Escape)
-        await person.press(Qt.Key.Key_Comma, CTRL)
-        dialog = await person.see(QDialog, "settingsDialog")
-        await _settled(person)
+        await user.press(Qt.Key.Key_Escape)
+        await user.press(Qt.Key.Key_Comma, CTRL)
+        dialog = await user.see(QDialog, "settingsDialog")
+        await _settled(user)
         self._save(dialog, "settings")
-        await person.press(Qt.Key.Key_Escape)
-        await _quit(person)
+        await user.press(Qt.Key.Key_Escape)
+        await _quit(user)
 
-    async def demo(self, person: Driver) -> None:
+    async def demo(self, user: Driver) -> None:
         """Two turns of the demo, up to a command that waits."""
-        await self._prepare(person)
-        await person.until_true(
-            lambda: "One of the tests" in person.window.panels.composer.text(), "a prompt is offered"
-        )
-        await person.until_true(person.window.main_window.top_bar.branch_label.isVisible, "git is read")
-        await _settled(person)
-        self._save(person.window.main_window, "start")
-        await person.click("sendButton")
-        self._save(await _asked(person), "approval-command")
-        await _allow(person)
-        self._save(await _asked(person), "approval-edit")
-        await _allow(person)
-        await self._rules(person, await _asked(person))
-        await _allow(person)
-        await self._ended(person)
-        await person.until_true(lambda: "Add a test" in person.window.panels.composer.text(), "more is offered")
-        (await person.see(QWidget, "composer")).setFocus()
-        await person.press(Qt.Key.Key_Return)
-        await _asked(person)
-        await _allow(person)
-        await _asked(person)
-        await person.press(Qt.Key.Key_Escape)  # decided later: the card in the transcript waits
-        await person.until_true(lambda: person.find(ApprovalDialog, "approvalDialog") is None, "the dialog has closed")
-        baselines = await person.see(QComboBox, "baselinePicker")
+        await self._prepare(user)
+        await user.until_true(lambda: "One of the tests" in user.window.panels.composer.text(), "a prompt is offered")
+        await user.until_true(user.window.main_window.top_bar.branch_label.isVisible, "git is read")
+        await _settled(user)
+        self._save(user.window.main_window, "start")
+        await user.click("sendButton")
+        self._save(await _asked(user), "approval-command")
+        await _allow(user)
+        self._save(await _asked(user), "approval-edit")
+        await _allow(user)
+        await self._rules(user, await _asked(user))
+        await _allow(user)
+        await self._ended(user)
+        await user.until_true(lambda: "Add a test" in user.window.panels.composer.text(), "more is offered")
+        (await user.see(QWidget, "composer")).setFocus()
+        await user.press(Qt.Key.Key_Return)
+        await _asked(user)
+        await _allow(user)
+        await _asked(user)
+        await user.press(Qt.Key.Key_Escape)  # decided later: the card in the transcript waits
+        await user.until_true(lambda: user.find(ApprovalDialog, "approvalDialog") is None, "the dialog has closed")
+        baselines = await user.see(QComboBox, "baselinePicker")
         QTest.keyClick(baselines, Qt.Key.Key_Down)  # from the last turn to the whole session
-        changes = await person.see(QListView, "changeList")
+        changes = await user.see(QListView, "changeList")
         changes.setCurrentIndex(changes.model().index(0, 0))
-        person.window.panels.composer.setFocus()
-        await _settled(person)
-        self._save(person.window.main_window, "window")
-        person.window.main_window.resize(*NARROW)
-        await _settled(person)
-        self._save(person.window.main_window, "narrow")
-        person.window.main_window.resize(*SIZE)
-        await person.click("stopButton")
-        await self._ended(person)
-        await _quit(person)
+        user.window.panels.composer.setFocus()
+        await _settled(user)
+        self._save(user.window.main_window, "window")
+        user.window.main_window.resize(*NARROW)
+        await _settled(user)
+        self._save(user.window.main_window, "narrow")
+        user.window.main_window.resize(*SIZE)
+        await user.click("stopButton")
+        await self._ended(user)
+        await _quit(user)
 
-    async def review(self, person: Driver) -> None:
+    async def review(self, user: Driver) -> None:
         """A review in its middle, a picture that was exchanged, and an undo that meets an edit of the user's."""
-        await self._prepare(person)
+        await self._prepare(user)
         ready: list[bool] = []
-        person.window.ready.connect(lambda: ready.append(True))
-        await person.until_true(lambda: bool(ready), "the window is ready")
-        await person.type("composer", "Check the totals of the orders, and use the new logo.")
-        await person.press(Qt.Key.Key_Return)
+        user.window.ready.connect(lambda: ready.append(True))
+        await user.until_true(lambda: bool(ready), "the window is ready")
+        await user.type("composer", "Check the totals of the orders, and use the new logo.")
+        await user.press(Qt.Key.Key_Return)
         for _ in range(2):
-            await _asked(person)
-            await _allow(person)
-        await self._ended(person)
-        view = await person.see(DiffView, "diffView")
+            await _asked(user)
+            await _allow(user)
+        await self._ended(user)
+        view = await user.see(DiffView, "diffView")
         review = view.findChild(DiffReview)
         assert review
-        await person.until_true(lambda: len(review.hunks.keys) > 2, "the changes are drawn")
+        await user.until_true(lambda: len(review.hunks.keys) > 2, "the changes are drawn")
         view.setFocus()
-        await person.press(Qt.Key.Key_K)
-        await person.until_true(lambda: review.hunks.counts() == (1, 0), "the first is kept")
-        await person.press(Qt.Key.Key_F7)
-        await person.press(Qt.Key.Key_C)
-        await person.type("commentEdit", "A voucher is an order, too: does it ship?")
-        await person.press(Qt.Key.Key_Return, CTRL)
+        await user.press(Qt.Key.Key_K)
+        await user.until_true(lambda: review.hunks.counts() == (1, 0), "the first is kept")
+        await user.press(Qt.Key.Key_F7)
+        await user.press(Qt.Key.Key_C)
+        await user.type("commentEdit", "A voucher is an order, too: does it ship?")
+        await user.press(Qt.Key.Key_Return, CTRL)
         view.setFocus()
-        await person.press(Qt.Key.Key_F7)
-        await _settled(person)
-        await person.press(Qt.Key.Key_U)
-        await person.until_true(lambda: review.hunks.counts() == (1, 1), "the last is undone")
+        await user.press(Qt.Key.Key_F7)
+        await _settled(user)
+        await user.press(Qt.Key.Key_U)
+        await user.until_true(lambda: review.hunks.counts() == (1, 1), "the last is undone")
         view.verticalScrollBar().setValue(0)
-        await _settled(person)
-        self._save(person.window.main_window, "review")
-        person.window.main_window.resize(*NARROW)
-        person.window.main_window.review.show()
-        await _settled(person)
-        self._save(person.window.main_window, "review-narrow")
-        person.window.main_window.resize(*SIZE)
-        await _settled(person)
-        changes = await person.see(QListView, "changeList")
+        await _settled(user)
+        self._save(user.window.main_window, "review")
+        user.window.main_window.resize(*NARROW)
+        user.window.main_window.review.show()
+        await _settled(user)
+        self._save(user.window.main_window, "review-narrow")
+        user.window.main_window.resize(*SIZE)
+        await _settled(user)
+        changes = await user.see(QListView, "changeList")
         changes.setCurrentIndex(changes.model().index(1, 0))
-        await person.see(QWidget, "mediaView")
-        await _settled(person)
-        self._save(person.window.main_window, "review-picture")
-        await self._clash(person, changes, view)
-        await _quit(person)
+        await user.see(QWidget, "mediaView")
+        await _settled(user)
+        self._save(user.window.main_window, "review-picture")
+        await self._clash(user, changes, view)
+        await _quit(user)
 
-    async def _clash(self, person: Driver, changes: QListView, view: DiffView) -> None:
-        module = Path(person.transcript.session.workspace) / orders.MODULE
+    async def _clash(self, user: Driver, changes: QListView, view: DiffView) -> None:
+        module = Path(user.transcript.session.workspace) / orders.MODULE
         module.write_text(
             module.read_text().replace("        return Decimal(0)\n", '        return Decimal("0.00")\n', 1)
         )
         changes.setCurrentIndex(changes.model().index(0, 0))
-        await _settled(person)
+        await _settled(user)
         view.setFocus()
-        await person.press(Qt.Key.Key_F7)
-        await person.press(Qt.Key.Key_U)
-        dialog = await person.see(QDialog, "undoConflictDialog")
-        await person.see(QWidget, "takeWantedButton")
-        await _settled(person)
+        await user.press(Qt.Key.Key_F7)
+        await user.press(Qt.Key.Key_U)
+        dialog = await user.see(QDialog, "undoConflictDialog")
+        await user.see(QWidget, "takeWantedButton")
+        await _settled(user)
         self._save(dialog, "clash")
-        await person.press(Qt.Key.Key_Escape)
+        await user.press(Qt.Key.Key_Escape)
 
-    async def _rules(self, person: Driver, dialog: ApprovalDialog) -> None:
+    async def _rules(self, user: Driver, dialog: ApprovalDialog) -> None:
         """What an answer for longer than this once would mean, and back to this once."""
-        scopes = await person.see(QComboBox, "approvalScopePicker")
+        scopes = await user.see(QComboBox, "approvalScopePicker")
         scopes.setCurrentIndex(2)  # in this folder
-        await _settled(person)
+        await _settled(user)
         self._save(dialog, "approval-rules")
         scopes.setCurrentIndex(0)
 
-    async def _prepare(self, person: Driver) -> None:
-        person.window.main_window.resize(*SIZE)
-        await person.see(QWidget, "composer")
+    async def _prepare(self, user: Driver) -> None:
+        user.window.main_window.resize(*SIZE)
+        await user.see(QWidget, "composer")
 
-    async def _ended(self, person: Driver) -> None:
-        bridge = person.window.panels.wiring.bridge
+    async def _ended(self, user: Driver) -> None:
+        bridge = user.window.panels.wiring.bridge
         assert bridge is not None
-        await person.until_true(lambda: not bridge.transcript.turns.is_running, "the turn has ended")
-        await person.see(QListView, "changeList")
-        await _settled(person)
+        await user.until_true(lambda: not bridge.transcript.turns.is_running, "the turn has ended")
+        await user.see(QListView, "changeList")
+        await _settled(user)
 
     def _save(self, widget: QWidget, name: str) -> None:
         path = self._album / f"{name}-{self._theme}.png"
@@ -175,55 +173,55 @@ class Photographer:
         print(path, file=sys.stderr)
 
 
-async def _asked(person: Driver) -> ApprovalDialog:
-    await person.until_true(lambda: _can_allow(person), "a question can be answered")
-    return await person.see(ApprovalDialog, "approvalDialog")
+async def _asked(user: Driver) -> ApprovalDialog:
+    await user.until_true(lambda: _can_allow(user), "a question can be answered")
+    return await user.see(ApprovalDialog, "approvalDialog")
 
 
-def _can_allow(person: Driver) -> bool:
-    dialog = person.find(ApprovalDialog, "approvalDialog")
+def _can_allow(user: Driver) -> bool:
+    dialog = user.find(ApprovalDialog, "approvalDialog")
     return dialog is not None and dialog.can_allow
 
 
-async def _allow(person: Driver) -> None:
-    await person.press(Qt.Key.Key_Return, CTRL)
-    await person.until_true(lambda: not _can_allow(person), "the question is answered")
+async def _allow(user: Driver) -> None:
+    await user.press(Qt.Key.Key_Return, CTRL)
+    await user.until_true(lambda: not _can_allow(user), "the question is answered")
 
 
-async def _settled(person: Driver) -> None:
+async def _settled(user: Driver) -> None:
     """Wait until everything that was asked for has been painted: two rounds of the loop without a repaint pending."""
     for _ in range(40):
-        await person.pause()
+        await user.pause()
 
 
-async def _quit(person: Driver) -> None:
-    person.window.request_quit()
-    await person.until_true(lambda: not person.window.main_window.isVisible(), "the window has closed")
+async def _quit(user: Driver) -> None:
+    user.window.request_quit()
+    await user.until_true(lambda: not user.window.main_window.isVisible(), "the window has closed")
 
 
 def main(album: Path) -> None:
     app = QApplication([])
     keyring.set_keyring(MemoryKeyring())
     for theme in THEMES:
-        person = Path(tempfile.mkdtemp(prefix="screenshots-"))
-        os.environ["HOME"] = str(person)
-        project = person / "code" / "pagination"
+        user = Path(tempfile.mkdtemp(prefix="screenshots-"))
+        os.environ["HOME"] = str(user)
+        project = user / "code" / "pagination"
         project.mkdir(parents=True)
         os.chdir(project)  # the folder that the welcome shows
-        home = person / "desktop-agent"
+        home = user / "desktop-agent"
         os.environ["DESKTOP_AGENT_HOME"] = str(home)
         os.environ.pop("ANTHROPIC_API_KEY", None)
         (home / "config").mkdir(parents=True)
         (home / "config" / "config.toml").write_text(f'[ui]\ntheme = "{theme}"\n')
         photographer = Photographer(album, theme)
-        drive([], person, photographer.welcome)
-        drive(["--demo"], person, photographer.demo)
+        drive([], user, photographer.welcome)
+        drive(["--demo"], user, photographer.demo)
         os.environ["ANTHROPIC_API_KEY"] = "sk-ant-test-000000000000"
-        shop = person / "code" / "shop"
+        shop = user / "code" / "shop"
         orders.make_shop(shop)
         with serve(*orders.answers()) as server:
-            drive([str(shop), "--base-url", server.url], person, photographer.review)
-        shutil.rmtree(person)
+            drive([str(shop), "--base-url", server.url], user, photographer.review)
+        shutil.rmtree(user)
     app.quit()
 
 

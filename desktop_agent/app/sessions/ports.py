@@ -144,8 +144,8 @@ class LivePort:
     is kept like what is typed.
     """
 
-    def __init__(self, unsent: DraftAutosave) -> None:
-        self._unsent = unsent
+    def __init__(self, drafts: DraftAutosave) -> None:
+        self._drafts = drafts
         self._session_id: SessionId = ""
         self._session: SessionPort | None = None
         self._bridge: SessionBridge | None = None
@@ -176,7 +176,7 @@ class LivePort:
         self._bridge.deliver(event)
 
     def _keep(self) -> None:
-        self._unsent.note_sent(session_draft(self._session_id), self._sent)
+        self._drafts.note_sent(session_draft(self._session_id), self._sent)
 
 
 class ViewedPort:

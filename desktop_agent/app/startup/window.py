@@ -46,7 +46,7 @@ class Window(QObject):
     def __init__(
         self, app: QApplication, arguments: WindowArguments, paths: AppPaths, environ: Mapping[str, str] = os.environ
     ) -> None:
-        """Build the frame of the window; `build_panels` builds what is in it. `environ` has the keys."""
+        """Build the frame of the window; `add_panels` what is in it. `environ` has the keys."""
         super().__init__(app)
         self._arguments = arguments
         self._paths = paths
@@ -65,10 +65,10 @@ class Window(QObject):
     @property
     def panels(self) -> "WindowPanels":
         """The panels of the window."""
-        assert self._panels is not None, "the window is furnished first"
+        assert self._panels is not None, "`add_panels` comes first"
         return self._panels
 
-    def furnish(self) -> None:
+    def add_panels(self) -> None:
         """Build the panels, if that has not been done yet."""
         if self._panels is not None:
             return
@@ -104,7 +104,7 @@ class Window(QObject):
         from desktop_agent.app.startup.log_file import WindowLog
         from desktop_agent.ui.runtime.eventloop import idle
 
-        self.furnish()
+        self.add_panels()
         early = EarlyWishes(self.panels)
         self._quit = asyncio.Event()
         log = await asyncio.to_thread(WindowLog, self._paths.logs)
@@ -170,10 +170,10 @@ class Window(QObject):
         from desktop_agent.core.base.errors import AgentError
 
         logging.getLogger(__name__).error("Background work failed", exc_info=error)
-        told = self.tr("Something went wrong inside the application.")
+        title = self.tr("Something went wrong inside the application.")
         hint = self.tr("Your files and conversations are safe. The details are in the log.")
         self.panels.conversation.banner.show_error(
-            AgentError(told, hint=hint, detail=f"{type(error).__name__}: {error}")
+            AgentError(title, hint=hint, detail=f"{type(error).__name__}: {error}")
         )
 
 
@@ -183,7 +183,7 @@ def build(argv: Sequence[str]) -> Window:
     `window.main_window` is its `QMainWindow`. Raises `UsageError` when no window can be opened here.
     """
     window = _build_frame(argv)
-    window.furnish()
+    window.add_panels()
     return window
 
 

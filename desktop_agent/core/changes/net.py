@@ -81,8 +81,8 @@ def net_changes(records: Iterable[ChangeRecord]) -> list[NetChange]:
     known = list(records)
     rows = _rows([record for record in known if record.change.is_by_agent])
     taken = {path for row in rows for path in (row.path, row.moved_from)}
-    persons = _rows([record for record in known if record.change.author == "person"])
-    rows += [row for row in persons if not taken & {row.path, row.moved_from or row.path}]
+    by_user = _rows([record for record in known if record.change.author == "person"])
+    rows += [row for row in by_user if not taken & {row.path, row.moved_from or row.path}]
     order = {record.change.id: place for place, record in enumerate(known)}
     return sorted(rows, key=lambda row: order[row.records[0].change.id])
 

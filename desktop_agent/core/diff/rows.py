@@ -20,7 +20,7 @@ from desktop_agent.core.protocol.model import Edit, FileDiff, Hunk
 
 LineSide = Literal["old", "new"]
 
-_TOLD_BY: dict[HunkKey, tuple[str, ...]] = {
+_SAID_BY: dict[HunkKey, tuple[str, ...]] = {
     MODE: ("mode ",),
     ENDINGS: ("line endings changed", "only line endings changed"),
 }
@@ -87,8 +87,8 @@ class DiffRows:
         """The names of what they are the heads of."""
         self.bars = self._layout.bars
         """The `hunk` and `gap` rows, which show no line."""
-        told = tuple(start for key in self._heads for start in _TOLD_BY.get(key, ()))
-        self.notes = tuple(note for note in diff.notes if not (told and note.startswith(told)))
+        said = tuple(start for key in self._heads for start in _SAID_BY.get(key, ()))
+        self.notes = tuple(note for note in diff.notes if not (said and note.startswith(said)))
         """The notes of the diff that no head says."""
 
     def __len__(self) -> int:
@@ -121,7 +121,7 @@ class DiffRows:
 
     def head_note(self, index: int) -> str:
         """Return what the notes say of a head; empty when they say nothing."""
-        starts = _TOLD_BY.get(self.key(index) or "", ())
+        starts = _SAID_BY.get(self.key(index) or "", ())
         return next((note for note in self.diff.notes if starts and note.startswith(starts)), "")
 
     def converted_lines(self) -> int:

@@ -28,16 +28,16 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
-def text(person: Driver) -> str:
-    return person.window.panels.composer.text()
+def text(user: Driver) -> str:
+    return user.window.panels.composer.text()
 
 
-async def ask(person: Driver, words: str, turn: int) -> None:
-    person.window.panels.composer.set_text("")
-    await person.type("composer", words)
-    await person.press(Qt.Key.Key_Return)
-    await person.until_true(
-        lambda: person.transcript.turn == turn and person.transcript.turns.last_end == "completed", "the turn has ended"
+async def ask(user: Driver, words: str, turn: int) -> None:
+    user.window.panels.composer.set_text("")
+    await user.type("composer", words)
+    await user.press(Qt.Key.Key_Return)
+    await user.until_true(
+        lambda: user.transcript.turn == turn and user.transcript.turns.last_end == "completed", "the turn has ended"
     )
 
 
@@ -45,31 +45,31 @@ def test_each_conversation_keeps_its_draft(go: Go, project: Path, isolated_home:
     ids: list[SessionId] = []
     drafts = Drafts(isolated_home / "desktop-agent" / "data" / "drafts")
 
-    async def first(person: Driver) -> None:
-        await ask(person, "What is in here?", 1)
-        ids.append(person.transcript.session.session_id)
-        person.window.panels.composer.set_text("")
-        await person.type("composer", "and then")
+    async def first(user: Driver) -> None:
+        await ask(user, "What is in here?", 1)
+        ids.append(user.transcript.session.session_id)
+        user.window.panels.composer.set_text("")
+        await user.type("composer", "and then")
         # Without a switch or a quit, as before a kill.
-        await person.until_true(lambda: drafts.load(session_draft(ids[0])).text == "and then", "it is on disk")
-        await person.press(Qt.Key.Key_N, Qt.KeyboardModifier.ControlModifier)
-        await person.until_true(lambda: not person.transcript.session.session_id, "a new conversation is shown")
-        assert text(person) == ""
-        await person.type("composer", "something new")
-        person.window.panels.sessions.session_chosen.emit(ids[0])
-        await person.until_true(lambda: person.transcript.session.session_id == ids[0], "the first is shown")
-        assert text(person) == "and then"
+        await user.until_true(lambda: drafts.load(session_draft(ids[0])).text == "and then", "it is on disk")
+        await user.press(Qt.Key.Key_N, Qt.KeyboardModifier.ControlModifier)
+        await user.until_true(lambda: not user.transcript.session.session_id, "a new conversation is shown")
+        assert text(user) == ""
+        await user.type("composer", "something new")
+        user.window.panels.sessions.session_chosen.emit(ids[0])
+        await user.until_true(lambda: user.transcript.session.session_id == ids[0], "the first is shown")
+        assert text(user) == "and then"
 
-    async def second(person: Driver) -> None:
-        assert text(person) == "and then"
-        await person.press(Qt.Key.Key_N, Qt.KeyboardModifier.ControlModifier)
-        await person.until_true(lambda: text(person) == "something new", "the other draft is there")
-        person.window.panels.sessions.session_chosen.emit(ids[0])
-        await person.until_true(lambda: text(person) == "and then", "and this one")
-        await person.press(Qt.Key.Key_Return)
-        await person.until_true(lambda: drafts.load(session_draft(ids[0])).is_empty, "what was sent is not kept")
-        person.window.main_window.actions_.stop.trigger()
-        await person.until_true(lambda: not person.transcript.turns.is_running, "the turn has ended")
+    async def second(user: Driver) -> None:
+        assert text(user) == "and then"
+        await user.press(Qt.Key.Key_N, Qt.KeyboardModifier.ControlModifier)
+        await user.until_true(lambda: text(user) == "something new", "the other draft is there")
+        user.window.panels.sessions.session_chosen.emit(ids[0])
+        await user.until_true(lambda: text(user) == "and then", "and this one")
+        await user.press(Qt.Key.Key_Return)
+        await user.until_true(lambda: drafts.load(session_draft(ids[0])).is_empty, "what was sent is not kept")
+        user.window.main_window.actions_.stop.trigger()
+        await user.until_true(lambda: not user.transcript.turns.is_running, "the turn has ended")
 
     go([str(project), "--provider", "demo"], first)
     go([str(project), "--continue"], second)
@@ -86,48 +86,48 @@ def test_what_was_sent_is_kept_until_the_journal_has_it(
         await is_free.wait()
         await refresh(settings)
 
-    async def journey(person: Driver) -> None:
-        await ask(person, "What is in here?", 1)
-        path = folder / f"{session_draft(person.transcript.session.session_id)}.json"
-        person.window.panels.composer.set_text("")
-        await person.type("composer", "and then")
+    async def journey(user: Driver) -> None:
+        await ask(user, "What is in here?", 1)
+        path = folder / f"{session_draft(user.transcript.session.session_id)}.json"
+        user.window.panels.composer.set_text("")
+        await user.type("composer", "and then")
         monkeypatch.setattr(LiveSettings, "refresh", refresh_later)
-        await person.press(Qt.Key.Key_Return)
-        await person.until_true(lambda: path.exists() and json.loads(path.read_bytes())["sent"] == ["and then"], "kept")
-        assert text(person) == ""
+        await user.press(Qt.Key.Key_Return)
+        await user.until_true(lambda: path.exists() and json.loads(path.read_bytes())["sent"] == ["and then"], "kept")
+        assert text(user) == ""
         is_free.set()
-        await person.until_true(lambda: person.transcript.turn == 2, "the session takes it")
-        await person.until_true(lambda: not path.exists(), "what was sent is not kept")
-        person.window.main_window.actions_.stop.trigger()
-        await person.until_true(lambda: not person.transcript.turns.is_running, "the turn has ended")
+        await user.until_true(lambda: user.transcript.turn == 2, "the session takes it")
+        await user.until_true(lambda: not path.exists(), "what was sent is not kept")
+        user.window.main_window.actions_.stop.trigger()
+        await user.until_true(lambda: not user.transcript.turns.is_running, "the turn has ended")
 
     go([str(project), "--provider", "demo"], journey)
 
 
 def test_an_edited_prompt_goes_on_in_a_copy(go: Go, project: Path) -> None:
-    async def journey(person: Driver) -> None:
-        await ask(person, "What is in here?", 1)
-        await ask(person, "And what else?", 2)
-        source = person.transcript.session.session_id
-        view = person.window.panels.transcript
+    async def journey(user: Driver) -> None:
+        await ask(user, "What is in here?", 1)
+        await ask(user, "And what else?", 2)
+        source = user.transcript.session.session_id
+        view = user.window.panels.transcript
         last = [row for row in view.rows if isinstance(row.entry, PromptSubmitted)][-1]
         view.row_layout.reveal(view.row_layout.reading.row_top(last))
-        await person.until_true(lambda: last.widget is not None, "the prompt is in sight")
+        await user.until_true(lambda: last.widget is not None, "the prompt is in sight")
         assert isinstance(last.widget, PromptWidget)
         last.widget.begin_edit()
-        await person.type("promptEdit", " Only this.")
-        await person.click("promptEditSend")
-        await person.until_true(lambda: person.transcript.session.session_id not in ("", source), "the copy is shown")
-        await person.until_true(lambda: person.transcript.turn == 2, "the new prompt is asked there")
-        await person.until_true(lambda: not person.transcript.turns.is_running, "and answered")
-        prompts = [entry.text for entry in person.transcript.entries if isinstance(entry, PromptSubmitted)]
+        await user.type("promptEdit", " Only this.")
+        await user.click("promptEditSend")
+        await user.until_true(lambda: user.transcript.session.session_id not in ("", source), "the copy is shown")
+        await user.until_true(lambda: user.transcript.turn == 2, "the new prompt is asked there")
+        await user.until_true(lambda: not user.transcript.turns.is_running, "and answered")
+        prompts = [entry.text for entry in user.transcript.entries if isinstance(entry, PromptSubmitted)]
         assert prompts == ["What is in here?", "And what else? Only this."]
-        [forked] = [entry for entry in person.transcript.entries if isinstance(entry, SessionForked)]
+        [forked] = [entry for entry in user.transcript.entries if isinstance(entry, SessionForked)]
         assert (forked.source, forked.before_turn) == (source, 2)
-        button = await person.see(QPushButton, "openSourceButton")
+        button = await user.see(QPushButton, "openSourceButton")
         button.click()
-        await person.until_true(lambda: person.transcript.session.session_id == source, "the source is shown")
-        prompts = [entry.text for entry in person.transcript.entries if isinstance(entry, PromptSubmitted)]
+        await user.until_true(lambda: user.transcript.session.session_id == source, "the source is shown")
+        prompts = [entry.text for entry in user.transcript.entries if isinstance(entry, PromptSubmitted)]
         assert prompts == ["What is in here?", "And what else?"]
 
     go([str(project), "--provider", "demo"], journey)
@@ -140,17 +140,17 @@ def test_a_question_that_a_killed_process_asked_is_answered_in_the_window(go: Go
     journal = journal_of(ground, session_id)
     journal.write_bytes(journal.read_bytes().replace(b'"provider":"scripted"', b'"provider":"demo"'))
 
-    async def journey(person: Driver) -> None:
-        await person.see(QWidget, "approvalDialog")
-        assert person.transcript.turns.status == "waiting"
-        assert [prompt.text for prompt in person.transcript.turns.queued] == ["and then"]
+    async def journey(user: Driver) -> None:
+        await user.see(QWidget, "approvalDialog")
+        assert user.transcript.turns.status == "waiting"
+        assert [prompt.text for prompt in user.transcript.turns.queued] == ["and then"]
         assert ground.read("a.py") == "x = 1\n"
-        await person.press(Qt.Key.Key_Escape)
-        [request] = person.transcript.pending_approvals
-        person.window.panels.transcript.entry_actions.approval_answered.emit(request.call_id, Allowed())
-        await person.until_true(lambda: ground.read("a.py") == "x = 2\n", "the answer counts")
-        await person.until_true(lambda: person.transcript.turn == 2, "what waited behind it begins")
-        person.window.main_window.actions_.stop.trigger()
-        await person.until_true(lambda: not person.transcript.turns.is_running, "the turn has ended")
+        await user.press(Qt.Key.Key_Escape)
+        [request] = user.transcript.pending_approvals
+        user.window.panels.transcript.entry_actions.approval_answered.emit(request.call_id, Allowed())
+        await user.until_true(lambda: ground.read("a.py") == "x = 2\n", "the answer counts")
+        await user.until_true(lambda: user.transcript.turn == 2, "what waited behind it begins")
+        user.window.main_window.actions_.stop.trigger()
+        await user.until_true(lambda: not user.transcript.turns.is_running, "the turn has ended")
 
     go([str(ground.workspace), "--resume", session_id], journey)

@@ -44,8 +44,8 @@ def journal(tmp_path: Path) -> Path:
     return path
 
 
-def kinds_in_view(person: Driver) -> set[type[Entry]]:
-    view = person.window.panels.transcript
+def kinds_in_view(user: Driver) -> set[type[Entry]]:
+    view = user.window.panels.transcript
     top, bottom = view.row_layout.top_edge, view.row_layout.top_edge + view.viewport().height()
     row_top, heights = view.row_layout.reading.row_top, view.rows.heights
     rows = (row for row in view.row_layout.widgets.live if row_top(row) < bottom)
@@ -53,47 +53,47 @@ def kinds_in_view(person: Driver) -> set[type[Entry]]:
 
 
 def test_a_long_session_is_read_from_its_end_to_its_beginning(go: Go, journal: Path) -> None:
-    async def journey(person: Driver) -> None:
-        view = person.window.panels.transcript
-        person.window.panels.sessions.session_chosen.emit(SESSION_ID)
-        await person.until_true(lambda: TextEntry in kinds_in_view(person), "the end is there")
-        await person.until_true(lambda: len(person.transcript.pages) > 10, "the whole session is known")
+    async def journey(user: Driver) -> None:
+        view = user.window.panels.transcript
+        user.window.panels.sessions.session_chosen.emit(SESSION_ID)
+        await user.until_true(lambda: TextEntry in kinds_in_view(user), "the end is there")
+        await user.until_true(lambda: len(user.transcript.pages) > 10, "the whole session is known")
         assert journal.with_name(SNAPSHOT_NAME).exists()
-        assert person.transcript.turn == TURNS
-        assert len(person.transcript.turns.prompts) == TURNS
+        assert user.transcript.turn == TURNS
+        assert len(user.transcript.turns.prompts) == TURNS
         view.row_layout.scroll_to(0)
-        await person.until_true(lambda: ev.PromptSubmitted in kinds_in_view(person), "the beginning is there")
-        assert PageEntry not in kinds_in_view(person)
-        assert isinstance(person.transcript.entries[0], ev.PromptSubmitted)
+        await user.until_true(lambda: ev.PromptSubmitted in kinds_in_view(user), "the beginning is there")
+        assert PageEntry not in kinds_in_view(user)
+        assert isinstance(user.transcript.entries[0], ev.PromptSubmitted)
         view.navigation.show_call("c80-0")
-        await person.until_true(lambda: person.transcript.paged.tool_entry("c80-0") is not None, "the call is there")
+        await user.until_true(lambda: user.transcript.paged.tool_entry("c80-0") is not None, "the call is there")
 
     go(["--resume", SESSION_ID], journey)
 
 
 def test_a_search_finds_what_is_on_a_page_that_was_never_loaded(go: Go, journal: Path) -> None:
-    async def journey(person: Driver) -> None:
-        view = person.window.panels.transcript
-        await person.until_true(lambda: len(person.transcript.pages) > 10, "the whole session is known")
-        person.window.panels.window.actions_.find.trigger()
-        await person.type("findField", "papaya")
-        await person.until_true(
-            lambda: any(_shows_papaya(person, row.index) for row in view.row_layout.widgets.live), "the match"
+    async def journey(user: Driver) -> None:
+        view = user.window.panels.transcript
+        await user.until_true(lambda: len(user.transcript.pages) > 10, "the whole session is known")
+        user.window.panels.window.actions_.find.trigger()
+        await user.type("findField", "papaya")
+        await user.until_true(
+            lambda: any(_shows_papaya(user, row.index) for row in view.row_layout.widgets.live), "the match"
         )
-        field = await person.see(QLineEdit, "findField")
+        field = await user.see(QLineEdit, "findField")
         assert field.text() == "papaya"
 
     go(["--resume", SESSION_ID], journey)
 
 
 def test_what_is_asked_while_a_session_is_being_opened_waits_for_it(go: Go, journal: Path) -> None:
-    async def journey(person: Driver) -> None:
-        await person.until_true(lambda: len(person.transcript.entries) > 1, "the end is there")
-        bridge = person.window.panels.wiring.bridge
+    async def journey(user: Driver) -> None:
+        await user.until_true(lambda: len(user.transcript.entries) > 1, "the end is there")
+        bridge = user.window.panels.wiring.bridge
         assert bridge is not None
         bridge.submit(RenameSession(title="Fruit"))
-        await person.until_true(lambda: person.transcript.session.title == "Fruit", "the title came")
-        assert len(person.transcript.pages) > 10
+        await user.until_true(lambda: user.transcript.session.title == "Fruit", "the title came")
+        assert len(user.transcript.pages) > 10
 
     go(["--resume", SESSION_ID], journey)
 
@@ -120,13 +120,13 @@ def slow(monkeypatch: pytest.MonkeyPatch) -> SlowBench:
     return SlowBench(monkeypatch)
 
 
-async def send_while_it_opens(person: Driver, *texts: str) -> None:
-    await person.until_true(lambda: len(person.transcript.entries) > 1, "the end is there")
+async def send_while_it_opens(user: Driver, *texts: str) -> None:
+    await user.until_true(lambda: len(user.transcript.entries) > 1, "the end is there")
     for text in texts:
-        person.window.panels.composer.set_text("")
-        await person.type("composer", text)
-        await person.press(Qt.Key.Key_Return)
-    await person.until_true(lambda: [prompt.text for prompt in person.transcript.turns.queued] == [*texts], "they wait")
+        user.window.panels.composer.set_text("")
+        await user.type("composer", text)
+        await user.press(Qt.Key.Key_Return)
+    await user.until_true(lambda: [prompt.text for prompt in user.transcript.turns.queued] == [*texts], "they wait")
 
 
 def kept(journal: Path) -> SavedDraft:
@@ -136,14 +136,14 @@ def kept(journal: Path) -> SavedDraft:
 def test_what_was_sent_to_a_session_that_was_still_being_opened_outlives_the_window(
     go: Go, journal: Path, slow: SlowBench
 ) -> None:
-    async def first(person: Driver) -> None:
-        await send_while_it_opens(person, "And the pears?", "And the plums?")
+    async def first(user: Driver) -> None:
+        await send_while_it_opens(user, "And the pears?", "And the plums?")
         both = "And the pears?\n\nAnd the plums?"
-        await person.until_true(lambda: kept(journal).text == both, "a kill would not lose them")
+        await user.until_true(lambda: kept(journal).text == both, "a kill would not lose them")
 
-    async def second(person: Driver) -> None:
-        await person.until_true(lambda: len(person.transcript.entries) > 1, "the end is there")
-        assert person.window.panels.composer.text() == "And the pears?\n\nAnd the plums?"
+    async def second(user: Driver) -> None:
+        await user.until_true(lambda: len(user.transcript.entries) > 1, "the end is there")
+        assert user.window.panels.composer.text() == "And the pears?\n\nAnd the plums?"
 
     go(["--resume", SESSION_ID], first)
     go(["--resume", SESSION_ID], second)
@@ -155,9 +155,9 @@ def test_a_title_that_is_given_while_the_session_is_being_opened_outlives_the_wi
     # A machine that does much else may need longer to open a long session than a user would wait.
     monkeypatch.setattr("desktop_agent.app.sessions.sessions.FILING_WAIT_S", 120)
 
-    async def journey(person: Driver) -> None:
-        await person.until_true(lambda: len(person.transcript.entries) > 1, "the end is there")
-        person.window.panels.sessions.rename_requested.emit(SESSION_ID, "Fruit")
+    async def journey(user: Driver) -> None:
+        await user.until_true(lambda: len(user.transcript.entries) > 1, "the end is there")
+        user.window.panels.sessions.rename_requested.emit(SESSION_ID, "Fruit")
         await asyncio.sleep(0)
         asyncio.get_running_loop().call_later(0.2, slow.go_on.set)  # while the window closes
 
@@ -166,15 +166,15 @@ def test_a_title_that_is_given_while_the_session_is_being_opened_outlives_the_wi
 
 
 def test_what_the_session_has_taken_is_no_draft_any_more(go: Go, journal: Path, slow: SlowBench) -> None:
-    async def journey(person: Driver) -> None:
-        await send_while_it_opens(person, "And the pears?")
-        await person.until_true(lambda: kept(journal).text == "And the pears?", "it is kept")
+    async def journey(user: Driver) -> None:
+        await send_while_it_opens(user, "And the pears?")
+        await user.until_true(lambda: kept(journal).text == "And the pears?", "it is kept")
         slow.go_on.set()
-        await person.until_true(lambda: person.transcript.turn == TURNS + 1, "it is asked")
-        await person.until_true(lambda: kept(journal).is_empty, "it is kept in the journal")
-        assert person.window.panels.composer.text() == ""
-        person.window.main_window.actions_.stop.trigger()
-        await person.until_true(lambda: not person.transcript.turns.is_running, "the turn has ended")
+        await user.until_true(lambda: user.transcript.turn == TURNS + 1, "it is asked")
+        await user.until_true(lambda: kept(journal).is_empty, "it is kept in the journal")
+        assert user.window.panels.composer.text() == ""
+        user.window.main_window.actions_.stop.trigger()
+        await user.until_true(lambda: not user.transcript.turns.is_running, "the turn has ended")
 
     go(["--resume", SESSION_ID], journey)
 
@@ -184,40 +184,40 @@ def test_what_was_sent_to_a_session_that_cannot_be_opened_is_a_draft_again(
 ) -> None:
     slow.error = StorageError("The session could not be read.", hint="Check the permissions.")
 
-    async def journey(person: Driver) -> None:
-        composer = person.window.panels.composer
-        await send_while_it_opens(person, "And the pears?")
+    async def journey(user: Driver) -> None:
+        composer = user.window.panels.composer
+        await send_while_it_opens(user, "And the pears?")
         slow.go_on.set()
-        await person.until_true(lambda: composer.text() == "And the pears?", "it is given back")
-        assert not person.transcript.turns.queued
-        assert "could not be read" in "".join(person.banner)
-        (await person.see(QPushButton, "bannerDismissButton")).click()
-        await person.press(Qt.Key.Key_Return)
-        await person.until_true(lambda: "could not be read" in "".join(person.banner), "it is reported again")
-        await person.until_true(lambda: composer.text() == "And the pears?", "as often as it is sent")
-        assert not person.transcript.turns.queued
+        await user.until_true(lambda: composer.text() == "And the pears?", "it is given back")
+        assert not user.transcript.turns.queued
+        assert "could not be read" in "".join(user.banner)
+        (await user.see(QPushButton, "bannerDismissButton")).click()
+        await user.press(Qt.Key.Key_Return)
+        await user.until_true(lambda: "could not be read" in "".join(user.banner), "it is reported again")
+        await user.until_true(lambda: composer.text() == "And the pears?", "as often as it is sent")
+        assert not user.transcript.turns.queued
 
     go(["--resume", SESSION_ID], journey)
 
 
-def _shows_papaya(person: Driver, index: int) -> bool:
-    entry = person.window.panels.transcript.rows[index].entry
+def _shows_papaya(user: Driver, index: int) -> bool:
+    entry = user.window.panels.transcript.rows[index].entry
     return isinstance(entry, TextEntry) and "papaya" in entry.text
 
 
 def test_a_session_that_is_being_opened_can_be_deleted(go: Go, journal: Path, slow: SlowBench) -> None:
-    async def journey(person: Driver) -> None:
-        await send_while_it_opens(person, "And the pears?")
-        person.window.panels.sessions.action_requested.emit("delete", SESSION_ID)
-        question = await person.see(QMessageBox, "deleteSessionDialog")
+    async def journey(user: Driver) -> None:
+        await send_while_it_opens(user, "And the pears?")
+        user.window.panels.sessions.action_requested.emit("delete", SESSION_ID)
+        question = await user.see(QMessageBox, "deleteSessionDialog")
         button = question.findChild(QPushButton, "deleteSessionButton")
         assert button is not None
         button.click()
         slow.go_on.set()
-        await person.until_true(lambda: not journal.parent.exists(), "it is gone")
-        await person.until_true(lambda: not person.transcript.session.session_id, "a new conversation is shown")
-        await person.until_true(lambda: kept(journal).is_empty, "what was sent went with it")
-        assert not person.banner
+        await user.until_true(lambda: not journal.parent.exists(), "it is gone")
+        await user.until_true(lambda: not user.transcript.session.session_id, "a new conversation is shown")
+        await user.until_true(lambda: kept(journal).is_empty, "what was sent went with it")
+        assert not user.banner
 
     go(["--resume", SESSION_ID], journey)
 
@@ -228,9 +228,9 @@ def test_a_draft_outlives_a_session_that_cannot_be_opened(go: Go, journal: Path,
     slow.error = StorageError("The session could not be read.", hint="Check the permissions.")
     slow.go_on.set()
 
-    async def journey(person: Driver) -> None:
-        await person.until_true(lambda: "could not be read" in "".join(person.banner), "it is reported")
-        assert person.window.panels.composer.text() == "My precious words"
+    async def journey(user: Driver) -> None:
+        await user.until_true(lambda: "could not be read" in "".join(user.banner), "it is reported")
+        assert user.window.panels.composer.text() == "My precious words"
 
     go(["--resume", SESSION_ID], journey)
     assert kept(journal).text == "My precious words"
@@ -239,14 +239,14 @@ def test_a_draft_outlives_a_session_that_cannot_be_opened(go: Go, journal: Path,
 def test_a_prompt_that_an_earlier_process_left_is_taken_back_while_its_session_is_being_opened(
     go: Go, journal: Path, slow: SlowBench
 ) -> None:
-    async def journey(person: Driver) -> None:
-        await person.until_true(lambda: len(person.transcript.turns.queued) == 1, "it waits")
-        bridge = person.window.panels.wiring.bridge
+    async def journey(user: Driver) -> None:
+        await user.until_true(lambda: len(user.transcript.turns.queued) == 1, "it waits")
+        bridge = user.window.panels.wiring.bridge
         assert bridge is not None
         bridge.submit(Unqueue(prompt_id="p-left"))
         slow.go_on.set()
-        await person.until_true(lambda: len(person.transcript.pages) > 10, "the whole session is known")
-        await person.until_true(lambda: not person.transcript.turns.queued, "it is taken back")
+        await user.until_true(lambda: len(user.transcript.pages) > 10, "the whole session is known")
+        await user.until_true(lambda: not user.transcript.turns.queued, "it is taken back")
 
     left = ev.Queued(prompt_id="p-left", text="And the figs?")
     blobs = Blobs(AppPaths.from_environment(os.environ).blobs)

@@ -23,15 +23,15 @@ def test_what_was_said_long_ago_is_found_and_shown(go: Go, tmp_path: Path, isola
     bench = Workbench.from_environment()
     session_id = write_session(bench, folder)
 
-    async def journey(person: Driver) -> None:
-        await person.press(Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
-        await person.type("searchField", "quince")
-        results = await person.see(QListView, "searchResults")
-        await person.until_true(lambda: results.model().rowCount() > 0, "the place is found")
-        await person.press(Qt.Key.Key_Return)
-        await person.until_true(lambda: person.transcript.session.session_id == session_id, "the session is shown")
-        view = person.window.panels.transcript
-        await person.until_true(
+    async def journey(user: Driver) -> None:
+        await user.press(Qt.Key.Key_F, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
+        await user.type("searchField", "quince")
+        results = await user.see(QListView, "searchResults")
+        await user.until_true(lambda: results.model().rowCount() > 0, "the place is found")
+        await user.press(Qt.Key.Key_Return)
+        await user.until_true(lambda: user.transcript.session.session_id == session_id, "the session is shown")
+        view = user.window.panels.transcript
+        await user.until_true(
             lambda: any(
                 isinstance(row.entry, ev.PromptSubmitted) and row.entry.turn == 3 and row.widget is not None
                 for row in view.row_layout.widgets.live

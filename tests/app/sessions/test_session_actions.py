@@ -40,23 +40,23 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
-def listed(person: Driver) -> list[str]:
-    rows = person.find(QListView, "sessionList")
+def listed(user: Driver) -> list[str]:
+    rows = user.find(QListView, "sessionList")
     if rows is None:  # where there is none, a word stands in its place
         return []
     return [str(rows.model().index(row, 0).data()) for row in range(rows.model().rowCount())]
 
 
 def test_a_session_that_is_not_open_is_pinned_and_put_away(go: Go, project: Path, written: Written) -> None:
-    async def journey(person: Driver) -> None:
-        sessions = person.window.panels.sessions
-        await person.until_true(lambda: "An old question" in listed(person), "the session is listed")
+    async def journey(user: Driver) -> None:
+        sessions = user.window.panels.sessions
+        await user.until_true(lambda: "An old question" in listed(user), "the session is listed")
         sessions.action_requested.emit("pin", written.id)
-        await person.until_true(lambda: listed(person)[:2] == ["Pinned", "An old question"], "it is at the top")
+        await user.until_true(lambda: listed(user)[:2] == ["Pinned", "An old question"], "it is at the top")
         sessions.rename_requested.emit(written.id, "Mine")
-        await person.until_true(lambda: "Mine" in listed(person), "it has its title")
+        await user.until_true(lambda: "Mine" in listed(user), "it has its title")
         sessions.action_requested.emit("archive", written.id)
-        await person.until_true(lambda: listed(person) == [], "it is put away")
+        await user.until_true(lambda: listed(user) == [], "it is put away")
 
     go([str(project), "--provider", "demo"], journey)
 
@@ -76,16 +76,16 @@ def test_a_session_is_pinned_while_it_is_being_opened(
 
     monkeypatch.setattr(Workbench, "open_session", held)
 
-    async def journey(person: Driver) -> None:
-        sessions = person.window.panels.sessions
-        await person.until_true(lambda: "An old question" in listed(person), "the session is listed")
+    async def journey(user: Driver) -> None:
+        sessions = user.window.panels.sessions
+        await user.until_true(lambda: "An old question" in listed(user), "the session is listed")
         sessions.session_chosen.emit(written.id)
-        await person.until_true(has_lock.is_set, "it is being opened")
+        await user.until_true(has_lock.is_set, "it is being opened")
         sessions.action_requested.emit("pin", written.id)
         sessions.rename_requested.emit(written.id, "Mine")
         go_on.set()
-        await person.until_true(lambda: listed(person)[:2] == ["Pinned", "Mine"], "both were done")
-        assert not person.banner
+        await user.until_true(lambda: listed(user)[:2] == ["Pinned", "Mine"], "both were done")
+        assert not user.banner
 
     go([str(project), "--provider", "demo"], journey)
 
@@ -105,34 +105,34 @@ def test_the_list_shows_what_was_filed_last_however_long_an_earlier_reading_take
         done.append(len(found))
         return found
 
-    async def journey(person: Driver) -> None:
-        sessions = person.window.panels.sessions
-        await person.until_true(lambda: "An old question" in listed(person), "the session is listed")
+    async def journey(user: Driver) -> None:
+        sessions = user.window.panels.sessions
+        await user.until_true(lambda: "An old question" in listed(user), "the session is listed")
         monkeypatch.setattr(Catalog, "summaries", held)
         sessions.action_requested.emit("pin", written.id)
-        await person.until_true(is_held.is_set, "the list is being read")
+        await user.until_true(is_held.is_set, "the list is being read")
         before = written.path.stat().st_size
         sessions.rename_requested.emit(written.id, "Mine")
-        await person.until_true(lambda: written.path.stat().st_size > before, "the title is on record")
+        await user.until_true(lambda: written.path.stat().st_size > before, "the title is on record")
         for _ in range(20):  # another reading could begin and end meanwhile
             await asyncio.to_thread(lambda: None)
         go_on.set()
-        await person.until_true(lambda: len(done) == 2, "the list was read twice")
-        await person.until_true(lambda: listed(person) == ["Pinned", "Mine"], "both are shown")
+        await user.until_true(lambda: len(done) == 2, "the list was read twice")
+        await user.until_true(lambda: listed(user) == ["Pinned", "Mine"], "both are shown")
 
     go([str(project), "--provider", "demo"], journey)
 
 
 def test_a_session_is_deleted_after_a_question(go: Go, project: Path, written: Written) -> None:
-    async def journey(person: Driver) -> None:
-        person.window.panels.sessions.action_requested.emit("delete", written.id)
-        question = await person.see(QMessageBox, "deleteSessionDialog")
+    async def journey(user: Driver) -> None:
+        user.window.panels.sessions.action_requested.emit("delete", written.id)
+        question = await user.see(QMessageBox, "deleteSessionDialog")
         assert "An old question" in question.text()
         button = question.findChild(QPushButton, "deleteSessionButton")
         assert button is not None
         button.click()
-        await person.until_true(lambda: not written.path.parent.exists(), "it is gone")
-        await person.until_true(lambda: listed(person) == [], "and not listed")
+        await user.until_true(lambda: not written.path.parent.exists(), "it is gone")
+        await user.until_true(lambda: listed(user) == [], "and not listed")
 
     go([str(project), "--provider", "demo"], journey)
 
@@ -140,27 +140,27 @@ def test_a_session_is_deleted_after_a_question(go: Go, project: Path, written: W
 def test_a_conversation_is_imported_shown_and_exported_again(go: Go, project: Path, tmp_path: Path) -> None:
     target = tmp_path / "out.html"
 
-    async def journey(person: Driver) -> None:
-        actions = person.window.main_window.actions_
+    async def journey(user: Driver) -> None:
+        actions = user.window.main_window.actions_
         actions.import_session.trigger()
-        dialog = await person.see(QFileDialog, "importDialog")
+        dialog = await user.see(QFileDialog, "importDialog")
         dialog.fileSelected.emit(str(SAMPLES / "codex.jsonl"))
         dialog.reject()
-        await person.until_true(lambda: person.transcript.session.title == "Repair the build", "it is shown")
-        last = person.transcript.entries[-1]
+        await user.until_true(lambda: user.transcript.session.title == "Repair the build", "it is shown")
+        last = user.transcript.entries[-1]
         assert isinstance(last, NoticeEntry)
         assert last.notice.title == "Imported from Codex."
-        assert person.transcript.session.workspace == str(project)
+        assert user.transcript.session.workspace == str(project)
         actions.export_session.trigger()
-        saving = await person.see(QFileDialog, "exportDialog")
+        saving = await user.see(QFileDialog, "exportDialog")
         saving.fileSelected.emit(str(target))
         saving.reject()
-        await person.until_true(target.exists, "the file is there")
+        await user.until_true(target.exists, "the file is there")
         actions.import_session.trigger()
-        dialog = await person.see(QFileDialog, "importDialog")
+        dialog = await user.see(QFileDialog, "importDialog")
         dialog.fileSelected.emit(str(SAMPLES / "codex.jsonl"))
         dialog.reject()
-        question = await person.see(QMessageBox, "importedAlreadyDialog")
+        question = await user.see(QMessageBox, "importedAlreadyDialog")
         question.reject()
 
     go([str(project), "--provider", "demo"], journey)
@@ -168,24 +168,24 @@ def test_a_conversation_is_imported_shown_and_exported_again(go: Go, project: Pa
 
 
 def test_the_session_that_is_shown_can_be_deleted_and_copied(go: Go, project: Path) -> None:
-    async def journey(person: Driver) -> None:
-        actions = person.window.main_window.actions_
+    async def journey(user: Driver) -> None:
+        actions = user.window.main_window.actions_
         actions.import_session.trigger()
-        dialog = await person.see(QFileDialog, "importDialog")
+        dialog = await user.see(QFileDialog, "importDialog")
         dialog.fileSelected.emit(str(SAMPLES / "claude_code.jsonl"))
         dialog.reject()
-        await person.until_true(lambda: bool(person.transcript.session.session_id), "it is shown")
-        first = person.transcript.session.session_id
-        person.window.panels.sessions.action_requested.emit("copy", first)
-        await person.until_true(lambda: person.transcript.session.session_id not in ("", first), "the copy is shown")
-        copied = person.transcript.session.session_id
-        assert person.transcript.session.forked_from == first
-        person.window.panels.sessions.action_requested.emit("delete", copied)
-        question = await person.see(QMessageBox, "deleteSessionDialog")
+        await user.until_true(lambda: bool(user.transcript.session.session_id), "it is shown")
+        first = user.transcript.session.session_id
+        user.window.panels.sessions.action_requested.emit("copy", first)
+        await user.until_true(lambda: user.transcript.session.session_id not in ("", first), "the copy is shown")
+        copied = user.transcript.session.session_id
+        assert user.transcript.session.forked_from == first
+        user.window.panels.sessions.action_requested.emit("delete", copied)
+        question = await user.see(QMessageBox, "deleteSessionDialog")
         button = question.findChild(QPushButton, "deleteSessionButton")
         assert button is not None
         button.click()
-        await person.until_true(lambda: not person.transcript.session.session_id, "a new conversation is shown")
-        await person.until_true(lambda: len(listed(person)) == 1, "the original is still there")
+        await user.until_true(lambda: not user.transcript.session.session_id, "a new conversation is shown")
+        await user.until_true(lambda: len(listed(user)) == 1, "the original is still there")
 
     go([str(project), "--provider", "demo"], journey)

@@ -31,11 +31,11 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
-async def send(person: Driver, words: str, turn: int) -> None:
-    person.window.panels.composer.set_text(words)
-    await person.click("sendButton")
-    await person.until_true(
-        lambda: person.transcript.turn == turn and not person.transcript.turns.is_running, f"turn {turn} has ended"
+async def send(user: Driver, words: str, turn: int) -> None:
+    user.window.panels.composer.set_text(words)
+    await user.click("sendButton")
+    await user.until_true(
+        lambda: user.transcript.turn == turn and not user.transcript.turns.is_running, f"turn {turn} has ended"
     )
 
 
@@ -79,36 +79,36 @@ class Elsewhere:
 def test_a_session_that_is_open_elsewhere_is_read_followed_and_taken_over(
     go: Go, project: Path, isolated_home: Path, tmp_path: Path
 ) -> None:
-    async def first(person: Driver) -> None:
-        await send(person, "hello", 1)
+    async def first(user: Driver) -> None:
+        await send(user, "hello", 1)
 
-    async def second(person: Driver) -> None:
-        desk = person.window.panels
-        bar = await person.see(ViewingBar, "viewingBar")
+    async def second(user: Driver) -> None:
+        desk = user.window.panels
+        bar = await user.see(ViewingBar, "viewingBar")
         assert "You can read it here." in words_of(bar)
-        assert [entry.text for entry in person.transcript.entries if isinstance(entry, TextEntry)] == ["Hello."]
-        assert person.find(QPushButton, "takeOverButton") is None, "not yet"
+        assert [entry.text for entry in user.transcript.entries if isinstance(entry, TextEntry)] == ["Hello."]
+        assert user.find(QPushButton, "takeOverButton") is None, "not yet"
         desk.composer.set_text("a draft")
-        assert person.find(QPushButton, "sendButton") is None
+        assert user.find(QPushButton, "sendButton") is None
         assert not desk.pickers.model_button.isEnabled()
         elsewhere.say("From elsewhere.", 2)
-        await person.until_true(lambda: person.transcript.turns.is_running, "what happens elsewhere is seen")
-        assert person.find(QPushButton, "stopButton") is None, "it is not ours to stop"
-        person.screenshot(tmp_path / "viewing.png")
+        await user.until_true(lambda: user.transcript.turns.is_running, "what happens elsewhere is seen")
+        assert user.find(QPushButton, "stopButton") is None, "it is not ours to stop"
+        user.screenshot(tmp_path / "viewing.png")
         elsewhere.close()
-        await person.until_true(lambda: not person.transcript.turns.is_running, "and how it ends")
+        await user.until_true(lambda: not user.transcript.turns.is_running, "and how it ends")
         before = elsewhere.journal.read_bytes()
-        await person.see(QPushButton, "takeOverButton")
+        await user.see(QPushButton, "takeOverButton")
         assert "no longer open" in words_of(bar)
-        bridge = person.window.panels.wiring.bridge
+        bridge = user.window.panels.wiring.bridge
         assert bridge is not None
         bridge.submit(ops.RenameSession(title="mine"))
-        await person.until_true(lambda: "Nothing was done" in " ".join(person.banner), "why, is said")
+        await user.until_true(lambda: "Nothing was done" in " ".join(user.banner), "why, is said")
         assert elsewhere.journal.read_bytes() == before, "to read it changes nothing"
-        await person.click("takeOverButton")
-        await person.until_true(bar.isHidden, "it is ours")
+        await user.click("takeOverButton")
+        await user.until_true(bar.isHidden, "it is ours")
         assert desk.composer.text() == "a draft"
-        await send(person, "and mine", 3)
+        await send(user, "and mine", 3)
         assert elsewhere.journal.read_bytes().startswith(before)
 
     with serve(reply(text("Hello.")), reply(text("Mine."))) as server:
@@ -119,18 +119,18 @@ def test_a_session_that_is_open_elsewhere_is_read_followed_and_taken_over(
 
 
 def test_another_session_can_be_used_meanwhile(go: Go, project: Path, isolated_home: Path) -> None:
-    async def first(person: Driver) -> None:
-        await send(person, "hello", 1)
+    async def first(user: Driver) -> None:
+        await send(user, "hello", 1)
 
-    async def second(person: Driver) -> None:
-        bar = await person.see(ViewingBar, "viewingBar")
-        person.window.panels.window.actions_.new_session.trigger()
-        await person.until_true(bar.isHidden, "a new conversation is ours")
-        await send(person, "something else", 1)
-        person.window.panels.sessions.session_chosen.emit(elsewhere.id)
-        await person.until_true(bar.isVisible, "back to the one that is not")
+    async def second(user: Driver) -> None:
+        bar = await user.see(ViewingBar, "viewingBar")
+        user.window.panels.window.actions_.new_session.trigger()
+        await user.until_true(bar.isHidden, "a new conversation is ours")
+        await send(user, "something else", 1)
+        user.window.panels.sessions.session_chosen.emit(elsewhere.id)
+        await user.until_true(bar.isVisible, "back to the one that is not")
         elsewhere.write("session_renamed", title="Renamed elsewhere")
-        await person.until_true(lambda: person.transcript.session.title == "Renamed elsewhere", "it is followed again")
+        await user.until_true(lambda: user.transcript.session.title == "Renamed elsewhere", "it is followed again")
 
     with serve(reply(text("Hello.")), reply(text("Else."))) as server:
         go([str(project), "--base-url", server.url], first)
@@ -140,16 +140,16 @@ def test_another_session_can_be_used_meanwhile(go: Go, project: Path, isolated_h
 
 
 def test_a_journal_that_was_repaired_meanwhile_is_read_anew(go: Go, project: Path, isolated_home: Path) -> None:
-    async def first(person: Driver) -> None:
-        await send(person, "hello", 1)
+    async def first(user: Driver) -> None:
+        await send(user, "hello", 1)
 
-    async def second(person: Driver) -> None:
-        await person.see(ViewingBar, "viewingBar")
+    async def second(user: Driver) -> None:
+        await user.see(ViewingBar, "viewingBar")
         content = elsewhere.journal.read_bytes()
         elsewhere.journal.rename(elsewhere.journal.with_name("journal.jsonl.before-repair"))
         elsewhere.journal.write_bytes(content)
         elsewhere.write("session_renamed", title="Repaired")
-        await person.until_true(lambda: person.transcript.session.title == "Repaired", "the new file is followed")
+        await user.until_true(lambda: user.transcript.session.title == "Repaired", "the new file is followed")
 
     with serve(reply(text("Hello."))) as server:
         go([str(project), "--base-url", server.url], first)

@@ -14,67 +14,67 @@ CTRL = Qt.KeyboardModifier.ControlModifier
 KEY = "sk-ant-test-000000000000"
 
 
-async def key_field(person: Driver) -> QLineEdit:
-    return await person.see(QLineEdit, "apiKeyEdit")
+async def key_field(user: Driver) -> QLineEdit:
+    return await user.see(QLineEdit, "apiKeyEdit")
 
 
-def shown(person: Driver) -> str:
+def shown(user: Driver) -> str:
     """Everything in the fields and labels of all windows but the field for the key."""
-    fields = [*person.window.main_window.findChildren(QLineEdit), *person.window.main_window.findChildren(QLabel)]
+    fields = [*user.window.main_window.findChildren(QLineEdit), *user.window.main_window.findChildren(QLabel)]
     return "\n".join(field.text() for field in fields if field.objectName() != "apiKeyEdit")
 
 
 def test_the_welcome_leads_to_the_field_for_the_key(go: Go) -> None:
-    async def journey(person: Driver) -> None:
-        await person.see(QDialog, "onboardingDialog")
-        await person.press(Qt.Key.Key_Down)
-        await person.click("enterKeyButton")
-        field = await key_field(person)
-        await person.until_true(field.hasFocus, "the field for the key has the keyboard")
-        await person.press(Qt.Key.Key_Escape)
+    async def journey(user: Driver) -> None:
+        await user.see(QDialog, "onboardingDialog")
+        await user.press(Qt.Key.Key_Down)
+        await user.click("enterKeyButton")
+        field = await key_field(user)
+        await user.until_true(field.hasFocus, "the field for the key has the keyboard")
+        await user.press(Qt.Key.Key_Escape)
 
     go([], journey)
 
 
 @pytest.mark.parametrize("name", ["settingsSearch", "baseUrlEdit"])
 def test_a_key_pasted_into_another_field_of_the_settings_goes_to_its_own(go: Go, name: str) -> None:
-    async def journey(person: Driver) -> None:
-        await person.see(QDialog, "onboardingDialog")
-        await person.press(Qt.Key.Key_Escape)
-        await person.press(Qt.Key.Key_Comma, CTRL)
-        other = await person.see(QLineEdit, name)
+    async def journey(user: Driver) -> None:
+        await user.see(QDialog, "onboardingDialog")
+        await user.press(Qt.Key.Key_Escape)
+        await user.press(Qt.Key.Key_Comma, CTRL)
+        other = await user.see(QLineEdit, name)
         other.window().activateWindow()
         other.setFocus()
-        await person.until_true(other.hasFocus, "the field has the keyboard")
+        await user.until_true(other.hasFocus, "the field has the keyboard")
         said: list[str] = []
         other.textChanged.connect(said.append)
         QGuiApplication.clipboard().setText(f" {KEY}\n")
         other.paste()
-        field = await key_field(person)
-        await person.until_true(lambda: field.text() == KEY and field.hasFocus(), "the key is where it belongs")
+        field = await key_field(user)
+        await user.until_true(lambda: field.text() == KEY and field.hasFocus(), "the key is where it belongs")
         assert not any(KEY in text for text in said)
-        assert KEY not in shown(person)
+        assert KEY not in shown(user)
         assert field.echoMode() is QLineEdit.EchoMode.Password
-        await person.press(Qt.Key.Key_Escape)
+        await user.press(Qt.Key.Key_Escape)
 
     go([], journey)
 
 
 def test_a_key_pasted_into_the_message_is_not_written_there(go: Go) -> None:
-    async def journey(person: Driver) -> None:
-        await person.see(QDialog, "onboardingDialog")
-        await person.press(Qt.Key.Key_Escape)
-        person.window.panels.composer.set_text("before")
-        [edit] = person.window.panels.composer.findChildren(QPlainTextEdit)
+    async def journey(user: Driver) -> None:
+        await user.see(QDialog, "onboardingDialog")
+        await user.press(Qt.Key.Key_Escape)
+        user.window.panels.composer.set_text("before")
+        [edit] = user.window.panels.composer.findChildren(QPlainTextEdit)
         QGuiApplication.clipboard().setText(KEY)
         edit.paste()
-        field = await key_field(person)
-        await person.until_true(lambda: field.text() == KEY, "the key is offered to be kept")
-        assert person.window.panels.composer.text() == "before"
-        await person.press(Qt.Key.Key_Escape)
+        field = await key_field(user)
+        await user.until_true(lambda: field.text() == KEY, "the key is offered to be kept")
+        assert user.window.panels.composer.text() == "before"
+        await user.press(Qt.Key.Key_Escape)
         QGuiApplication.clipboard().setText("put sk-ant- keys away")
         edit.paste()
-        assert person.window.panels.composer.text() == "beforeput sk-ant- keys away"
-        assert person.find(QWidget, "settingsDialog") is None
+        assert user.window.panels.composer.text() == "beforeput sk-ant- keys away"
+        assert user.find(QWidget, "settingsDialog") is None
 
     go([], journey)

@@ -38,25 +38,25 @@ def texts(widget: QWidget) -> list[str]:
 
 
 def test_an_edit_of_the_file_takes_effect_and_a_broken_one_is_told(go: Go, file: Path) -> None:
-    async def journey(person: Driver) -> None:
+    async def journey(user: Driver) -> None:
         write(file, '[ui]\ntheme = "dark"\n')
-        await person.until_true(lambda: person.window.theme.colours.is_dark, "the window is dark")
+        await user.until_true(lambda: user.window.theme.colours.is_dark, "the window is dark")
         write(file, "[ui\n")
-        await person.until_true(lambda: bool(person.banner), "the banner says so")
-        title, hint = person.banner
+        await user.until_true(lambda: bool(user.banner), "the banner says so")
+        title, hint = user.banner
         assert title == "Some of your settings cannot be used. The previous values apply."
         assert hint.startswith(f"{file}:1: is not valid TOML")
-        assert person.window.theme.colours.is_dark
+        assert user.window.theme.colours.is_dark
 
     go(["--demo"], journey)
 
 
 def test_a_file_in_which_nothing_is_right_does_not_fill_the_window(go: Go, file: Path) -> None:
-    async def journey(person: Driver) -> None:
+    async def journey(user: Driver) -> None:
         wrong = "\n".join(f"key{number} = 1" for number in range(300))
         write(file, f"[ui]\ntheme = '{'x' * 20_000}'\n{wrong}\n")
-        await person.until_true(lambda: bool(person.banner), "the banner says so")
-        lines = person.banner[1].splitlines()
+        await user.until_true(lambda: bool(user.banner), "the banner says so")
+        lines = user.banner[1].splitlines()
         assert len(lines) == 4
         assert max(map(len, lines)) <= 300
         assert lines[-1] == "And 298 more."
@@ -67,30 +67,30 @@ def test_a_file_in_which_nothing_is_right_does_not_fill_the_window(go: Go, file:
 def test_a_setting_is_searched_changed_and_taken_back_by_keyboard(go: Go, file: Path) -> None:
     write(file, "# mine\n")
 
-    async def journey(person: Driver) -> None:
-        await person.press(Qt.Key.Key_Comma, Qt.KeyboardModifier.ControlModifier)
-        dialog = await person.see(SettingsDialog, "settingsDialog")
-        (await person.see(QLineEdit, "settingsSearch")).setText("longest command")
+    async def journey(user: Driver) -> None:
+        await user.press(Qt.Key.Key_Comma, Qt.KeyboardModifier.ControlModifier)
+        dialog = await user.see(SettingsDialog, "settingsDialog")
+        (await user.see(QLineEdit, "settingsSearch")).setText("longest command")
         name = "Longest command, seconds"
         field = next(
             line for line in dialog.findChildren(QLineEdit) if line.accessibleName() == name and line.isVisible()
         )
         field.setFocus()
-        await person.press(Qt.Key.Key_9)
-        await person.press(Qt.Key.Key_Return)
+        await user.press(Qt.Key.Key_9)
+        await user.press(Qt.Key.Key_Return)
         saved = "# mine\n\n[execution]\ntimeout_seconds = 9.0\n"
-        await person.until_true(lambda: saved.split() == read(file).split(), "it is saved")
-        undo = await person.see(QPushButton, "undoSettingButton")
+        await user.until_true(lambda: saved.split() == read(file).split(), "it is saved")
+        undo = await user.see(QPushButton, "undoSettingButton")
         assert any("Longest command: the call decides → 9 seconds." in text for text in texts(dialog))
         undo.click()
-        await person.until_true(lambda: "timeout" not in read(file), "it is taken back")
+        await user.until_true(lambda: "timeout" not in read(file), "it is taken back")
         field.setText("soon")
-        await person.press(Qt.Key.Key_Return)
-        await person.until_true(
+        await user.press(Qt.Key.Key_Return)
+        await user.until_true(
             lambda: any("is not a number" in text for text in texts(dialog)), "what cannot be used is refused"
         )
         assert "timeout" not in read(file)
-        await person.press(Qt.Key.Key_Escape)
+        await user.press(Qt.Key.Key_Escape)
 
     go(["--demo"], journey)
 
@@ -106,38 +106,38 @@ def test_the_settings_file_is_opened_and_made_if_there_is_none(
     monkeypatch.setattr(QDesktopServices, "openUrl", open_url)
     file = isolated_home / "desktop-agent" / "config" / "config.toml"
 
-    async def journey(person: Driver) -> None:
-        await person.press(Qt.Key.Key_Comma, Qt.KeyboardModifier.ControlModifier)
-        await person.click("openSettingsFileButton")
-        await person.until_true(lambda: opened == [str(file)], "it is opened")
+    async def journey(user: Driver) -> None:
+        await user.press(Qt.Key.Key_Comma, Qt.KeyboardModifier.ControlModifier)
+        await user.click("openSettingsFileButton")
+        await user.until_true(lambda: opened == [str(file)], "it is opened")
         assert read(file).startswith("# The settings of Desktop Agent.")
-        await person.press(Qt.Key.Key_Escape)
+        await user.press(Qt.Key.Key_Escape)
 
     go(["--demo"], journey)
 
 
 def test_a_project_is_asked_about_and_holds_when_it_is_trusted(go: Go, project: Path) -> None:
-    async def journey(person: Driver) -> None:
-        banner = await person.see(QWidget, "projectBanner")
+    async def journey(user: Driver) -> None:
+        banner = await user.see(QWidget, "projectBanner")
         assert any("Approvals: Asks before writing → Asks before every call" in text for text in texts(banner))
         assert any("execution.sandbox: refused" in text for text in texts(banner))
-        assert person.transcript.session.approval == "on_write"
-        await person.click("projectBannerTrust")
-        await person.until_true(lambda: person.transcript.session.approval == "always", "it holds")
+        assert user.transcript.session.approval == "on_write"
+        await user.click("projectBannerTrust")
+        await user.until_true(lambda: user.transcript.session.approval == "always", "it holds")
         assert not banner.isVisible()
 
-    async def again(person: Driver) -> None:
-        assert person.transcript.session.approval == "always"
-        banner = person.window.panels.conversation.project_banner
+    async def again(user: Driver) -> None:
+        assert user.transcript.session.approval == "always"
+        banner = user.window.panels.conversation.project_banner
         assert banner.isHidden()
         write(project / ".desktop-agent" / "config.toml", "[tools.limits]\nmax_lines = 100\n")
-        await person.until_true(banner.isVisible, "the changed file is asked about")
-        await person.click("projectBannerDetails")
-        dialog = await person.see(SettingsDialog, "settingsDialog")
+        await user.until_true(banner.isVisible, "the changed file is asked about")
+        await user.click("projectBannerDetails")
+        dialog = await user.see(SettingsDialog, "settingsDialog")
         assert "Lines of a result: 800 lines → 100 lines" in texts(dialog)
-        await person.click("ignoreProjectButton")
-        await person.until_true(banner.isHidden, "it is answered")
-        await person.press(Qt.Key.Key_Escape)
+        await user.click("ignoreProjectButton")
+        await user.until_true(banner.isHidden, "it is answered")
+        await user.press(Qt.Key.Key_Escape)
 
     go([str(project), "--provider", "demo"], journey)
     go([str(project), "--provider", "demo"], again)

@@ -22,47 +22,45 @@ def project(tmp_path: Path) -> Path:
     return folder
 
 
-def said(person: Driver) -> list[CommandRun]:
-    return [entry for entry in person.transcript.entries if isinstance(entry, CommandRun)]
+def said(user: Driver) -> list[CommandRun]:
+    return [entry for entry in user.transcript.entries if isinstance(entry, CommandRun)]
 
 
-async def send(person: Driver, text: str) -> None:
-    composer = person.window.panels.composer
+async def send(user: Driver, text: str) -> None:
+    composer = user.window.panels.composer
     composer.setFocus()
     composer.set_text(text)
-    await person.press(Qt.Key.Key_Return)
+    await user.press(Qt.Key.Key_Return)
 
 
 def test_a_command_is_answered_in_the_transcript_and_clear_shows_an_empty_conversation(go: Go, project: Path) -> None:
-    async def journey(person: Driver) -> None:
-        await send(person, "/pin add keep it short")
-        await person.until_true(lambda: len(said(person)) == 1, "the pin is said")
-        assert said(person)[0].output.startswith("Pinned")
-        session = person.transcript.session.session_id
+    async def journey(user: Driver) -> None:
+        await send(user, "/pin add keep it short")
+        await user.until_true(lambda: len(said(user)) == 1, "the pin is said")
+        assert said(user)[0].output.startswith("Pinned")
+        session = user.transcript.session.session_id
         assert session
-        await send(person, "/clear")
-        await person.until_true(
-            lambda: person.transcript.session.session_id != session, "another conversation is shown"
-        )
-        assert person.transcript.entries == []
-        assert person.transcript.session.workspace == str(project)
+        await send(user, "/clear")
+        await user.until_true(lambda: user.transcript.session.session_id != session, "another conversation is shown")
+        assert user.transcript.entries == []
+        assert user.transcript.session.workspace == str(project)
 
     go([str(project), "--provider", "demo"], journey)
 
 
 def test_commands_of_the_project_are_offered_with_where_they_come_from(go: Go, project: Path) -> None:
-    async def journey(person: Driver) -> None:
-        person.window.panels.composer.setFocus()
-        person.window.panels.composer.set_text("/hel")
+    async def journey(user: Driver) -> None:
+        user.window.panels.composer.setFocus()
+        user.window.panels.composer.set_text("/hel")
 
         def shown() -> list[str]:
-            popup = person.find(CommandPopup, "commandPopup")
+            popup = user.find(CommandPopup, "commandPopup")
             model = popup.model() if popup is not None and popup.isVisible() else None
             role = Qt.ItemDataRole.AccessibleTextRole
             return [model.index(row, 0).data(role) for row in range(model.rowCount())] if model is not None else []
 
-        await person.until_true(lambda: len(shown()) == 2, "both commands are offered")
+        await user.until_true(lambda: len(shown()) == 2, "both commands are offered")
         assert shown()[1].endswith("Say hello to $1., project")
-        person.window.panels.composer.set_text("")
+        user.window.panels.composer.set_text("")
 
     go([str(project), "--provider", "demo"], journey)

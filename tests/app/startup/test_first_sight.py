@@ -75,46 +75,46 @@ def begin(tmp_path: Path, machinery: Machinery, expected_logs: list[str]) -> Beg
     expected_logs.append("the window stands still")
 
     def run(journey: Journey) -> None:
-        async def until_quit(person: Driver) -> None:
+        async def until_quit(user: Driver) -> None:
             try:
-                await journey(person)
+                await journey(user)
             finally:
                 machinery.may_load.set()
-            person.window.request_quit()
-            await person.see_window_close()
+            user.window.request_quit()
+            await user.see_window_close()
 
         drive(["--resume", SESSION_ID], tmp_path / "album", until_quit)
 
     return run
 
 
-def shown_id(person: Driver) -> SessionId:
-    bridge = person.window.panels.wiring.bridge
+def shown_id(user: Driver) -> SessionId:
+    bridge = user.window.panels.wiring.bridge
     return bridge.transcript.session.session_id if bridge is not None else "nothing"
 
 
-async def see_first_sight(person: Driver) -> None:
-    await person.until_true(lambda: shown_id(person) == SESSION_ID, "the conversation is there")
+async def see_first_sight(user: Driver) -> None:
+    await user.until_true(lambda: shown_id(user) == SESSION_ID, "the conversation is there")
 
 
-async def load(person: Driver, machinery: Machinery) -> None:
+async def load(user: Driver, machinery: Machinery) -> None:
     ready: list[bool] = []
-    person.window.ready.connect(lambda: ready.append(True))
+    user.window.ready.connect(lambda: ready.append(True))
     machinery.may_load.set()
-    await person.until_true(lambda: bool(ready), "the window is ready")
+    await user.until_true(lambda: bool(ready), "the window is ready")
 
 
-async def send(person: Driver, text: str) -> None:
-    await person.type("composer", text)
-    await person.press(Qt.Key.Key_Return)
-    await person.until_true(lambda: [one.text for one in person.transcript.turns.queued] == [text], "it waits")
+async def send(user: Driver, text: str) -> None:
+    await user.type("composer", text)
+    await user.press(Qt.Key.Key_Return)
+    await user.until_true(lambda: [one.text for one in user.transcript.turns.queued] == [text], "it waits")
 
 
-async def click_on_other(person: Driver) -> None:
+async def click_on_other(user: Driver) -> None:
     """Click on the one session in the list that is not shown."""
-    rows = await person.see(QListView, "sessionList")
+    rows = await user.see(QListView, "sessionList")
     chosen: list[str] = []
-    person.window.panels.sessions.session_chosen.connect(chosen.append)
+    user.window.panels.sessions.session_chosen.connect(chosen.append)
     for row in reversed(range(rows.model().rowCount())):
         at = rows.visualRect(rows.model().index(row, 0)).center()
         QTest.mouseClick(rows.viewport(), Qt.MouseButton.LeftButton, pos=at)
@@ -124,11 +124,11 @@ async def click_on_other(person: Driver) -> None:
 
 
 def test_sessions_and_the_conversation_are_there_before_the_machinery(begin: Begin) -> None:
-    async def journey(person: Driver) -> None:
-        await see_first_sight(person)
-        assert person.transcript.turn == TURNS
-        assert person.transcript.session.title == "Prompt 1: ok"
-        rows = await person.see(QListView, "sessionList")
+    async def journey(user: Driver) -> None:
+        await see_first_sight(user)
+        assert user.transcript.turn == TURNS
+        assert user.transcript.session.title == "Prompt 1: ok"
+        rows = await user.see(QListView, "sessionList")
         assert rows.model().rowCount() >= 2
         assert len(rows.selectedIndexes()) == 1
 
@@ -136,14 +136,14 @@ def test_sessions_and_the_conversation_are_there_before_the_machinery(begin: Beg
 
 
 def test_a_prompt_waits_and_is_handed_over(begin: Begin, machinery: Machinery, sessions: dict[SessionId, Path]) -> None:
-    async def journey(person: Driver) -> None:
-        await see_first_sight(person)
-        await send(person, "And the pears?")
-        await load(person, machinery)
-        await person.until_true(lambda: person.transcript.turn == TURNS + 1, "it is asked")
-        assert not person.transcript.turns.queued
-        assert person.window.panels.composer.text() == ""
-        await person.until_true(lambda: not person.transcript.turns.is_running, "the turn has ended")
+    async def journey(user: Driver) -> None:
+        await see_first_sight(user)
+        await send(user, "And the pears?")
+        await load(user, machinery)
+        await user.until_true(lambda: user.transcript.turn == TURNS + 1, "it is asked")
+        assert not user.transcript.turns.queued
+        assert user.window.panels.composer.text() == ""
+        await user.until_true(lambda: not user.transcript.turns.is_running, "the turn has ended")
 
     begin(journey)
     assert sessions[SESSION_ID].read_bytes().count(b"And the pears?") >= 1
@@ -157,15 +157,15 @@ def test_what_was_sent_to_a_session_that_cannot_be_opened_is_given_back(
 
     monkeypatch.setattr(Workbench, "open_session", fail)
 
-    async def journey(person: Driver) -> None:
-        await see_first_sight(person)
-        await send(person, "And the pears?")
-        await load(person, machinery)
-        await person.until_true(lambda: "could not be read" in "".join(person.banner), "why, is said")
-        assert person.window.panels.composer.text() == "And the pears?"
-        assert not person.transcript.turns.queued
+    async def journey(user: Driver) -> None:
+        await see_first_sight(user)
+        await send(user, "And the pears?")
+        await load(user, machinery)
+        await user.until_true(lambda: "could not be read" in "".join(user.banner), "why, is said")
+        assert user.window.panels.composer.text() == "And the pears?"
+        assert not user.transcript.turns.queued
         drafts = Drafts(AppPaths.from_environment(os.environ).data / "drafts")
-        await person.until_true(lambda: drafts.load(session_draft(SESSION_ID)).text == "And the pears?", "it is kept")
+        await user.until_true(lambda: drafts.load(session_draft(SESSION_ID)).text == "And the pears?", "it is kept")
 
     begin(journey)
 
@@ -175,13 +175,13 @@ def test_a_session_that_is_open_elsewhere_is_left_to_what_says_so(
 ) -> None:
     lock = SessionLock(sessions[SESSION_ID].parent)
 
-    async def journey(person: Driver) -> None:
-        rows = await person.see(QListView, "sessionList")
-        await person.until_true(lambda: rows.model().rowCount() >= 2, "the list is there")
-        assert person.window.panels.wiring.bridge is None
-        await load(person, machinery)
-        assert person.window.panels.conversation.viewing_bar.isVisible()
-        assert shown_id(person) == SESSION_ID
+    async def journey(user: Driver) -> None:
+        rows = await user.see(QListView, "sessionList")
+        await user.until_true(lambda: rows.model().rowCount() >= 2, "the list is there")
+        assert user.window.panels.wiring.bridge is None
+        await load(user, machinery)
+        assert user.window.panels.conversation.viewing_bar.isVisible()
+        assert shown_id(user) == SESSION_ID
 
     begin(journey)
     lock.release()
@@ -191,11 +191,11 @@ def test_a_session_that_is_open_elsewhere_is_left_to_what_says_so(
 
 
 def test_a_click_on_another_session_waits(begin: Begin, machinery: Machinery) -> None:
-    async def journey(person: Driver) -> None:
-        await see_first_sight(person)
-        await click_on_other(person)
-        await load(person, machinery)
-        await person.until_true(lambda: shown_id(person) == OTHER_ID, "it is shown")
+    async def journey(user: Driver) -> None:
+        await see_first_sight(user)
+        await click_on_other(user)
+        await load(user, machinery)
+        await user.until_true(lambda: shown_id(user) == OTHER_ID, "it is shown")
 
     begin(journey)
 
@@ -203,37 +203,37 @@ def test_a_click_on_another_session_waits(begin: Begin, machinery: Machinery) ->
 def test_a_new_session_waits_and_what_was_sent_before_is_not_lost(
     begin: Begin, machinery: Machinery, sessions: dict[SessionId, Path]
 ) -> None:
-    async def journey(person: Driver) -> None:
-        await see_first_sight(person)
-        await send(person, "And the pears?")
-        await person.click("newSessionButton")
-        await load(person, machinery)
-        await person.until_true(lambda: shown_id(person) == "", "an empty conversation is shown")
-        await person.until_true(lambda: sessions[SESSION_ID].read_bytes().count(b"turn_ended") > TURNS, "it is asked")
+    async def journey(user: Driver) -> None:
+        await see_first_sight(user)
+        await send(user, "And the pears?")
+        await user.click("newSessionButton")
+        await load(user, machinery)
+        await user.until_true(lambda: shown_id(user) == "", "an empty conversation is shown")
+        await user.until_true(lambda: sessions[SESSION_ID].read_bytes().count(b"turn_ended") > TURNS, "it is asked")
         assert b"And the pears?" in sessions[SESSION_ID].read_bytes()
 
     begin(journey)
 
 
 def test_open_folder_waits(begin: Begin, machinery: Machinery) -> None:
-    async def journey(person: Driver) -> None:
-        await see_first_sight(person)
-        person.window.main_window.actions_.open_folder.trigger()
-        await load(person, machinery)
-        (await person.see(QFileDialog, "folderDialog")).reject()
+    async def journey(user: Driver) -> None:
+        await see_first_sight(user)
+        user.window.main_window.actions_.open_folder.trigger()
+        await load(user, machinery)
+        (await user.see(QFileDialog, "folderDialog")).reject()
 
     begin(journey)
 
 
 def test_of_several_choices_the_last_is_meant(begin: Begin, machinery: Machinery) -> None:
-    async def journey(person: Driver) -> None:
-        await see_first_sight(person)
-        person.window.main_window.actions_.open_folder.trigger()
-        await person.click("newSessionButton")
-        await click_on_other(person)
-        await load(person, machinery)
-        await person.until_true(lambda: shown_id(person) == OTHER_ID, "it is shown")
-        assert person.find(QFileDialog, "folderDialog") is None
+    async def journey(user: Driver) -> None:
+        await see_first_sight(user)
+        user.window.main_window.actions_.open_folder.trigger()
+        await user.click("newSessionButton")
+        await click_on_other(user)
+        await load(user, machinery)
+        await user.until_true(lambda: shown_id(user) == OTHER_ID, "it is shown")
+        assert user.find(QFileDialog, "folderDialog") is None
 
     begin(journey)
 
@@ -241,13 +241,13 @@ def test_of_several_choices_the_last_is_meant(begin: Begin, machinery: Machinery
 def test_what_is_no_choice_is_done_beside_it(
     begin: Begin, machinery: Machinery, sessions: dict[SessionId, Path]
 ) -> None:
-    async def journey(person: Driver) -> None:
-        await see_first_sight(person)
-        person.window.panels.sessions.rename_requested.emit(OTHER_ID, "Fruit")
-        await click_on_other(person)
-        await load(person, machinery)
-        await person.until_true(lambda: shown_id(person) == OTHER_ID, "it is shown")
-        await person.until_true(lambda: sessions[OTHER_ID].read_bytes().count(b'"Fruit"') == 1, "it has its title")
+    async def journey(user: Driver) -> None:
+        await see_first_sight(user)
+        user.window.panels.sessions.rename_requested.emit(OTHER_ID, "Fruit")
+        await click_on_other(user)
+        await load(user, machinery)
+        await user.until_true(lambda: shown_id(user) == OTHER_ID, "it is shown")
+        await user.until_true(lambda: sessions[OTHER_ID].read_bytes().count(b'"Fruit"') == 1, "it has its title")
 
     begin(journey)
 
@@ -267,14 +267,14 @@ def test_the_review_claims_nothing_of_what_is_not_read_yet(
     write_journal(journal, Blobs(paths.blobs), events)
     assert journal.stat().st_size > LONG_BYTES
 
-    def review(person: Driver) -> set[str]:
-        return {label.text() for label in person.window.panels.review.findChildren(QLabel)}
+    def review(user: Driver) -> set[str]:
+        return {label.text() for label in user.window.panels.review.findChildren(QLabel)}
 
-    async def journey(person: Driver) -> None:
-        await see_first_sight(person)
-        assert "Reading the changes…" in review(person)
-        assert "No changes yet" not in review(person)
-        await load(person, machinery)
-        await person.until_true(lambda: "No changes yet" in review(person), "now it is known")
+    async def journey(user: Driver) -> None:
+        await see_first_sight(user)
+        assert "Reading the changes…" in review(user)
+        assert "No changes yet" not in review(user)
+        await load(user, machinery)
+        await user.until_true(lambda: "No changes yet" in review(user), "now it is known")
 
     begin(journey)

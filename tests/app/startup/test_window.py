@@ -93,8 +93,8 @@ import sys
 from desktop_agent.app.startup import window
 
 class Noting(window.Window):
-    def furnish(self):
-        super().furnish()
+    def add_panels(self):
+        super().add_panels()
         review = self.panels.review
         prepare = review.prepare
         def noted():

@@ -25,8 +25,8 @@ _SCRIPT = "#!/bin/sh\ntouch a\n"
 class Asked:
     """The card of the question that waits."""
 
-    def __init__(self, person: Driver, card: ApprovalCard) -> None:
-        self.person = person
+    def __init__(self, user: Driver, card: ApprovalCard) -> None:
+        self.user = user
         self.card = card
         self.field = card.findChildren(ExactField)[0]
 
@@ -37,24 +37,24 @@ class Asked:
         QTest.mouseClick(self.button(words), Qt.MouseButton.LeftButton)
 
     def press_allow(self) -> None:
-        QTest.keyClick(self.person.window.main_window, Qt.Key.Key_Return, CTRL)
+        QTest.keyClick(self.user.window.main_window, Qt.Key.Key_Return, CTRL)
 
     async def ready(self) -> None:
-        await self.person.until_true(lambda: self.button("Allow once").isEnabled(), "it can be allowed")
+        await self.user.until_true(lambda: self.button("Allow once").isEnabled(), "it can be allowed")
 
 
-def card_of(person: Driver) -> ApprovalCard | None:
+def card_of(user: Driver) -> ApprovalCard | None:
     cards = [widget for widget in QApplication.allWidgets() if isinstance(widget, ApprovalCard)]
     return next((card for card in cards if card.isVisible() and card.is_listening), None)
 
 
-async def asked(person: Driver) -> Asked:
-    return Asked(person, await person.until(lambda: card_of(person), "a card asks"))
+async def asked(user: Driver) -> Asked:
+    return Asked(user, await user.until(lambda: card_of(user), "a card asks"))
 
 
 async def answer(question: Asked, case: Case, folder: Path) -> None:
     """Answer as the case says, with key and mouse."""
-    person = question.person
+    user = question.user
     match case.way:
         case "mouse":
             await question.ready()
@@ -73,12 +73,12 @@ async def answer(question: Asked, case: Case, folder: Path) -> None:
             more = question.button("Show more")
             while more.isVisible():
                 QTest.keyClick(more, Qt.Key.Key_Space)
-                await person.pause()
+                await user.pause()
             await question.ready()
             question.click("Allow once")
         case "refuse":
             QTest.keyClick(question.field, Qt.Key.Key_End, CTRL)
-            await person.pause()
+            await user.pause()
             question.click("Allow once")
             question.press_allow()
             assert question.button("Allow once").accessibleDescription() == "Scroll through all of it to enable Allow"
@@ -87,19 +87,19 @@ async def answer(question: Asked, case: Case, folder: Path) -> None:
             await question.ready()
             (folder / "run.sh").write_text("#!/bin/sh\ntouch HIDDEN\n")
             question.click("Allow once")
-            again = await person.until(lambda: _other(person, question.card), "the card comes back")
+            again = await user.until(lambda: _other(user, question.card), "the card comes back")
             assert "run.sh changed after you were asked" in again.accessibleName().replace("`", "")
-            await deny(Asked(person, again))
+            await deny(Asked(user, again))
 
 
-def _other(person: Driver, card: ApprovalCard) -> ApprovalCard | None:
-    found = card_of(person)
+def _other(user: Driver, card: ApprovalCard) -> ApprovalCard | None:
+    found = card_of(user)
     return found if found is not card else None
 
 
 async def deny(question: Asked) -> None:
     question.click("Deny…")
-    await question.person.pause()
+    await question.user.pause()
     next(
         button for button in question.card.findChildren(QPushButton) if button.text() == "Deny" and button.isVisible()
     ).click()
@@ -117,26 +117,26 @@ def test_exactly_what_was_judged_runs_or_nothing(
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test-000000000000")
     ask_for_no_titles()
 
-    async def journey(person: Driver) -> None:
+    async def journey(user: Driver) -> None:
         ready: list[bool] = []
-        person.window.ready.connect(lambda: ready.append(True))
-        await person.until_true(lambda: bool(ready), "the window is ready")
-        await person.type("composer", "Go on")
-        await person.press(Qt.Key.Key_Return)
-        question = await asked(person)
+        user.window.ready.connect(lambda: ready.append(True))
+        await user.until_true(lambda: bool(ready), "the window is ready")
+        await user.type("composer", "Go on")
+        await user.press(Qt.Key.Key_Return)
+        question = await asked(user)
         assert question.card.request.command == case.command
         hidden = [char for char in HIDING.findall(case.command) if char != "\n"]
         assert not any(char in question.field.toPlainText() for char in hidden)
         assert not hidden or "cannot be seen" in question.card.accessibleName()
         await answer(question, case, folder)
-        bridge = person.window.panels.wiring.bridge
+        bridge = user.window.panels.wiring.bridge
         assert bridge is not None
-        await person.until_true(lambda: not bridge.transcript.turns.is_running, "the turn has ended")
-        assert [entry.call.name for entry in person.transcript.entries if isinstance(entry, ToolEntry)] == [
+        await user.until_true(lambda: not bridge.transcript.turns.is_running, "the turn has ended")
+        assert [entry.call.name for entry in user.transcript.entries if isinstance(entry, ToolEntry)] == [
             "run_terminal_cmd"
         ]
-        person.window.request_quit()
-        await person.until_true(lambda: not person.window.main_window.isVisible(), "the window has closed")
+        user.window.request_quit()
+        await user.until_true(lambda: not user.window.main_window.isVisible(), "the window has closed")
 
     answers = (reply(tool_use("run_terminal_cmd", command=case.command)), reply(text("Done.")))
     with serve(*answers) as server:

@@ -31,8 +31,8 @@ def words(dialog: QDialog) -> str:
 def test_the_window_quits_while_the_keyring_waits_for_the_user(go: Go, secret_service: Start, tmp_path: Path) -> None:
     secret_service("locked")
 
-    async def journey(person: Driver) -> None:
-        await person.until_true(lambda: "Waiting for the keyring" in " ".join(person.banner), "it says so")
+    async def journey(user: Driver) -> None:
+        await user.until_true(lambda: "Waiting for the keyring" in " ".join(user.banner), "it says so")
 
     go([], journey)
 
@@ -43,13 +43,13 @@ def test_the_window_quits_while_the_keyring_waits_for_the_user(go: Go, secret_se
 def test_a_typed_key_can_be_checked_whatever_the_keyring_does(go: Go, secret_service: Start, mode: Mode) -> None:
     secret_service(mode)
 
-    async def journey(person: Driver) -> None:
-        await person.press(Qt.Key.Key_Comma, Qt.KeyboardModifier.ControlModifier)
-        dialog = await person.see(QDialog, "settingsDialog")
-        await person.type("apiKeyEdit", "sk-ant-test-000000000000")
-        await person.click("checkKeyButton")
-        await person.until_true(lambda: "The key works." in words(dialog), "the key was checked")
-        await person.press(Qt.Key.Key_Escape)
+    async def journey(user: Driver) -> None:
+        await user.press(Qt.Key.Key_Comma, Qt.KeyboardModifier.ControlModifier)
+        dialog = await user.see(QDialog, "settingsDialog")
+        await user.type("apiKeyEdit", "sk-ant-test-000000000000")
+        await user.click("checkKeyButton")
+        await user.until_true(lambda: "The key works." in words(dialog), "the key was checked")
+        await user.press(Qt.Key.Key_Escape)
 
     with serve() as server:
         save_setting(AppPaths.from_environment(os.environ).settings_file(), "model.base_url", server.url)

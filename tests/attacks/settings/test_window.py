@@ -29,46 +29,44 @@ def mend(file: Path) -> None:
     file.write_text(BROKEN.replace("strct", "strict"))
 
 
-def held(person: Driver) -> list[str]:
+def held(user: Driver) -> list[str]:
     """What the banner says, as far as it is in sight."""
     return [
-        label.text()
-        for label in person.window.panels.conversation.hold_banner.findChildren(QLabel)
-        if label.isVisible()
+        label.text() for label in user.window.panels.conversation.hold_banner.findChildren(QLabel) if label.isVisible()
     ]
 
 
-async def try_to_send(person: Driver) -> None:
+async def try_to_send(user: Driver) -> None:
     """Send the demo's prompt, and see that it comes back."""
-    composer = person.window.panels.composer
+    composer = user.window.panels.composer
     text = composer.text()
     assert text
-    await person.click("sendButton")
-    await person.until_true(lambda: bool(person.banner) and composer.text() == text, "the prompt comes back")
+    await user.click("sendButton")
+    await user.until_true(lambda: bool(user.banner) and composer.text() == text, "the prompt comes back")
 
 
-async def begin_and_stop(person: Driver) -> None:
+async def begin_and_stop(user: Driver) -> None:
     """Send the demo's prompt, see that its turn begins, and stop it."""
-    await person.click("sendButton")
-    await person.until_true(lambda: person.transcript.turn == 1, "the turn begins")
-    await person.click("stopButton")
-    await person.until_true(lambda: not person.transcript.turns.is_running, "the turn has ended")
+    await user.click("sendButton")
+    await user.until_true(lambda: user.transcript.turn == 1, "the turn begins")
+    await user.click("stopButton")
+    await user.until_true(lambda: not user.transcript.turns.is_running, "the turn has ended")
 
 
 def test_nothing_runs_until_the_file_is_mended(go: Go, config: Path) -> None:
     file = config / "config.toml"
     file.write_text(BROKEN)
 
-    async def journey(person: Driver) -> None:
-        await person.until_true(lambda: bool(held(person)), "the banner says so")
-        assert f"{file}:2: execution.sandbox: 'strct' is not one of restricted, strict, none" in held(person)[1]
-        await try_to_send(person)
-        assert f"{file}:2" in person.window.panels.conversation.banner.toolTip()
-        assert person.transcript.turn == 0
+    async def journey(user: Driver) -> None:
+        await user.until_true(lambda: bool(held(user)), "the banner says so")
+        assert f"{file}:2: execution.sandbox: 'strct' is not one of restricted, strict, none" in held(user)[1]
+        await try_to_send(user)
+        assert f"{file}:2" in user.window.panels.conversation.banner.toolTip()
+        assert user.transcript.turn == 0
         mend(file)
-        await person.until_true(lambda: not held(person), "the banner goes")
-        await begin_and_stop(person)
-        assert person.window.panels.judges.execution_in(person.transcript.session.workspace).sandbox == "strict"
+        await user.until_true(lambda: not held(user), "the banner goes")
+        await begin_and_stop(user)
+        assert user.window.panels.judges.execution_in(user.transcript.session.workspace).sandbox == "strict"
 
     go(["--demo"], journey)
 
@@ -83,14 +81,14 @@ def test_the_file_is_opened_and_the_user_may_decide(go: Go, config: Path, monkey
 
     monkeypatch.setattr(QDesktopServices, "openUrl", open_url)
 
-    async def journey(person: Driver) -> None:
-        await person.click("openFaultyFileButton")
-        await person.until_true(lambda: opened == [str(file)], "the file is opened")
-        await person.click("useDefaultsButton")
-        await person.until_true(lambda: not held(person), "the banner goes")
-        execution = person.window.panels.judges.execution_in(person.transcript.session.workspace)
+    async def journey(user: Driver) -> None:
+        await user.click("openFaultyFileButton")
+        await user.until_true(lambda: opened == [str(file)], "the file is opened")
+        await user.click("useDefaultsButton")
+        await user.until_true(lambda: not held(user), "the banner goes")
+        execution = user.window.panels.judges.execution_in(user.transcript.session.workspace)
         assert (execution.sandbox, execution.blocked_commands) == ("restricted", ("rm",))
-        await begin_and_stop(person)
+        await begin_and_stop(user)
 
     go(["--demo"], journey)
 
@@ -99,12 +97,12 @@ def test_broken_rules_hold_the_window_as_well(go: Go, config: Path) -> None:
     file = config / "rules.toml"
     file.write_text(BROKEN_RULES[0].text)
 
-    async def journey(person: Driver) -> None:
-        await person.until_true(lambda: bool(held(person)), "the banner says so")
-        assert f"{file}:8: rule 2: effect must be one of allow, ask, forbid" in held(person)[1]
-        await try_to_send(person)
-        await person.click("useDefaultsButton")
-        await person.until_true(lambda: not held(person), "the banner goes")
-        await begin_and_stop(person)
+    async def journey(user: Driver) -> None:
+        await user.until_true(lambda: bool(held(user)), "the banner says so")
+        assert f"{file}:8: rule 2: effect must be one of allow, ask, forbid" in held(user)[1]
+        await try_to_send(user)
+        await user.click("useDefaultsButton")
+        await user.until_true(lambda: not held(user), "the banner goes")
+        await begin_and_stop(user)
 
     go(["--demo"], journey)

@@ -19,9 +19,9 @@ from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 FILE = Path("/app/.desktop-agent/config.toml")
 
 
-def proposal(text: str, **person: object) -> ProjectProposal:
+def proposal(text: str, **user: object) -> ProjectProposal:
     settings = Settings()
-    for key, value in person.items():
+    for key, value in user.items():
         settings = with_setting(settings, key.replace("__", "."), value)
     return proposal_of(parse_file(FILE, text), settings)
 
@@ -87,21 +87,21 @@ APPROVALS = ["always", "on_write", "on_request", "never"]
 
 
 @given(
-    person=st.sampled_from(APPROVALS),
+    user=st.sampled_from(APPROVALS),
     project=st.sampled_from(APPROVALS),
     box=st.sampled_from(["restricted", "strict", "none"]),
     wish=st.sampled_from(["restricted", "strict", "none"]),
     lines=st.integers(1, 2_000),
 )
-def test_no_file_loosens_anything(person: str, project: str, box: str, wish: str, lines: int) -> None:
+def test_no_file_loosens_anything(user: str, project: str, box: str, wish: str, lines: int) -> None:
     text = f'[execution]\napproval = "{project}"\nsandbox = "{wish}"\n[tools.limits]\nmax_lines = {lines}\n'
-    settings = with_setting(with_setting(Settings(), "execution.approval", person), "execution.sandbox", box)
+    settings = with_setting(with_setting(Settings(), "execution.approval", user), "execution.sandbox", box)
     after = proposal_of(parse_file(FILE, text), settings).applied_to(settings)
     order = ["none", "restricted", "strict"]
     assert order.index(after.execution.sandbox) >= order.index(box)
     assert after.tools.limits.max_lines <= 800
-    if after.execution.approval != person:
-        assert (person, after.execution.approval) in {
+    if after.execution.approval != user:
+        assert (user, after.execution.approval) in {
             ("on_request", "on_write"),
             ("on_request", "always"),
             ("on_request", "never"),

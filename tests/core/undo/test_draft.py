@@ -37,7 +37,7 @@ class History:
         self.undone: set[ChangeId] = set()
         """The changes that are wholly undone."""
         for path, content in files.items():
-            self.person(path, content)
+            self.user(path, content)
 
     # -- the agent --
 
@@ -71,13 +71,13 @@ class History:
 
     # -- the user --
 
-    def person(self, path: str, content: bytes) -> None:
+    def user(self, path: str, content: bytes) -> None:
         target = self.root / path
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_bytes(content)
 
     def person_adds(self, path: str) -> None:
-        self.person(path, (self.root / path).read_bytes() + MINE)
+        self.user(path, (self.root / path).read_bytes() + MINE)
 
     # -- undo and redo --
 
@@ -231,7 +231,7 @@ def test_two_files_that_changed_places_change_back(history: History) -> None:
 
 def test_a_clash_after_a_renaming_leaves_both_paths_alone(history: History) -> None:
     changes = history.rename("a", "b") + history.replace("b", b"line 3\n", b"three\n")
-    history.person("b", history.read("b").replace(b"three\n", b"drei\n"))
+    history.user("b", history.read("b").replace(b"three\n", b"drei\n"))
     clashing = history.tree()
     assert any(outcome.clash for outcome in history.undo(changes))
     assert history.read("b").count(b"drei\n") == 1
@@ -310,7 +310,7 @@ def test_new_and_removed_folders_come_and_go(history: History) -> None:
     assert history.tree() == before
     assert states(history.redo(changes)) == {"restored"}
     assert history.tree() == after
-    history.person("new/in/mine", MINE)
+    history.user("new/in/mine", MINE)
     draft = Drafter(history.ledger).draft("undo", plan_revert("undo", changes, history.records))
     written = [
         history.ledger.record(write.transition, author="undo", change_id=f"8.{place}")
