@@ -2,51 +2,22 @@
 
 import stat
 from pathlib import Path
-from typing import TypeVar
 
 from msgspec import Struct
-from pydantic import Field
 
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.policy.boundary import Boundary, ResolvedPath
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.system.files import FileState, read_state
-from desktop_agent.core.tools.arguments import PathText
 from desktop_agent.core.tools.files.suggest import closest_paths, paths_named
 from desktop_agent.core.tools.files.textfile import NotTextError, TextFile
-from desktop_agent.core.tools.spec import EditTool, ReadTool, ToolArguments, ToolContext
+from desktop_agent.core.tools.spec import ToolContext
 
 LARGE_FILE_LINES = 2000
 """From here on an answer warns the model."""
 
 LARGEST_EDITED_BYTES = 64 * 1024 * 1024
 """Edit tools refuse larger files: a change must be shown, recorded and undone as a whole."""
-
-
-class FileArguments(ToolArguments):
-    """Which file."""
-
-    path: PathText = Field(description="The file, relative to the workspace.")
-
-
-F = TypeVar("F", bound=FileArguments)
-
-
-class FileReadTool(ReadTool[F]):
-    """A tool that looks at one file."""
-
-    def title(self, arguments: F) -> str:
-        return arguments.path
-
-    def paths(self, arguments: F, context: ToolContext) -> tuple[str, ...]:
-        return (path_read(arguments.path, context),)
-
-
-class FileEditTool(EditTool[F]):
-    """A tool that changes one file."""
-
-    def title(self, arguments: F) -> str:
-        return arguments.path
 
 
 class Target(Struct, frozen=True):
