@@ -6,8 +6,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.widgets.labels import label
-from desktop_agent.ui.widgets.layouts import row
+from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.layouts import hbox
 from desktop_agent.ui.widgets.shortcut_button import ShortcutButton
 from desktop_agent.ui.wording.tooltips import plain_tooltip
 
@@ -28,10 +28,10 @@ class AnswerBar(QWidget):
         self.deny.setObjectName("denyButton")
         self.deny.setAccessibleName(self.tr("Deny"))
         self.deny.setProperty("variant", "destructive")
-        self._quiet = label(role="secondary", name="approvalQuietLine", wraps=True)
+        self._quiet = make_label(role="secondary", object_name="approvalQuietLine", wraps=True)
         self.setAutoFillBackground(True)
         margins = (Space.XL, Space.M, Space.XL, Space.M)
-        row(self.allow, (self._quiet, 1), self.deny, on=self, spacing=Space.M, margins=margins)
+        hbox(self.allow, (self._quiet, 1), self.deny, on=self, spacing=Space.M, margins=margins)
 
     def show_yes(self, patterns: Sequence[str], words: Callable[[Sequence[str]], str]) -> None:
         """Say what a yes means: `words` of the patterns. These give way, the words around them do not."""

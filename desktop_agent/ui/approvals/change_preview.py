@@ -14,7 +14,7 @@ from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.panel.file_bar import FileBar
 from desktop_agent.ui.review.source import DiffSource, Spawn
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.widgets.layouts import column, row
+from desktop_agent.ui.widgets.layouts import hbox, vbox
 
 LOADING_DELAY_MS = 150
 _MAX_LIST_ROWS = 4
@@ -52,8 +52,8 @@ class ChangePreview(QWidget):
         """The diff."""
         self.view.setObjectName("approvalDiffView")
         self.view.mode_changed.connect(self._show_mode)
-        listed = row(self._list, margins=(Space.M, 0, Space.M, 0))
-        column(listed, self._bar, (self.view, 1), on=self)
+        listed = hbox(self._list, margins=(Space.M, 0, Space.M, 0))
+        vbox(listed, self._bar, (self.view, 1), on=self)
         self._show_current()
         self._patience = QTimer(self)
         self._patience.setSingleShot(True)

@@ -6,11 +6,11 @@ from PySide6.QtWidgets import QFrame, QSizePolicy, QWidget
 
 from desktop_agent.core.protocol.events import CommandJudged
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.widgets.buttons import button
+from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.exact_field import ExactField
 from desktop_agent.ui.widgets.fold_bar import FoldBar
-from desktop_agent.ui.widgets.labels import label
-from desktop_agent.ui.widgets.layouts import STRETCH, column, row
+from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
 from desktop_agent.ui.wording.model_words import visible
 
 _MOST_LINES = 10
@@ -40,12 +40,12 @@ class CommandEdit(QWidget):
         self._judged: CommandJudged | None = None
         self.mark(cause)
         words = self.tr("Modified by you. The agent sees your change.")
-        self._mark = label(words, "warning", name="commandModifiedMark")
-        self._restore = button(self.tr("Restore"), "restoreCommandButton", self.restore)
+        self._mark = make_label(words, role="warning", object_name="commandModifiedMark")
+        self._restore = make_button(self.tr("Restore"), object_name="restoreCommandButton", clicked=self.restore)
         self._restore.setProperty("size", "small")
         self._restore.setToolTip(self.tr("Go back to the agent's command"))
-        marks = row(self._mark, STRETCH, self._restore, spacing=Space.XS)
-        column(self.field, self.fold, marks, on=self, spacing=Space.XS)
+        marks = hbox(self._mark, STRETCH, self._restore, spacing=Space.XS)
+        vbox(self.field, self.fold, marks, on=self, spacing=Space.XS)
         self.field.textChanged.connect(self._on_text_changed)
         self.fold.resize_wanted.connect(self.field.updateGeometry)
         self._show_mark()

@@ -16,7 +16,7 @@ from desktop_agent.ui.review.source import DiffSource, Spawn
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.arming import ARMING_DELAY_MS, Arming
 from desktop_agent.ui.widgets.fold_bar import obstacle_words
-from desktop_agent.ui.widgets.layouts import STRETCH, column, hairline
+from desktop_agent.ui.widgets.layouts import STRETCH, hairline, vbox
 
 
 class ApprovalDialog(QDialog):
@@ -183,9 +183,9 @@ class ApprovalDialog(QDialog):
         self._message.setAccessibleName(self.tr("Message to the agent if you deny"))
         self._message.setPlaceholderText(self.tr("If you deny: why, or what to do instead"))
         margins = (Space.XL, Space.M, Space.XL, Space.L)
-        fields = column(self._scope, self._message, spacing=Space.S, margins=margins)
+        fields = vbox(self._scope, self._message, spacing=Space.S, margins=margins)
         below = (hairline(), (self._preview, 1), hairline(), fields) if self._preview else (fields, STRETCH)
-        column(self._head, *below, on=self._body)
+        vbox(self._head, *below, on=self._body)
         scroll = QScrollArea()
         scroll.setWidgetResizable(True)
         scroll.setFrameShape(QFrame.Shape.NoFrame)
@@ -195,7 +195,7 @@ class ApprovalDialog(QDialog):
         # The dialog's own ground shows through.
         scroll.viewport().setAutoFillBackground(False)
         self._body.setAutoFillBackground(False)
-        column((scroll, 1), hairline(), self._answers, on=self)
+        vbox((scroll, 1), hairline(), self._answers, on=self)
 
     def _connect(self) -> None:
         self._answers.allow.clicked.connect(self.allow)

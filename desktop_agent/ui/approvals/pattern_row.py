@@ -6,8 +6,8 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QComboBox, QCompleter, QSizePolicy, QWidget
 
 from desktop_agent.ui.theme import Height, Space, Theme
-from desktop_agent.ui.widgets.labels import label
-from desktop_agent.ui.widgets.layouts import column
+from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.layouts import vbox
 from desktop_agent.ui.widgets.picker import Picker
 
 PATTERN_HEIGHT = Height.BUTTON + 2
@@ -42,9 +42,9 @@ class PatternRow(QWidget):
         assert edit is not None
         edit.setAccessibleName(name)  # it is what has the focus
         edit.setCursorPosition(0)
-        self._problem = label(role="error", name="ruleProblem", wraps=True, is_plain=True)
+        self._problem = make_label(role="error", object_name="ruleProblem", wraps=True, is_plain=True)
         self._problem.hide()
-        column(self.field, self._problem, on=self, spacing=Space.XS)
+        vbox(self.field, self._problem, on=self, spacing=Space.XS)
         self.field.editTextChanged.connect(self.changed)
 
     @property

@@ -12,8 +12,8 @@ from desktop_agent.ui.approvals.signed_note import SignedLine, SignedNote
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.exact_field import ExactField
 from desktop_agent.ui.widgets.fold_bar import FoldBar
-from desktop_agent.ui.widgets.labels import label
-from desktop_agent.ui.widgets.layouts import column, row
+from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.layouts import hbox, vbox
 from desktop_agent.ui.wording.mode_words import escalation_words
 from desktop_agent.ui.wording.model_words import hidden_text_risks, visible
 
@@ -35,9 +35,9 @@ class QuestionHead(QWidget):
         self._risks = SignedNote(theme, "approvalRiskNote", self.tr("Risks"))
         self._confinement = SignedNote(theme, "approvalConfinement", self.tr("How it would run"))
         self._safety = SignedNote(theme, "approvalSafetyNote", self.tr("Safety copy"))
-        self._reason = label(name="approvalReason", wraps=True, is_plain=True)
+        self._reason = make_label(object_name="approvalReason", wraps=True, is_plain=True)
         # The model wrote some of it.
-        self.heading = label(visible(request.title), "title", wraps=True, is_plain=True)
+        self.heading = make_label(visible(request.title), role="title", wraps=True, is_plain=True)
         """Can have the focus, and no key does harm to it."""
         self.command = CommandEdit(theme, request.command, request.cause) if request.command is not None else None
         self.details = self._make_details() if request.details else None
@@ -65,9 +65,9 @@ class QuestionHead(QWidget):
         self.heading.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.heading.setAccessibleName(self.heading.text())
         words = request_words.summary(self._request)
-        summary = label(words, "secondary", name="approvalSummary", wraps=True, is_plain=True)
+        summary = make_label(words, role="secondary", object_name="approvalSummary", wraps=True, is_plain=True)
         margins = (Space.XL, Space.XL, Space.XL, Space.M)
-        box = column(self.heading, summary, on=self, margins=margins, spacing=Space.XS)
+        box = vbox(self.heading, summary, on=self, margins=margins, spacing=Space.XS)
         if self.command:
             box.addSpacing(Space.S)
             box.addWidget(self.command)
@@ -89,8 +89,8 @@ class QuestionHead(QWidget):
 
     def _why(self) -> QHBoxLayout:
         """Why the user is asked, always in sight."""
-        question = label(self.tr("Why am I asked?"), "secondary")
-        return row((question, Qt.AlignmentFlag.AlignTop), (self._reason, 1), spacing=Space.S)
+        question = make_label(self.tr("Why am I asked?"), role="secondary")
+        return hbox((question, Qt.AlignmentFlag.AlignTop), (self._reason, 1), spacing=Space.S)
 
     def _make_details(self) -> ExactField:
         """What else decides what would run: variables, input, a special shell. All of it can be looked through."""

@@ -15,8 +15,8 @@ from desktop_agent.ui.approvals.rule_maths import RuleContext
 from desktop_agent.ui.approvals.rule_preview import RulePreview, Verdict
 from desktop_agent.ui.runtime.throttle import Throttle
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.widgets.labels import label
-from desktop_agent.ui.widgets.layouts import column
+from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.layouts import vbox
 from desktop_agent.ui.widgets.picker import Picker
 
 TYPING_MS = 120
@@ -39,13 +39,13 @@ class RuleEditor(QWidget):
         self._scope: RuleScope = "session"
         self._subjects = tuple(dict.fromkeys((*subjects_of(request), *context.past.subjects)))
         self._rows = [PatternRow(theme, self._name(), patterns) for patterns in request.rule_patterns]
-        self._expiry_label = label(self.tr("Ends"), "secondary")
+        self._expiry_label = make_label(self.tr("Ends"), role="secondary")
         self._expiry = Picker(min_chars=18)
         self._expiry.setObjectName("ruleExpiryPicker")
         self._expiry.setAccessibleName(self.tr("When the rule ends"))
         for expiry in EXPIRIES:
             self._expiry.addItem(expiry_words(expiry), expiry)
-        self._asked = label(role="secondary", name="ruleAskedLine")
+        self._asked = make_label(role="secondary", object_name="ruleAskedLine")
         self.preview = RulePreview(theme)
         """What the rules would have done."""
         self.preview.setVisible(bool(context.past.subjects))  # of the first question ever nothing can be claimed
@@ -103,14 +103,14 @@ class RuleEditor(QWidget):
         form.setVerticalSpacing(Space.S)
         form.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
         for index, row in enumerate(self._rows):
-            name = label(self._name() if index == 0 else self.tr("and"), "secondary")
+            name = make_label(self._name() if index == 0 else self.tr("and"), role="secondary")
             name.setFixedHeight(PATTERN_HEIGHT)
             name.setBuddy(row.field)
             form.addRow(name, row)
         self._expiry_label.setFixedHeight(PATTERN_HEIGHT)
         self._expiry_label.setBuddy(self._expiry)
         form.addRow(self._expiry_label, self._expiry)
-        column(form, self._asked, self.preview, on=self, spacing=Space.S)
+        vbox(form, self._asked, self.preview, on=self, spacing=Space.S)
 
     def _on_changed(self) -> None:
         self._show_problems()

@@ -7,8 +7,8 @@ from PySide6.QtGui import QHideEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QListWidget, QListWidgetItem, QWidget
 
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.widgets.labels import label
-from desktop_agent.ui.widgets.layouts import column, row
+from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.layouts import hbox, vbox
 from desktop_agent.ui.wording.model_words import one_line
 from desktop_agent.ui.wording.tooltips import plain_tooltip
 
@@ -43,7 +43,7 @@ class RulePreview(QWidget):
         self._next.timeout.connect(self._go_on)
         self._allowed = _Half(theme, self.tr("Would have been allowed"), "ruleAllowedList")
         self._asking = _Half(theme, self.tr("Would still ask"), "ruleAskingList")
-        row((self._allowed, 1), (self._asking, 1), on=self, spacing=Space.M)
+        hbox((self._allowed, 1), (self._asking, 1), on=self, spacing=Space.M)
 
     @property
     def is_finished(self) -> bool:
@@ -90,7 +90,7 @@ class _Half(QFrame):
     def __init__(self, theme: Theme, title: str, name: str) -> None:
         super().__init__()
         self._title = title
-        self._heading = label(role="heading")
+        self._heading = make_label(role="heading")
         self._list = QListWidget()
         self._list.setObjectName(name)
         self._list.setFont(theme.code_font())
@@ -101,7 +101,7 @@ class _Half(QFrame):
         self._list.setUniformItemSizes(True)
         self._list.setFixedHeight(_ROWS * _ROW_HEIGHT + Space.XS)
         self._list.setStyleSheet(f"QListView::item {{ min-height: {_ROW_HEIGHT}px; padding: 0 4px; }}")
-        column(self._heading, self._list, on=self, spacing=Space.XS)
+        vbox(self._heading, self._list, on=self, spacing=Space.XS)
         self.show_subjects([])
 
     def show_subjects(self, subjects: Sequence[str]) -> None:

@@ -11,8 +11,8 @@ from desktop_agent.ui.approvals.rule_draft import allow_words, scope_words
 from desktop_agent.ui.approvals.rule_editor import RuleEditor
 from desktop_agent.ui.approvals.rule_maths import RuleContext
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.widgets.labels import label
-from desktop_agent.ui.widgets.layouts import STRETCH, column, row
+from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
 from desktop_agent.ui.widgets.picker import Picker
 from desktop_agent.ui.wording.model_words import one_line
 
@@ -96,10 +96,10 @@ class ScopeChoice(QWidget):
         self._picker.setMinimumContentsLength(min(longest, _MOST_CHARS))
 
     def _lay_out(self) -> None:
-        name = label(self.tr("If you allow:"), "secondary")
+        name = make_label(self.tr("If you allow:"), role="secondary")
         name.setBuddy(self._picker)
-        scopes = row(name, self._picker, STRETCH, spacing=Space.S)
-        layout = column(scopes, on=self, spacing=Space.S)
+        scopes = hbox(name, self._picker, STRETCH, spacing=Space.S)
+        layout = vbox(scopes, on=self, spacing=Space.S)
         if self.editor is not None:
             self.editor.hide()  # until the user wants more than this once
             layout.addWidget(self.editor)

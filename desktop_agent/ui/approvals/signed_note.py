@@ -8,8 +8,8 @@ from PySide6.QtWidgets import QFrame, QVBoxLayout, QWidget
 
 from desktop_agent.ui.approvals.signs import Sign, SignKind
 from desktop_agent.ui.theme import Radius, Space, Theme
-from desktop_agent.ui.widgets.labels import label
-from desktop_agent.ui.widgets.layouts import row
+from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.layouts import hbox
 
 Ground = Literal["none", "warning", "removed"]
 
@@ -60,10 +60,10 @@ class SignedNote(QFrame):
         return "\n".join(line.text for line in self._lines)
 
     def _draw(self, line: SignedLine) -> QWidget:
-        words = label(line.text, line.role, wraps=True, is_plain=True)
+        words = make_label(line.text, role=line.role, wraps=True, is_plain=True)
         drawn = QWidget()
         sign = Sign(self._theme, line.sign)
-        row((sign, Qt.AlignmentFlag.AlignTop), (words, 1), on=drawn, spacing=Space.S)
+        hbox((sign, Qt.AlignmentFlag.AlignTop), (words, 1), on=drawn, spacing=Space.S)
         return drawn
 
     def _draw_ground(self) -> None:

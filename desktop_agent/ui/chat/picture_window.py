@@ -5,9 +5,9 @@ from PySide6.QtGui import QImage, QKeySequence, QPainter, QPaintEvent, QResizeEv
 from PySide6.QtWidgets import QDialog, QPushButton, QScrollArea, QWidget
 
 from desktop_agent.ui.theme import Space
-from desktop_agent.ui.widgets.buttons import button
-from desktop_agent.ui.widgets.labels import label
-from desktop_agent.ui.widgets.layouts import column, row
+from desktop_agent.ui.widgets.buttons import Slot, make_button
+from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.layouts import hbox, vbox
 from desktop_agent.ui.widgets.screen_room import resize_within_screen
 
 LARGE = QSize(6_000, 6_000)
@@ -38,23 +38,23 @@ class PictureWindow(QDialog):
         self._area.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self._area.setWidget(self._picture)
         self._picture.zoomed.connect(self._zoom_by)
-        self._label = label("", "secondary", self)
+        self._label = make_label(role="secondary", parent=self)
         self._fit = self._zoom(self.tr("Fit"), self._on_fit, "Ctrl+0")
         self._fit.setCheckable(True)
         actual = self._zoom(self.tr("100 %"), self._on_actual, "Ctrl+1")
         zoom_out, zoom_in = QKeySequence.StandardKey.ZoomOut, QKeySequence.StandardKey.ZoomIn
         smaller = self._zoom("\N{MINUS SIGN}", self._on_smaller, zoom_out, self.tr("Smaller"))
         larger = self._zoom("+", self._on_larger, zoom_in, self.tr("Larger"))
-        close = button(self.tr("Close"), clicked=self.close, parent=self)
-        zooms = row(self._fit, actual, smaller, larger, (self._label, 1), close, spacing=Space.S)
-        column((self._area, 1), zooms, on=self, margins=(Space.M, Space.M, Space.M, Space.M), spacing=Space.S)
+        close = make_button(self.tr("Close"), clicked=self.close, parent=self)
+        zooms = hbox(self._fit, actual, smaller, larger, (self._label, 1), close, spacing=Space.S)
+        vbox((self._area, 1), zooms, on=self, margins=(Space.M, Space.M, Space.M, Space.M), spacing=Space.S)
         wanted = size.boundedTo(QSize(960, 640)).expandedTo(QSize(420, 320)) + QSize(2 * Space.M, 64)
         resize_within_screen(self, wanted)
 
-    def _zoom(self, text: str, clicked: object, keys: str | QKeySequence.StandardKey, spoken: str = "") -> QPushButton:
-        made = button(text, clicked=clicked, spoken=spoken, parent=self)
-        QShortcut(QKeySequence(keys), self).activated.connect(made.click)
-        return made
+    def _zoom(self, text: str, clicked: Slot, keys: str | QKeySequence.StandardKey, name: str = "") -> QPushButton:
+        button = make_button(text, clicked=clicked, accessible_name=name, parent=self)
+        QShortcut(QKeySequence(keys), self).activated.connect(button.click)
+        return button
 
     @property
     def scale(self) -> float:

@@ -8,11 +8,11 @@ from PySide6.QtWidgets import QDialog, QWidget
 from desktop_agent.core.protocol.model import RewindScope
 from desktop_agent.ui.chat.rewind import RewindChoice
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.widgets.buttons import button
+from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.choice_card import ChoiceCard
 from desktop_agent.ui.widgets.dialogs import DIALOG_MARGINS, set_up_dialog
-from desktop_agent.ui.widgets.labels import label
-from desktop_agent.ui.widgets.layouts import STRETCH, column, row
+from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
 from desktop_agent.ui.widgets.picker import Picker
 
 _WIDTH = 520
@@ -45,8 +45,8 @@ class RewindDialog(QDialog):
         self._picker.setCurrentIndex(turns.index(turn) if turn in turns else 0)
         self._picker.currentIndexChanged.connect(self._show_choice)
         self._cards: dict[RewindScope, ChoiceCard] = {}
-        self._column = column(spacing=Space.S)
-        self._files = label("", "secondary", name="rewindFiles", wraps=True, is_plain=True)
+        self._column = vbox(spacing=Space.S)
+        self._files = make_label(role="secondary", object_name="rewindFiles", wraps=True, is_plain=True)
         self._lay_out()
         self._show_choice()
 
@@ -119,10 +119,10 @@ class RewindDialog(QDialog):
         return "\n".join([*lines, "", kept])
 
     def _lay_out(self) -> None:
-        heading = label(self.tr("Go back to before this message?"), "title")
-        go = button(self.tr("Go back"), "rewindButton", self._choose, variant="primary")
+        heading = make_label(self.tr("Go back to before this message?"), role="title")
+        go = make_button(self.tr("Go back"), object_name="rewindButton", clicked=self._choose, variant="primary")
         go.setDefault(True)
-        cancel = button(self.tr("Cancel"), clicked=self.reject)
-        buttons = row(STRETCH, cancel, go, spacing=Space.S)
+        cancel = make_button(self.tr("Cancel"), clicked=self.reject)
+        buttons = hbox(STRETCH, cancel, go, spacing=Space.S)
         parts = (heading, self._picker, self._column, self._files, buttons)
-        column(*parts, on=self, margins=DIALOG_MARGINS, spacing=Space.M)
+        vbox(*parts, on=self, margins=DIALOG_MARGINS, spacing=Space.M)

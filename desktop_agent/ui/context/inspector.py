@@ -14,11 +14,11 @@ from desktop_agent.ui.context.long_text import LongText
 from desktop_agent.ui.context.pin_list import PinList
 from desktop_agent.ui.context.section_list import SectionList
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.widgets.buttons import button
+from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.context_meter import counted
 from desktop_agent.ui.widgets.dialogs import set_up_dialog
-from desktop_agent.ui.widgets.labels import label
-from desktop_agent.ui.widgets.layouts import Stretch, column, hairline, row
+from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.layouts import Stretch, hairline, hbox, vbox
 from desktop_agent.ui.widgets.screen_room import resize_within_screen
 
 _LEAST_TEXT_HEIGHT = 40
@@ -40,20 +40,20 @@ class ContextInspector(QDialog):
         self._report: ContextReport | None = None
         self._wanted = ""
         """The kind of part to show as soon as there is something to show."""
-        self._use = label(role="secondary", name="contextUse")
+        self._use = make_label(role="secondary", object_name="contextUse")
         self._bar = ContextBar(theme)
         self._list = SectionList(theme)
         self._list.section_chosen.connect(self._show_section)
-        self._name = label(role="strong", is_plain=True)
-        self._hint = label(role="secondary", wraps=True, is_plain=True)
+        self._name = make_label(role="strong", is_plain=True)
+        self._hint = make_label(role="secondary", wraps=True, is_plain=True)
         self._text = LongText()
         self._text.setObjectName("contextText")
         self._text.setAccessibleName(self.tr("Text of this part"))
         self._text.setFont(theme.code_font())
         self._text.setMinimumHeight(_LEAST_TEXT_HEIGHT)
         self._text.textChanged.connect(self._on_text)
-        self._save = button(self.tr("Save summary"), "saveSummaryButton", self._save_summary)
-        self._undo = button(self.tr("Undo summary"), "undoSummaryButton", self._undo_summary)
+        self._save = make_button(self.tr("Save summary"), object_name="saveSummaryButton", clicked=self._save_summary)
+        self._undo = make_button(self.tr("Undo summary"), object_name="undoSummaryButton", clicked=self._undo_summary)
         self._undo.setToolTip(self.tr("The agent sees the older turns word by word again"))
         self._pins = PinList()
         self._pins.added.connect(self._add_pin)
@@ -63,7 +63,9 @@ class ContextInspector(QDialog):
         self._focus.setPlaceholderText(self.tr("Keep above all… (optional)"))
         self._focus.setAccessibleName(self.tr("What the summary should keep above all"))
         self._focus.returnPressed.connect(self._compact)
-        self._compact_button = button(self.tr("Summarise older turns"), "compactButton", self._compact)
+        self._compact_button = make_button(
+            self.tr("Summarise older turns"), object_name="compactButton", clicked=self._compact
+        )
         self._lay_out()
         resize_within_screen(self, QSize(860, 620))
 
@@ -148,15 +150,15 @@ class ContextInspector(QDialog):
     # -- building --
 
     def _lay_out(self) -> None:
-        title = label(self.windowTitle(), "title")
+        title = make_label(self.windowTitle(), role="title")
         margins = (Space.XL, Space.L, Space.XL, Space.M)
-        head = column(title, self._use, self._bar, margins=margins, spacing=Space.S)
-        buttons = row(self._save, self._undo, Stretch(1), spacing=Space.S)
+        head = vbox(title, self._use, self._bar, margins=margins, spacing=Space.S)
+        buttons = hbox(self._save, self._undo, Stretch(1), spacing=Space.S)
         text = self._name, self._hint, (self._text, 1), buttons
-        pins = label(self.tr("Pins"), "strong"), self._pins
-        part = column(*text, Space.S, *pins, margins=(Space.M, 0, Space.XL, Space.M), spacing=Space.S)
-        body = row(self._list, (part, 1), margins=(Space.XL, Space.M, 0, 0))
-        close = button(self.tr("Close"), clicked=self.accept)
+        pins = make_label(self.tr("Pins"), role="strong"), self._pins
+        part = vbox(*text, Space.S, *pins, margins=(Space.M, 0, Space.XL, Space.M), spacing=Space.S)
+        body = hbox(self._list, (part, 1), margins=(Space.XL, Space.M, 0, 0))
+        close = make_button(self.tr("Close"), clicked=self.accept)
         compact = (self._focus, 1), self._compact_button
-        foot = row(*compact, Space.L, close, margins=(Space.XL, Space.M, Space.XL, Space.M), spacing=Space.S)
-        column(head, hairline(), (body, 1), hairline(), foot, on=self)
+        foot = hbox(*compact, Space.L, close, margins=(Space.XL, Space.M, Space.XL, Space.M), spacing=Space.S)
+        vbox(head, hairline(), (body, 1), hairline(), foot, on=self)

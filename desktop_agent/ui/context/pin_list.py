@@ -7,9 +7,9 @@ from PySide6.QtWidgets import QFrame, QLineEdit, QScrollArea, QSizePolicy, QWidg
 
 from desktop_agent.core.protocol.model import Pin
 from desktop_agent.ui.theme import Height, Space
-from desktop_agent.ui.widgets.buttons import button, compact_button
-from desktop_agent.ui.widgets.labels import ElidedLabel, label
-from desktop_agent.ui.widgets.layouts import column, row
+from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
+from desktop_agent.ui.widgets.layouts import hbox, vbox
 from desktop_agent.ui.widgets.picker import Picker
 from desktop_agent.ui.wording.tooltips import plain_tooltip
 
@@ -34,7 +34,7 @@ class PinList(QWidget):
         super().__init__()
         self.setObjectName("pinList")
         listed = QWidget(self)
-        self._rows = column(on=listed, spacing=Space.XS)
+        self._rows = vbox(on=listed, spacing=Space.XS)
         self._area = QScrollArea(self)
         self._area.setFrameShape(QFrame.Shape.NoFrame)
         self._area.setWidgetResizable(True)
@@ -54,10 +54,10 @@ class PinList(QWidget):
         self._time.addItems(
             [self.tr("Until removed"), self.tr("For an hour"), self.tr("For a day"), self.tr("For a week")]
         )
-        self._button = button(self.tr("Pin"), "pinButton", self._add)
+        self._button = make_button(self.tr("Pin"), object_name="pinButton", clicked=self._add)
         self._button.setEnabled(False)
-        line = row((self._field, 1), self._time, self._button, spacing=Space.S)
-        column(self._area, line, on=self, spacing=Space.S)
+        line = hbox((self._field, 1), self._time, self._button, spacing=Space.S)
+        vbox(self._area, line, on=self, spacing=Space.S)
 
     def show_pins(self, pins: Sequence[Pin]) -> None:
         """List these."""
@@ -77,11 +77,11 @@ class PinList(QWidget):
         text.setText(" ".join(pin.text[:_TOOLTIP_CHARS].split()))
         text.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         text.setToolTip(plain_tooltip(pin.text[:_TOOLTIP_CHARS]))
-        until = label(_until(pin, self.tr("until {0}")), "secondary")
-        unpin = compact_button(self.tr("Unpin"), f"unpin-{pin.id}", self._remove)
+        until = make_label(_until(pin, self.tr("until {0}")), role="secondary")
+        unpin = make_button(self.tr("Unpin"), object_name=f"unpin-{pin.id}", clicked=self._remove, is_compact=True)
         unpin.setAccessibleName(self.tr("Unpin “{0}”").format(pin.text[:60]))
         unpin.setProperty("pin", pin.id)
-        row((text, 1), until, unpin, on=line, spacing=Space.S)
+        hbox((text, 1), until, unpin, on=line, spacing=Space.S)
         return line
 
     def _on_text(self, text: str) -> None:

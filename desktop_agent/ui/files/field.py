@@ -3,7 +3,7 @@
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLineEdit, QToolButton
 
-from desktop_agent.ui.widgets.layouts import STRETCH, row
+from desktop_agent.ui.widgets.layouts import STRETCH, hbox
 
 _CLEAR_WIDTH = 22
 
@@ -25,7 +25,7 @@ class FilterField(QLineEdit):
         clear.setFixedWidth(_CLEAR_WIDTH)
         clear.hide()
         clear.clicked.connect(self.clear)
-        row(STRETCH, clear, on=self, margins=(0, 0, 2, 0))
+        hbox(STRETCH, clear, on=self, margins=(0, 0, 2, 0))
         self._clear = clear
         self.setTextMargins(0, 0, _CLEAR_WIDTH, 0)
         self.textChanged.connect(self._on_text_changed)

@@ -18,8 +18,8 @@ from desktop_agent.ui.files.shown_rows import ShownRows
 from desktop_agent.ui.files.view import FileRows
 from desktop_agent.ui.files.watch import FolderWatch
 from desktop_agent.ui.theme import Space, Theme, TypeSize
-from desktop_agent.ui.widgets.labels import label
-from desktop_agent.ui.widgets.layouts import STRETCH, column, row
+from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
 
 
 class FileTree(QWidget):
@@ -84,10 +84,10 @@ class FileTree(QWidget):
 
     def _build(self, theme: Theme) -> None:
         self.setObjectName("filesPanel")
-        self._shortcut = label(role="hint")
+        self._shortcut = make_label(role="hint")
         self._shortcut.setFont(theme.code_font(TypeSize.HEAD))
-        heading = label(self.tr("Files"), "heading")
-        top = row(heading, STRETCH, self._shortcut, margins=(Space.S, 0, Space.S, 0), spacing=Space.S)
+        heading = make_label(self.tr("Files"), role="heading")
+        top = hbox(heading, STRETCH, self._shortcut, margins=(Space.S, 0, Space.S, 0), spacing=Space.S)
 
         self._filter = FilterField()
         self._filter.setObjectName("fileFilter")
@@ -102,19 +102,19 @@ class FileTree(QWidget):
         theme.changed.connect(self._rows.viewport().update)
 
         # git and file names have a say in these words
-        self._message = label(role="secondary", wraps=True, is_plain=True)
+        self._message = make_label(role="secondary", wraps=True, is_plain=True)
         self._message.setContentsMargins(Space.S, Space.S, Space.S, Space.S)
         self._message.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
         self._pages = QStackedLayout()
         self._pages.addWidget(self._rows)
         self._pages.addWidget(self._message)
 
-        self._note = label(role="secondary", wraps=True, is_plain=True)
+        self._note = make_label(role="secondary", wraps=True, is_plain=True)
         self._note.setContentsMargins(Space.S, Space.XS, Space.S, Space.XS)
         self._note.hide()
 
         margins = (Space.S, Space.M, Space.S, Space.S)
-        column(top, self._filter, (self._pages, 1), self._note, on=self, margins=margins, spacing=Space.S)
+        vbox(top, self._filter, (self._pages, 1), self._note, on=self, margins=margins, spacing=Space.S)
 
     def _connect(self) -> None:
         self._filter.textChanged.connect(self._on_filter_changed)

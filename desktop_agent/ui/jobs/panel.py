@@ -10,9 +10,9 @@ from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
 from desktop_agent.core.protocol.model import Job
 from desktop_agent.ui.jobs.row import ROW_HEIGHT, JobRow
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.widgets.buttons import compact_button
-from desktop_agent.ui.widgets.labels import label
-from desktop_agent.ui.widgets.layouts import STRETCH, column, hairline, row
+from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, vbox
 
 TICK_MS = 1_000
 _MAX_ROWS = 4
@@ -39,13 +39,13 @@ class JobsPanel(QWidget):
         self._now = now
         self._jobs: tuple[Job, ...] = ()
         self._rows: dict[str, JobRow] = {}
-        self._count = label("", "secondary", name="jobsCount")
+        self._count = make_label(role="secondary", object_name="jobsCount")
         none = self.tr(
             "No background commands. Commands that keep running, such as a server, appear here once started."
         )
-        self._empty = label(none, "secondary", name="jobsEmpty", wraps=True)
+        self._empty = make_label(none, role="secondary", object_name="jobsEmpty", wraps=True)
         self._scroll = QScrollArea()
-        self._list = column(margins=(0, 0, Space.XS, 0))
+        self._list = vbox(margins=(0, 0, Space.XS, 0))
         self._tick = QTimer(self, interval=TICK_MS)
         self._tick.timeout.connect(self._show_ages)
         self._lay_out()
@@ -68,20 +68,20 @@ class JobsPanel(QWidget):
         now = self._now()
         wanted = {job.id for job in self._jobs}
         for job_id in [job_id for job_id in self._rows if job_id not in wanted]:
-            shown = self._rows.pop(job_id)
-            shown.hide()
-            shown.deleteLater()
+            row = self._rows.pop(job_id)
+            row.hide()
+            row.deleteLater()
         for position, job in enumerate(_in_order(self._jobs)):
-            shown = self._rows.get(job.id)
-            if shown is None:
-                shown = self._rows[job.id] = JobRow(
+            row = self._rows.get(job.id)
+            if row is None:
+                row = self._rows[job.id] = JobRow(
                     self._theme, job, now, stop=self.stop_requested.emit, show_output=self.output_requested.emit
                 )
-            elif shown.job != job:
-                shown.show_job(job, now)
-            if self._list.indexOf(shown) != position:
-                self._list.removeWidget(shown)
-                self._list.insertWidget(position, shown)
+            elif row.job != job:
+                row.show_job(job, now)
+            if self._list.indexOf(row) != position:
+                self._list.removeWidget(row)
+                self._list.insertWidget(position, row)
         self._show_count()
         self._update_ticking()
 
@@ -94,8 +94,8 @@ class JobsPanel(QWidget):
 
     def _show_ages(self) -> None:
         now = self._now()
-        for shown in self._rows.values():
-            shown.show_age(now)
+        for row in self._rows.values():
+            row.show_age(now)
 
     def _update_ticking(self) -> None:
         if self.isVisible() and any(job.state == "running" for job in self._jobs):
@@ -125,10 +125,17 @@ class JobsPanel(QWidget):
 
     def _lay_out(self) -> None:
         spoken = self.tr("Hide background commands")
-        close = compact_button("✕", "jobsCloseButton", self.closed, variant="flat", spoken=spoken)
+        close = make_button(
+            "✕",
+            object_name="jobsCloseButton",
+            clicked=self.closed,
+            variant="flat",
+            accessible_name=spoken,
+            is_compact=True,
+        )
         close.setToolTip(self.tr("Hide. Running commands continue."))
-        heading = label(self.tr("Background commands"), "heading")
-        head = row(heading, self._count, STRETCH, close, spacing=Space.S)
+        heading = make_label(self.tr("Background commands"), role="heading")
+        head = hbox(heading, self._count, STRETCH, close, spacing=Space.S)
         content = QWidget()
         content.setLayout(self._list)
         self._list.setAlignment(Qt.AlignmentFlag.AlignTop)
@@ -140,8 +147,8 @@ class JobsPanel(QWidget):
         self._scroll.viewport().setAutoFillBackground(False)
         content.setAutoFillBackground(False)
         margins = (Space.XL, Space.S, Space.M, Space.S)
-        inside = column(head, self._empty, self._scroll, margins=margins, spacing=Space.XS)
-        column(hairline(), inside, on=self)
+        inside = vbox(head, self._empty, self._scroll, margins=margins, spacing=Space.XS)
+        vbox(hairline(), inside, on=self)
 
 
 def _in_order(jobs: Sequence[Job]) -> list[Job]:

@@ -10,9 +10,9 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from desktop_agent.core.protocol.model import Job
 from desktop_agent.ui.jobs import job_words
 from desktop_agent.ui.theme import Space, Theme, TypeSize
-from desktop_agent.ui.widgets.buttons import compact_button
-from desktop_agent.ui.widgets.labels import ElidedLabel, label
-from desktop_agent.ui.widgets.layouts import STRETCH, column, row
+from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
+from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
 from desktop_agent.ui.wording.model_words import one_line, visible
 from desktop_agent.ui.wording.tooltips import plain_tooltip
 
@@ -43,14 +43,22 @@ class JobRow(QWidget):
             line.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self._last.setObjectName("jobLastLine")
         self._last.setForegroundRole(self._last.palette().ColorRole.PlaceholderText)
-        self._figures = label("", "secondary", name="jobFigures", is_plain=True)
-        self._output = compact_button(self.tr("Show output"), "jobOutputButton", self._on_output, variant="flat")
-        self._stop = compact_button(self.tr("Stop"), "jobStopButton", self._on_stop, variant="destructive")
+        self._figures = make_label(role="secondary", object_name="jobFigures", is_plain=True)
+        self._output = make_button(
+            self.tr("Show output"),
+            object_name="jobOutputButton",
+            clicked=self._on_output,
+            variant="flat",
+            is_compact=True,
+        )
+        self._stop = make_button(
+            self.tr("Stop"), object_name="jobStopButton", clicked=self._on_stop, variant="destructive", is_compact=True
+        )
         policy = self._stop.sizePolicy()
         policy.setRetainSizeWhenHidden(True)  # so that what stands beside it stays in line with the other rows
         self._stop.setSizePolicy(policy)
-        words = column(STRETCH, self._command, self._last, STRETCH)
-        row(self._mark, (words, 1), self._figures, self._output, self._stop, on=self, spacing=Space.S)
+        words = vbox(STRETCH, self._command, self._last, STRETCH)
+        hbox(self._mark, (words, 1), self._figures, self._output, self._stop, on=self, spacing=Space.S)
         self.show_job(job, now)
 
     def show_job(self, job: Job, now: datetime) -> None:

@@ -6,10 +6,10 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QDialog, QWidget
 
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.widgets.buttons import button
+from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.choice_card import ChoiceCard
-from desktop_agent.ui.widgets.labels import label
-from desktop_agent.ui.widgets.layouts import STRETCH, column, hairline, row
+from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, vbox
 from desktop_agent.ui.wording.short_path import short_path
 from desktop_agent.ui.wording.tooltips import plain_tooltip
 
@@ -50,9 +50,9 @@ class OnboardingDialog(QDialog):
             self.tr("For Anthropic's models. Kept in your system keyring, and nowhere else."),
         )
         start, enter = self.tr("Start the demo"), self.tr("Enter a key…")
-        self._start_demo = button(start, "demoButton", self._on_demo, variant="primary")
-        self._enter_key = button(enter, "enterKeyButton", self._on_key, variant="primary")
-        self._folder = label("", "secondary", name="onboardingFolder", is_plain=True)
+        self._start_demo = make_button(start, object_name="demoButton", clicked=self._on_demo, variant="primary")
+        self._enter_key = make_button(enter, object_name="enterKeyButton", clicked=self._on_key, variant="primary")
+        self._folder = make_label(role="secondary", object_name="onboardingFolder", is_plain=True)
         self._lay_out()
         self._demo.toggled.connect(self._update_primary)
         self._demo.confirmed.connect(self._on_demo)
@@ -76,9 +76,9 @@ class OnboardingDialog(QDialog):
     # --- building -------------------------------------------------------------------------------------------------
 
     def _lay_out(self) -> None:
-        body = column(
-            label(self.tr("Welcome. Choose a model"), "title"),
-            label(self.tr("You can change this at any time in Settings."), "secondary"),
+        body = vbox(
+            make_label(self.tr("Welcome. Choose a model"), role="title"),
+            make_label(self.tr("You can change this at any time in Settings."), role="secondary"),
             Space.M,
             self._demo,
             Space.XS + 2,
@@ -86,14 +86,14 @@ class OnboardingDialog(QDialog):
             margins=(Space.XL, Space.XL, Space.XL, Space.XL),
             spacing=Space.XS,
         )
-        column(body, STRETCH, hairline(), self._foot(), on=self)
+        vbox(body, STRETCH, hairline(), self._foot(), on=self)
 
     def _foot(self) -> QWidget:
-        choose = button(self.tr("Choose folder…"), "chooseFolderButton", self.folder_requested)
+        choose = make_button(self.tr("Choose folder…"), object_name="chooseFolderButton", clicked=self.folder_requested)
         foot = QWidget()
         foot.setAutoFillBackground(True)
         parts = ((self._folder, 1), choose, self._start_demo, self._enter_key)
-        row(*parts, on=foot, margins=(Space.XL, Space.M, Space.XL, Space.M), spacing=Space.S)
+        hbox(*parts, on=foot, margins=(Space.XL, Space.M, Space.XL, Space.M), spacing=Space.S)
         return foot
 
     # --- choosing -------------------------------------------------------------------------------------------------

@@ -12,9 +12,9 @@ from desktop_agent.ui.sessions.delegate import SessionDelegate
 from desktop_agent.ui.sessions.menu import SessionMenu
 from desktop_agent.ui.sessions.model import SessionModel
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.widgets.buttons import compact_button
-from desktop_agent.ui.widgets.labels import label
-from desktop_agent.ui.widgets.layouts import STRETCH, column, row
+from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
 from desktop_agent.ui.widgets.rows import AnyIndex, look_like_a_list
 
 
@@ -72,10 +72,16 @@ class SessionList(QWidget):
 
     def _build(self, theme: Theme) -> None:
         self.setObjectName("sessionsPanel")
-        new = compact_button(self.tr("+ New"), "newSessionButton", self.new_requested, variant="flat")
+        new = make_button(
+            self.tr("+ New"),
+            object_name="newSessionButton",
+            clicked=self.new_requested,
+            variant="flat",
+            is_compact=True,
+        )
         new.setAccessibleName(self.tr("New session"))
-        heading = label(self.tr("Sessions"), "heading")
-        top = row(heading, STRETCH, new, margins=(Space.S, 0, 0, 0), spacing=Space.XS)
+        heading = make_label(self.tr("Sessions"), role="heading")
+        top = hbox(heading, STRETCH, new, margins=(Space.S, 0, 0, 0), spacing=Space.XS)
 
         self._list = _Rows()
         self._list.setModel(self._model)
@@ -88,17 +94,19 @@ class SessionList(QWidget):
         self._list.let_go.connect(self._update)
         theme.changed.connect(self._list.viewport().update)
 
-        empty = self._empty = label(role="secondary", wraps=True)
+        empty = self._empty = make_label(role="secondary", wraps=True)
         empty.setContentsMargins(Space.S, Space.XS, Space.S, 0)
         empty.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
         self._pages = QStackedLayout()
         self._pages.addWidget(self._list)
         self._pages.addWidget(empty)
 
-        self._archive = compact_button("", "archivedButton", self._toggle_archived, variant="flat")
+        self._archive = make_button(
+            object_name="archivedButton", clicked=self._toggle_archived, variant="flat", is_compact=True
+        )
         self._archive.hide()
         archive, margins = (self._archive, Qt.AlignmentFlag.AlignLeft), (Space.S, Space.M, Space.S, 0)
-        column(top, (self._pages, 1), archive, on=self, margins=margins, spacing=Space.XS)
+        vbox(top, (self._pages, 1), archive, on=self, margins=margins, spacing=Space.XS)
 
     # --- rows -----------------------------------------------------------------------------------------------------
 

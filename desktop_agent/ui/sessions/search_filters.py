@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QLineEdit, QWidget
 
 from desktop_agent.core.protocol.model import HitKind, SearchQuery
 from desktop_agent.ui.theme import Space
-from desktop_agent.ui.widgets.layouts import row
+from desktop_agent.ui.widgets.layouts import hbox
 from desktop_agent.ui.widgets.picker import Picker
 
 _KINDS: tuple[HitKind, ...] = ("prompt", "reply", "command", "output", "change", "title")
@@ -42,7 +42,7 @@ class SearchFilters(QWidget):
         self.file.setAccessibleName(self.tr("About a file"))
         self.file.setPlaceholderText(self.tr("File"))
         self.file.setMinimumHeight(self._kind.minimumHeight())
-        row(self._kind, self._when, self._where, self._tool, (self.file, 1), on=self, spacing=Space.S)
+        hbox(self._kind, self._when, self._where, self._tool, (self.file, 1), on=self, spacing=Space.S)
 
     def set_workspace(self, workspace: str) -> None:
         """Offer to search the sessions of this folder (an absolute path) only."""

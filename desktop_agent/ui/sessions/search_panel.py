@@ -12,8 +12,8 @@ from desktop_agent.core.protocol.model import SearchHit, SearchQuery, SessionSum
 from desktop_agent.ui.sessions.found_list import FoundList
 from desktop_agent.ui.sessions.search_filters import SearchFilters
 from desktop_agent.ui.theme import Height, Space, Theme
-from desktop_agent.ui.widgets.labels import label
-from desktop_agent.ui.widgets.layouts import column, row
+from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.layouts import hbox, vbox
 
 _PAUSE_MS = 120
 """How long the user rests before what was typed so far is searched for."""
@@ -121,19 +121,19 @@ class SearchPanel(QFrame):
         self._list.chosen.connect(self._on_chosen)
         self._list.installEventFilter(self)
 
-        self._hint = label(role="secondary", wraps=True)
+        self._hint = make_label(role="secondary", wraps=True)
         self._hint.setContentsMargins(Space.S, Space.S, Space.S, 0)
         self._hint.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
         self._pages = QStackedLayout()
         self._pages.addWidget(self._list)
         self._pages.addWidget(self._hint)
 
-        self._count = label(role="secondary")
-        self._reading = label(self.tr("Reading what is new…"), "secondary")
+        self._count = make_label(role="secondary")
+        self._reading = make_label(self.tr("Reading what is new…"), role="secondary")
         self._reading.hide()
-        foot = row((self._count, 1), self._reading, margins=(Space.S, 0, Space.S, 0), spacing=Space.S)
+        foot = hbox((self._count, 1), self._reading, margins=(Space.S, 0, Space.S, 0), spacing=Space.S)
         margins = (Space.M, Space.M, Space.M, Space.S)
-        column(self._field, self._filters, (self._pages, 1), foot, on=self, margins=margins, spacing=Space.S)
+        vbox(self._field, self._filters, (self._pages, 1), foot, on=self, margins=margins, spacing=Space.S)
 
     # --- words ----------------------------------------------------------------------------------------------------
 

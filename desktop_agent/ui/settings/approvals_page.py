@@ -11,7 +11,7 @@ from desktop_agent.ui.settings.setting_row import shown
 from desktop_agent.ui.settings.state import SettingsView
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.choice_card import ChoiceCard
-from desktop_agent.ui.widgets.layouts import column, hairline
+from desktop_agent.ui.widgets.layouts import hairline, vbox
 from desktop_agent.ui.wording.mode_words import MODES, POLICIES, approval_words, sandbox_words
 
 _HAND_MADE = ("execution.approval", "execution.sandbox")
@@ -30,7 +30,7 @@ class ApprovalsPage(Page):
         self._consequence = note("")
         self._consequence.setObjectName("sandboxConsequence")
         group = QWidget()
-        column(*self._cards.values(), on=group, spacing=Space.S)
+        vbox(*self._cards.values(), on=group, spacing=Space.S)
         for policy, card in self._cards.items():
             card.setObjectName(f"approval_{policy}")
             card.clicked.connect(self._on_chosen)

@@ -13,8 +13,8 @@ from desktop_agent.ui.settings.parts import pick, picker
 from desktop_agent.ui.settings.switch import Switch
 from desktop_agent.ui.settings.texts_control import TextsControl
 from desktop_agent.ui.theme import Height, Space, Theme
-from desktop_agent.ui.widgets.labels import label
-from desktop_agent.ui.widgets.layouts import row
+from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.layouts import hbox
 
 _CODE = re.compile(r"`([^`]*)`")
 """What documents show as code."""
@@ -131,7 +131,7 @@ class NumberControl(TextControl):
         self._line.setAlignment(Qt.AlignmentFlag.AlignRight)
         self._line.setFixedWidth(_NUMBER_WIDTH)
         self._line.installEventFilter(self)
-        unit = label(words(about.unit), "secondary")
+        unit = make_label(words(about.unit), role="secondary")
         unit.setFixedWidth(_UNIT_WIDTH)
         row = self.layout()
         assert row is not None
@@ -191,5 +191,5 @@ def control_for(setting: Setting, theme: Theme) -> Control:
 
 
 def _fill(owner: QWidget, widget: QWidget) -> None:
-    row(widget, on=owner, spacing=Space.S)
+    hbox(widget, on=owner, spacing=Space.S)
     owner.setFocusProxy(widget)

@@ -25,7 +25,7 @@ from desktop_agent.ui.settings.project_page import ProjectPage
 from desktop_agent.ui.settings.rules_page import RulesPage
 from desktop_agent.ui.settings.state import SettingsView
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.widgets.layouts import column, hairline, row
+from desktop_agent.ui.widgets.layouts import hairline, hbox, vbox
 from desktop_agent.ui.widgets.screen_room import resize_within_screen
 
 Section = Literal[
@@ -131,12 +131,12 @@ class SettingsDialog(QDialog):
         navigation.setAutoFillBackground(True)
         navigation.setFixedWidth(_NAVIGATION_WIDTH)
         margins = (Space.S, Space.M, Space.S, Space.S)
-        column(self._search, self._sections, on=navigation, spacing=Space.S, margins=margins)
-        upper = row(navigation, hairline(is_vertical=True), (self._stack, 1))
+        vbox(self._search, self._sections, on=navigation, spacing=Space.S, margins=margins)
+        upper = hbox(navigation, hairline(is_vertical=True), (self._stack, 1))
         self._problems.setObjectName("settingsProblems")
         self._problems.setContentsMargins(Space.XL, Space.S, Space.XL, Space.S)
         self._problems.hide()
-        column(self._problems, (upper, 1), hairline(), self.foot, on=self)
+        vbox(self._problems, (upper, 1), hairline(), self.foot, on=self)
 
     def _connect(self) -> None:
         self._sections.currentRowChanged.connect(self._on_section)

@@ -12,8 +12,8 @@ from desktop_agent.ui.settings.controls import words
 from desktop_agent.ui.settings.parts import note, say
 from desktop_agent.ui.settings.setting_row import shown
 from desktop_agent.ui.theme import Space
-from desktop_agent.ui.widgets.buttons import button
-from desktop_agent.ui.widgets.layouts import row
+from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.layouts import hbox
 from desktop_agent.ui.wording.tooltips import plain_tooltip
 
 
@@ -28,11 +28,13 @@ class Foot(QWidget):
         self.setAutoFillBackground(True)
         self._note = note(self.tr("Changes apply and are saved at once."))
         self._note.setObjectName("settingsNote")
-        self._undo = button(self.tr("Undo"), "undoSettingButton", self._on_undo)
-        file = button(self.tr("Open the settings file"), "openSettingsFileButton", actions.open_file)
-        closing = button(self.tr("Close"), "closeSettingsButton", close)
+        self._undo = make_button(self.tr("Undo"), object_name="undoSettingButton", clicked=self._on_undo)
+        file_button = make_button(
+            self.tr("Open the settings file"), object_name="openSettingsFileButton", clicked=actions.open_file
+        )
+        close_button = make_button(self.tr("Close"), object_name="closeSettingsButton", clicked=close)
         margins = (Space.XL, Space.M, Space.XL, Space.M)
-        row((self._note, 1), self._undo, file, closing, on=self, spacing=Space.S, margins=margins)
+        hbox((self._note, 1), self._undo, file_button, close_button, on=self, spacing=Space.S, margins=margins)
         self._undo.hide()
 
     def show_change(self, change: SettingChange) -> None:

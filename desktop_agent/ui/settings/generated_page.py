@@ -11,7 +11,7 @@ from desktop_agent.ui.settings.parts import Page, note
 from desktop_agent.ui.settings.setting_row import SettingRow
 from desktop_agent.ui.settings.state import SettingsView
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.widgets.labels import label
+from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import hairline
 
 _MOST_FOUND = 8
@@ -36,7 +36,7 @@ class SettingRows(QVBoxLayout):
         special = [setting for setting in self._settings if setting.about.is_advanced]
         if special:
             self.addSpacing(Space.XS)
-            self.addWidget(label(self.tr("Advanced"), "heading"))
+            self.addWidget(make_label(self.tr("Advanced"), role="heading"))
             self._add(special)
         if self._view is not None:
             self.show_view(self._view)
@@ -76,7 +76,7 @@ class GeneratedPage(Page):
             about = declared_section(section)
             if place > 0:
                 self.column.addWidget(hairline())
-                self.column.addWidget(label(words(about.title), "strong"))
+                self.column.addWidget(make_label(words(about.title), role="strong"))
             self.column.addWidget(note(words(about.text)))
             rows.build()
             self.column.addLayout(rows)

@@ -13,9 +13,9 @@ from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
 from desktop_agent.ui.settings.actions import SettingsActions
 from desktop_agent.ui.settings.parts import note, say
 from desktop_agent.ui.theme import Space
-from desktop_agent.ui.widgets.buttons import button
-from desktop_agent.ui.widgets.labels import label
-from desktop_agent.ui.widgets.layouts import STRETCH, column, row
+from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
 from desktop_agent.ui.widgets.pasted_keys import TAKES_KEYS
 
 
@@ -43,13 +43,17 @@ class KeyEditor(QWidget):
         self._pressed: QPushButton | None = None
         """The button that made it busy, if it had the keyboard."""
         self._field = QLineEdit()
-        self._show = button(self.tr("Show"), "showKeyButton")
-        self._save = button(self.tr("Save key"), "saveKeyButton", self._on_save)
-        self._check = button(self.tr("Check key"), "checkKeyButton", self._on_check)
-        self._remove = button(self.tr("Remove key"), "removeKeyButton", self._on_remove, variant="destructive")
+        self._show = make_button(self.tr("Show"), object_name="showKeyButton")
+        self._save = make_button(self.tr("Save key"), object_name="saveKeyButton", clicked=self._on_save)
+        self._check = make_button(self.tr("Check key"), object_name="checkKeyButton", clicked=self._on_check)
+        self._remove = make_button(
+            self.tr("Remove key"), object_name="removeKeyButton", clicked=self._on_remove, variant="destructive"
+        )
         removal = self.tr("Remove permanently")
-        self._really_remove = button(removal, "reallyRemoveKeyButton", self._on_really_remove, variant="destructive")
-        self._keep = button(self.tr("Keep it"), "keepKeyButton", self._on_keep)
+        self._really_remove = make_button(
+            removal, object_name="reallyRemoveKeyButton", clicked=self._on_really_remove, variant="destructive"
+        )
+        self._keep = make_button(self.tr("Keep it"), object_name="keepKeyButton", clicked=self._on_keep)
         self._where = note("")
         self._result = note("")
         self._lay_out()
@@ -117,11 +121,11 @@ class KeyEditor(QWidget):
         )
         self._show.setCheckable(True)
         self._show.setAccessibleName(self.tr("Show the key"))
-        heading = label(self.tr("API key"), "strong")
-        entry = row((self._field, 1), self._show, self._save, spacing=Space.S)
+        heading = make_label(self.tr("API key"), role="strong")
+        entry = hbox((self._field, 1), self._show, self._save, spacing=Space.S)
         buttons = (self._check, self._remove, self._really_remove, self._keep)
-        deeds = row(*buttons, STRETCH, spacing=Space.S)
-        column(heading, self._where, entry, deeds, self._result, on=self, spacing=Space.S)
+        deeds = hbox(*buttons, STRETCH, spacing=Space.S)
+        vbox(heading, self._where, entry, deeds, self._result, on=self, spacing=Space.S)
 
     def _connect(self) -> None:
         self._field.textChanged.connect(self._update)

@@ -11,7 +11,7 @@ from desktop_agent.ui.settings.key_editor import KeyEditor
 from desktop_agent.ui.settings.parts import Page, form, name_of, note, pick, picker
 from desktop_agent.ui.settings.state import SettingsView
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.widgets.layouts import column, hairline
+from desktop_agent.ui.widgets.layouts import hairline, vbox
 from desktop_agent.ui.widgets.picker import Picker
 
 _HAND_MADE = ("model.provider", "model.name", "model.base_url")
@@ -89,7 +89,7 @@ class ModelPage(Page):
         self._on_address_text(self._address.text())
         self._address.textChanged.connect(self._on_address_text)
         self._variables = note("", "warning")
-        column(which, self._variables, hairline(), self.key, on=self._anthropic, spacing=Space.M)
+        vbox(which, self._variables, hairline(), self.key, on=self._anthropic, spacing=Space.M)
         self._demo = note(self.tr("The demo follows a script. It needs no key, no network and no address."))
         self.column.addLayout(who)
         self.column.addWidget(self._anthropic)

@@ -7,8 +7,8 @@ from PySide6.QtWidgets import QFormLayout, QFrame, QLabel, QScrollArea, QWidget
 
 from desktop_agent.ui.settings.state import SettingsView
 from desktop_agent.ui.theme import Space
-from desktop_agent.ui.widgets.labels import label
-from desktop_agent.ui.widgets.layouts import column
+from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.layouts import vbox
 from desktop_agent.ui.widgets.picker import Picker
 
 _NAME_WIDTH = 92
@@ -27,7 +27,7 @@ class Page(QScrollArea):
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         content = QWidget()
         margins = (Space.XL, Space.XL, Space.XL, Space.XL)
-        self.column = column(label(title, "title"), on=content, spacing=Space.M, margins=margins)
+        self.column = vbox(make_label(title, role="title"), on=content, spacing=Space.M, margins=margins)
         self.setWidget(content)
         # The dialog's own ground shows through: pages have none.
         self.viewport().setAutoFillBackground(False)
@@ -66,7 +66,7 @@ def name_of(text: str) -> QLabel:
 
 def note(text: str, role: str = "secondary") -> QLabel:
     """Return a line or two that explain something."""
-    return label(text, role, wraps=True, is_plain=True)
+    return make_label(text, role=role, wraps=True, is_plain=True)
 
 
 def say(note: QLabel, text: str, role: str = "secondary") -> None:

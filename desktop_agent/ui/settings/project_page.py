@@ -12,9 +12,9 @@ from desktop_agent.ui.settings.controls import words
 from desktop_agent.ui.settings.parts import Page, note
 from desktop_agent.ui.settings.setting_row import shown
 from desktop_agent.ui.theme import Space
-from desktop_agent.ui.widgets.buttons import button
-from desktop_agent.ui.widgets.labels import label
-from desktop_agent.ui.widgets.layouts import STRETCH, row
+from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.layouts import STRETCH, hbox
 from desktop_agent.ui.wording.visible_text import visible_line
 
 _LONGEST_LINE = 600
@@ -29,12 +29,12 @@ class ProjectPage(Page):
         super().__init__(self.tr("Project"))
         self._actions = actions
         self._path = note("")
-        self._answer = label(role="strong")
+        self._answer = make_label(role="strong")
         self._lines = QVBoxLayout()
         self._lines.setSpacing(Space.S)
-        self.trust = button(self.tr("Trust"), "trustProjectButton", self._on_trust)
+        self.trust = make_button(self.tr("Trust"), object_name="trustProjectButton", clicked=self._on_trust)
         self.trust.setAccessibleName(self.tr("Trust the project's settings"))
-        self.ignore = button(self.tr("Ignore"), "ignoreProjectButton", self._on_ignore)
+        self.ignore = make_button(self.tr("Ignore"), object_name="ignoreProjectButton", clicked=self._on_ignore)
         self.ignore.setAccessibleName(self.tr("Ignore the project's settings"))
         self.column.addWidget(
             note(self.tr("A project can only make the rules stricter, and only after you trusted its file as it is."))
@@ -42,7 +42,7 @@ class ProjectPage(Page):
         self.column.addWidget(self._path)
         self.column.addWidget(self._answer)
         self.column.addLayout(self._lines)
-        self.column.addLayout(row(self.trust, self.ignore, STRETCH, spacing=Space.S))
+        self.column.addLayout(hbox(self.trust, self.ignore, STRETCH, spacing=Space.S))
         self.column.addStretch()
 
     def show_proposal(self, proposal: ProjectProposal, answer: str | None) -> None:

@@ -7,9 +7,9 @@ from PySide6.QtWidgets import QFrame, QLabel, QSizePolicy, QWidget
 
 from desktop_agent.core.protocol.model import Rule
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.widgets.buttons import compact_button
-from desktop_agent.ui.widgets.labels import ElidedLabel, label
-from desktop_agent.ui.widgets.layouts import column, row
+from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
+from desktop_agent.ui.widgets.layouts import hbox, vbox
 from desktop_agent.ui.wording.model_words import one_line, visible
 from desktop_agent.ui.wording.moments import long_moment, short_moment
 from desktop_agent.ui.wording.tooltips import plain_tooltip
@@ -38,14 +38,20 @@ class RuleRow(QFrame):
         pattern.setFont(theme.code_font())
         pattern.setToolTip(plain_tooltip(visible(rule.pattern)))
         pattern.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        reach = label(details, "secondary", wraps=True, is_plain=True)
+        reach = make_label(details, role="secondary", wraps=True, is_plain=True)
         made = long_moment(rule.created_at, now.astimezone(), locale)
         reach.setToolTip(plain_tooltip(self.tr("Made {0}\n{1}").format(made, rule.workspace).strip()))
-        self.button = compact_button(self.tr("Revoke"), "revokeRuleButton", self._on_revoke, variant="destructive")
+        self.button = make_button(
+            self.tr("Revoke"),
+            object_name="revokeRuleButton",
+            clicked=self._on_revoke,
+            variant="destructive",
+            is_compact=True,
+        )
         self.button.setAccessibleName(self.tr("Revoke the rule for {0}").format(shown))
         self.button.setToolTip(self.tr("The next such call asks again"))
-        text = column(row(kind, (pattern, 1), spacing=Space.S), reach)
-        row((text, 1), self.button, on=self, spacing=Space.M, margins=(0, Space.S, 0, Space.S))
+        text = vbox(hbox(kind, (pattern, 1), spacing=Space.S), reach)
+        hbox((text, 1), self.button, on=self, spacing=Space.M, margins=(0, Space.S, 0, Space.S))
 
     def _what(self) -> str:
         rule = self._rule

@@ -11,8 +11,8 @@ from desktop_agent.ui.settings.controls import TextsControl, control_for, words
 from desktop_agent.ui.settings.parts import note
 from desktop_agent.ui.settings.state import SettingsView
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.widgets.buttons import compact_button
-from desktop_agent.ui.widgets.layouts import STRETCH, column, row
+from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
 
 
 class SettingRow(QWidget):
@@ -33,7 +33,7 @@ class SettingRow(QWidget):
         self._origin = note("", "warning")
         self._state = note("")
         self._state.setWordWrap(False)
-        self._reset = compact_button(self.tr("Reset"), clicked=self._on_reset, variant="flat")
+        self._reset = make_button(self.tr("Reset"), clicked=self._on_reset, variant="flat", is_compact=True)
         self._reset.setAccessibleName(self.tr("Reset {0}").format(words(about.title)))
         self._lay_out()
         self.control.changed.connect(self._on_changed)
@@ -68,13 +68,13 @@ class SettingRow(QWidget):
 
     def _lay_out(self) -> None:
         is_wide = isinstance(self.control, TextsControl)
-        top = row((column(self._title, self._text, spacing=2), 1), spacing=Space.L)
+        top = hbox((vbox(self._title, self._text, spacing=2), 1), spacing=Space.L)
         if not is_wide:
             top.addWidget(self.control, 0, Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignRight)
-        state = row(self._state, self._reset, STRETCH, spacing=Space.XS)
+        state = hbox(self._state, self._reset, STRETCH, spacing=Space.XS)
         upper = [top, self.control] if is_wide else [top]
         below = (self._problem, self._origin, state)
-        column(*upper, *below, on=self, spacing=Space.XS, margins=(0, Space.XS, 0, Space.XS))
+        vbox(*upper, *below, on=self, spacing=Space.XS, margins=(0, Space.XS, 0, Space.XS))
         for label in (self._problem, self._origin, self._state):
             label.hide()
         self._reset.hide()

@@ -7,8 +7,8 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QFileDialog, QLineEdit, QListWidget, QWidget
 
 from desktop_agent.ui.theme import Height, Space
-from desktop_agent.ui.widgets.buttons import button
-from desktop_agent.ui.widgets.layouts import column, row
+from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.layouts import hbox, vbox
 
 _SHOWN_ROWS = 5
 
@@ -33,15 +33,15 @@ class TextsControl(QWidget):
         self._entry = QLineEdit()
         self._entry.setAccessibleName(self.tr("New entry for {0}").format(title))
         self._entry.setPlaceholderText(self.tr("Add a folder") if has_folders else self.tr("Add an entry"))
-        self._add = button(self.tr("Add"), clicked=self._on_add)
+        self._add = make_button(self.tr("Add"), clicked=self._on_add)
         self._add.setAccessibleName(self.tr("Add to {0}").format(title))
-        self._remove = button(self.tr("Remove"), clicked=self._on_remove)
+        self._remove = make_button(self.tr("Remove"), clicked=self._on_remove)
         self._remove.setAccessibleName(self.tr("Remove from {0}").format(title))
-        self._choose = button(self.tr("Choose…"), clicked=self._on_choose)
+        self._choose = make_button(self.tr("Choose…"), clicked=self._on_choose)
         self._choose.setAccessibleName(self.tr("Choose a folder for {0}").format(title))
         self._choose.setVisible(has_folders)
-        entry = row((self._entry, 1), self._add, self._choose, self._remove, spacing=Space.S)
-        column(self._list, entry, on=self, spacing=Space.S)
+        entry = hbox((self._entry, 1), self._add, self._choose, self._remove, spacing=Space.S)
+        vbox(self._list, entry, on=self, spacing=Space.S)
         self.setFocusProxy(self._entry)
         self._entry.returnPressed.connect(self._on_add)
         self._entry.textChanged.connect(self._update)

@@ -7,9 +7,9 @@ from PySide6.QtWidgets import QDialog, QLineEdit, QWidget
 from desktop_agent.ui.terminal.document import PrintedDocument
 from desktop_agent.ui.terminal.text_view import PrintedView
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.widgets.buttons import button
-from desktop_agent.ui.widgets.labels import label
-from desktop_agent.ui.widgets.layouts import column, row
+from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.layouts import hbox, vbox
 from desktop_agent.ui.widgets.screen_room import resize_within_screen
 
 MAX_CHARS = 20_000_000
@@ -33,15 +33,15 @@ class OutputWindow(QDialog):
         notes = [self.tr("Only the end is shown: the output is very long.")] if is_cut else []
         if printed.folded:
             notes.append(self.tr("↪ continues the line above; it is copied as one line."))
-        note = label("  ".join(notes), "secondary", self)
+        note = make_label("  ".join(notes), role="secondary", parent=self)
         note.setVisible(bool(notes))
         self._field = QLineEdit(self)
         self._field.setPlaceholderText(self.tr("Find"))
         self._field.setAccessibleName(self.tr("Find in the output"))
         self._field.returnPressed.connect(self._find_next)
-        close = button(self.tr("Close"), clicked=self.close, parent=self)
-        foot = row((self._field, 1), note, close, spacing=Space.S)
-        column((self._text, 1), foot, on=self, margins=(Space.M, Space.M, Space.M, Space.M), spacing=Space.S)
+        close = make_button(self.tr("Close"), clicked=self.close, parent=self)
+        foot = hbox((self._field, 1), note, close, spacing=Space.S)
+        vbox((self._text, 1), foot, on=self, margins=(Space.M, Space.M, Space.M, Space.M), spacing=Space.S)
         QShortcut(QKeySequence.StandardKey.Find, self).activated.connect(self._field.setFocus)
         resize_within_screen(self, QSize(900, 640))
 

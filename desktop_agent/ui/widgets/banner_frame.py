@@ -6,9 +6,9 @@ from PySide6.QtCore import QCoreApplication, Qt
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QLabel, QPushButton
 
 from desktop_agent.ui.theme import Space
-from desktop_agent.ui.widgets.buttons import compact_button
-from desktop_agent.ui.widgets.labels import label
-from desktop_agent.ui.widgets.layouts import column
+from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.layouts import vbox
 
 _SHOWN_LINES = 4
 
@@ -24,7 +24,7 @@ class BannerFrame(QFrame):
         self._hint = self._build_label("secondary")
         self._row = QHBoxLayout(self)
         self._row.setContentsMargins(Space.L, Space.S, Space.S, Space.S)
-        self._row.addLayout(column(self._title, self._hint, spacing=2), 1)
+        self._row.addLayout(vbox(self._title, self._hint, spacing=2), 1)
         self.hide()
 
     def say(self, title: str, hint: str) -> None:
@@ -36,14 +36,14 @@ class BannerFrame(QFrame):
 
     def add_button(self, text: str, name: str, *, is_flat: bool = False) -> QPushButton:
         """Return a new button, behind those that are there."""
-        button = compact_button(text, name, variant="flat" if is_flat else "", parent=self)
+        button = make_button(text, object_name=name, variant="flat" if is_flat else "", parent=self, is_compact=True)
         self._row.addWidget(button, 0, Qt.AlignmentFlag.AlignTop)
         return button
 
     def _build_label(self, role: str) -> QLabel:
-        made = label("", role, self, wraps=True, is_plain=True)
-        made.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
-        return made
+        label = make_label(role=role, parent=self, wraps=True, is_plain=True)
+        label.setTextInteractionFlags(Qt.TextInteractionFlag.TextSelectableByMouse)
+        return label
 
 
 def few_lines(lines: Sequence[str], *, longest: int = 300) -> list[str]:

@@ -1,48 +1,38 @@
 """Buttons with a look of the theme, one that its panel draws, and one that says what is chosen in its menu."""
 
-from PySide6.QtCore import QRectF, Qt
+from collections.abc import Callable
+
+from PySide6.QtCore import QRectF, Qt, SignalInstance
 from PySide6.QtGui import QColor, QKeyEvent, QPainter, QPen
 from PySide6.QtWidgets import QAbstractButton, QPushButton, QToolButton, QWidget
 
 from desktop_agent.ui.theme import Radius
 
+Slot = Callable[..., object] | SignalInstance
+"""What a signal can be connected with."""
 
-def button(
+
+def make_button(
     text: str = "",
-    name: str = "",
-    clicked: object = None,
     *,
+    object_name: str = "",
+    accessible_name: str = "",
+    clicked: Slot | None = None,
     variant: str = "",
-    spoken: str = "",
+    is_compact: bool = False,
     parent: QWidget | None = None,
 ) -> QPushButton:
-    """Return a button of this object name and look, connected with `clicked`. In a dialog, Enter does not press it.
-
-    `spoken` is read out in the place of its text.
-    """
-    made = QPushButton(text, parent, autoDefault=False)
-    made.setObjectName(name)
-    made.setAccessibleName(spoken)
+    """Return a button of this look, connected with `clicked`. In a dialog, Enter does not press it."""
+    button = QPushButton(text, parent, autoDefault=False)
+    button.setObjectName(object_name)
+    button.setAccessibleName(accessible_name)
     if variant:
-        made.setProperty("variant", variant)
+        button.setProperty("variant", variant)
+    if is_compact:
+        button.setProperty("compact", True)
     if clicked is not None:
-        made.clicked.connect(clicked)
-    return made
-
-
-def compact_button(
-    text: str = "",
-    name: str = "",
-    clicked: object = None,
-    *,
-    variant: str = "",
-    spoken: str = "",
-    parent: QWidget | None = None,
-) -> QPushButton:
-    """Return a `button` that is small."""
-    made = button(text, name, clicked, variant=variant, spoken=spoken, parent=parent)
-    made.setProperty("compact", True)
-    return made
+        button.clicked.connect(clicked)
+    return button
 
 
 class DrawnButton(QAbstractButton):

@@ -4,10 +4,10 @@ from PySide6.QtCore import QCoreApplication, QLocale, Signal
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from desktop_agent.ui.theme import Space
-from desktop_agent.ui.widgets.buttons import compact_button
+from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.exact_field import ExactField, Unseen
-from desktop_agent.ui.widgets.labels import label
-from desktop_agent.ui.widgets.layouts import row
+from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.layouts import hbox
 
 
 def obstacle_words() -> str:
@@ -47,11 +47,13 @@ class FoldBar(QWidget):
         self.setObjectName("approvalFoldBar")
         self._field = field
         self._was_folded = False
-        self._words = label("", "warning")
+        self._words = make_label(role="warning")
         # Its words give way in a narrow window: they never widen it.
         self._words.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
-        self._more = compact_button(self.tr("Show more"), "approvalShowMoreButton", self._on_more)
-        row((self._words, 1), self._more, on=self, spacing=Space.S)
+        self._more = make_button(
+            self.tr("Show more"), object_name="approvalShowMoreButton", clicked=self._on_more, is_compact=True
+        )
+        hbox((self._words, 1), self._more, on=self, spacing=Space.S)
         self.hide()
         field.seen.connect(self._on_seen)
 

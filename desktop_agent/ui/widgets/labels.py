@@ -9,28 +9,28 @@ from desktop_agent.core.base.hidden_text import named
 _MIN_WIDTH = 32
 
 
-def label(
+def make_label(
     text: str = "",
-    role: str = "",
-    parent: QWidget | None = None,
     *,
-    name: str = "",
+    role: str = "",
+    object_name: str = "",
+    parent: QWidget | None = None,
     wraps: bool = False,
     is_plain: bool = False,
     is_selectable: bool = False,
 ) -> QLabel:
     """Return a label of this role and object name. In one that `is_plain`, nothing is taken for markup."""
-    made = QLabel(text, parent, wordWrap=wraps)
-    made.setObjectName(name)
+    label = QLabel(text, parent, wordWrap=wraps)
+    label.setObjectName(object_name)
     if role:
-        made.setProperty("role", role)
+        label.setProperty("role", role)
     if is_plain:
-        made.setTextFormat(Qt.TextFormat.PlainText)
+        label.setTextFormat(Qt.TextFormat.PlainText)
     if is_selectable:
-        made.setTextInteractionFlags(
+        label.setTextInteractionFlags(
             Qt.TextInteractionFlag.TextSelectableByMouse | Qt.TextInteractionFlag.TextSelectableByKeyboard
         )
-    return made
+    return label
 
 
 class ElidedLabel(QLabel):

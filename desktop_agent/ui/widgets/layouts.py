@@ -22,14 +22,14 @@ Part = QWidget | QLayout | int | Stretch | tuple[QWidget | QLayout, int | Qt.Ali
 """A widget or layout, with its share of the room that is left or its alignment if need be; or a gap, in pixels."""
 
 
-def row(*parts: Part, on: QWidget | None = None, margins: Margins = (0, 0, 0, 0), spacing: int = 0) -> QHBoxLayout:
+def hbox(*parts: Part, on: QWidget | None = None, margins: Margins = (0, 0, 0, 0), spacing: int = 0) -> QHBoxLayout:
     """Return a layout of these parts from left to right, which is that of the widget `on`."""
     layout = QHBoxLayout(on) if on is not None else QHBoxLayout()
     _fill(layout, parts, margins, spacing)
     return layout
 
 
-def column(*parts: Part, on: QWidget | None = None, margins: Margins = (0, 0, 0, 0), spacing: int = 0) -> QVBoxLayout:
+def vbox(*parts: Part, on: QWidget | None = None, margins: Margins = (0, 0, 0, 0), spacing: int = 0) -> QVBoxLayout:
     """Return a layout of these parts from top to bottom, which is that of the widget `on`."""
     layout = QVBoxLayout(on) if on is not None else QVBoxLayout()
     _fill(layout, parts, margins, spacing)

@@ -7,7 +7,7 @@ from desktop_agent.ui.chat.transcript.view import TranscriptView
 from desktop_agent.ui.settings.hold_banner import HoldBanner
 from desktop_agent.ui.settings.project_banner import ProjectBanner
 from desktop_agent.ui.widgets.banner import Banner
-from desktop_agent.ui.widgets.layouts import column
+from desktop_agent.ui.widgets.layouts import vbox
 from desktop_agent.ui.window.viewing_bar import ViewingBar
 
 
@@ -22,4 +22,4 @@ class ConversationPane(QWidget):
         self.project_banner = ProjectBanner()
         self.find_bar = FindBar(transcript.finder, transcript)
         bars = (self.viewing_bar, self.hold_banner, self.banner, self.project_banner, self.find_bar)
-        column(*bars, (transcript, 1), on=self)
+        vbox(*bars, (transcript, 1), on=self)

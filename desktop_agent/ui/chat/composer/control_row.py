@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QWidget
 
 from desktop_agent.ui.chat.flow import flow
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.widgets.buttons import PickerButton, button
+from desktop_agent.ui.widgets.buttons import PickerButton, make_button
 from desktop_agent.ui.widgets.context_meter import ContextMeter
 
 
@@ -19,9 +19,15 @@ class ControlRow:
         self._controls: list[QWidget] = []
         self.meter = ContextMeter(theme, composer)
         spoken = composer.tr("Stop this turn")
-        self.stop = button(composer.tr("Stop"), "stopButton", variant="destructive", spoken=spoken, parent=composer)
+        self.stop = make_button(
+            composer.tr("Stop"),
+            object_name="stopButton",
+            variant="destructive",
+            accessible_name=spoken,
+            parent=composer,
+        )
         self.stop.hide()
-        self.send = button(composer.tr("Send"), "sendButton", variant="primary", parent=composer)
+        self.send = make_button(composer.tr("Send"), object_name="sendButton", variant="primary", parent=composer)
         self.send.setEnabled(False)
 
     def add(self, control: QWidget) -> None:

@@ -7,7 +7,7 @@ from PySide6.QtGui import QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.ui.theme import Radius, Space, Theme, TypeSize
-from desktop_agent.ui.widgets.buttons import compact_button
+from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.wording.tooltips import plain_tooltip
 
 _HEIGHT = 30
@@ -36,9 +36,13 @@ class QueueCard(QWidget):
         self._text = " ".join(text[:_MOST_CHARS].split()) + ("…" if len(text) > _MOST_CHARS else "")
         self.setAccessibleName(self.tr("Waits: {text}").format(text=self._text))
         self.setToolTip(plain_tooltip(text[:_MOST_CHARS]))
-        self._remove = compact_button(self.tr("Remove"), clicked=self._on_remove, variant="flat", parent=self)
+        self._remove = make_button(
+            self.tr("Remove"), clicked=self._on_remove, variant="flat", parent=self, is_compact=True
+        )
         self._remove.setAccessibleName(self.tr("Remove the waiting message"))
-        self._send = compact_button(self.tr("Send now"), "sendQueuedButton", self._on_send, parent=self)
+        self._send = make_button(
+            self.tr("Send now"), object_name="sendQueuedButton", clicked=self._on_send, parent=self, is_compact=True
+        )
         self._send.setAccessibleName(self.tr("Send the waiting message now"))
         self._send.hide()
 

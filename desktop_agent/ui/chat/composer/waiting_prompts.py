@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QWidget
 
 from desktop_agent.ui.chat.composer.queue_card import QueueCard
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.widgets.labels import label
+from desktop_agent.ui.widgets.labels import make_label
 
 _SHOWN_CARDS = 4
 
@@ -30,7 +30,7 @@ class WaitingPrompts(QObject):
         self._prompts: list[tuple[str, str]] = []
         self._cards: list[QueueCard] = []
         self._is_sendable = True
-        self._more = label("", "secondary", composer)
+        self._more = make_label(role="secondary", parent=composer)
         self._more.hide()
 
     def show(self, prompts: Sequence[tuple[str, str]]) -> bool:

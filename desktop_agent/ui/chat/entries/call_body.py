@@ -10,7 +10,7 @@ from desktop_agent.ui.chat.cards.source import CardLoader
 from desktop_agent.ui.chat.entries.base import EntryWidget
 from desktop_agent.ui.chat.entries.tool_line import HEADER
 from desktop_agent.ui.theme import Space
-from desktop_agent.ui.widgets.buttons import compact_button
+from desktop_agent.ui.widgets.buttons import make_button
 
 _BAR = 26
 
@@ -27,8 +27,8 @@ class CallBody:
         self._widgets_height = 0
         self._origin = QPoint()
         self.inside = family(card, loader)
-        self._more = compact_button(
-            card.tr("Show all output"), clicked=self.inside.on_bar_clicked, variant="flat", parent=card
+        self._more = make_button(
+            card.tr("Show all output"), clicked=self.inside.on_bar_clicked, variant="flat", parent=card, is_compact=True
         )
         self._more.hide()
 

@@ -9,7 +9,7 @@ from desktop_agent.ui.chat.cards.body import entry_of
 from desktop_agent.ui.chat.entries.base import EntryWidget
 from desktop_agent.ui.chat.entries.tool_line import HEADER
 from desktop_agent.ui.theme import Space
-from desktop_agent.ui.widgets.buttons import compact_button
+from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.wording.tooltips import plain_tooltip
 
 
@@ -21,11 +21,20 @@ class CallButtons(QObject):
         self._row = card.row
         self._actions = card.entry_actions
         stop, change = self.tr("Stop this turn"), self.tr("Show change")
-        self._stop = compact_button(self.tr("Stop"), clicked=self._actions.stop_requested, spoken=stop, parent=card)
-        self._change = compact_button(
-            self.tr("Show change ▸"), clicked=self._on_change, variant="flat", spoken=change, parent=card
+        self._stop = make_button(
+            self.tr("Stop"), clicked=self._actions.stop_requested, accessible_name=stop, parent=card, is_compact=True
         )
-        self._recover = compact_button(self.tr("Recover"), "recoverButton", self._on_recover, parent=card)
+        self._change = make_button(
+            self.tr("Show change ▸"),
+            clicked=self._on_change,
+            variant="flat",
+            accessible_name=change,
+            parent=card,
+            is_compact=True,
+        )
+        self._recover = make_button(
+            self.tr("Recover"), object_name="recoverButton", clicked=self._on_recover, parent=card, is_compact=True
+        )
         for button in self.tab_stops():
             button.hide()
 

@@ -14,7 +14,7 @@ from desktop_agent.ui.chat.flow import flow
 from desktop_agent.ui.chat.markdown.stream import MarkdownStream
 from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.theme import Height, Space
-from desktop_agent.ui.widgets.buttons import compact_button
+from desktop_agent.ui.widgets.buttons import make_button
 
 
 class CompactionWidget(EntryWidget):
@@ -30,8 +30,17 @@ class CompactionWidget(EntryWidget):
         self._line = LabelLine(self)
         edit, undo = place.actions.summary_edit_requested, place.actions.summary_undo_requested
         spoken = self.tr("Undo the summary")
-        self._edit = compact_button(self.tr("Edit…"), "editSummaryButton", edit, parent=self)
-        self._undo = compact_button(self.tr("Undo"), "undoCompactionButton", undo, spoken=spoken, parent=self)
+        self._edit = make_button(
+            self.tr("Edit…"), object_name="editSummaryButton", clicked=edit, parent=self, is_compact=True
+        )
+        self._undo = make_button(
+            self.tr("Undo"),
+            object_name="undoCompactionButton",
+            clicked=undo,
+            accessible_name=spoken,
+            parent=self,
+            is_compact=True,
+        )
         self._undo.setToolTip(self.tr("The agent sees the older turns word by word again"))
         self.column_origin = QPoint(INDENT, Height.SMALL_BUTTON + Space.XS)
         self.refresh()

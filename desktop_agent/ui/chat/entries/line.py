@@ -12,7 +12,7 @@ from desktop_agent.ui.chat.markdown.inline import RichText
 from desktop_agent.ui.chat.text.passage import TextPassage
 from desktop_agent.ui.chat.text.styles import CODE_LINE
 from desktop_agent.ui.theme import Space
-from desktop_agent.ui.widgets.buttons import compact_button
+from desktop_agent.ui.widgets.buttons import make_button
 
 _INDENT = 20
 
@@ -30,9 +30,16 @@ class LineWidget(EntryWidget):
         self.refresh()
 
     def _open_button(self) -> QPushButton:
-        opener = compact_button(self.tr("Open it"), "openSourceButton", self._on_open, variant="flat", parent=self)
-        opener.setAccessibleName(self.tr("Open the conversation this is a copy of"))
-        return opener
+        button = make_button(
+            self.tr("Open it"),
+            object_name="openSourceButton",
+            clicked=self._on_open,
+            variant="flat",
+            parent=self,
+            is_compact=True,
+        )
+        button.setAccessibleName(self.tr("Open the conversation this is a copy of"))
+        return button
 
     def _on_open(self) -> None:
         if isinstance(self.row.entry, SessionForked):

@@ -16,7 +16,7 @@ from desktop_agent.ui.chat.flow import flow
 from desktop_agent.ui.chat.markdown.blocks import plain_blocks
 from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.theme import Radius, Space
-from desktop_agent.ui.widgets.buttons import compact_button
+from desktop_agent.ui.widgets.buttons import Slot, make_button
 
 _PADDING = 12
 _SIGN_WIDTH = 22
@@ -55,7 +55,9 @@ class NoticeWidget(EntryWidget):
         self._try_now: QPushButton | None = None
         if notice.code == RETRYING:
             text = self.tr("Try now")
-            self._try_now = self._offer(text, actions.try_now_requested, name="tryNowButton", spoken=text)
+            self._try_now = self._offer(
+                text, actions.try_now_requested, object_name="tryNowButton", accessible_name=text
+            )
             self._try_now.setToolTip(self.tr("Ask the model now instead of waiting"))
         if notice.code in SETTINGS_CODES:
             self._offer(self.tr("Open settings"), actions.settings_requested)
@@ -67,8 +69,18 @@ class NoticeWidget(EntryWidget):
         self.column.set_blocks(plain_blocks(notice.detail), {}, 0)
         self.refresh()
 
-    def _offer(self, text: str, clicked: object, *, name: str = "", spoken: str = "", variant: str = "") -> QPushButton:
-        button = compact_button(text, name, clicked, variant=variant, spoken=spoken, parent=self)
+    def _offer(
+        self, text: str, clicked: Slot, *, object_name: str = "", accessible_name: str = "", variant: str = ""
+    ) -> QPushButton:
+        button = make_button(
+            text,
+            object_name=object_name,
+            clicked=clicked,
+            variant=variant,
+            accessible_name=accessible_name,
+            parent=self,
+            is_compact=True,
+        )
         self._buttons.append(button)
         return button
 

@@ -6,8 +6,8 @@ from PySide6.QtWidgets import QWidget
 
 from desktop_agent.ui.chat.composer.message_edit import MessageEdit
 from desktop_agent.ui.theme import Space
-from desktop_agent.ui.widgets.buttons import button
-from desktop_agent.ui.widgets.labels import label
+from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.picker import Picker
 
 _PADDING = 12
@@ -37,13 +37,15 @@ class PromptEditor(QWidget):
         self._edit.textChanged.connect(self._on_text_changed)
         self.setFocusProxy(self._edit)
         note = self.tr("Continues in a copy of this conversation that ends before this message.")
-        self._note = label(note, "secondary", self, wraps=True)
+        self._note = make_label(note, role="secondary", parent=self, wraps=True)
         self._files = Picker(self, min_chars=26)
         self._files.setObjectName("promptEditFiles")
         self._files.setAccessibleName(self.tr("What happens with the files"))
         self._files.addItems([self.tr("Keep files as they are"), self.tr("Also undo the changes made since")])
-        self.cancel = button(self.tr("Cancel"), "promptEditCancel", parent=self)
-        self._send = button(self.tr("Send"), "promptEditSend", self._on_send, variant="primary", parent=self)
+        self.cancel = make_button(self.tr("Cancel"), object_name="promptEditCancel", parent=self)
+        self._send = make_button(
+            self.tr("Send"), object_name="promptEditSend", clicked=self._on_send, variant="primary", parent=self
+        )
         self._height = 0
 
     def put_cursor_at_end(self) -> None:

@@ -15,7 +15,7 @@ from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.chat.text.styles import CODE_HEADER
 from desktop_agent.ui.chat.transcript.row_state import RowState
 from desktop_agent.ui.theme import Space
-from desktop_agent.ui.widgets.buttons import compact_button
+from desktop_agent.ui.widgets.buttons import make_button
 
 SPOKEN_CHARS = 4_000
 """How much of a text is its accessible name: a screen reader reads all of it in one go."""
@@ -132,7 +132,14 @@ class MarkdownWidget(LinkedEntry):
             button = self._spare_buttons.pop()
         else:
             spoken = self.tr("Copy code")
-            button = compact_button(self.tr("Copy"), clicked=self._on_copy, variant="flat", spoken=spoken, parent=self)
+            button = make_button(
+                self.tr("Copy"),
+                clicked=self._on_copy,
+                variant="flat",
+                accessible_name=spoken,
+                parent=self,
+                is_compact=True,
+            )
         self._copy_buttons[index] = button
         button.show()
         return button

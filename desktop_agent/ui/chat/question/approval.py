@@ -18,7 +18,7 @@ from desktop_agent.ui.chat.question.card_notes import CardNotes, shown_lines
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.theme import Radius, Space
 from desktop_agent.ui.widgets.arming import ARMING_DELAY_MS
-from desktop_agent.ui.widgets.labels import label
+from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.wording.model_words import visible
 from desktop_agent.ui.wording.short_path import short_path
 
@@ -62,10 +62,10 @@ class ApprovalCard(QWidget):
         self._answers = CardAnswers(request, drafts, self, allow=self._allow, deny=self._deny)
         self._answers.switched.connect(self._on_switched)
         self._answers.review.clicked.connect(self._on_review)
-        self._refusal = label("", "warning", self, is_plain=True)
+        self._refusal = make_label(role="warning", parent=self, is_plain=True)
         self._refusal.hide()
         place = self.tr("in {folder}").format(folder=short_path(request.cwd)) if request.cwd else ""
-        self._folder = label(place, "secondary", self, is_plain=True)
+        self._folder = make_label(place, role="secondary", parent=self, is_plain=True)
         self.set_shortcut(is_enabled=True)
         self._say_name()
         self._update_answers()

@@ -10,7 +10,7 @@ from desktop_agent.ui.chat.markdown.inline import utf16_slice
 from desktop_agent.ui.chat.question.card_command import CardCommand
 from desktop_agent.ui.chat.text.styles import TextStyles
 from desktop_agent.ui.theme import Space
-from desktop_agent.ui.widgets.buttons import compact_button
+from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.fold_bar import obstacle_words
 from desktop_agent.ui.wording.model_words import visible
 
@@ -41,7 +41,7 @@ class AskedCommand(QObject):
             self._command.set_editable(is_editable=COMMAND in drafts)
             self._command.textChanged.connect(self._on_text_changed)
             self.mark(request)
-        self.edit = compact_button(self.tr("Edit"), clicked=self._on_edit, variant="flat", parent=card)
+        self.edit = make_button(self.tr("Edit"), clicked=self._on_edit, variant="flat", parent=card, is_compact=True)
         self.edit.setVisible(self._command is not None)
         details = "\n".join(request.details)
         self._details = CardCommand(details, styles, card, self.tr("Details")) if details else None

@@ -11,7 +11,7 @@ from desktop_agent.ui.chat.flow import flow
 from desktop_agent.ui.chat.question.card_denial import CardDenial
 from desktop_agent.ui.chat.question.card_offers import CardOffers
 from desktop_agent.ui.theme import Space
-from desktop_agent.ui.widgets.buttons import button
+from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.wording.tooltips import plain_tooltip
 
 
@@ -40,12 +40,12 @@ class CardAnswers(QObject):
         self._allow_in = allow
         self._deny_with = deny
         self._is_stopped = False
-        self._allow = button("", clicked=self._on_allow, variant="primary", parent=card)
+        self._allow = make_button(clicked=self._on_allow, variant="primary", parent=card)
         self._offers = CardOffers(request.scopes, card)
-        for answer in self._offers.buttons:
-            answer.clicked.connect(self._on_offer)
-        self.review = button(self.tr("Review…"), parent=card)
-        self._deny = button(self.tr("Deny…"), clicked=self._on_deny, variant="destructive", parent=card)
+        for button in self._offers.buttons:
+            button.clicked.connect(self._on_offer)
+        self.review = make_button(self.tr("Review…"), parent=card)
+        self._deny = make_button(self.tr("Deny…"), clicked=self._on_deny, variant="destructive", parent=card)
         self._buttons = [self._allow, *self._offers.buttons, self.review, self._deny]
         self._denial = CardDenial(drafts, card)
         self._denial.field.returnPressed.connect(self._on_deny_now)
@@ -72,18 +72,18 @@ class CardAnswers(QObject):
 
     def show_obstacle(self, obstacle: str, *, is_refused: bool, is_edited: bool) -> None:
         """Offer a yes unless there is an obstacle; then say what it is."""
-        for answer in (self._allow, *self._offers.buttons):
-            answer.setEnabled(not obstacle and not self._is_stopped)
-            answer.setAccessibleDescription(obstacle)
+        for button in (self._allow, *self._offers.buttons):
+            button.setEnabled(not obstacle and not self._is_stopped)
+            button.setAccessibleDescription(obstacle)
         self._allow.setToolTip(plain_tooltip(obstacle) if is_refused else obstacle)
-        for answer in self._offers.buttons:  # a rule is made of the agent's command; one of the user's is allowed once
-            answer.setVisible(not is_edited and not self.is_denying)
+        for button in self._offers.buttons:  # a rule is made of the agent's command; one of the user's is allowed once
+            button.setVisible(not is_edited and not self.is_denying)
 
     def stop(self) -> None:
         """Take no more answers."""
         self._is_stopped = True
-        for answer in self._buttons:
-            answer.setEnabled(False)
+        for button in self._buttons:
+            button.setEnabled(False)
         self._denial.stop()
 
     # -- geometry --
@@ -112,11 +112,11 @@ class CardAnswers(QObject):
         return y + flow(self._shown(), QRect(x, y, width, 0))
 
     def _shown(self) -> list[QPushButton]:
-        return [answer for answer in self._buttons if not answer.isHidden()]
+        return [button for button in self._buttons if not button.isHidden()]
 
     def _show_buttons(self) -> None:
-        for answer in self._buttons:
-            answer.setVisible(not self.is_denying)
+        for button in self._buttons:
+            button.setVisible(not self.is_denying)
 
     # -- what the user does --
 

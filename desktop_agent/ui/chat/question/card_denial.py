@@ -5,7 +5,7 @@ from PySide6.QtWidgets import QLineEdit, QWidget
 
 from desktop_agent.ui.chat.flow import flow
 from desktop_agent.ui.theme import Space
-from desktop_agent.ui.widgets.buttons import button
+from desktop_agent.ui.widgets.buttons import make_button
 
 DENIAL = "denial"
 """Names the reason among the drafts that are kept when the card goes out of sight."""
@@ -23,8 +23,8 @@ class CardDenial(QObject):
         self.field.setPlaceholderText(self.tr("Reason for the agent (optional)"))
         self.field.setAccessibleName(self.tr("Message to the agent"))
         self.field.textChanged.connect(self._on_text_changed)
-        self.deny = button(self.tr("Deny"), variant="destructive", parent=card)
-        self.back = button(self.tr("Back"), variant="flat", parent=card)
+        self.deny = make_button(self.tr("Deny"), variant="destructive", parent=card)
+        self.back = make_button(self.tr("Back"), variant="flat", parent=card)
         self._show()
 
     @property

@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.core.protocol.model import ScopeOffer
 from desktop_agent.ui.theme import Space
-from desktop_agent.ui.widgets.buttons import button
+from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.wording.model_words import one_line
 from desktop_agent.ui.wording.tooltips import plain_tooltip
 
@@ -29,26 +29,26 @@ class CardOffers:
         self._parts = [_parts_of(offer.label) for offer in self._offers]
         for parts in self._parts:
             text = "".join(parts)
-            answer = button(text, spoken=text, parent=card)
-            _cut_offer(answer, parts, _OFFER_WIDTH)
-            answer.setToolTip(plain_tooltip(text))
-            self.buttons.append(answer)
+            button = make_button(text, accessible_name=text, parent=card)
+            _cut_offer(button, parts, _OFFER_WIDTH)
+            button.setToolTip(plain_tooltip(text))
+            self.buttons.append(button)
 
-    def offer_of(self, answer: object) -> ScopeOffer | None:
+    def offer_of(self, button: object) -> ScopeOffer | None:
         """Return what this button offers."""
-        return next((offer for mine, offer in zip(self.buttons, self._offers, strict=True) if mine is answer), None)
+        return next((offer for mine, offer in zip(self.buttons, self._offers, strict=True) if mine is button), None)
 
     def fit(self, shown: Sequence[QPushButton], width: int) -> None:
         """Cut the commands such that all `shown` buttons stand in one row, where that leaves enough of them."""
-        offers = [answer for answer in self.buttons if answer in shown]
+        offers = [button for button in self.buttons if button in shown]
         if not offers:
             return
-        rest = sum(answer.sizeHint().width() for answer in shown if answer not in offers) + Space.S * (len(shown) - 1)
-        for answer, parts in zip(self.buttons, self._parts, strict=True):
-            metrics = answer.fontMetrics()
-            room = (width - rest) // len(offers) - answer.sizeHint().width() + metrics.horizontalAdvance(answer.text())
+        rest = sum(button.sizeHint().width() for button in shown if button not in offers) + Space.S * (len(shown) - 1)
+        for button, parts in zip(self.buttons, self._parts, strict=True):
+            metrics = button.fontMetrics()
+            room = (width - rest) // len(offers) - button.sizeHint().width() + metrics.horizontalAdvance(button.text())
             least = metrics.horizontalAdvance("".join(parts[::2])) + _LEAST_QUOTED_WIDTH * (len(parts) // 2)
-            _cut_offer(answer, parts, min(room, _OFFER_WIDTH) if room >= least else _OFFER_WIDTH)
+            _cut_offer(button, parts, min(room, _OFFER_WIDTH) if room >= least else _OFFER_WIDTH)
 
 
 def _parts_of(label: str) -> list[str]:
@@ -56,14 +56,14 @@ def _parts_of(label: str) -> list[str]:
     return [one_line(part) for part in label.split("`")]
 
 
-def _cut_offer(answer: QPushButton, parts: list[str], room: int) -> None:
+def _cut_offer(button: QPushButton, parts: list[str], room: int) -> None:
     """Let the button show the offer in this many pixels, as far as cutting what is quoted does that."""
-    metrics = answer.fontMetrics()
+    metrics = button.fontMetrics()
     shown = parts
     for width in range(_OFFER_WIDTH, 0, -_OFFER_STEP):
         if metrics.horizontalAdvance("".join(shown)) <= room:
             break
         cut = Qt.TextElideMode.ElideMiddle
         shown = [metrics.elidedText(part, cut, width) if at % 2 else part for at, part in enumerate(parts)]
-    if answer.text() != (text := "".join(shown)):
-        answer.setText(text)
+    if button.text() != (text := "".join(shown)):
+        button.setText(text)

@@ -6,8 +6,8 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QLineEdit, QWidget
 
 from desktop_agent.ui.chat.search.finder import Finder
 from desktop_agent.ui.theme import Space
-from desktop_agent.ui.widgets.buttons import compact_button
-from desktop_agent.ui.widgets.labels import label
+from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.labels import make_label
 
 
 class FindBar(QFrame):
@@ -24,7 +24,7 @@ class FindBar(QFrame):
         self._field.setAccessibleName(self.tr("Find in the conversation"))
         self._field.setPlaceholderText(self.tr("Find in the conversation"))
         self._field.textChanged.connect(finder.find)
-        self._count = label("", "secondary", self)
+        self._count = make_label(role="secondary", parent=self)
         finder.found.connect(self._show_count)
         layout = QHBoxLayout(self)
         layout.setContentsMargins(Space.M, Space.XS, Space.M, Space.XS)
@@ -35,7 +35,7 @@ class FindBar(QFrame):
             ("↓", self.tr("Next match"), self._on_next),
             ("✕", self.tr("Close"), self.close_bar),
         ):
-            button = compact_button(text, clicked=slot, variant="flat", spoken=name, parent=self)
+            button = make_button(text, clicked=slot, variant="flat", accessible_name=name, parent=self, is_compact=True)
             button.setToolTip(name)
             layout.addWidget(button)
         self.hide()

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.ui.chat.entry_actions import EntryActions
 from desktop_agent.ui.theme import Space
-from desktop_agent.ui.widgets.labels import label
+from desktop_agent.ui.widgets.labels import make_label
 
 _MAX_WIDTH = 420
 
@@ -20,8 +20,8 @@ class EmptyState(QWidget):
         super().__init__(parent)
         self._actions = actions
         hint = self.tr("Ask a question about this folder, or ask for a change. You see every step and can undo it.")
-        self._title = label(self.tr("What shall we work on?"), "title", self)
-        self._hint = label(hint, "secondary", self, wraps=True)
+        self._title = make_label(self.tr("What shall we work on?"), role="title", parent=self)
+        self._hint = make_label(hint, role="secondary", parent=self, wraps=True)
         for words in (self._title, self._hint):
             words.setAlignment(Qt.AlignmentFlag.AlignHCenter)
         self._buttons: list[QPushButton] = []

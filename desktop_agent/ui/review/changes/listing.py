@@ -12,8 +12,8 @@ from desktop_agent.ui.review.changes.git_listing import GitListing
 from desktop_agent.ui.review.changes.reviewed import Reviewed
 from desktop_agent.ui.review.header import header_row
 from desktop_agent.ui.theme import Space, Theme, TypeSize
-from desktop_agent.ui.widgets.labels import label
-from desktop_agent.ui.widgets.layouts import STRETCH, column, row
+from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
 
 _FIELD_FROM_FILES = 9
 """With so many files or more, the field that filters them is there without being asked for."""
@@ -47,7 +47,7 @@ class ChangeListing(QWidget):
         self._git = git
         self._field = QLineEdit()
         self._added, self._removed = QLabel(), QLabel()
-        self._note = label(role="secondary", name="reviewNote", wraps=True)
+        self._note = make_label(role="secondary", object_name="reviewNote", wraps=True)
         self._lay_out()
         button.changed.connect(self._list)
         button.text_requested.connect(self._ask_for_text)
@@ -118,10 +118,10 @@ class ChangeListing(QWidget):
         self._field.setClearButtonEnabled(True)
         self._field.hide()
         self._note.setContentsMargins(Space.M, Space.S, Space.M, Space.S)
-        totals = row(self._added, self._removed, spacing=Space.S)
+        totals = hbox(self._added, self._removed, spacing=Space.S)
         header = header_row(self._picker, self._button, STRETCH, totals)
         margins = (Space.S - 1, 0, Space.S - 1, Space.XS)
-        column(header, column(self._field, self.files, self._note, margins=margins, spacing=Space.XS), on=self)
+        vbox(header, vbox(self._field, self.files, self._note, margins=margins, spacing=Space.XS), on=self)
 
     def _on_theme_changed(self) -> None:
         for total, role in ((self._added, "added_text"), (self._removed, "removed_text")):

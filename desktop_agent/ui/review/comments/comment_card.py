@@ -7,8 +7,8 @@ from PySide6.QtWidgets import QWidget
 from desktop_agent.core.protocol.model import LineComment
 from desktop_agent.ui.review.diff.diff_words import comment_label
 from desktop_agent.ui.theme import Radius, Space, Theme, TypeSize
-from desktop_agent.ui.widgets.buttons import compact_button
-from desktop_agent.ui.widgets.layouts import STRETCH, row
+from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.layouts import STRETCH, hbox
 
 _HEAD_HEIGHT = 30
 _PAD = 12
@@ -63,12 +63,20 @@ class CommentCard(QWidget):
         self.setObjectName("commentCard")
         self.setAccessibleName(f"{self._heading}: {comment.text}")
         self.setCursor(Qt.CursorShape.ArrowCursor)
-        self._edit = compact_button(self.tr("Edit"), "editCommentButton", self.edit_clicked, variant="flat")
+        self._edit = make_button(
+            self.tr("Edit"), object_name="editCommentButton", clicked=self.edit_clicked, variant="flat", is_compact=True
+        )
         self._edit.setAccessibleName(self.tr("Edit the comment: {0}").format(self._heading))
-        remove = compact_button(self.tr("Remove"), "removeCommentButton", self.remove_clicked, variant="flat")
+        remove = make_button(
+            self.tr("Remove"),
+            object_name="removeCommentButton",
+            clicked=self.remove_clicked,
+            variant="flat",
+            is_compact=True,
+        )
         remove.setAccessibleName(self.tr("Remove the comment: {0}").format(self._heading))
         top = Qt.AlignmentFlag.AlignTop
-        row(STRETCH, (self._edit, top), (remove, top), on=self, margins=(_PAD, Space.XS, Space.XS, 0))
+        hbox(STRETCH, (self._edit, top), (remove, top), on=self, margins=(_PAD, Space.XS, Space.XS, 0))
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)

@@ -5,9 +5,9 @@ from PySide6.QtGui import QKeyEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QPlainTextEdit, QWidget
 
 from desktop_agent.ui.theme import Radius, Space, Theme, TypeSize
-from desktop_agent.ui.widgets.buttons import compact_button
-from desktop_agent.ui.widgets.labels import label
-from desktop_agent.ui.widgets.layouts import STRETCH, column, row
+from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
 
 _MIN_LINES = 2
 _MAX_LINES = 10
@@ -34,7 +34,7 @@ class CommentEditor(QWidget):
         super().__init__(parent)
         self._theme = theme
         self.setCursor(Qt.CursorShape.ArrowCursor)
-        self._heading = label(role="secondary")
+        self._heading = make_label(role="secondary")
         self._field = QPlainTextEdit()
         self._field.setObjectName("commentEdit")
         self._field.setTabChangesFocus(True)
@@ -42,13 +42,23 @@ class CommentEditor(QWidget):
         self._field.setFont(theme.text_font(TypeSize.BODY))
         self._field.textChanged.connect(self._on_text_changed)
         self._field.installEventFilter(self)
-        cancel = compact_button(self.tr("Cancel"), "cancelCommentButton", self.cancelled)
+        cancel = make_button(
+            self.tr("Cancel"), object_name="cancelCommentButton", clicked=self.cancelled, is_compact=True
+        )
         cancel.setToolTip(self.tr("Cancel (Esc)"))
-        self._save = compact_button(self.tr("Add comment"), "saveCommentButton", self._on_save, variant="primary")
+        self._save = make_button(
+            self.tr("Add comment"),
+            object_name="saveCommentButton",
+            clicked=self._on_save,
+            variant="primary",
+            is_compact=True,
+        )
         self._save.setToolTip(self.tr("Save the comment (Ctrl+Enter)"))
-        buttons = row(STRETCH, label(self.tr("Ctrl+Enter"), "secondary"), cancel, self._save, spacing=Space.S)
+        buttons = hbox(
+            STRETCH, make_label(self.tr("Ctrl+Enter"), role="secondary"), cancel, self._save, spacing=Space.S
+        )
         margins = (Space.M, Space.S, Space.M, Space.S)
-        column(self._heading, (self._field, 1), buttons, on=self, margins=margins, spacing=Space.XS + 2)
+        vbox(self._heading, (self._field, 1), buttons, on=self, margins=margins, spacing=Space.XS + 2)
         self._lines = 0
         self._on_text_changed()
 

@@ -7,10 +7,10 @@ from PySide6.QtWidgets import QDialog, QFrame, QHBoxLayout, QPlainTextEdit, QPus
 
 from desktop_agent.core.protocol.model import LineComment
 from desktop_agent.ui.theme import Space, Theme, TypeSize
-from desktop_agent.ui.widgets.buttons import button, compact_button
+from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.dialogs import DIALOG_MARGINS, answer_with_ctrl_enter, set_up_dialog
-from desktop_agent.ui.widgets.labels import label
-from desktop_agent.ui.widgets.layouts import STRETCH, column, row
+from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
 
 _WIDTH = 520
 _LIST_HEIGHT = 320
@@ -34,9 +34,9 @@ class CommentsDialog(QDialog):
         self._theme = theme
         set_up_dialog(self, "commentsDialog", self.tr("Send comments"))
         self.setMinimumWidth(_WIDTH)
-        self._heading = label(role="title")
+        self._heading = make_label(role="title")
         what = self.tr("The agent gets them as one message, with the lines they are about.")
-        hint = label(what, "secondary", wraps=True)
+        hint = make_label(what, role="secondary", wraps=True)
         self._area = QScrollArea()
         self._area.setObjectName("commentList")
         self._area.setAccessibleName(self.tr("Comments"))
@@ -50,12 +50,12 @@ class CommentsDialog(QDialog):
         self._field.setPlaceholderText(self.tr("Introduction (optional)"))
         self._field.setFixedHeight(_FIELD_HEIGHT)
         self._field.setTabChangesFocus(True)
-        cancel = button(self.tr("Not yet"), clicked=self.reject)
-        self._send = button("", "sendAllCommentsButton", self._on_send, variant="primary")
+        cancel = make_button(self.tr("Not yet"), clicked=self.reject)
+        self._send = make_button(object_name="sendAllCommentsButton", clicked=self._on_send, variant="primary")
         answer_with_ctrl_enter(self, self._send)
         words = self._heading, hint, self._area, self._field
-        buttons = row(STRETCH, cancel, self._send, spacing=Space.S)
-        column(*words, Space.XS, buttons, on=self, margins=DIALOG_MARGINS, spacing=Space.S)
+        buttons = hbox(STRETCH, cancel, self._send, spacing=Space.S)
+        vbox(*words, Space.XS, buttons, on=self, margins=DIALOG_MARGINS, spacing=Space.S)
         self._field.setFocus()
 
     def set_comments(self, comments: Sequence[LineComment]) -> None:
@@ -68,24 +68,24 @@ class CommentsDialog(QDialog):
         self._send.setText(self.tr("Send comment") if count == 1 else self.tr("Send {0} comments").format(count))
         content = QWidget()
         rows = map(self._row, comments)
-        column(*rows, STRETCH, on=content, margins=(0, Space.S, Space.S, Space.S), spacing=Space.M)
+        vbox(*rows, STRETCH, on=content, margins=(0, Space.S, Space.S, Space.S), spacing=Space.M)
         self._area.setWidget(content)
         content.setAutoFillBackground(False)  # Qt turns it on for whatever it scrolls
         self._area.setFixedHeight(min(_LIST_HEIGHT, content.sizeHint().height() + Space.S))
 
     def _row(self, comment: LineComment) -> QHBoxLayout:
-        place = label(self._place_words(comment), "secondary", wraps=True, is_plain=True)
-        quote = label(_shortened(comment.quote), is_plain=True)
+        place = make_label(self._place_words(comment), role="secondary", wraps=True, is_plain=True)
+        quote = make_label(_shortened(comment.quote), is_plain=True)
         quote.setFont(self._theme.code_font(TypeSize.HEAD))
         quote.setStyleSheet(f"color: {self._theme.colours.muted};")
         quote.setMinimumWidth(1)  # long lines are cut, not the reason for a wide window
         quote.setVisible(bool(comment.quote))
-        text = label(comment.text, wraps=True, is_plain=True)
-        remove = compact_button(self.tr("Remove"), clicked=self._on_remove, variant="flat")
+        text = make_label(comment.text, wraps=True, is_plain=True)
+        remove = make_button(self.tr("Remove"), clicked=self._on_remove, variant="flat", is_compact=True)
         remove.setAccessibleName(self.tr("Remove the comment on {0}").format(place.text()))
         remove.setProperty("comment", comment.id)
-        words = column(place, quote, text, spacing=2)
-        return row((words, 1), (remove, Qt.AlignmentFlag.AlignTop), spacing=Space.S)
+        words = vbox(place, quote, text, spacing=2)
+        return hbox((words, 1), (remove, Qt.AlignmentFlag.AlignTop), spacing=Space.S)
 
     def _place_words(self, comment: LineComment) -> str:
         first, last = comment.start + 1, max(comment.end, comment.start + 1)

@@ -9,9 +9,9 @@ from desktop_agent.ui.review.conflict.columns import ThreeColumns
 from desktop_agent.ui.review.conflict.resolution import Purpose
 from desktop_agent.ui.review.conflict.result_editor import ResultEditor
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.widgets.buttons import button
-from desktop_agent.ui.widgets.labels import label
-from desktop_agent.ui.widgets.layouts import STRETCH, column, hairline, row
+from desktop_agent.ui.widgets.buttons import Slot, make_button
+from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, vbox
 
 
 class ClashPage(QWidget):
@@ -45,7 +45,7 @@ class ClashPage(QWidget):
         self._next = _button("\N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK}", "nextClashButton", self.go_on)
         self._next.setAccessibleName(self.tr("Next clash"))
         self._next.setToolTip(self.tr("Next clash (F7)"))
-        self._where = label(role="secondary")
+        self._where = make_label(role="secondary")
         take = self.tr("Take the undo") if is_undo else self.tr("Take the redo")
         self._buttons: dict[Choice, QPushButton] = {
             "wanted": _button(take, "takeWantedButton"),
@@ -96,8 +96,8 @@ class ClashPage(QWidget):
         edited = self.editor.edited
         chosen = self.editor.choices[self._current]
         self._group.setExclusive(False)
-        for choice, taking in self._buttons.items():
-            taking.setChecked(choice == chosen and self._current not in edited)
+        for choice, button in self._buttons.items():
+            button.setChecked(choice == chosen and self._current not in edited)
         self._group.setExclusive(True)
         self._columns.show_decisions(self.editor.choices, edited, self._current)
         count = len(self._three.clashes)
@@ -105,15 +105,15 @@ class ClashPage(QWidget):
         state = self.tr("edited by hand") if self._current in edited else ""
         self._where.setText(f"{words} · {state}" if state else words)
         self._columns.setAccessibleDescription(self._where.text())
-        for way in (self._previous, self._next):
-            way.setEnabled(count > 1)
+        for button in (self._previous, self._next):
+            button.setEnabled(count > 1)
 
     def _on_decided(self) -> None:
         self._show_decisions()
         self.decided.emit()
 
     def _on_chosen(self, pressed: QPushButton) -> None:
-        self.choose(next(choice for choice, taking in self._buttons.items() if taking is pressed))
+        self.choose(next(choice for choice, button in self._buttons.items() if button is pressed))
 
     def _connect(self) -> None:
         self._columns.clash_clicked.connect(self._on_clash_clicked)
@@ -126,28 +126,35 @@ class ClashPage(QWidget):
             shortcut.activated.connect(slot)
 
     def _lay_out(self) -> None:
-        for number, taking in enumerate(self._buttons.values(), 1):
-            taking.setCheckable(True)
-            taking.setToolTip(f"Alt+{number}")
-            self._group.addButton(taking)
-        way = self._previous, self._next, self._where
+        for number, button in enumerate(self._buttons.values(), 1):
+            button.setCheckable(True)
+            button.setToolTip(f"Alt+{number}")
+            self._group.addButton(button)
         margins = (Space.XL, Space.S, Space.XL, Space.S)
-        choices = row(*way, STRETCH, *self._buttons.values(), margins=margins, spacing=Space.S)
-        head = label(self.tr("Result, as it can be written"), "heading")
+        choices = hbox(
+            self._previous,
+            self._next,
+            self._where,
+            STRETCH,
+            *self._buttons.values(),
+            margins=margins,
+            spacing=Space.S,
+        )
+        head = make_label(self.tr("Result, as it can be written"), role="heading")
         head.setContentsMargins(Space.XL, Space.S, Space.XL, 0)
         below = QWidget()
-        column(choices, hairline(), head, (self.editor, 1), on=below)
+        vbox(choices, hairline(), head, (self.editor, 1), on=below)
         split = QSplitter(Qt.Orientation.Vertical)
         split.setChildrenCollapsible(False)
         split.addWidget(self._columns)
         split.addWidget(below)
         split.setStretchFactor(0, 3)
         split.setStretchFactor(1, 2)
-        column(split, on=self)
+        vbox(split, on=self)
 
 
-def _button(text: str, name: str, clicked: object = None) -> QPushButton:
+def _button(text: str, name: str, clicked: Slot | None = None) -> QPushButton:
     """A button that Enter presses when it has the focus, rather than the dialog's default."""
-    made = button(text, name, clicked)
-    made.setAutoDefault(True)
-    return made
+    button = make_button(text, object_name=name, clicked=clicked)
+    button.setAutoDefault(True)
+    return button

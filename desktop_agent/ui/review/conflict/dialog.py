@@ -15,8 +15,8 @@ from desktop_agent.ui.review.conflict.resolution import Purpose, Resolution
 from desktop_agent.ui.review.conflict.versions import Versions
 from desktop_agent.ui.review.source import DiffSource, Spawn
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.widgets.labels import label
-from desktop_agent.ui.widgets.layouts import STRETCH, column, hairline, row
+from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, vbox
 from desktop_agent.ui.wording.tooltips import plain_tooltip
 
 _SIZE = QSize(1_080, 760)
@@ -59,13 +59,13 @@ class ClashDialog(QDialog):
         self._settled: dict[int, str] = {}
         self._versions: dict[int, Versions] = {}
         self._pages: dict[int, QWidget] = {}
-        self._title = label(role="title")
-        self._summary = label(role="secondary", name="undoConflictSummary", wraps=True, is_plain=True)
+        self._title = make_label(role="title")
+        self._summary = make_label(role="secondary", object_name="undoConflictSummary", wraps=True, is_plain=True)
         self._list = QListWidget()
         self._side = QWidget()
         self._stack = QStackedLayout()
-        self._blank = label(role="secondary")
-        self._state = label(role="secondary")
+        self._blank = make_label(role="secondary")
+        self._state = make_label(role="secondary")
         self._keep = self._button(self.tr("Keep mine"), "keepMineButton", self._on_keep)
         self._take = self._button("", "useWantedButton", self._on_take)
         self._write = self._button(self.tr("Write this result"), "writeResultButton", self._on_write)
@@ -237,14 +237,14 @@ class ClashDialog(QDialog):
         self._write.setToolTip(self.tr("Ctrl+Enter"))
         QShortcut(QKeySequence("Ctrl+Return"), self).activated.connect(self._write.click)
         margins = (Space.XL, Space.XL - 2, Space.XL, Space.M)
-        head = column(self._title, self._summary, margins=margins, spacing=Space.XS)
+        head = vbox(self._title, self._summary, margins=margins, spacing=Space.XS)
         self._lay_out_side()
-        body = row(self._side, (self._stack, 1))
+        body = hbox(self._side, (self._stack, 1))
         foot = QFrame()
         foot.setProperty("role", "surface")
         margins = (Space.XL, Space.M, Space.XL, Space.M)
-        row(self._state, STRETCH, self._take, self._write, self._keep, on=foot, margins=margins, spacing=Space.S)
-        column(head, hairline(), (body, 1), hairline(), foot, on=self)
+        hbox(self._state, STRETCH, self._take, self._write, self._keep, on=foot, margins=margins, spacing=Space.S)
+        vbox(head, hairline(), (body, 1), hairline(), foot, on=self)
 
     def _lay_out_side(self) -> None:
         self._list.setAccessibleName(self.tr("Files left alone"))
@@ -253,12 +253,12 @@ class ClashDialog(QDialog):
         self._list.setTextElideMode(Qt.TextElideMode.ElideMiddle)
         edge = hairline(is_vertical=True)
         self._side.setFixedWidth(_SIDE_WIDTH)
-        listed = column(self._list, margins=(0, Space.S, 0, Space.S))
-        row(listed, edge, on=self._side, margins=(Space.S, 0, 0, 0), spacing=Space.S)
+        listed = vbox(self._list, margins=(0, Space.S, 0, Space.S))
+        hbox(listed, edge, on=self._side, margins=(Space.S, 0, 0, 0), spacing=Space.S)
 
 
 def _reason_page(reason: str) -> QWidget:
-    page = label(reason, wraps=True, is_plain=True, is_selectable=True)
+    page = make_label(reason, wraps=True, is_plain=True, is_selectable=True)
     page.setAlignment(Qt.AlignmentFlag.AlignTop)
     page.setContentsMargins(Space.XL, Space.L, Space.XL, Space.L)
     return page

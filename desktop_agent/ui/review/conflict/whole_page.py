@@ -8,8 +8,8 @@ from desktop_agent.ui.review.conflict.versions import Versions
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.media.binary_facts import version_words
 from desktop_agent.ui.theme import Space, Theme, TypeSize
-from desktop_agent.ui.widgets.labels import label
-from desktop_agent.ui.widgets.layouts import STRETCH, column, hairline, row
+from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, vbox
 
 
 class WholePage(QWidget):
@@ -25,15 +25,15 @@ class WholePage(QWidget):
         grid.setColumnStretch(4, 1)
         titles = (self.tr("Agent's version"), after, self.tr("Yours (on disk)"))
         for number, (title, version) in enumerate(zip(titles, versions.facts, strict=True)):
-            grid.addWidget(label(title, "strong"), number, 0)
+            grid.addWidget(make_label(title, role="strong"), number, 0)
             for place, text in enumerate(version_words(version)):
-                value = label(text, is_plain=True, is_selectable=True)
+                value = make_label(text, is_plain=True, is_selectable=True)
                 if place == 2:
                     value.setFont(theme.code_font(TypeSize.CODE))
                 grid.addWidget(value, number, place + 1)
-        head = column(label(why, wraps=True), grid, margins=(Space.XL, Space.L, Space.XL, Space.L), spacing=Space.L)
+        head = vbox(make_label(why, wraps=True), grid, margins=(Space.XL, Space.L, Space.XL, Space.L), spacing=Space.L)
         if versions.pair is None:
-            column(head, STRETCH, on=self)
+            vbox(head, STRETCH, on=self)
             return
         names: dict[Source, str] = {"base": titles[0], "wanted": titles[1], "yours": titles[2]}
         heads = _titles(names[versions.pair.old], names[versions.pair.new])
@@ -41,12 +41,12 @@ class WholePage(QWidget):
         self._view.setObjectName("clashDiffView")
         self._view.set_mode("side_by_side")
         self._view.show_diff(versions.pair.diff)
-        column(head, hairline(), heads, hairline(), (self._view, 1), on=self)
+        vbox(head, hairline(), heads, hairline(), (self._view, 1), on=self)
 
 
 def _titles(old: str, new: str) -> QWidget:
     """Name the two texts, with the signs that their lines have when both are in one column."""
     area = QWidget()
-    sides = (label(f"\N{MINUS SIGN} {old}", "heading"), 1), (label(f"+ {new}", "heading"), 1)
-    row(*sides, on=area, margins=(Space.M, Space.XS, Space.M, Space.XS), spacing=Space.XS + 2)
+    sides = (make_label(f"\N{MINUS SIGN} {old}", role="heading"), 1), (make_label(f"+ {new}", role="heading"), 1)
+    hbox(*sides, on=area, margins=(Space.M, Space.XS, Space.M, Space.XS), spacing=Space.XS + 2)
     return area

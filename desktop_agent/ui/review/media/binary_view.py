@@ -6,8 +6,8 @@ from PySide6.QtWidgets import QGridLayout, QWidget
 from desktop_agent.ui.review.media.binary_facts import BinaryFacts, version_words
 from desktop_agent.ui.review.media.hex_text import HexText
 from desktop_agent.ui.theme import Space, Theme, TypeSize
-from desktop_agent.ui.widgets.labels import label
-from desktop_agent.ui.widgets.layouts import column, hairline
+from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.layouts import hairline, vbox
 
 
 class BinaryView(QWidget):
@@ -23,20 +23,20 @@ class BinaryView(QWidget):
         grid.setHorizontalSpacing(Space.L)
         grid.setVerticalSpacing(Space.XS)
         for place, head in enumerate(("", self.tr("Before"), self.tr("After"))):
-            grid.addWidget(label(head, "heading"), 0, place)
+            grid.addWidget(make_label(head, role="heading"), 0, place)
             grid.setColumnStretch(place, 1 if head else 0)
         names = (self.tr("Type"), self.tr("Size"), self.tr("BLAKE2"))
-        self._values = [[label(wraps=True, is_plain=True, is_selectable=True) for _ in range(2)] for _ in names]
+        self._values = [[make_label(wraps=True, is_plain=True, is_selectable=True) for _ in range(2)] for _ in names]
         for row, (name, values) in enumerate(zip(names, self._values, strict=True), 1):
-            grid.addWidget(label(name, "heading"), row, 0)
+            grid.addWidget(make_label(name, role="heading"), row, 0)
             for place, value in enumerate(values, 1):
                 grid.addWidget(value, row, place)
-        self._where = label(role="heading")
+        self._where = make_label(role="heading")
         self._where.setContentsMargins(Space.M, Space.S, Space.M, 0)
         self._bytes = HexText(theme)
         self._bytes.setObjectName("hexText")
         self._bytes.setAccessibleName(self.tr("Bytes before and after"))
-        column(grid, hairline(), self._where, (self._bytes, 1), on=self)
+        vbox(grid, hairline(), self._where, (self._bytes, 1), on=self)
         self.setFocusProxy(self._bytes)
         theme.changed.connect(self._on_theme_changed)
         self._on_theme_changed()

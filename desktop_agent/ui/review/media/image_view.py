@@ -8,9 +8,9 @@ from desktop_agent.ui.review.media.decoding import DecodedPicture
 from desktop_agent.ui.review.media.media_words import picture_words
 from desktop_agent.ui.review.media.picture_scroller import CompareMode
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.widgets.buttons import compact_button
-from desktop_agent.ui.widgets.labels import ElidedLabel, label
-from desktop_agent.ui.widgets.layouts import STRETCH, column, hairline, row
+from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
+from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, vbox
 from desktop_agent.ui.wording.tooltips import plain_tooltip
 
 _SLIDER_STEPS = 1_000
@@ -35,11 +35,15 @@ class ImageView(QWidget):
         self._slider.setPageStep(_SLIDER_STEPS // 10)
         self._slider.setMinimumWidth(80)
         self._slider.setMaximumWidth(240)
-        self._fit = compact_button(self.tr("Fit"), "pictureFitButton", self.canvas.fit)
+        self._fit = make_button(
+            self.tr("Fit"), object_name="pictureFitButton", clicked=self.canvas.fit, is_compact=True
+        )
         self._fit.setToolTip(self.tr("Show all of it (0)"))
-        self._actual = compact_button(self.tr("100 %"), "pictureActualButton", self._on_actual)
+        self._actual = make_button(
+            self.tr("100 %"), object_name="pictureActualButton", clicked=self._on_actual, is_compact=True
+        )
         self._actual.setToolTip(self.tr("Show it in its own size (1)"))
-        self._scale = label(role="secondary")
+        self._scale = make_label(role="secondary")
         self._tools = QWidget()
         self._lay_out()
         self.canvas.scale_changed.connect(self._show_scale)
@@ -87,18 +91,18 @@ class ImageView(QWidget):
             ("difference", self.tr("Difference"), "differenceButton"),
         )
         for mode, text, name in names:
-            button = compact_button(text, name)
+            button = make_button(text, object_name=name, is_compact=True)
             button.setCheckable(True)
             self._modes[mode] = button
             self._group.addButton(button)
         self._fit.setCheckable(True)
         self._actual.setCheckable(True)
         margins = (Space.M, Space.XS + 2, Space.M, Space.XS + 2)
-        captions = row((self._before, 1), (self._after, 1), margins=margins, spacing=Space.M)
+        captions = hbox((self._before, 1), (self._after, 1), margins=margins, spacing=Space.M)
         size = self._scale, self._fit, self._actual
         modes = *self._modes.values(), Space.S, (self._slider, 1), STRETCH
-        row(*modes, *size, on=self._tools, margins=margins, spacing=Space.XS)
-        column(captions, hairline(), (self.canvas, 1), hairline(), self._tools, on=self)
+        hbox(*modes, *size, on=self._tools, margins=margins, spacing=Space.XS)
+        vbox(captions, hairline(), (self.canvas, 1), hairline(), self._tools, on=self)
         self.set_mode("two_up")
         self.setFocusProxy(self.canvas)
 

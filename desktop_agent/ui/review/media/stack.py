@@ -8,8 +8,8 @@ from desktop_agent.core.protocol.model import FileDiff
 from desktop_agent.ui.review.media.kinds import MediaKind
 from desktop_agent.ui.review.media.view import MediaView
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.widgets.buttons import compact_button
-from desktop_agent.ui.widgets.layouts import STRETCH, column, hairline, row
+from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, vbox
 
 
 class MediaStack(QWidget):
@@ -33,18 +33,18 @@ class MediaStack(QWidget):
         self._is_text_wanted = False
         self._request = 0
         self._bar = QWidget()
-        self._as_media = compact_button(name="showMediaButton")
-        self._as_text = compact_button(name="showTextButton")
+        self._as_media = make_button(object_name="showMediaButton", is_compact=True)
+        self._as_text = make_button(object_name="showTextButton", is_compact=True)
         self._group = QButtonGroup(self)
         for button in (self._as_media, self._as_text):
             button.setCheckable(True)
             self._group.addButton(button)
         margins = (Space.M, Space.XS + 2, Space.M, Space.XS + 2)
-        ways = row(self._as_media, self._as_text, STRETCH, margins=margins, spacing=Space.XS)
-        column(ways, hairline(), on=self._bar)
+        ways = hbox(self._as_media, self._as_text, STRETCH, margins=margins, spacing=Space.XS)
+        vbox(ways, hairline(), on=self._bar)
         self._pages = QStackedLayout()
         self._pages.addWidget(text_view)
-        column(self._bar, (self._pages, 1), on=self)
+        vbox(self._bar, (self._pages, 1), on=self)
         self._group.buttonClicked.connect(self._on_clicked)
         self._bar.hide()
 

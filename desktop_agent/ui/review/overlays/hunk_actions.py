@@ -7,8 +7,8 @@ from PySide6.QtWidgets import QWidget
 from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.ui.review.diff.hunk_states import HunkChoice, HunkDecisions
 from desktop_agent.ui.theme import Space
-from desktop_agent.ui.widgets.buttons import compact_button
-from desktop_agent.ui.widgets.layouts import row
+from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.layouts import hbox
 
 _HEIGHT = 22
 
@@ -31,11 +31,15 @@ class HunkActions(QWidget):
         self.row = -1
         self._is_kept = False
         self._shown: object = None
-        self._comment = compact_button("", "commentHunkButton", self._on_clicked)
-        self._undo = compact_button("", "undoHunkButton", self._on_clicked, variant="destructive")
-        self._redo = compact_button("", "redoHunkButton", self._on_clicked)
-        self._keep = compact_button("", "keepHunkButton", self._on_clicked, variant="good")
-        row(self._comment, self._undo, self._redo, self._keep, on=self, spacing=Space.S - 2)
+        self._comment = make_button(object_name="commentHunkButton", clicked=self._on_clicked, is_compact=True)
+        self._undo = make_button(
+            object_name="undoHunkButton", clicked=self._on_clicked, variant="destructive", is_compact=True
+        )
+        self._redo = make_button(object_name="redoHunkButton", clicked=self._on_clicked, is_compact=True)
+        self._keep = make_button(
+            object_name="keepHunkButton", clicked=self._on_clicked, variant="good", is_compact=True
+        )
+        hbox(self._comment, self._undo, self._redo, self._keep, on=self, spacing=Space.S - 2)
         self.setCursor(Qt.CursorShape.ArrowCursor)
         self.setFixedHeight(_HEIGHT)
         self.hide()

@@ -18,7 +18,7 @@ from desktop_agent.ui.review.panel.undo_news import UndoNews
 from desktop_agent.ui.review.source import Submit
 from desktop_agent.ui.runtime.throttle import Throttle
 from desktop_agent.ui.theme import Height
-from desktop_agent.ui.widgets.layouts import column, hairline
+from desktop_agent.ui.widgets.layouts import hairline, vbox
 
 _MIN_LIST_ROWS = 3
 _LIST_SHARE = 0.35
@@ -47,7 +47,7 @@ class ReviewContent(QWidget):
         """The decisions about everything that is listed."""
         self._gap = QWidget()
         self._redraw = Throttle(self._draw, self, _REDRAW_INTERVAL_MS)
-        column(self._listing, hairline(), (pane, 1), (self._gap, 1), hairline(), parts.bar, on=self)
+        vbox(self._listing, hairline(), (pane, 1), (self._gap, 1), hairline(), parts.bar, on=self)
         self._connect()
 
     # -- what it shows --

@@ -6,9 +6,9 @@ from PySide6.QtWidgets import QFrame, QLineEdit, QPushButton, QWidget
 
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.theme import Space
-from desktop_agent.ui.widgets.buttons import compact_button
-from desktop_agent.ui.widgets.labels import label
-from desktop_agent.ui.widgets.layouts import row
+from desktop_agent.ui.widgets.buttons import Slot, make_button
+from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.layouts import hbox
 
 
 class DiffFindBar(QFrame):
@@ -23,12 +23,12 @@ class DiffFindBar(QFrame):
         self._field.setObjectName("diffFindField")
         self._field.setAccessibleName(self.tr("Find in the changes of this file"))
         self._field.setPlaceholderText(self.tr("Find in this file"))
-        self._result = label(role="secondary")
+        self._result = make_label(role="secondary")
         self._field.textEdited.connect(self._result.clear)
         find = _button("↓", self.tr("Next match (Enter)"), self._find_next)
         close = _button("✕", self.tr("Close (Esc)"), self._close)
         margins = (Space.M, Space.XS, Space.S, Space.XS)
-        row((self._field, 1), self._result, find, close, on=self, margins=margins, spacing=Space.XS)
+        hbox((self._field, 1), self._result, find, close, on=self, margins=margins, spacing=Space.XS)
 
     def open_bar(self) -> None:
         """Show the bar and let the user type."""
@@ -61,8 +61,7 @@ class DiffFindBar(QFrame):
         self._view.setFocus()
 
 
-def _button(text: str, name: str, clicked: object) -> QPushButton:
-    made = compact_button(text, clicked=clicked, variant="flat")
-    made.setAccessibleName(name)
-    made.setToolTip(name)
-    return made
+def _button(text: str, name: str, clicked: Slot) -> QPushButton:
+    button = make_button(text, accessible_name=name, clicked=clicked, variant="flat", is_compact=True)
+    button.setToolTip(name)
+    return button

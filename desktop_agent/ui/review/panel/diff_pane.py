@@ -15,7 +15,7 @@ from desktop_agent.ui.review.panel.diff_find_bar import DiffFindBar
 from desktop_agent.ui.review.panel.file_bar import FileBar
 from desktop_agent.ui.review.panel.file_editing import FileEditing
 from desktop_agent.ui.theme import Theme
-from desktop_agent.ui.widgets.layouts import STRETCH, column
+from desktop_agent.ui.widgets.layouts import STRETCH, vbox
 
 
 class DiffPane(QWidget):
@@ -41,7 +41,7 @@ class DiffPane(QWidget):
         self.bar.mode_toggled.connect(self._on_mode_toggled)
         self.editing = FileEditing(theme, self.bar, self)
         """Where the file is edited."""
-        self._column = column(self.bar, STRETCH, on=self)
+        self._column = vbox(self.bar, STRETCH, on=self)
 
     # -- the diff, made when first needed: the empty window does without it --
 

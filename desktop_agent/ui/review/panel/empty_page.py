@@ -7,9 +7,9 @@ from shiboken6 import isValid
 from desktop_agent.ui.review.header import header_row
 from desktop_agent.ui.review.source import GitSource, Spawn
 from desktop_agent.ui.theme import Space
-from desktop_agent.ui.widgets.buttons import button
-from desktop_agent.ui.widgets.labels import label
-from desktop_agent.ui.widgets.layouts import STRETCH, Stretch, column
+from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.layouts import STRETCH, Stretch, vbox
 
 
 class EmptyPage(QWidget):
@@ -20,16 +20,16 @@ class EmptyPage(QWidget):
         self._git = git
         self._spawn = spawn
         self._folder = ""
-        self._heading = label(role="strong")
+        self._heading = make_label(role="strong")
         what = self.tr("Every file that the agent creates, edits or deletes appears here, ready to be undone.")
-        hint = label(what, "secondary", wraps=True)
+        hint = make_label(what, role="secondary", wraps=True)
         for words in (self._heading, hint):
             words.setAlignment(Qt.AlignmentFlag.AlignCenter)
-        self.git_button = button(self.tr("Review uncommitted changes"), "reviewUncommittedButton")
+        self.git_button = make_button(self.tr("Review uncommitted changes"), object_name="reviewUncommittedButton")
         self.git_button.hide()
         way = (self.git_button, Qt.AlignmentFlag.AlignHCenter)
-        middle = column(self._heading, hint, Space.S, way, margins=(Space.XXL, 0, Space.XXL, 0), spacing=Space.XS)
-        column(header_row(STRETCH), Stretch(2), middle, Stretch(3), on=self, spacing=Space.XS + 2)
+        middle = vbox(self._heading, hint, Space.S, way, margins=(Space.XXL, 0, Space.XXL, 0), spacing=Space.XS)
+        vbox(header_row(STRETCH), Stretch(2), middle, Stretch(3), on=self, spacing=Space.XS + 2)
 
     def set_folder(self, folder: str) -> None:
         """Offer git for this folder, once it says that it can be asked."""

@@ -9,9 +9,9 @@ from PySide6.QtWidgets import QWidget
 from desktop_agent.core.diff.row_layout import RowMode
 from desktop_agent.ui.review.diff.hunk_states import HunkChoice
 from desktop_agent.ui.theme import Space, Theme, TypeSize
-from desktop_agent.ui.widgets.buttons import compact_button
-from desktop_agent.ui.widgets.labels import ElidedLabel, label
-from desktop_agent.ui.widgets.layouts import STRETCH, row
+from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
+from desktop_agent.ui.widgets.layouts import STRETCH, hbox
 from desktop_agent.ui.wording.tooltips import plain_tooltip
 
 _HEIGHT = 38
@@ -44,23 +44,51 @@ class FileBar(QWidget):
         self._theme = theme
         self.setFixedHeight(_HEIGHT)
         self._name = ElidedLabel(Qt.TextElideMode.ElideMiddle)
-        self._count = label(role="secondary")
+        self._count = make_label(role="secondary")
         self._note = ElidedLabel()
         self._note.setProperty("role", "secondary")
-        self._call = compact_button("", "showCallButton", self.call_clicked, variant="flat")
+        self._call = make_button(
+            object_name="showCallButton", clicked=self.call_clicked, variant="flat", is_compact=True
+        )
         self._call.setToolTip(self.tr("Show the call behind this change"))
-        self._edit = compact_button(self.tr("Edit"), "editFileButton", self.edit_clicked, variant="flat")
-        self._mode = compact_button("", "diffModeButton", self.mode_toggled, variant="flat")
+        self._edit = make_button(
+            self.tr("Edit"), object_name="editFileButton", clicked=self.edit_clicked, variant="flat", is_compact=True
+        )
+        self._mode = make_button(
+            object_name="diffModeButton", clicked=self.mode_toggled, variant="flat", is_compact=True
+        )
         discard = self.tr("Discard")
-        self._discard = compact_button(discard, "discardEditButton", self.discard_clicked, variant="destructive")
-        self._continue = compact_button(self.tr("Go on editing"), "continueEditButton", self.continue_clicked)
-        self._cancel = compact_button(self.tr("Cancel"), "cancelEditButton", self.cancel_clicked)
+        self._discard = make_button(
+            discard,
+            object_name="discardEditButton",
+            clicked=self.discard_clicked,
+            variant="destructive",
+            is_compact=True,
+        )
+        self._continue = make_button(
+            self.tr("Go on editing"), object_name="continueEditButton", clicked=self.continue_clicked, is_compact=True
+        )
+        self._cancel = make_button(
+            self.tr("Cancel"), object_name="cancelEditButton", clicked=self.cancel_clicked, is_compact=True
+        )
         self._cancel.setToolTip(self.tr("Stop editing (Esc)"))
-        self._save = compact_button(self.tr("Save"), "saveEditButton", self.save_clicked, variant="primary")
+        self._save = make_button(
+            self.tr("Save"), object_name="saveEditButton", clicked=self.save_clicked, variant="primary", is_compact=True
+        )
         self._save.setToolTip(self.tr("Write the file (Ctrl+S)"))
-        self._undo = compact_button(self.tr("Undo"), "undoShownFileButton", self._on_decided, variant="destructive")
-        self._redo = compact_button(self.tr("Redo"), "redoShownFileButton", self._on_decided)
-        self._keep = compact_button("", "keepShownFileButton", self._on_decided, variant="good")
+        self._undo = make_button(
+            self.tr("Undo"),
+            object_name="undoShownFileButton",
+            clicked=self._on_decided,
+            variant="destructive",
+            is_compact=True,
+        )
+        self._redo = make_button(
+            self.tr("Redo"), object_name="redoShownFileButton", clicked=self._on_decided, is_compact=True
+        )
+        self._keep = make_button(
+            object_name="keepShownFileButton", clicked=self._on_decided, variant="good", is_compact=True
+        )
         self._update_font()
         self._stage: EditStage = "reading"
         self._is_edit_offered = False
@@ -69,7 +97,7 @@ class FileBar(QWidget):
         words = self._name, self._count, self._call, self._note
         editing = self._edit, self._mode, self._discard, self._continue, self._cancel, self._save
         decisions = self._undo, self._redo, self._keep
-        row(*words, STRETCH, *editing, *decisions, on=self, margins=(Space.M, 0, Space.S, 0), spacing=Space.S)
+        hbox(*words, STRETCH, *editing, *decisions, on=self, margins=(Space.M, 0, Space.S, 0), spacing=Space.S)
         self.show_editing("reading")
         theme.changed.connect(self._update_font)
 

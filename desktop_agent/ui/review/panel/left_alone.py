@@ -8,10 +8,10 @@ from PySide6.QtWidgets import QDialog, QFrame, QScrollArea, QSizePolicy, QWidget
 
 from desktop_agent.core.protocol.model import FileOutcome
 from desktop_agent.ui.theme import Space
-from desktop_agent.ui.widgets.buttons import button
+from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.dialogs import DIALOG_MARGINS, set_up_dialog
-from desktop_agent.ui.widgets.labels import label
-from desktop_agent.ui.widgets.layouts import STRETCH, column
+from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.layouts import STRETCH, vbox
 
 _WIDTH = 520
 _LIST_HEIGHT = 240
@@ -27,14 +27,14 @@ class UndoConflictDialog(QDialog):
         left_alone = [outcome for outcome in outcomes if not outcome.is_done]
         set_up_dialog(self, "undoConflictDialog", self._title(purpose, len(left_alone)))
         self.setMinimumWidth(_WIDTH)
-        heading = label(self.windowTitle(), "title", wraps=True)
+        heading = make_label(self.windowTitle(), role="title", wraps=True)
         done = self._summary(purpose, len(outcomes) - len(left_alone))
-        summary = label(done, "secondary", name="undoConflictSummary", wraps=True)
+        summary = make_label(done, role="secondary", object_name="undoConflictSummary", wraps=True)
         files = _outcome_list(left_alone, self.tr("Files left alone"))
-        close = button(self.tr("Close"), clicked=self.reject, variant="primary")
+        close = make_button(self.tr("Close"), clicked=self.reject, variant="primary")
         close.setDefault(True)
         ending = (close, Qt.AlignmentFlag.AlignRight)
-        column(heading, summary, files, ending, on=self, margins=DIALOG_MARGINS, spacing=Space.S)
+        vbox(heading, summary, files, ending, on=self, margins=DIALOG_MARGINS, spacing=Space.S)
 
     def _title(self, purpose: Literal["undo", "redo"], count: int) -> str:
         if purpose == "undo":
@@ -58,11 +58,11 @@ def _outcome_list(outcomes: Sequence[FileOutcome], name: str) -> QScrollArea:
     content = QWidget()
     lines: list[QWidget] = []
     for outcome in outcomes:
-        path = label(outcome.path, "strong", wraps=True, is_plain=True, is_selectable=True)
-        reason = label(outcome.reason, "secondary", wraps=True, is_plain=True, is_selectable=True)
+        path = make_label(outcome.path, role="strong", wraps=True, is_plain=True, is_selectable=True)
+        reason = make_label(outcome.reason, role="secondary", wraps=True, is_plain=True, is_selectable=True)
         reason.setContentsMargins(0, 0, 0, Space.S)
         lines += path, reason
-    column(*lines, STRETCH, on=content, margins=(0, Space.S, Space.S, Space.S), spacing=Space.XS)
+    vbox(*lines, STRETCH, on=content, margins=(0, Space.S, Space.S, Space.S), spacing=Space.XS)
     area = QScrollArea()
     area.setWidget(content)
     area.setWidgetResizable(True)

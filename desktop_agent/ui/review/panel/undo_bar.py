@@ -7,9 +7,9 @@ from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QMenu, QWidget
 
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.widgets.buttons import button
-from desktop_agent.ui.widgets.labels import ElidedLabel, label
-from desktop_agent.ui.widgets.layouts import STRETCH, column, row
+from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
+from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
 from desktop_agent.ui.widgets.shortcut_button import ShortcutButton
 
 Scope = Literal["turn", "since", "session", "git", "filtered"]
@@ -50,14 +50,14 @@ class UndoBar(QWidget):
 
     def __init__(self, theme: Theme) -> None:
         super().__init__()
-        self._warning = label(role="warning", name="uncapturedNote", wraps=True)
+        self._warning = make_label(role="warning", object_name="uncapturedNote", wraps=True)
         self._warning.hide()
-        self._problem = label(role="error", name="reviewProblem", wraps=True, is_plain=True)
+        self._problem = make_label(role="error", object_name="reviewProblem", wraps=True, is_plain=True)
         self._problem.hide()
         self._notice = ElidedLabel()
         self._notice.setObjectName("undoNotice")
         self._notice.setProperty("role", "secondary")
-        self._redo = button(self.tr("Redo"), "redoButton", self.redo_clicked)
+        self._redo = make_button(self.tr("Redo"), object_name="redoButton", clicked=self.redo_clicked)
         self._summary = ElidedLabel()
         self._summary.setObjectName("reviewSummary")
         self._summary.setProperty("role", "secondary")
@@ -68,9 +68,9 @@ class UndoBar(QWidget):
         self._next.setAccessibleName(self.tr("Next undecided change"))
         self._next.setFocusPolicy(Qt.FocusPolicy.TabFocus)  # a click leaves the keyboard at the hunk it goes on from
         self._next.clicked.connect(self.next_clicked)
-        self._comments = button("", "sendCommentsButton", self.comments_clicked)
-        self._undo = button("", "undoTurnButton", self.undo_clicked, variant="destructive")
-        self._more = button("▾", "undoMoreButton", variant="flat")
+        self._comments = make_button(object_name="sendCommentsButton", clicked=self.comments_clicked)
+        self._undo = make_button(object_name="undoTurnButton", clicked=self.undo_clicked, variant="destructive")
+        self._more = make_button("▾", object_name="undoMoreButton", variant="flat")
         self._more.setAccessibleName(self.tr("More ways to undo"))
         self._more.setToolTip(self._more.accessibleName())
         self._more.setFixedWidth(Space.XXL)
@@ -78,7 +78,7 @@ class UndoBar(QWidget):
         self._with_word = menu.addAction("")
         self._with_word.triggered.connect(self.undo_with_word_clicked)
         self._more.setMenu(menu)
-        self._keep = button("", "keepAllButton", self.keep_clicked, variant="primary")
+        self._keep = make_button(object_name="keepAllButton", clicked=self.keep_clicked, variant="primary")
         self._lay_out()
 
     def set_state(self, state: BarState) -> None:
@@ -164,11 +164,11 @@ class UndoBar(QWidget):
         return some_of_it.format(files) if scope == "filtered" and count else all_of_it
 
     def _lay_out(self) -> None:
-        notice = row(self._notice, self._redo, STRETCH, self._comments, spacing=Space.S)
-        undo = row(self._undo, self._more)
-        buttons = row(self._summary, self._progress, STRETCH, self._next, undo, self._keep, spacing=Space.S)
+        notice = hbox(self._notice, self._redo, STRETCH, self._comments, spacing=Space.S)
+        undo = hbox(self._undo, self._more)
+        buttons = hbox(self._summary, self._progress, STRETCH, self._next, undo, self._keep, spacing=Space.S)
         margins = (Space.M, Space.S, Space.M, Space.S)
-        column(self._warning, self._problem, notice, buttons, on=self, margins=margins, spacing=Space.S)
+        vbox(self._warning, self._problem, notice, buttons, on=self, margins=margins, spacing=Space.S)
 
 
 class _Progress(QWidget):

@@ -4,10 +4,10 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QDialog, QPlainTextEdit, QWidget
 
 from desktop_agent.ui.theme import Space
-from desktop_agent.ui.widgets.buttons import button
+from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.dialogs import DIALOG_MARGINS, answer_with_ctrl_enter, set_up_dialog
-from desktop_agent.ui.widgets.labels import label
-from desktop_agent.ui.widgets.layouts import STRETCH, column, row
+from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
 
 _WIDTH = 440
 _FIELD_HEIGHT = 84
@@ -27,20 +27,20 @@ class WordDialog(QDialog):
         super().__init__(parent)
         set_up_dialog(self, "undoWordDialog", what)
         self.setMinimumWidth(_WIDTH)
-        heading = label(what, "title", wraps=True, is_plain=True)
+        heading = make_label(what, role="title", wraps=True, is_plain=True)
         why = self.tr("The agent reads this with your next message, so that it does not try the same again.")
-        hint = label(why, "secondary", wraps=True)
+        hint = make_label(why, role="secondary", wraps=True)
         self._field = QPlainTextEdit()
         self._field.setObjectName("undoWordEdit")
         self._field.setAccessibleName(self.tr("Message to the agent"))
         self._field.setPlaceholderText(self.tr("Why are you undoing this?"))
         self._field.setFixedHeight(_FIELD_HEIGHT)
         self._field.setTabChangesFocus(True)
-        cancel = button(self.tr("Cancel"), clicked=self.reject)
-        undo = button(self.tr("Undo"), "undoWithWordButton", self._give, variant="primary")
+        cancel = make_button(self.tr("Cancel"), clicked=self.reject)
+        undo = make_button(self.tr("Undo"), object_name="undoWithWordButton", clicked=self._give, variant="primary")
         answer_with_ctrl_enter(self, undo)
-        buttons = row(STRETCH, cancel, undo, spacing=Space.S)
-        column(heading, hint, self._field, Space.XS, buttons, on=self, margins=DIALOG_MARGINS, spacing=Space.S)
+        buttons = hbox(STRETCH, cancel, undo, spacing=Space.S)
+        vbox(heading, hint, self._field, Space.XS, buttons, on=self, margins=DIALOG_MARGINS, spacing=Space.S)
         self._field.setFocus()
 
     def _give(self) -> None:
