@@ -31,9 +31,9 @@ class HunkBars(DiffOverlay):
     def __init__(self, view: DiffView) -> None:
         super().__init__(view)
         self._view = view
-        self._given = HunkDecisions()
+        self._decided = HunkDecisions()
         self.decisions = HunkDecisions()
-        """What was given, with what the diff itself knows to be undone."""
+        """What was decided, with what the diff itself knows to be undone."""
 
     # -- what it can be asked --
 
@@ -49,22 +49,24 @@ class HunkBars(DiffOverlay):
         rows = self._view.document.rows
         return tuple(dict.fromkeys(key for key in map(rows.key, rows.changes) if key is not None))
 
-    def set_decisions(self, given: HunkDecisions) -> None:
+    def set_decisions(self, decided: HunkDecisions) -> None:
         """Say what was decided about which hunks, and why nothing can be undone now, if so."""
-        if given != self._given:
-            self._given = given
-            self.decisions = given._replace(undone=given.undone | self._view.document.rows.diff.undone)
+        if decided != self._decided:
+            self._decided = decided
+            self.decisions = decided._replace(undone=decided.undone | self._view.document.rows.diff.undone)
             self._view.describe()
             self.changed.emit()
             self._view.scroller.repaint()
 
     def go_to_undecided(self, *, backwards: bool = False, from_edge: bool = False, with_current: bool = False) -> bool:
-        """Go to the next hunk without decision from the mark on, or from where all begin; whether there is one."""
-        keys, current, others = self._view.document.rows.keys, self._view.navigation.change, not with_current
-        if backwards:
-            order = range(len(keys) - 1 if from_edge else current - others, -1, -1)
-        else:
-            order = range(0 if from_edge else max(current + others, 0), len(keys))
+        """Return whether there is an undecided hunk after (or before) the mark, and go to it.
+
+        `from_edge`: counted from the first or last.
+        """
+        keys, current = self._view.document.rows.keys, self._view.navigation.change
+        edge, neighbour = (len(keys) - 1, current - 1) if backwards else (0, current + 1)
+        start = edge if from_edge else current if with_current else neighbour
+        order = range(start, -1, -1) if backwards else range(max(start, 0), len(keys))
         found = next((number for number in order if self.decisions.state(keys[number]) == "undecided"), None)
         return found is not None and self._view.navigation.go_to_change(found)
 
@@ -76,7 +78,7 @@ class HunkBars(DiffOverlay):
     # -- what is drawn --
 
     def set_diff(self, diff: FileDiff | None) -> None:
-        self.decisions = self._given._replace(undone=self._given.undone | diff.undone) if diff else self._given
+        self.decisions = self._decided._replace(undone=self._decided.undone | diff.undone) if diff else self._decided
 
     def describe(self, row: int, words: str) -> str:
         return row_words(self._view.document.rows, row, self.decisions)
