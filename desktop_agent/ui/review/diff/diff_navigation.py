@@ -23,7 +23,9 @@ class DiffNavigation(QObject):
     def __init__(self, document: DiffDocument, scroller: DiffScroller, parent: QObject) -> None:
         super().__init__(parent)
         self.document = document
+        """What it moves in."""
         self.scroller = scroller
+        """Brings the marked row into view."""
         self._select_from: int | None = None
         self.row = 0
         """The marked row."""

@@ -34,7 +34,8 @@ class ReviewParts:
         self.theme = theme
         self.spawn = spawn
         self.outlets = outlets
-        self.ledger = diff_source
+        self.diff_source = diff_source
+        """Where versions for the clash dialog come from."""
         self.source = BothSources(diff_source, git)
         """Where the diffs that are shown come from."""
         self.git = GitListing(git, spawn, owner)

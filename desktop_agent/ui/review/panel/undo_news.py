@@ -46,7 +46,7 @@ class UndoNews(QObject):
         from desktop_agent.ui.review.conflict.dialog import ClashDialog
 
         parts = self._parts
-        dialog = ClashDialog(parts.theme, entry.purpose, entry.outcomes, parts.ledger, parts.spawn, self._window)
+        dialog = ClashDialog(parts.theme, entry.purpose, entry.outcomes, parts.diff_source, parts.spawn, self._window)
         dialog.resolved.connect(self._settle)
         dialog.open()
 
