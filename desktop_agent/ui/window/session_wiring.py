@@ -72,6 +72,7 @@ class SessionWiring(QObject):
         self._status = SessionStatus(shown, panels, actions, self.rules_changed.emit)
         self.controls = SessionControls(shown, panels, window)
         """What the user sets in the session."""
+        # Both are owned by the window.
         UndoWiring(shown, window, theme, panels, actions)
         ReviewWiring(shown, panels, actions, window, self.review_requested.emit)
         self.opens_questions = False

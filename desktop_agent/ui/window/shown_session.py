@@ -4,19 +4,18 @@ from desktop_agent.core.protocol.ops import Op
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.window.bridge import SessionBridge
 
-_NOTHING = Transcript()
-
 
 class ShownSession:
     """Shared by all that is about it. Before the first is shown, it is a session in which nothing has happened."""
 
     def __init__(self) -> None:
         self.bridge: SessionBridge | None = None
+        self._nothing = Transcript()
 
     @property
     def transcript(self) -> Transcript:
         """What has happened in it."""
-        return self.bridge.transcript if self.bridge is not None else _NOTHING
+        return self.bridge.transcript if self.bridge is not None else self._nothing
 
     @property
     def read_only(self) -> str:
@@ -24,6 +23,6 @@ class ShownSession:
         return self.bridge.read_only if self.bridge is not None else ""
 
     def submit(self, op: Op) -> None:
-        """Ask it for something; what comes of it arrives as events at its bridge."""
+        """Ask it for something; what comes of it arrives as events at its bridge. Nothing is sent before the first."""
         if self.bridge is not None:
             self.bridge.submit(op)
