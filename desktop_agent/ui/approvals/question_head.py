@@ -7,8 +7,8 @@ from PySide6.QtWidgets import QFrame, QHBoxLayout, QWidget
 from desktop_agent.core.protocol.model import ApprovalRequest
 from desktop_agent.ui.approvals import request_words
 from desktop_agent.ui.approvals.command_edit import CommandEdit
+from desktop_agent.ui.approvals.icon_note import IconLine, IconNote
 from desktop_agent.ui.approvals.rule_maths import RuleMaths
-from desktop_agent.ui.approvals.signed_note import SignedLine, SignedNote
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.exact_field import ExactField
 from desktop_agent.ui.widgets.fold_bar import FoldBar
@@ -32,9 +32,9 @@ class QuestionHead(QWidget):
         self._theme = theme
         self._request = request
         self._maths = maths
-        self._risks = SignedNote(theme, "approvalRiskNote", self.tr("Risks"))
-        self._confinement = SignedNote(theme, "approvalConfinement", self.tr("How it would run"))
-        self._safety = SignedNote(theme, "approvalSafetyNote", self.tr("Safety copy"))
+        self._risks = IconNote(theme, "approvalRiskNote", self.tr("Risks"))
+        self._confinement = IconNote(theme, "approvalConfinement", self.tr("How it would run"))
+        self._safety = IconNote(theme, "approvalSafetyNote", self.tr("Safety copy"))
         self._reason = make_label(object_name="approvalReason", wraps=True, is_plain=True)
         # The model wrote some of it.
         self.heading = make_label(visible(request.title), role="title", wraps=True, is_plain=True)
@@ -49,7 +49,7 @@ class QuestionHead(QWidget):
     def show_request(self, request: ApprovalRequest) -> None:
         """Show everything that depends on the command anew, for the command as the user edited it."""
         hidden = hidden_text_risks(self.command.text) if self.command else []
-        risks = [SignedLine("warning", risk, "warning") for risk in (*map(visible, request.risks), *hidden)]
+        risks = [IconLine("warning", risk, "warning") for risk in (*map(visible, request.risks), *hidden)]
         self._risks.show_lines(risks, "warning")
         why = visible(request.reason)
         self._reason.setText(request_words.quoted(why))
@@ -113,20 +113,20 @@ class QuestionHead(QWidget):
             _fit(self.details)
 
 
-def _confinement_line(request: ApprovalRequest, *, is_unconfined: bool) -> SignedLine:
+def _confinement_line(request: ApprovalRequest, *, is_unconfined: bool) -> IconLine:
     """How it would run: inside the sandbox in a quiet line, outside of it in one that cannot be missed."""
     if request.is_escalation:
-        return SignedLine("escaping", escalation_words(), "error")
+        return IconLine("escaping", escalation_words(), "error")
     if is_unconfined:
-        return SignedLine("unconfined", request.confinement, "warning")
-    return SignedLine("confined", request.confinement, "secondary")
+        return IconLine("unconfined", request.confinement, "warning")
+    return IconLine("confined", request.confinement, "secondary")
 
 
-def _safety_lines(request: ApprovalRequest) -> list[SignedLine]:
+def _safety_lines(request: ApprovalRequest) -> list[IconLine]:
     """What is copied before a command that destroys, in a quiet line, and a warning for each thing that is not."""
     copied, gaps = request.safety[:1], request.safety[1:]
-    quiet = [SignedLine("confined", visible(sentence), "secondary") for sentence in copied]
-    return quiet + [SignedLine("warning", visible(sentence), "warning") for sentence in gaps]
+    quiet = [IconLine("confined", visible(sentence), "secondary") for sentence in copied]
+    return quiet + [IconLine("warning", visible(sentence), "warning") for sentence in gaps]
 
 
 def _fit(field: ExactField) -> None:

@@ -12,7 +12,7 @@ from desktop_agent.core.protocol.model import ContextSection
 from desktop_agent.ui.context.context_words import COLOURS, section_name
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.context_meter import counted
-from desktop_agent.ui.widgets.rows import AnyIndex, RowDelegate, draw_ground, look_like_a_list
+from desktop_agent.ui.widgets.rows import AnyIndex, RowDelegate, draw_ground, set_up_list
 
 _DOT = 8
 _DATA = Qt.ItemDataRole.UserRole
@@ -31,7 +31,7 @@ class SectionList(QListWidget):
         super().__init__()
         self.setObjectName("contextSections")
         self.setAccessibleName(self.tr("What the model sees, part by part"))
-        self.setItemDelegate(_Row(theme, look_like_a_list(self), self))
+        self.setItemDelegate(_Row(theme, set_up_list(self), self))
         self.setFixedWidth(240)
         self.currentItemChanged.connect(self._on_current)
 

@@ -7,7 +7,7 @@ from PySide6.QtCore import QAbstractListModel, QObject, Qt
 from desktop_agent.ui.files.file_words import describe_mark, displayed
 from desktop_agent.ui.files.marks import FileMark, FileMarks
 from desktop_agent.ui.files.matching import FileMatch
-from desktop_agent.ui.widgets.rows import NOWHERE, AnyIndex
+from desktop_agent.ui.widgets.rows import NO_PARENT, AnyIndex
 from desktop_agent.ui.wording.tooltips import plain_tooltip
 
 
@@ -33,7 +33,7 @@ class MatchesModel(QAbstractListModel):
         """Return what git and the agent say about the file in this row."""
         return self._marks.of(self._matches[row].path, is_dir=False)
 
-    def rowCount(self, parent: AnyIndex = NOWHERE) -> int:
+    def rowCount(self, parent: AnyIndex = NO_PARENT) -> int:
         return 0 if parent.isValid() else len(self._matches)
 
     def data(self, index: AnyIndex, role: int = Qt.ItemDataRole.DisplayRole) -> object:

@@ -13,7 +13,7 @@ from desktop_agent.core.system.workspace import FolderListing
 from desktop_agent.ui.files.file_words import describe_mark, displayed
 from desktop_agent.ui.files.marks import FileMark, FileMarks
 from desktop_agent.ui.files.outline import FileOutline, Folder, OutlineEdit
-from desktop_agent.ui.widgets.rows import NOWHERE, AnyIndex
+from desktop_agent.ui.widgets.rows import NO_PARENT, AnyIndex
 from desktop_agent.ui.wording.tooltips import plain_tooltip
 
 
@@ -149,11 +149,11 @@ class FileTreeModel(QAbstractListModel):
         first = self.outline.row(folder, edit.start)
         removed, added = edit.end - edit.start, len(edit.names)
         if removed:
-            self.beginRemoveRows(NOWHERE, first, first + removed - 1)
+            self.beginRemoveRows(NO_PARENT, first, first + removed - 1)
             self.outline.apply(folder, edit._replace(names=()))
             self.endRemoveRows()
         if added:
-            self.beginInsertRows(NOWHERE, first, first + added - 1)
+            self.beginInsertRows(NO_PARENT, first, first + added - 1)
             self.outline.apply(folder, edit._replace(end=edit.start))
             self.endInsertRows()
 
@@ -163,7 +163,7 @@ class FileTreeModel(QAbstractListModel):
             self.outline.close(folder)
             return
         first = self.outline.row(folder, 0)
-        self.beginRemoveRows(NOWHERE, first, first + folder.span - 1)
+        self.beginRemoveRows(NO_PARENT, first, first + folder.span - 1)
         self.outline.close(folder)
         self.endRemoveRows()
 
@@ -184,7 +184,7 @@ class FileTreeModel(QAbstractListModel):
 
     # --- Qt -------------------------------------------------------------------------------------------------------
 
-    def rowCount(self, parent: AnyIndex = NOWHERE) -> int:
+    def rowCount(self, parent: AnyIndex = NO_PARENT) -> int:
         return 0 if parent.isValid() else len(self.outline)
 
     def data(self, index: AnyIndex, role: int = Qt.ItemDataRole.DisplayRole) -> object:

@@ -5,7 +5,7 @@ from PySide6.QtGui import QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
 from desktop_agent.ui.theme import Height
-from desktop_agent.ui.widgets.rows import look_like_a_list
+from desktop_agent.ui.widgets.rows import set_up_list
 
 
 class FileRows(QTableView):
@@ -27,7 +27,7 @@ class FileRows(QTableView):
 
     def __init__(self) -> None:
         super().__init__()
-        self.ring = look_like_a_list(self)
+        self.ring = set_up_list(self)
         self.setShowGrid(False)
         self.setWordWrap(False)
         self.setTabKeyNavigation(False)

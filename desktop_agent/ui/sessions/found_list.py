@@ -10,7 +10,7 @@ from desktop_agent.core.protocol.model import SearchHit, SessionSummary
 from desktop_agent.ui.sessions.found_delegate import FoundDelegate
 from desktop_agent.ui.sessions.found_model import FoundModel
 from desktop_agent.ui.theme import Theme
-from desktop_agent.ui.widgets.rows import look_like_a_list
+from desktop_agent.ui.widgets.rows import set_up_list
 
 
 class FoundList(QListView):
@@ -29,7 +29,7 @@ class FoundList(QListView):
         self.setAccessibleName(self.tr("Places found"))
         self.setVerticalScrollMode(QAbstractItemView.ScrollMode.ScrollPerPixel)
         self.setModel(self._found)
-        self.setItemDelegate(FoundDelegate(self._found, theme, look_like_a_list(self), self))
+        self.setItemDelegate(FoundDelegate(self._found, theme, set_up_list(self), self))
         self.clicked.connect(self._on_clicked)
         theme.changed.connect(self.viewport().update)
 

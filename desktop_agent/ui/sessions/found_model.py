@@ -9,7 +9,7 @@ from PySide6.QtCore import QAbstractListModel, QLocale, QObject, Qt
 
 from desktop_agent.core.base.hidden_text import named
 from desktop_agent.core.protocol.model import HitKind, SearchHit, SessionSummary
-from desktop_agent.ui.widgets.rows import NOWHERE, AnyIndex
+from desktop_agent.ui.widgets.rows import NO_PARENT, AnyIndex
 from desktop_agent.ui.wording.moments import long_moment, short_moment
 from desktop_agent.ui.wording.tooltips import plain_tooltip
 
@@ -81,7 +81,7 @@ class FoundModel(QAbstractListModel):
 
     # --- Qt -------------------------------------------------------------------------------------------------------
 
-    def rowCount(self, parent: AnyIndex = NOWHERE) -> int:
+    def rowCount(self, parent: AnyIndex = NO_PARENT) -> int:
         return 0 if parent.isValid() else len(self._rows)
 
     def flags(self, index: AnyIndex) -> Qt.ItemFlag:

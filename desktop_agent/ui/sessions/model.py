@@ -9,7 +9,7 @@ from PySide6.QtCore import QAbstractListModel, QLocale, QObject, Qt
 
 from desktop_agent.core.base.hidden_text import named
 from desktop_agent.core.protocol.model import SessionSummary
-from desktop_agent.ui.widgets.rows import NOWHERE, AnyIndex
+from desktop_agent.ui.widgets.rows import NO_PARENT, AnyIndex
 from desktop_agent.ui.wording.moments import long_moment, short_moment
 from desktop_agent.ui.wording.tooltips import plain_tooltip
 
@@ -56,7 +56,7 @@ class SessionModel(QAbstractListModel):
         keys = {row.key for row in wanted}
         for at in reversed(range(len(self._rows))):
             if self._rows[at].key not in keys:
-                self.beginRemoveRows(NOWHERE, at, at)
+                self.beginRemoveRows(NO_PARENT, at, at)
                 del self._rows[at]
                 self.endRemoveRows()
         for at, row in enumerate(wanted):
@@ -123,12 +123,12 @@ class SessionModel(QAbstractListModel):
         """Have `row` at `at`; everything before it is in place already."""
         known = next((i for i in range(at, len(self._rows)) if self._rows[i].key == row.key), None)
         if known is None:
-            self.beginInsertRows(NOWHERE, at, at)
+            self.beginInsertRows(NO_PARENT, at, at)
             self._rows.insert(at, row)
             self.endInsertRows()
             return
         if known != at:
-            self.beginMoveRows(NOWHERE, known, known, NOWHERE, at)
+            self.beginMoveRows(NO_PARENT, known, known, NO_PARENT, at)
             self._rows.insert(at, self._rows.pop(known))
             self.endMoveRows()
         if self._rows[at] != row:
@@ -137,7 +137,7 @@ class SessionModel(QAbstractListModel):
 
     # --- Qt -------------------------------------------------------------------------------------------------------
 
-    def rowCount(self, parent: AnyIndex = NOWHERE) -> int:
+    def rowCount(self, parent: AnyIndex = NO_PARENT) -> int:
         return 0 if parent.isValid() else len(self._rows)
 
     def flags(self, index: AnyIndex) -> Qt.ItemFlag:

@@ -15,7 +15,7 @@ from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
-from desktop_agent.ui.widgets.rows import AnyIndex, look_like_a_list
+from desktop_agent.ui.widgets.rows import AnyIndex, set_up_list
 
 
 def _now() -> datetime:
@@ -206,7 +206,7 @@ class _Rows(QListView):
 
     def __init__(self) -> None:
         super().__init__()
-        self.ring = look_like_a_list(self)
+        self.ring = set_up_list(self)
         self.is_pointed = False
         """Whether the pointer is over the rows."""
         self.setObjectName("sessionList")

@@ -6,7 +6,7 @@ from PySide6.QtGui import QPainter
 from PySide6.QtWidgets import QListWidget, QStyleOptionViewItem
 
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.widgets.rows import LEFT, AnyIndex, RowDelegate, draw_ground, look_like_a_list
+from desktop_agent.ui.widgets.rows import LEFT, AnyIndex, RowDelegate, draw_ground, set_up_list
 
 
 class Navigation(QListWidget):
@@ -16,7 +16,7 @@ class Navigation(QListWidget):
         super().__init__()
         self.setObjectName("settingsSections")
         self.setAccessibleName(self.tr("Sections"))
-        self.setItemDelegate(_Delegate(theme, look_like_a_list(self), self))
+        self.setItemDelegate(_Delegate(theme, set_up_list(self), self))
         self.addItems(list(sections))
         theme.changed.connect(self.viewport().update)
 

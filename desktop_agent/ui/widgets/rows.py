@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QAbstractItemView, QFrame, QStyle, QStyledItemDele
 from desktop_agent.ui.theme import Height, Radius, Theme, TypeSize
 
 AnyIndex = QModelIndex | QPersistentModelIndex
-NOWHERE = QModelIndex()
+NO_PARENT = QModelIndex()
 """The parent of all rows of a list."""
 
 _KEYBOARD_REASONS = (
@@ -82,8 +82,11 @@ class RowDelegate(QStyledItemDelegate):
         return QSize(0, Height.LIST_ROW)
 
 
-def look_like_a_list(view: QAbstractItemView) -> FocusRing:
-    """Take the frame and sideways scrolling from a view, have rows know the mouse, and return the ring for them."""
+def set_up_list(view: QAbstractItemView) -> FocusRing:
+    """Set up a view as a list, and return the focus ring for its rows.
+
+    It has no frame and never scrolls sideways; its rows know the mouse.
+    """
     view.setFrameShape(QFrame.Shape.NoFrame)
     view.setMouseTracking(True)
     view.viewport().setAttribute(Qt.WidgetAttribute.WA_Hover)

@@ -25,7 +25,7 @@ from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.protocol.model import Allowed, ApprovalRequest, Denied, ScopeOffer
 from desktop_agent.ui.approvals.command_edit import CommandEdit
 from desktop_agent.ui.approvals.dialog import ApprovalDialog
-from desktop_agent.ui.approvals.signed_note import SignedNote
+from desktop_agent.ui.approvals.icon_note import IconNote
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.arming import ARMING_DELAY_MS
@@ -109,7 +109,7 @@ def test_a_command_is_shown_with_its_folder_its_reason_and_its_risks(ask: Ask) -
     assert child(dialog, QPlainTextEdit, "approvalCommandEdit").toPlainText() == COMMAND.command
     assert child(dialog, QLabel, "approvalSummary").text() == "run_command · in ~/code/pagination"
     assert child(dialog, QLabel, "approvalReason").text() == "git push uses the network."
-    risks = child(dialog, SignedNote, "approvalRiskNote")
+    risks = child(dialog, IconNote, "approvalRiskNote")
     assert risks.isVisible()
     assert risks.text() == "Uses the network\nChanges another machine"
 
@@ -128,14 +128,14 @@ def test_the_part_that_asks_is_marked_in_the_command_and_said_in_words(ask: Ask)
 
 def test_how_it_would_run_is_said(ask: Ask) -> None:
     dialog = ask(replace(COMMAND, confinement="In the sandbox: may write this folder, no network"))
-    note = child(dialog, SignedNote, "approvalConfinement")
+    note = child(dialog, IconNote, "approvalConfinement")
     assert note.isVisible()
     assert note.text() == "In the sandbox: may write this folder, no network"
 
 
 def test_leaving_the_sandbox_is_said_clearly(ask: Ask) -> None:
     dialog = ask(replace(COMMAND, confinement="Not confined", is_escalation=True))
-    note = child(dialog, SignedNote, "approvalConfinement")
+    note = child(dialog, IconNote, "approvalConfinement")
     assert note.text() == "Runs outside the sandbox: it may do whatever your account may"
     assert note.accessibleDescription() == note.text()
 
@@ -182,7 +182,7 @@ def test_a_change_is_shown_file_by_file(ask: Ask, edit_request: ApprovalRequest)
     assert view.document.diff.path == "src/pages.py"
     QTest.keyClick(child(dialog, QListView, "approvalFileList"), Qt.Key.Key_Down)
     assert view.document.diff.path == "src/new.py"
-    assert not child(dialog, SignedNote, "approvalRiskNote").isVisible()
+    assert not child(dialog, IconNote, "approvalRiskNote").isVisible()
     assert dialog.findChild(QPlainTextEdit, "approvalCommandEdit") is None
 
 
@@ -204,7 +204,7 @@ def test_characters_of_a_command_that_cannot_be_seen_are_named(ask: Ask) -> None
     request = ApprovalRequest(
         call_id="c", tool="t", title="Run?", reason="", arguments_digest="0", command="ls \u202e# mr\u200b"
     )
-    risks = child(ask(request), SignedNote, "approvalRiskNote")
+    risks = child(ask(request), IconNote, "approvalRiskNote")
     assert risks.text() == ("The command has characters that cannot be seen. It really is: ls ⟨U+202E⟩# mr⟨U+200B⟩")
 
 
@@ -476,11 +476,11 @@ def test_a_preview_that_comes_after_the_dialog_is_gone_harms_nothing(
 
 def test_what_is_copied_before_a_command_that_destroys_is_said_and_what_is_not(ask: Ask) -> None:
     safety = ("A safety copy is made first: .cache.", "Not in the safety copy: node_modules. It is too much.")
-    note = child(ask(replace(COMMAND, safety=safety)), SignedNote, "approvalSafetyNote")
+    note = child(ask(replace(COMMAND, safety=safety)), IconNote, "approvalSafetyNote")
     assert note.isVisible()
     assert note.text() == "\n".join(safety)
     assert note.accessibleDescription() == note.text()
 
 
 def test_a_command_that_destroys_nothing_has_no_safety_note(ask: Ask) -> None:
-    assert not child(ask(COMMAND), SignedNote, "approvalSafetyNote").isVisible()
+    assert not child(ask(COMMAND), IconNote, "approvalSafetyNote").isVisible()

@@ -11,9 +11,9 @@ from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.protocol.model import Allowed, ApprovalRequest, Rule, RuleKind
 from desktop_agent.ui.approvals.dialog import ApprovalDialog
+from desktop_agent.ui.approvals.icon_note import IconNote
 from desktop_agent.ui.approvals.past_calls import PastCalls
 from desktop_agent.ui.approvals.rule_editor import RuleEditor
-from desktop_agent.ui.approvals.signed_note import SignedNote
 from desktop_agent.ui.theme import Theme
 from tests.ui.approvals.stage import JUDGED, NOT_CONFINED, SCOPES, WordRules, context, judge_edits, push
 from tests.ui.review.stage import Session, Source, Tasks
@@ -275,7 +275,7 @@ def test_a_command_with_variables_or_input_can_only_be_allowed_exactly(ask: Ask)
 
 def test_what_is_not_confined_is_said_with_a_warning_and_on_the_button(ask: Ask) -> None:
     dialog = ask(push(confinement=NOT_CONFINED))
-    note = dialog.findChild(SignedNote, "approvalConfinement")
+    note = dialog.findChild(IconNote, "approvalConfinement")
     assert note
     assert note.text() == NOT_CONFINED
     assert note.findChildren(QLabel)[0].property("role") == "warning"

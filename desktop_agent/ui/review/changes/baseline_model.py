@@ -7,7 +7,7 @@ from PySide6.QtCore import QAbstractListModel, QObject, Qt
 
 from desktop_agent.ui.review.changed_files import LAST_TURN, SESSION, UNCOMMITTED, BaselineKind, ReviewBaseline
 from desktop_agent.ui.review.source import GitState
-from desktop_agent.ui.widgets.rows import NOWHERE, AnyIndex
+from desktop_agent.ui.widgets.rows import NO_PARENT, AnyIndex
 
 _MAX_TITLE_CHARS: Final = 40
 _MAX_BRANCHES: Final = 20
@@ -66,7 +66,7 @@ class BaselineModel(QAbstractListModel):
 
     # -- Qt --
 
-    def rowCount(self, parent: AnyIndex = NOWHERE) -> int:
+    def rowCount(self, parent: AnyIndex = NO_PARENT) -> int:
         if parent.isValid():
             return 0
         return len(self._few) + (len(_OF_TURNS) * (len(self._turns) + 1) if self._turns else 0)

@@ -7,7 +7,7 @@ from PySide6.QtCore import QAbstractListModel, QObject, Qt
 
 from desktop_agent.core.base.hidden_text import named
 from desktop_agent.ui.review.changed_files import ChangedFile
-from desktop_agent.ui.widgets.rows import NOWHERE, AnyIndex
+from desktop_agent.ui.widgets.rows import NO_PARENT, AnyIndex
 from desktop_agent.ui.wording.tooltips import plain_tooltip
 
 Tags = Literal["author", "kind"]
@@ -36,7 +36,7 @@ class ChangeModel(QAbstractListModel):
             self.endResetModel()
             return
         if len(new) > len(old):
-            self.beginInsertRows(NOWHERE, len(old), len(new) - 1)
+            self.beginInsertRows(NO_PARENT, len(old), len(new) - 1)
             self._files.extend(files[len(old) :])
             self.endInsertRows()
         self._files = list(files)
@@ -47,7 +47,7 @@ class ChangeModel(QAbstractListModel):
         """Return the row of this file."""
         return next((row for row, file in enumerate(self._files) if file.path == path), None)
 
-    def rowCount(self, parent: AnyIndex = NOWHERE) -> int:
+    def rowCount(self, parent: AnyIndex = NO_PARENT) -> int:
         return 0 if parent.isValid() else len(self._files)
 
     def data(self, index: AnyIndex, role: int = Qt.ItemDataRole.DisplayRole) -> object:

@@ -14,7 +14,7 @@ from desktop_agent.ui.widgets.layouts import hbox
 Ground = Literal["none", "warning", "removed"]
 
 
-class SignedLine(NamedTuple):
+class IconLine(NamedTuple):
     """A sign, and words beside it that wrap. The words are untrusted: they are shown as plain text."""
 
     sign: SignKind
@@ -22,7 +22,7 @@ class SignedLine(NamedTuple):
     role: str
 
 
-class SignedNote(QFrame):
+class IconNote(QFrame):
     """Shows its lines one below the other; not there at all without any. On a ground of its own it cannot be missed."""
 
     def __init__(self, theme: Theme, object_name: str, accessible_name: str) -> None:
@@ -30,7 +30,7 @@ class SignedNote(QFrame):
         self.setObjectName(object_name)
         self.setAccessibleName(accessible_name)
         self._theme = theme
-        self._lines: tuple[SignedLine, ...] = ()
+        self._lines: tuple[IconLine, ...] = ()
         self._ground: Ground = "none"
         self._rows: list[QWidget] = []
         self._column = QVBoxLayout(self)
@@ -38,7 +38,7 @@ class SignedNote(QFrame):
         theme.changed.connect(self._draw_ground)
         self.hide()
 
-    def show_lines(self, lines: Sequence[SignedLine], ground: Ground = "none") -> None:
+    def show_lines(self, lines: Sequence[IconLine], ground: Ground = "none") -> None:
         """Show these lines in place of the earlier ones."""
         if (tuple(lines), ground) == (self._lines, self._ground):
             return
@@ -59,7 +59,7 @@ class SignedNote(QFrame):
         """Return what it says, line by line."""
         return "\n".join(line.text for line in self._lines)
 
-    def _draw(self, line: SignedLine) -> QWidget:
+    def _draw(self, line: IconLine) -> QWidget:
         words = make_label(line.text, role=line.role, wraps=True, is_plain=True)
         drawn = QWidget()
         sign = Sign(self._theme, line.sign)
