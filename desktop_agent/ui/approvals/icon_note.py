@@ -11,7 +11,7 @@ from desktop_agent.ui.theme import Radius, Space, Theme
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import hbox
 
-Ground = Literal["none", "warning", "removed"]
+Ground = Literal["none", "warning", "danger"]
 
 
 class IconLine(NamedTuple):
@@ -74,8 +74,8 @@ class IconNote(QFrame):
                 return
             case "warning":
                 fill, line = colours.warning_bg, colours.warning_border
-            case "removed":
-                fill, line = colours.removed_line, colours.removed_text
+            case "danger":
+                fill, line = colours.danger_bg, colours.danger_text
                 words = f"#{name} QLabel {{ color: {line}; font-weight: 600; }}"
         box = f"#{name} {{ background: {fill}; border: 1px solid {line}; border-radius: {Radius.CONTROL}px; }}"
         self.setStyleSheet(box + words)

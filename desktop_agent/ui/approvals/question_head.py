@@ -55,7 +55,7 @@ class QuestionHead(QWidget):
         self._reason.setText(request_words.quoted(why))
         self._reason.setAccessibleName(self.tr("Why you are asked: {0}").format(why))
         confinement = _confinement_line(request, is_unconfined=self._maths.runs_unconfined(request))
-        ground = "removed" if request.is_escalation else "none"
+        ground = "danger" if request.is_escalation else "none"
         self._confinement.show_lines([confinement] if confinement.text else [], ground)
         self._safety.show_lines(_safety_lines(request))
         if self.command:

@@ -11,7 +11,7 @@ from desktop_agent.ui.theme import Theme
 SignKind = Literal["warning", "confined", "unconfined", "escaping"]
 
 _SIZE = 16
-_COLOURS = {"warning": "warning_text", "confined": "muted", "unconfined": "warning_text", "escaping": "removed_text"}
+_COLOURS = {"warning": "warning_text", "confined": "muted", "unconfined": "warning_text", "escaping": "danger_text"}
 
 
 class Sign(QWidget):

@@ -76,7 +76,7 @@ class TreeDelegate(FileDelegate):
             return rect
         width = min(QFontMetricsF(self.fonts.small).horizontalAdvance(note) + 1, rect.width() * 0.6)
         column = QRectF(rect.right() - width, rect.top(), width, rect.height())
-        draw_line(painter, column, note, self.fonts.small, self.theme.colour("removed_text"))
+        draw_line(painter, column, note, self.fonts.small, self.theme.colour("danger_text"))
         return rect.adjusted(0, 0, -width - Space.S, 0)
 
 

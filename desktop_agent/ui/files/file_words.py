@@ -26,7 +26,7 @@ COLOUR_OF_STATE: Final[Mapping[FileState | FolderMark, str]] = {
     "deleted": "removed_text",
     "renamed": "syntax_function",
     "untracked": "added_text",
-    "conflicted": "removed_text",
+    "conflicted": "danger_text",
 }
 """The palette's role for a letter or a folder's dot."""
 

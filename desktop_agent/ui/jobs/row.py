@@ -108,7 +108,7 @@ class _Mark(QWidget):
 
     def show_job(self, job: Job) -> None:
         is_running, is_failed = job.state == "running", job.state == "exited" and job.exit_code != 0
-        self._role = "accent" if is_running else "removed_text" if is_failed else "muted"
+        self._role = "accent" if is_running else "danger_text" if is_failed else "muted"
         self._is_full = is_running or is_failed
         self.setToolTip(job_words.state(job))
         self.update()

@@ -28,7 +28,7 @@ QFrame[role="palette"] { background: $surface; border: 1px solid $border_strong;
 QWidget[role="surface"] { background: $surface; }
 QLabel[role="strong"], QLabel#qt_msgbox_label { font-weight: 600; }
 QLabel[role="good"] { color: $added_text; }
-QLabel[role="error"] { color: $removed_text; }
+QLabel[role="error"] { color: $danger_text; }
 QLabel[role="warning"] { color: $warning_text; }
 
 QPushButton, QToolButton {
@@ -45,7 +45,7 @@ QPushButton[variant="primary"] { background: $accent; color: $on_accent; border-
 QPushButton[variant="primary"]:hover { background: $accent_text; border-color: $accent_text; color: $surface; }
 QPushButton[variant="primary"]:focus { border: 2px solid $text; }
 QPushButton[variant="primary"]:disabled { background: $border; color: $muted; border-color: $border; }
-QPushButton[variant="destructive"] { color: $removed_text; }
+QPushButton[variant="destructive"] { color: $danger_text; }
 QPushButton[variant="good"] { color: $added_text; }
 QPushButton[variant="destructive"]:disabled, QPushButton[variant="good"]:disabled { color: $faint; }
 QPushButton[variant="flat"], QToolButton[variant="flat"] {

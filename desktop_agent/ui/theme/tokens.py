@@ -39,7 +39,9 @@ class Palette(NamedTuple):
     removed_line: str
     removed_word: str
     removed_text: str
-    """Also the text of destructive actions."""
+    danger_bg: str
+    danger_text: str
+    """Errors, refusals and destructive actions."""
     warning_text: str
     """Whatever waits for the user."""
     warning_bg: str
@@ -71,6 +73,8 @@ _COLOURS = {
     "removed_line": ("#FCE9E8", "#2F1B1C"),
     "removed_word": ("#F6C6C2", "#642C2E"),
     "removed_text": ("#A5302A", "#F2938D"),
+    "danger_bg": ("#FCE9E8", "#2F1B1C"),
+    "danger_text": ("#A5302A", "#F2938D"),
     "warning_text": ("#8A5A00", "#E9BC62"),
     "warning_bg": ("#FDF3DC", "#2B2416"),
     "warning_border": ("#EBCF8F", "#5C4A20"),
@@ -89,8 +93,10 @@ _COLOUR_BLIND_SAFE = {
     "removed_line": ("#FDEEDB", "#33230F"),
     "removed_word": ("#F8D3A0", "#6B4414"),
     "removed_text": ("#8F4A00", "#F0B26A"),
+    "danger_bg": ("#FDEEDB", "#33230F"),
+    "danger_text": ("#8F4A00", "#F0B26A"),
 }
-"""Blue for added and orange for removed."""
+"""Blue for added and orange for removed, and for danger."""
 
 LIGHT = Palette(is_dark=False, **{role: light for role, (light, _) in _COLOURS.items()})
 DARK = Palette(is_dark=True, **{role: dark for role, (_, dark) in _COLOURS.items()})

@@ -28,7 +28,8 @@ TEXT_ON = {
     "on_accent": ("accent",),
     "surface": ("accent_text",),  # the primary button under the pointer
     "added_text": (*LISTS, "added_line"),
-    "removed_text": (*LISTS, "removed_line", "warning_bg"),
+    "removed_text": (*LISTS, "removed_line"),
+    "danger_text": (*LISTS, "danger_bg", "warning_bg"),
     "warning_text": (*LISTS, "warning_bg"),
 }
 """What is read, by colour, and on which grounds. Changed words of a diff are plain text, whatever their syntax."""
@@ -102,7 +103,7 @@ def test_every_role_has_a_colour_in_full(palette: Palette) -> None:
 @EVERY_PALETTE
 def test_every_role_that_is_read_has_its_grounds_here(palette: Palette) -> None:
     # A colour that is added later must be given the grounds it stands on.
-    grounds = {*PLAIN, "accent_weak", *LINES, *WORDS, "warning_bg"}
+    grounds = {*PLAIN, "accent_weak", *LINES, *WORDS, "danger_bg", "warning_bg"}
     hairlines = {"border", "border_strong", "warning_border"}
     known = {*TEXT_ON, *SYNTAX, *MARKS_ON, *grounds, *hairlines, "is_dark"}
     assert set(palette._fields) == known
@@ -112,7 +113,7 @@ def test_diffs_safe_for_the_colour_blind_change_nothing_else() -> None:
     for palette in (LIGHT, DARK):
         safe = colour_blind_safe(palette)._asdict()
         changed = {role for role, value in palette._asdict().items() if safe[role] != value}
-        assert changed == {*LINES, *WORDS, "added_text", "removed_text"}
+        assert changed == {*LINES, *WORDS, "added_text", "removed_text", "danger_bg", "danger_text"}
 
 
 @EVERY_PALETTE

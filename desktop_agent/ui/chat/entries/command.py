@@ -20,7 +20,7 @@ class CommandWidget(MarkdownWidget):
 
     def __init__(self, place: EntryPlace) -> None:
         is_error = place.row.entry_as(CommandRun).is_error
-        super().__init__(place, ink="removed_text" if is_error else "text")
+        super().__init__(place, ink="danger_text" if is_error else "text")
         self._line: TextPassage | None = None
         self.refresh()
 
@@ -38,7 +38,7 @@ class CommandWidget(MarkdownWidget):
         super().set_width(width)
 
     def paint_under(self, painter: QPainter, area: QRect) -> None:
-        role = "removed_text" if self.row.entry_as(CommandRun).is_error else "border_strong"
+        role = "danger_text" if self.row.entry_as(CommandRun).is_error else "border_strong"
         painter.fillRect(QRect(0, 2, _RULE, self.height() - 4), self.styles.colour(role))
         if self._line is not None:
             painter.setPen(self.styles.colour("muted"))

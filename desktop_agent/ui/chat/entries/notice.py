@@ -21,7 +21,7 @@ from desktop_agent.ui.widgets.buttons import Slot, make_button
 _PADDING = 12
 _SIGN_WIDTH = 22
 _SIGNS = {"info": "ℹ", "warning": "⚠", "error": "✕"}
-_ROLES = {"info": "accent_text", "warning": "warning_text", "error": "removed_text"}
+_ROLES = {"info": "accent_text", "warning": "warning_text", "error": "danger_text"}
 
 SETTINGS_CODES = frozenset({"authentication", "no_key", "permission", "billing"})
 """Notices whose cure is in the settings."""

@@ -137,10 +137,10 @@ class ToolLine(FoldLine):
         width = QFontMetricsF(font).horizontalAdvance(self._badge) + 2 * Space.S
         frame = QRectF(right - width, (self.height() - _BADGE_HEIGHT) / 2, width, _BADGE_HEIGHT)
         painter.setPen(Qt.PenStyle.NoPen)
-        painter.setBrush(self.styles.colour("removed_line"))
+        painter.setBrush(self.styles.colour("danger_bg"))
         painter.drawRoundedRect(frame, Radius.CONTROL, Radius.CONTROL)
         painter.setFont(font)
-        painter.setPen(self.styles.colour("removed_text"))
+        painter.setPen(self.styles.colour("danger_text"))
         painter.drawText(frame, Qt.AlignmentFlag.AlignCenter, self._badge)
         return right - width - Space.S
 
@@ -157,7 +157,7 @@ class ToolLine(FoldLine):
                 painter.setPen(QPen(self.styles.colour("added_text"), 1.5))
                 painter.drawPolyline([at + QPointF(-4, 0.5), at + QPointF(-1.2, 3.5), at + QPointF(4, -3.5)])
             case "failed":
-                painter.setPen(QPen(self.styles.colour("removed_text"), 1.5))
+                painter.setPen(QPen(self.styles.colour("danger_text"), 1.5))
                 painter.drawLine(QLineF(at - QPointF(3.5, 3.5), at + QPointF(3.5, 3.5)))
                 painter.drawLine(QLineF(at + QPointF(-3.5, 3.5), at + QPointF(3.5, -3.5)))
             case "refused":

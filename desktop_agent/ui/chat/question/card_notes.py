@@ -26,7 +26,7 @@ class CardNotes:
         risks = (*request.risks, *hidden_text_risks(command))
         reasons += [self._say(shown_lines(f"⚠ {risk}"), "warning_text") for risk in risks]
         self.confinement = escalation_words() if request.is_escalation else request.confinement
-        role = "removed_text" if request.is_escalation else "muted"
+        role = "danger_text" if request.is_escalation else "muted"
         confined = [self._say(self.confinement, role)] if self.confinement else []
         safety = [
             self._say(shown_lines(text if at == 0 else f"⚠ {text}"), "muted" if at == 0 else "warning_text")

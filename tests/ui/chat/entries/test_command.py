@@ -31,8 +31,8 @@ def test_an_error_is_in_the_colour_of_errors_and_said_as_one(stage: Stage) -> No
     wrong, right = stage.widget(0), stage.widget(1)
     assert "failed" in wrong.accessibleName()
     assert wrong.grab().toImage() != right.grab().toImage()
-    assert wrong.styles.colour("removed_text").name() in _colours(wrong)
-    assert right.styles.colour("removed_text").name() not in _colours(right)
+    assert wrong.styles.colour("danger_text").name() in _colours(wrong)
+    assert right.styles.colour("danger_text").name() not in _colours(right)
 
 
 def test_words_of_others_are_shown_as_they_are(stage: Stage) -> None:
