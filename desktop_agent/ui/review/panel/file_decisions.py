@@ -8,6 +8,7 @@ from desktop_agent.core.protocol.model import LineComment, ReviewState
 from desktop_agent.core.protocol.ops import AddComment, MarkReviewed, RedoChanges, RemoveComment, UndoChanges
 from desktop_agent.ui.review.changed_files import ChangedFile
 from desktop_agent.ui.review.diff.hunk_states import HunkChoice, HunkDecisions
+from desktop_agent.ui.review.obstacle import turn_obstacle
 from desktop_agent.ui.review.overlays.diff_review import DiffReview
 from desktop_agent.ui.review.panel.diff_loader import DiffLoader
 from desktop_agent.ui.review.panel.file_saving import edit_obstacle
@@ -60,8 +61,8 @@ class FileDecisions(QObject):
         pane.editing.set_editable(not obstacle, obstacle)
 
     def _undo_obstacle(self, file: ChangedFile) -> str:
-        if self._reviewed.transcript.turns.is_running:
-            return self.tr("Wait until the turn has ended, or stop it")
+        if obstacle := turn_obstacle(is_running=self._reviewed.transcript.turns.is_running):
+            return obstacle
         return self.tr("You changed this yourself") if file.is_by_user else ""
 
     # -- the whole file --

@@ -9,6 +9,7 @@ from desktop_agent.core.transcript import NoticeEntry, Transcript
 from desktop_agent.ui.review.changed_files import ChangedFile
 from desktop_agent.ui.review.changes.change_list import ChangeList
 from desktop_agent.ui.review.changes.reviewed import Reviewed
+from desktop_agent.ui.review.obstacle import turn_obstacle
 from desktop_agent.ui.review.panel.decisions import ReviewDecisions
 from desktop_agent.ui.review.panel.file_editing import FileEditing
 
@@ -62,8 +63,8 @@ class FileSaving(QObject):
 def edit_obstacle(transcript: Transcript, file: ChangedFile) -> str:
     """Return why this file cannot be edited where it is shown; empty when what is shown of it is what is on disk."""
     after = file.standing[-1].change.after
-    if transcript.turns.is_running:
-        return _tr("Wait until the turn has ended, or stop it")
+    if obstacle := turn_obstacle(is_running=transcript.turns.is_running):
+        return obstacle
     if after is None:
         return _tr("There is no file to edit")
     if file.mark == "undone" or file.state != "stands":

@@ -6,6 +6,7 @@ from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QMenu, QWidget
 
+from desktop_agent.ui.review.obstacle import turn_obstacle
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
@@ -130,12 +131,10 @@ class UndoBar(QWidget):
     def _show_undo(self, state: BarState) -> None:
         names = {"turn": self.tr("Undo turn"), "session": self.tr("Undo session"), "since": self.tr("Undo since")}
         text = names.get(state.scope, self._words(state.scope, self.tr("Undo all"), self.tr("Undo {0}"), state.total))
-        wait = self.tr("Wait until the turn has ended, or stop it")
-        nothing = self.tr("Nothing is left to undo")
         kept = self.tr("Files that were changed since are left alone and listed.")
         undo = self.tr("Put 1 file back. {1}") if state.standing == 1 else self.tr("Put {0} files back. {1}")
         can_undo = bool(state.standing) and not state.is_running
-        reason = wait if state.is_running else nothing
+        reason = turn_obstacle(is_running=state.is_running) or self.tr("Nothing is left to undo")
         self._undo.setText(text)
         self._undo.setEnabled(can_undo)
         self._undo.setToolTip(undo.format(state.standing, kept) if can_undo else reason)
@@ -148,11 +147,11 @@ class UndoBar(QWidget):
         count = state.redo_count
         one_file, many_files = self.tr("in 1 file"), self.tr("in {0} files").format(count)
         redo = self.tr("Take back the last undo, {0}. What you changed since stays, or you are asked.")
-        wait = self.tr("Wait until the turn has ended, or stop it")
+        wait = turn_obstacle(is_running=state.is_running)
         is_offered = bool(count)
         self._redo.setVisible(is_offered)
-        self._redo.setEnabled(not state.is_running)
-        self._redo.setToolTip(wait if state.is_running else redo.format(one_file if count == 1 else many_files))
+        self._redo.setEnabled(not wait)
+        self._redo.setToolTip(wait or redo.format(one_file if count == 1 else many_files))
         one = self.tr("The last undo changed 1 file.")
         many = self.tr("The last undo changed {0} files.").format(count)
         self._notice.setText(one if count == 1 else many)
