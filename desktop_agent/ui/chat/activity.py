@@ -10,7 +10,7 @@ _TEXT_AT = 20
 
 
 class ActivityLine(QWidget):
-    """● Writing edit_file (3.2 kB)"""
+    """Says what the agent does at the moment: `● Writing edit_file (3.2 kB)`."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)

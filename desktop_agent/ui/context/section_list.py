@@ -68,7 +68,7 @@ class SectionList(QListWidget):
 
 
 class _Row(RowDelegate):
-    """● System prompt              938"""
+    """Draws a part with its tokens: `● System prompt              938`."""
 
     def paint(self, painter: QPainter, option: QStyleOptionViewItem, index: AnyIndex) -> None:
         section: ContextSection = index.data(_DATA)

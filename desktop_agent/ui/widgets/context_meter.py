@@ -20,7 +20,7 @@ def counted(tokens: int) -> str:
 
 
 class ContextMeter(DrawnButton):
-    """◔ ctx 34 %"""
+    """Shows how full the context is: `◔ ctx 34 %`."""
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
         super().__init__(parent)

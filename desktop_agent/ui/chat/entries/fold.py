@@ -44,10 +44,7 @@ class FoldLine(DrawnButton):
 
 
 class LabelLine(FoldLine):
-    """▸ Thought
-
-    Folds and unfolds the text of its entry.
-    """
+    """Folds and unfolds the text of its entry: `▸ Thought`."""
 
     def __init__(self, entry: EntryWidget) -> None:
         super().__init__(entry.styles, entry)

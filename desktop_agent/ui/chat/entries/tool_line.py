@@ -33,7 +33,7 @@ def mark_of(entry: ToolEntry) -> Mark:
 
 
 class ToolLine(FoldLine):
-    """✓ Read  src/app.py                                84 lines · 6 ms ▸"""
+    """Says in one line how a call went: `✓ Read  src/app.py                        84 lines · 6 ms ▸`."""
 
     def __init__(self, styles: TextStyles, parent: QWidget) -> None:
         super().__init__(styles, parent)
