@@ -124,5 +124,6 @@ class RewindDialog(QDialog):
         go.setDefault(True)
         cancel = make_button(self.tr("Cancel"), clicked=self.reject)
         buttons = hbox(STRETCH, cancel, go, spacing=Space.S)
-        parts = (heading, self._picker, self._column, self._files, buttons)
-        vbox(*parts, on=self, margins=DIALOG_MARGINS, spacing=Space.M)
+        vbox(
+            heading, self._picker, self._column, self._files, buttons, on=self, margins=DIALOG_MARGINS, spacing=Space.M
+        )

@@ -154,11 +154,19 @@ class ContextInspector(QDialog):
         margins = (Space.XL, Space.L, Space.XL, Space.M)
         head = vbox(title, self._use, self._bar, margins=margins, spacing=Space.S)
         buttons = hbox(self._save, self._undo, Stretch(1), spacing=Space.S)
-        text = self._name, self._hint, (self._text, 1), buttons
-        pins = make_label(self.tr("Pins"), role="strong"), self._pins
-        part = vbox(*text, Space.S, *pins, margins=(Space.M, 0, Space.XL, Space.M), spacing=Space.S)
+        part = vbox(
+            self._name,
+            self._hint,
+            (self._text, 1),
+            buttons,
+            Space.S,
+            make_label(self.tr("Pins"), role="strong"),
+            self._pins,
+            margins=(Space.M, 0, Space.XL, Space.M),
+            spacing=Space.S,
+        )
         body = hbox(self._list, (part, 1), margins=(Space.XL, Space.M, 0, 0))
         close = make_button(self.tr("Close"), clicked=self.accept)
-        compact = (self._focus, 1), self._compact_button
-        foot = hbox(*compact, Space.L, close, margins=(Space.XL, Space.M, Space.XL, Space.M), spacing=Space.S)
+        margins = (Space.XL, Space.M, Space.XL, Space.M)
+        foot = hbox((self._focus, 1), self._compact_button, Space.L, close, margins=margins, spacing=Space.S)
         vbox(head, hairline(), (body, 1), hairline(), foot, on=self)

@@ -124,13 +124,12 @@ class JobsPanel(QWidget):
     # -- how it is built --
 
     def _lay_out(self) -> None:
-        spoken = self.tr("Hide background commands")
         close = make_button(
             "✕",
             object_name="jobsCloseButton",
             clicked=self.closed,
             variant="flat",
-            accessible_name=spoken,
+            accessible_name=self.tr("Hide background commands"),
             is_compact=True,
         )
         close.setToolTip(self.tr("Hide. Running commands continue."))

@@ -92,8 +92,8 @@ class OnboardingDialog(QDialog):
         choose = make_button(self.tr("Choose folder…"), object_name="chooseFolderButton", clicked=self.folder_requested)
         foot = QWidget()
         foot.setAutoFillBackground(True)
-        parts = ((self._folder, 1), choose, self._start_demo, self._enter_key)
-        hbox(*parts, on=foot, margins=(Space.XL, Space.M, Space.XL, Space.M), spacing=Space.S)
+        margins = (Space.XL, Space.M, Space.XL, Space.M)
+        hbox((self._folder, 1), choose, self._start_demo, self._enter_key, on=foot, margins=margins, spacing=Space.S)
         return foot
 
     # --- choosing -------------------------------------------------------------------------------------------------

@@ -105,8 +105,14 @@ class SessionList(QWidget):
             object_name="archivedButton", clicked=self._toggle_archived, variant="flat", is_compact=True
         )
         self._archive.hide()
-        archive, margins = (self._archive, Qt.AlignmentFlag.AlignLeft), (Space.S, Space.M, Space.S, 0)
-        vbox(top, (self._pages, 1), archive, on=self, margins=margins, spacing=Space.XS)
+        vbox(
+            top,
+            (self._pages, 1),
+            (self._archive, Qt.AlignmentFlag.AlignLeft),
+            on=self,
+            margins=(Space.S, Space.M, Space.S, 0),
+            spacing=Space.XS,
+        )
 
     # --- rows -----------------------------------------------------------------------------------------------------
 

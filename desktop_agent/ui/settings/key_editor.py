@@ -123,8 +123,7 @@ class KeyEditor(QWidget):
         self._show.setAccessibleName(self.tr("Show the key"))
         heading = make_label(self.tr("API key"), role="strong")
         entry = hbox((self._field, 1), self._show, self._save, spacing=Space.S)
-        buttons = (self._check, self._remove, self._really_remove, self._keep)
-        deeds = hbox(*buttons, STRETCH, spacing=Space.S)
+        deeds = hbox(self._check, self._remove, self._really_remove, self._keep, STRETCH, spacing=Space.S)
         vbox(heading, self._where, entry, deeds, self._result, on=self, spacing=Space.S)
 
     def _connect(self) -> None:

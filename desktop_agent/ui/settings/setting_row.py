@@ -72,9 +72,15 @@ class SettingRow(QWidget):
         if not is_wide:
             top.addWidget(self.control, 0, Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignRight)
         state = hbox(self._state, self._reset, STRETCH, spacing=Space.XS)
-        upper = [top, self.control] if is_wide else [top]
-        below = (self._problem, self._origin, state)
-        vbox(*upper, *below, on=self, spacing=Space.XS, margins=(0, Space.XS, 0, Space.XS))
+        vbox(
+            *([top, self.control] if is_wide else [top]),
+            self._problem,
+            self._origin,
+            state,
+            on=self,
+            spacing=Space.XS,
+            margins=(0, Space.XS, 0, Space.XS),
+        )
         for label in (self._problem, self._origin, self._state):
             label.hide()
         self._reset.hide()

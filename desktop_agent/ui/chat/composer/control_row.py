@@ -18,12 +18,11 @@ class ControlRow:
         self._composer = composer
         self._controls: list[QWidget] = []
         self.meter = ContextMeter(theme, composer)
-        spoken = composer.tr("Stop this turn")
         self.stop = make_button(
             composer.tr("Stop"),
             object_name="stopButton",
             variant="destructive",
-            accessible_name=spoken,
+            accessible_name=composer.tr("Stop this turn"),
             parent=composer,
         )
         self.stop.hide()

@@ -29,7 +29,6 @@ class CompactionWidget(EntryWidget):
         self._source = ""
         self._line = LabelLine(self)
         edit, undo = place.actions.summary_edit_requested, place.actions.summary_undo_requested
-        spoken = self.tr("Undo the summary")
         self._edit = make_button(
             self.tr("Edit…"), object_name="editSummaryButton", clicked=edit, parent=self, is_compact=True
         )
@@ -37,7 +36,7 @@ class CompactionWidget(EntryWidget):
             self.tr("Undo"),
             object_name="undoCompactionButton",
             clicked=undo,
-            accessible_name=spoken,
+            accessible_name=self.tr("Undo the summary"),
             parent=self,
             is_compact=True,
         )

@@ -55,9 +55,8 @@ class NoticeWidget(EntryWidget):
         self._try_now: QPushButton | None = None
         if notice.code == RETRYING:
             text = self.tr("Try now")
-            self._try_now = self._offer(
-                text, actions.try_now_requested, object_name="tryNowButton", accessible_name=text
-            )
+            self._try_now = self._offer(text, actions.try_now_requested, object_name="tryNowButton")
+            self._try_now.setAccessibleName(text)
             self._try_now.setToolTip(self.tr("Ask the model now instead of waiting"))
         if notice.code in SETTINGS_CODES:
             self._offer(self.tr("Open settings"), actions.settings_requested)
@@ -69,17 +68,9 @@ class NoticeWidget(EntryWidget):
         self.column.set_blocks(plain_blocks(notice.detail), {}, 0)
         self.refresh()
 
-    def _offer(
-        self, text: str, clicked: Slot, *, object_name: str = "", accessible_name: str = "", variant: str = ""
-    ) -> QPushButton:
+    def _offer(self, text: str, clicked: Slot, *, object_name: str = "", variant: str = "") -> QPushButton:
         button = make_button(
-            text,
-            object_name=object_name,
-            clicked=clicked,
-            variant=variant,
-            accessible_name=accessible_name,
-            parent=self,
-            is_compact=True,
+            text, object_name=object_name, clicked=clicked, variant=variant, parent=self, is_compact=True
         )
         self._buttons.append(button)
         return button

@@ -131,12 +131,11 @@ class MarkdownWidget(LinkedEntry):
         if self._spare_buttons:
             button = self._spare_buttons.pop()
         else:
-            spoken = self.tr("Copy code")
             button = make_button(
                 self.tr("Copy"),
                 clicked=self._on_copy,
                 variant="flat",
-                accessible_name=spoken,
+                accessible_name=self.tr("Copy code"),
                 parent=self,
                 is_compact=True,
             )

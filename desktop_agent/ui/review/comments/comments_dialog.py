@@ -53,9 +53,17 @@ class CommentsDialog(QDialog):
         cancel = make_button(self.tr("Not yet"), clicked=self.reject)
         self._send = make_button(object_name="sendAllCommentsButton", clicked=self._on_send, variant="primary")
         answer_with_ctrl_enter(self, self._send)
-        words = self._heading, hint, self._area, self._field
-        buttons = hbox(STRETCH, cancel, self._send, spacing=Space.S)
-        vbox(*words, Space.XS, buttons, on=self, margins=DIALOG_MARGINS, spacing=Space.S)
+        vbox(
+            self._heading,
+            hint,
+            self._area,
+            self._field,
+            Space.XS,
+            hbox(STRETCH, cancel, self._send, spacing=Space.S),
+            on=self,
+            margins=DIALOG_MARGINS,
+            spacing=Space.S,
+        )
         self._field.setFocus()
 
     def set_comments(self, comments: Sequence[LineComment]) -> None:

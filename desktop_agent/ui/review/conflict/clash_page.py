@@ -132,13 +132,7 @@ class ClashPage(QWidget):
             self._group.addButton(button)
         margins = (Space.XL, Space.S, Space.XL, Space.S)
         choices = hbox(
-            self._previous,
-            self._next,
-            self._where,
-            STRETCH,
-            *self._buttons.values(),
-            margins=margins,
-            spacing=Space.S,
+            self._previous, self._next, self._where, STRETCH, *self._buttons.values(), margins=margins, spacing=Space.S
         )
         head = make_label(self.tr("Result, as it can be written"), role="heading")
         head.setContentsMargins(Space.XL, Space.S, Space.XL, 0)

@@ -47,6 +47,11 @@ class WholePage(QWidget):
 def _titles(old: str, new: str) -> QWidget:
     """Name the two texts, with the signs that their lines have when both are in one column."""
     area = QWidget()
-    sides = (make_label(f"\N{MINUS SIGN} {old}", role="heading"), 1), (make_label(f"+ {new}", role="heading"), 1)
-    hbox(*sides, on=area, margins=(Space.M, Space.XS, Space.M, Space.XS), spacing=Space.XS + 2)
+    hbox(
+        (make_label(f"\N{MINUS SIGN} {old}", role="heading"), 1),
+        (make_label(f"+ {new}", role="heading"), 1),
+        on=area,
+        margins=(Space.M, Space.XS, Space.M, Space.XS),
+        spacing=Space.XS + 2,
+    )
     return area

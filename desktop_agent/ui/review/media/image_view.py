@@ -99,9 +99,18 @@ class ImageView(QWidget):
         self._actual.setCheckable(True)
         margins = (Space.M, Space.XS + 2, Space.M, Space.XS + 2)
         captions = hbox((self._before, 1), (self._after, 1), margins=margins, spacing=Space.M)
-        size = self._scale, self._fit, self._actual
-        modes = *self._modes.values(), Space.S, (self._slider, 1), STRETCH
-        hbox(*modes, *size, on=self._tools, margins=margins, spacing=Space.XS)
+        hbox(
+            *self._modes.values(),
+            Space.S,
+            (self._slider, 1),
+            STRETCH,
+            self._scale,
+            self._fit,
+            self._actual,
+            on=self._tools,
+            margins=margins,
+            spacing=Space.XS,
+        )
         vbox(captions, hairline(), (self.canvas, 1), hairline(), self._tools, on=self)
         self.set_mode("two_up")
         self.setFocusProxy(self.canvas)

@@ -27,8 +27,14 @@ class EmptyPage(QWidget):
             words.setAlignment(Qt.AlignmentFlag.AlignCenter)
         self.git_button = make_button(self.tr("Review uncommitted changes"), object_name="reviewUncommittedButton")
         self.git_button.hide()
-        way = (self.git_button, Qt.AlignmentFlag.AlignHCenter)
-        middle = vbox(self._heading, hint, Space.S, way, margins=(Space.XXL, 0, Space.XXL, 0), spacing=Space.XS)
+        middle = vbox(
+            self._heading,
+            hint,
+            Space.S,
+            (self.git_button, Qt.AlignmentFlag.AlignHCenter),
+            margins=(Space.XXL, 0, Space.XXL, 0),
+            spacing=Space.XS,
+        )
         vbox(header_row(STRETCH), Stretch(2), middle, Stretch(3), on=self, spacing=Space.XS + 2)
 
     def set_folder(self, folder: str) -> None:

@@ -33,8 +33,15 @@ class UndoConflictDialog(QDialog):
         files = _outcome_list(left_alone, self.tr("Files left alone"))
         close = make_button(self.tr("Close"), clicked=self.reject, variant="primary")
         close.setDefault(True)
-        ending = (close, Qt.AlignmentFlag.AlignRight)
-        vbox(heading, summary, files, ending, on=self, margins=DIALOG_MARGINS, spacing=Space.S)
+        vbox(
+            heading,
+            summary,
+            files,
+            (close, Qt.AlignmentFlag.AlignRight),
+            on=self,
+            margins=DIALOG_MARGINS,
+            spacing=Space.S,
+        )
 
     def _title(self, purpose: Literal["undo", "redo"], count: int) -> str:
         if purpose == "undo":
