@@ -65,7 +65,9 @@ def _session_tools(shared: SharedParts, changes: ChangeParts, parts: ToolParts, 
         approvals=approvals,
         judging=LiveJudging(gate, approvals, judge, recorder),
         rulebook=parts.rulebook,
-        runtime=ToolRuntime(parts.registry, parts.access, execution, recorder, shared.clock),
+        runtime=ToolRuntime(
+            registry=parts.registry, access=parts.access, execution=execution, log=recorder, clock=shared.clock
+        ),
         jobs=parts.jobs,
         ledger=changes.ledger,
         effects=changes.effects,

@@ -61,7 +61,9 @@ def lay_foundation(paths: AppPaths, settings: UserSettings, **own: Unpack[OwnPar
     keys = own.get("key_store") or SystemKeyStore()
     blobs = Blobs(paths.blobs)
     catalog = Catalog(paths.sessions, blobs, paths.cache)
-    stored = StoredSessions(paths, catalog, blobs, live, clock, settings.default_model)
+    stored = StoredSessions(
+        paths=paths, catalog=catalog, blobs=blobs, live=live, clock=clock, default_model=settings.default_model
+    )
     providers = ProviderCatalog(environ, keys, allows_readable_proxy=lambda: live.current.model.allow_readable_proxy)
     tools = own.get("tools") or builtin_tools(
         paths.cache, longest_command_s=lambda: live.current.execution.timeout_seconds

@@ -5,8 +5,6 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 
-from msgspec import Struct
-
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.ids import SessionId, new_session_id
 from desktop_agent.core.base.package import __version__
@@ -29,18 +27,28 @@ from desktop_agent.core.system.workspace import usable_workspace
 from desktop_agent.core.transcript import JournalPage, Transcript
 
 
-class StoredSessions(Struct, frozen=True):
+class StoredSessions:
     """All sessions of one data folder. Every method works in threads, and touches no more than the session it names.
 
     An imported session starts with the default model and the modes of the live settings.
     """
 
-    _paths: AppPaths
-    _catalog: Catalog
-    _blobs: Blobs
-    _live: LiveSettings
-    _clock: Clock
-    _default_model: Callable[[], ModelRef]
+    def __init__(
+        self,
+        *,
+        paths: AppPaths,
+        catalog: Catalog,
+        blobs: Blobs,
+        live: LiveSettings,
+        clock: Clock,
+        default_model: Callable[[], ModelRef],
+    ) -> None:
+        self._paths = paths
+        self._catalog = catalog
+        self._blobs = blobs
+        self._live = live
+        self._clock = clock
+        self._default_model = default_model
 
     async def read_end(self, session_id: SessionId) -> Transcript:
         """Return the end of a session in a moment, however long it is; the rest of it is not looked at.

@@ -78,7 +78,7 @@ def _policies(shared: SharedParts, plan: SessionPlan, rulebook: RuleBook) -> Pol
         sandbox=lambda: transcript.session.sandbox,
         rulebook=rulebook,
         confiner=Confiner(
-            shared.probe,
+            probe=shared.probe,
             workspace=plan.root,
             temp=shared.temp_folder(plan.storage.session_id),
             allowed=partial(allowed_folders, plan.settings),

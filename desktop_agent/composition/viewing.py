@@ -4,8 +4,6 @@ import asyncio
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
-from msgspec import Struct
-
 from desktop_agent.composition.opened_session import OpenedSession
 from desktop_agent.composition.shared_parts import SharedParts
 from desktop_agent.core.base.clock import Clock
@@ -20,17 +18,28 @@ POLL_S = 0.5
 """How old what is shown may be. A look costs one `stat` when nothing happened."""
 
 
-class ViewedSession(Struct, frozen=True):
+class ViewedSession:
     """A session as a reader has it; `open` makes one. It takes no ops: another process writes it."""
 
-    id: SessionId
-    events: Sequence[JournalEvent]
-    """What had happened in it when it was opened. What comes later goes to the sink."""
-    _follower: Follower
-    _folder: Path
-    _clock: Clock
-    _sink: Sink
-    _take_over: Callable[[Sink], Awaitable[OpenedSession]]
+    def __init__(
+        self,
+        session_id: SessionId,
+        events: Sequence[JournalEvent],
+        *,
+        follower: Follower,
+        folder: Path,
+        clock: Clock,
+        sink: Sink,
+        take_over: Callable[[Sink], Awaitable[OpenedSession]],
+    ) -> None:
+        self.id = session_id
+        self.events = events
+        """What had happened in it when it was opened. What comes later goes to the sink."""
+        self._follower = follower
+        self._folder = folder
+        self._clock = clock
+        self._sink = sink
+        self._take_over = take_over
 
     @classmethod
     async def open(
@@ -44,7 +53,8 @@ class ViewedSession(Struct, frozen=True):
         """Read what there is of it. Raises `StorageError`."""
         follower = Follower(journal, shared.blobs)
         events = await asyncio.to_thread(follower.read)
-        return cls(session_id, events, follower, journal.parent, shared.clock, sink, take_over)
+        folder, clock = journal.parent, shared.clock
+        return cls(session_id, events, follower=follower, folder=folder, clock=clock, sink=sink, take_over=take_over)
 
     async def run(self) -> None:
         """Pass the events that its writer records to the sink, until this is cancelled.

@@ -42,7 +42,7 @@ class Room(Struct, frozen=True, kw_only=True):
     """Corrects estimates."""
 
 
-class Compacting(Struct, frozen=True):
+class Compacting(Struct, frozen=True, kw_only=True, eq=False):
     """Carries compactions out."""
 
     history: History

@@ -68,9 +68,10 @@ class ContextManager:
         self.with_pictures = parts.with_pictures
         self.max_tokens = parts.max_tokens
         self.meter = Meter(parts.log, parts.calibration)
-        self.pins = Pins(parts.history, parts.log, parts.clock)
-        self.guiding = Guiding(parts.reader, parts.history, parts.transcript, parts.log)
-        self.compacting = Compacting(parts.history, parts.transcript, parts.log, parts.wait)
+        history, transcript, log = parts.history, parts.transcript, parts.log
+        self.pins = Pins(history=history, log=log, clock=parts.clock)
+        self.guiding = Guiding(reader=parts.reader, history=history, transcript=transcript, log=log)
+        self.compacting = Compacting(history=history, transcript=transcript, log=log, wait=parts.wait)
         self._task: asyncio.Task[None] | None = None
 
     # -- for the session --

@@ -15,7 +15,7 @@ _PATH_ARGUMENTS = ("path", "file_path", "target_directory", "cwd", "source_path"
 """What the tools call the file or folder that they are about."""
 
 
-class Guiding(Struct):
+class Guiding(Struct, kw_only=True, eq=False):
     """Looks where the agent goes, and puts on record which AGENTS.md files hold."""
 
     reader: GuidanceReader

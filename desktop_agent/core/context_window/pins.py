@@ -17,7 +17,7 @@ from desktop_agent.core.protocol.model import Pin
 _LONGEST_S = 10 * 365 * 86_400.0
 
 
-class Pins(Struct, frozen=True):
+class Pins(Struct, frozen=True, kw_only=True, eq=False):
     """The pins of one session."""
 
     history: History

@@ -17,7 +17,7 @@ class NoRoomError(AgentError):
     """The conversation does not fit the model's window and cannot be made to."""
 
 
-class TurnRequests(Struct):
+class TurnRequests(Struct, kw_only=True, eq=False):
     """Makes the requests of one turn, each after the answer to the one before is on record."""
 
     context_manager: ContextManager

@@ -18,7 +18,7 @@ from desktop_agent.core.undo.plan import Direction
 _PAST: dict[Direction, str] = {"undo": "undone", "redo": "redone"}
 
 
-class ChangeOps(Struct, frozen=True, kw_only=True):
+class ChangeOps(Struct, frozen=True, kw_only=True, eq=False):
     """Carries these ops out for one session, whose mailbox calls it."""
 
     state: SessionState

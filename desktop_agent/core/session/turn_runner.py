@@ -234,7 +234,7 @@ class TurnRunner:
             number=number,
             model=model,
             provider=provider,
-            requests=TurnRequests(parts.context_manager, model, provider),
+            requests=TurnRequests(context_manager=parts.context_manager, model=model, provider=provider),
             runtime=parts.tools.runtime,
             limits=parts.limits,
             settings=parts.settings,

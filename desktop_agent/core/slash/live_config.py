@@ -10,7 +10,7 @@ from desktop_agent.core.settings.values import value_of
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 
 
-class LiveConfig(Struct, frozen=True):
+class LiveConfig(Struct, frozen=True, eq=False):
     """What `/config` works with; see `ConfigWriter`."""
 
     settings_in: Callable[[Path], WorkspaceSettings]

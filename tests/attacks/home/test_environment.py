@@ -115,7 +115,7 @@ async def test_a_confined_command_knows_nothing_that_listens_outside(
         monkeypatch.setenv(name, f"outside-{name}")
     own = dict(os.environ)
     confiner = Confiner(
-        SandboxProbe(own, find_sandbox),
+        probe=SandboxProbe(own, find_sandbox),
         workspace=place.workspace,
         temp=place.temp,
         allowed=tuple,

@@ -34,7 +34,7 @@ _WIDTH = {words: width for width, words in enumerate(CONFINEMENT_WORDS.values())
 """How much each confinement lets a command do, by its words: from the strict sandbox to none."""
 
 
-class Policies(Struct, frozen=True, kw_only=True):
+class Policies(Struct, frozen=True, kw_only=True, eq=False):
     """The source of every decision's context. One per session."""
 
     approval: Callable[[], ApprovalPolicy]

@@ -30,7 +30,7 @@ from desktop_agent.core.tools.secret_names import SecretNames
 from desktop_agent.core.tools.terminal_text import printed_in
 
 
-class SandboxProbe(Struct):
+class SandboxProbe(Struct, eq=False):
     """What this machine can confine with: tried once, when a caller first needs to know."""
 
     environ: Mapping[str, str]
@@ -52,7 +52,7 @@ class SandboxProbe(Struct):
         return await asyncio.shield(search)
 
 
-class Confiner(Struct, frozen=True):
+class Confiner(Struct, frozen=True, kw_only=True, eq=False):
     """Confines the commands of one session."""
 
     probe: SandboxProbe

@@ -36,7 +36,7 @@ class CallOutcome(Struct, frozen=True):
     is_unanswered: bool = False
 
 
-class ToolRuntime(Struct, frozen=True):
+class ToolRuntime(Struct, frozen=True, kw_only=True, eq=False):
     """Runs the tool calls of a session's messages."""
 
     registry: ToolRegistry

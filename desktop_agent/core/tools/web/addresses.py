@@ -57,7 +57,7 @@ async def system_resolver(host: str, port: int) -> Sequence[str]:
     return list(dict.fromkeys(str(entry[4][0]) for entry in found))
 
 
-class AddressBook(Struct, frozen=True, kw_only=True):
+class AddressBook(Struct, frozen=True, kw_only=True, eq=False):
     """Resolves hosts and refuses those that may not be reached."""
 
     resolve: Resolver = system_resolver
