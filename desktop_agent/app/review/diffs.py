@@ -7,7 +7,6 @@ from msgspec.structs import replace
 
 from desktop_agent.core.changes.net import net_change
 from desktop_agent.core.changes.reviewed import change_since, hunk_authors, undone_hunks
-from desktop_agent.core.changes.stored_images import StoredImages
 from desktop_agent.core.diff.comparing import Comparer
 from desktop_agent.core.protocol.model import ApprovalRequest, BlobRef, FileChange, FileDiff, FileImage
 from desktop_agent.core.store.blobs import Blobs
@@ -19,7 +18,6 @@ class BlobDiffs:
 
     def __init__(self, blobs: Blobs) -> None:
         self._blobs = blobs
-        self._images = StoredImages(blobs)
         self.comparer = Comparer()
         """Other parts of this window that compare may use it, too, until `aclose`."""
 
@@ -63,8 +61,8 @@ class BlobDiffs:
         self, diff: FileDiff, changes: Sequence[FileChange], recorded: Sequence[FileChange], later: FileDiff | None
     ) -> FileDiff:
         undone = undone_hunks(diff, net_change(changes), recorded, later)
-        authors = hunk_authors(diff, changes, recorded, self._images.content)
+        authors = hunk_authors(diff, changes, recorded, self._blobs.of_file)
         return replace(diff, undone=undone, authors=authors)
 
     def _contents(self, images: Sequence[FileImage | None]) -> tuple[bytes | None, ...]:
-        return tuple(map(self._images.content, images))
+        return tuple(map(self._blobs.of_file, images))

@@ -18,8 +18,8 @@ class StoredImages:
         return self._blobs.get(digest)
 
     def content(self, image: FileImage | None) -> bytes | None:
-        """The bytes of an image; None for an absent file."""
-        return None if image is None else self.bytes_of(image)
+        """The bytes of an image; None for an absent file. Raises `StorageError` when they are missing."""
+        return self._blobs.of_file(image)
 
     def state(self, image: FileImage | None) -> FileState | None:
         """The whole state that an image stands for. Raises `StorageError` when its content is missing."""
@@ -37,7 +37,7 @@ class StoredImages:
 
     def bytes_of(self, image: FileImage) -> bytes:
         """The content of a file that is not absent. Raises `StorageError` when it is missing."""
-        return b"" if image.kind == "folder" else self._blobs.get(image.digest, size=image.size)
+        return self.content(image) or b""
 
 
 def image_of(state: FileState | None) -> FileImage | None:

@@ -158,8 +158,10 @@ class Blobs:
         raise _not_read(digest, reason)
 
     def of_file(self, image: FileImage | None) -> bytes | None:
-        """Return what a file held; None for a folder or an absent file. Raises `StorageError` as `get` does."""
-        return None if image is None or image.kind == "folder" else self.get(image.digest, size=image.size)
+        """Return what a file held; no bytes for a folder, None for an absent file. Raises `StorageError` as `get`."""
+        if image is None:
+            return None
+        return b"" if image.kind == "folder" else self.get(image.digest, size=image.size)
 
     def blocks(self, digest: Digest, *, size: int | None = None) -> Iterator[bytes]:
         """Yield the content in blocks of at most 1 MiB, for what may be too large for the memory.
