@@ -16,7 +16,7 @@ from desktop_agent.core.protocol.model import (
     ToolUseBlock,
 )
 from desktop_agent.core.providers.anthropic.faults import broken_off
-from desktop_agent.core.providers.anthropic.wire import name_in, optional_text_in, text_in, token_in
+from desktop_agent.core.providers.anthropic.wire import optional_text, required_name, required_text, required_token
 from desktop_agent.core.providers.arguments import is_too_deep, parse_arguments
 from desktop_agent.core.providers.base import StreamPiece, TextChunk, ThinkingChunk, ToolInputChunk
 from desktop_agent.core.providers.surrogates import TextJoiner, repaired, repaired_json
@@ -44,7 +44,7 @@ class GrowingBlock(ABC):
 
 def start_block(fields: JsonObject) -> GrowingBlock:
     """Return the block that a `content_block_start` opens; of a type that is not known, an opaque one."""
-    match text_in(fields, "type"):
+    match required_text(fields, "type"):
         case "text":
             return _GrowingText(fields)
         case "thinking":
@@ -64,7 +64,7 @@ class _GrowingText(GrowingBlock):
     _chunk: ClassVar[type[TextChunk | ThinkingChunk]] = TextChunk
 
     def __init__(self, fields: JsonObject) -> None:
-        self._first = optional_text_in(fields, self._name)
+        self._first = optional_text(fields, self._name)
         self._joiner = TextJoiner()
         self._parts: list[str] = []
 
@@ -74,7 +74,7 @@ class _GrowingText(GrowingBlock):
     def add(self, delta: JsonObject) -> StreamPiece | None:
         if delta.get("type") != f"{self._name}_delta":
             return None
-        return self._shown(self._joiner.add(text_in(delta, self._name)))
+        return self._shown(self._joiner.add(required_text(delta, self._name)))
 
     def end(self) -> StreamPiece | None:
         return self._shown(self._joiner.end())
@@ -97,12 +97,12 @@ class _GrowingThinking(_GrowingText):
 
     def __init__(self, fields: JsonObject) -> None:
         super().__init__(fields)
-        self._signature = repaired(optional_text_in(fields, "signature"))
+        self._signature = repaired(optional_text(fields, "signature"))
 
     def add(self, delta: JsonObject) -> StreamPiece | None:
         if delta.get("type") != "signature_delta":
             return super().add(delta)
-        self._signature = token_in(delta, "signature")
+        self._signature = required_token(delta, "signature")
         return None
 
     def result(self) -> AssistantBlock:
@@ -113,8 +113,8 @@ class _GrowingToolUse(GrowingBlock):
     """A tool call. Its arguments are text until the block ends, and count only if that text is one whole object."""
 
     def __init__(self, fields: JsonObject) -> None:
-        self._id = name_in(fields, "id")
-        self._name = name_in(fields, "name")
+        self._id = required_name(fields, "id")
+        self._name = required_name(fields, "name")
         given = fields.get("input")
         self._given = cast("JsonObject", given) if isinstance(given, dict) else {}
         self._parts: list[str] = []
@@ -126,7 +126,7 @@ class _GrowingToolUse(GrowingBlock):
     def add(self, delta: JsonObject) -> StreamPiece | None:
         if delta.get("type") != "input_json_delta":
             return None
-        part = text_in(delta, "partial_json")
+        part = required_text(delta, "partial_json")
         if not part:
             return None
         self._parts.append(part)
@@ -148,7 +148,7 @@ class _GrowingRedactedThinking(GrowingBlock):
     """Encrypted thinking; it comes whole."""
 
     def __init__(self, fields: JsonObject) -> None:
-        self._data = token_in(fields, "data")
+        self._data = required_token(fields, "data")
 
     def result(self) -> AssistantBlock:
         return RedactedThinkingBlock(data=self._data)
@@ -168,7 +168,7 @@ class _GrowingOpaque(GrowingBlock):
     def add(self, delta: JsonObject) -> StreamPiece | None:
         match delta.get("type"):
             case "input_json_delta":
-                self._input_parts.append(text_in(delta, "partial_json"))
+                self._input_parts.append(required_text(delta, "partial_json"))
             case "citations_delta":
                 self._grow("citations", [delta.get("citation")])
             case _:

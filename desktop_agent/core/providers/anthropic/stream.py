@@ -12,7 +12,13 @@ from msgspec.structs import replace
 from desktop_agent.core.protocol.model import AssistantBlock, JsonObject, StopReason, ToolUseBlock, Usage
 from desktop_agent.core.providers.anthropic.blocks import GrowingBlock, start_block
 from desktop_agent.core.providers.anthropic.faults import broken_off
-from desktop_agent.core.providers.anthropic.wire import count_in, index_in, object_in, optional_text_in, text_in
+from desktop_agent.core.providers.anthropic.wire import (
+    count_in,
+    optional_text,
+    required_index,
+    required_object,
+    required_text,
+)
 from desktop_agent.core.providers.arguments import weight_of
 from desktop_agent.core.providers.base import Completion, StreamPiece
 from desktop_agent.core.providers.surrogates import repaired
@@ -41,7 +47,7 @@ def decode_event(data: str) -> JsonObject | None:
     if not isinstance(event, dict):
         raise broken_off("malformed event: not an object")
     fields = cast("JsonObject", event)
-    text_in(fields, "type")
+    required_text(fields, "type")
     return fields
 
 
@@ -66,21 +72,21 @@ class MessageBuilder:
         match event["type"]:
             case "message_start":
                 self.is_untouched = False
-                message = object_in(event, "message")
-                self._message_id = repaired(optional_text_in(message, "id"))
+                message = required_object(event, "message")
+                self._message_id = repaired(optional_text(message, "id"))
                 self._count(message)
             case "content_block_start":
-                return self._start(index_in(event), object_in(event, "content_block"))
+                return self._start(required_index(event), required_object(event, "content_block"))
             case "content_block_delta":
-                delta = object_in(event, "delta")
+                delta = required_object(event, "delta")
                 self._measure(delta)
                 return self._block(event).add(delta)
             case "content_block_stop":
                 block = self._block(event)
-                self._open.discard(index_in(event))
+                self._open.discard(required_index(event))
                 return block.end()
             case "message_delta":
-                reason = object_in(event, "delta").get("stop_reason")
+                reason = required_object(event, "delta").get("stop_reason")
                 self._stop_reason = reason if isinstance(reason, str) else self._stop_reason
                 self._count(event)
             case "message_stop":
@@ -123,7 +129,7 @@ class MessageBuilder:
             raise oversized(f"more than {MAX_CHARS:,} characters")
 
     def _block(self, event: JsonObject) -> GrowingBlock:
-        index = index_in(event)
+        index = required_index(event)
         if index not in self._open:
             raise broken_off(f"block {index} is not open")
         return self._blocks[index]

@@ -1,5 +1,7 @@
 """Read fields of the API's JSON: the right type, or a stream that cannot be trusted.
 
+Those named `…_in` never fail, as in `protocol.foreign_json`; the others raise `ProviderError`.
+
 Plain functions over decoded JSON instead of models: an unknown block must go back as it came.
 """
 
@@ -14,7 +16,7 @@ _MOST_TOKENS = 10**9
 """More is no count, and sums of it would not fit into the files that keep them."""
 
 
-def object_in(fields: JsonObject, name: str) -> JsonObject:
+def required_object(fields: JsonObject, name: str) -> JsonObject:
     """Return the object `name`. Raises `ProviderError` if it is missing or something else."""
     value = fields.get(name)
     if not isinstance(value, dict):
@@ -22,7 +24,7 @@ def object_in(fields: JsonObject, name: str) -> JsonObject:
     return cast("JsonObject", value)
 
 
-def text_in(fields: JsonObject, name: str) -> str:
+def required_text(fields: JsonObject, name: str) -> str:
     """Return the text `name`, perhaps with half a character at its ends. Raises `ProviderError` if it is none."""
     value = fields.get(name)
     if not isinstance(value, str):
@@ -30,28 +32,28 @@ def text_in(fields: JsonObject, name: str) -> str:
     return value
 
 
-def optional_text_in(fields: JsonObject, name: str) -> str:
+def optional_text(fields: JsonObject, name: str) -> str:
     """Return the text `name`, or nothing when there is none."""
-    return text_in(fields, name) if fields.get(name) is not None else ""
+    return required_text(fields, name) if fields.get(name) is not None else ""
 
 
-def token_in(fields: JsonObject, name: str) -> str:
+def required_token(fields: JsonObject, name: str) -> str:
     """Return the text `name`, which is an id, a name or a signature: not empty, and no broken characters."""
-    value = text_in(fields, name)
+    value = required_text(fields, name)
     if not value or not is_encodable(value):
         raise broken_off(f"malformed event: {name} is empty or broken")
     return value
 
 
-def name_in(fields: JsonObject, name: str) -> str:
+def required_name(fields: JsonObject, name: str) -> str:
     """Return the name or id `name`. Raises `ProviderError` also for one that is longer than any."""
-    value = token_in(fields, name)
+    value = required_token(fields, name)
     if len(value) > MAX_NAME_CHARS:
         raise oversized(f"{name} has {len(value):,} characters")
     return value
 
 
-def index_in(fields: JsonObject) -> int:
+def required_index(fields: JsonObject) -> int:
     """Return the number of the block that an event is about."""
     value = fields.get("index")
     if not isinstance(value, int) or isinstance(value, bool):
