@@ -119,9 +119,9 @@ class Confinement(Struct):
         return self.spec is None or self.spec.is_workspace_writable
 
     @property
-    def may_write_git(self) -> bool:
-        """Whether a command behind them can change git's own files, or anything outside the workspace."""
-        return self.spec is None
+    def is_confined(self) -> bool:
+        """Whether there is a sandbox at all: without one, a command can change anything that its user can."""
+        return self.spec is not None
 
     @property
     def words(self) -> str:
@@ -136,7 +136,7 @@ class Confinement(Struct):
         return {} if self.spec is None else leading_out(self.own, self.passed)
 
     def protect(self, repositories: Iterable[Path]) -> None:
-        """Keep a command from writing these `.git`, too."""
+        """Keep a confined command from writing these `.git`, wherever they are; one that is not may write them."""
         if self.spec is not None:
             self.spec = replace(self.spec, repositories=tuple(repositories))
 
@@ -179,12 +179,12 @@ class Confinement(Struct):
 
     def misplaced_program_in(self, result: ToolResult) -> str:
         """Return, in a sentence, where a program is that a command did not find; empty for none. Blocks."""
-        confinement = self.spec
-        if self.sandbox is None or confinement is None or not result.is_error:
+        spec = self.spec
+        if self.sandbox is None or spec is None or not result.is_error:
             return ""
         guards = self.sandbox.guards
         output = printed_in(result.content)
-        return misplaced_program_in(output, self._homes(guards), lambda: hidden_from(confinement, guards))
+        return misplaced_program_in(output, self._homes(guards), lambda: hidden_from(spec, guards))
 
     def _homes(self, guards: Guards) -> Homes:
         """Return the homes, with the folders in which this command looked for programs: only to explain why in vain."""

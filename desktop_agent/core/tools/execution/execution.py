@@ -235,7 +235,7 @@ class Execution:
         if not confinement.may_write:
             return await tool.run(arguments, replace(context, confine=confinement.confine))
         folder = str(await asyncio.to_thread(tool.working_folder, arguments, context))
-        run = PlannedCommand(tool.command(arguments), folder, is_confined=not confinement.may_write_git)
+        run = PlannedCommand(tool.command(arguments), folder, is_confined=confinement.is_confined)
         snapshot = await self._effects.begin_command(call.turn, call.block.id, run)
         job_id = ""
         confinement.protect(self._effects.repositories(context.boundary.root))
