@@ -62,8 +62,8 @@ def new_pin_id() -> str:
     return f"pin-{_random_text(4)}"
 
 
-def unused_id(wanted: str, used: set[str]) -> str:
-    """Return the id that is `wanted`, or one like it, which is none of the `used` ones and is one of them now."""
+def claim_id(wanted: str, used: set[str]) -> str:
+    """Add the id that is `wanted`, or one like it that is not `used` yet, to the used ones, and return it."""
     identifier, number = wanted, 2
     while identifier in used:
         identifier, number = f"{wanted}_{number}", number + 1

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from msgspec import Struct, field
 from msgspec.structs import replace
 
-from desktop_agent.core.base.ids import CallId, new_prompt_id, unused_id
+from desktop_agent.core.base.ids import CallId, claim_id, new_prompt_id
 from desktop_agent.core.importing.results import ImportedResults
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import (
@@ -222,7 +222,7 @@ class ConversationWriter(Struct):
     def _block(self, block: AssistantBlock) -> AssistantBlock:
         match block:
             case ToolUseBlock():
-                ours = unused_id(block.id[:200] or "call", self._used)
+                ours = claim_id(block.id[:200] or "call", self._used)
                 self._waiting[block.id] = ours
                 name = block.name or "unknown"
                 arguments: JsonObject = {} if is_too_deep(block.arguments) else block.arguments

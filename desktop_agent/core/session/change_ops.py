@@ -43,7 +43,7 @@ class ChangeOps(Struct, frozen=True, kw_only=True, eq=False):
         return await self._revert("redo", lambda: self.undoing.revert("redo", op), where)
 
     async def _revert(self, direction: Direction, carry_out: Callable[[], Awaitable[bool]], where: str = "") -> bool:
-        if not await self._may_begin("busy", f"nothing was {_PAST[direction]}"):
+        if not await self._begin("busy", f"nothing was {_PAST[direction]}"):
             return False
         try:
             is_done = await carry_out()
@@ -56,7 +56,7 @@ class ChangeOps(Struct, frozen=True, kw_only=True, eq=False):
 
     async def write_file(self, op: ops.WriteFile) -> None:
         """Write a file as the user wants it; a notice says why not."""
-        if not await self._may_begin("not_written", f"{op.path} was not written"):
+        if not await self._begin("not_written", f"{op.path} was not written"):
             return
         try:
             await self.undoing.write(op)
@@ -67,7 +67,7 @@ class ChangeOps(Struct, frozen=True, kw_only=True, eq=False):
 
     async def rewind(self, op: ops.RewindTo) -> None:
         """Go back to before a turn; a notice says why not."""
-        if not await self._may_begin("busy", "nothing was taken back"):
+        if not await self._begin("busy", "nothing was taken back"):
             return
         if not 1 <= op.turn <= self.state.transcript.turn:
             await self._notify("nothing_selected", f"There is no turn {op.turn} to go back to.", "")
@@ -82,8 +82,8 @@ class ChangeOps(Struct, frozen=True, kw_only=True, eq=False):
                 return
         await self.log.record(ev.Rewound(turn=op.turn, scope=op.scope))
 
-    async def _may_begin(self, code: str, consequence: str) -> bool:
-        """Get ready for an op; while a turn runs, a notice says that it was not carried out."""
+    async def _begin(self, code: str, consequence: str) -> bool:
+        """Get ready and return True; while a turn runs, say that and return False."""
         if self.is_busy():
             await self._notify(code, f"The agent is working, so {consequence}.", "Stop it first.")
             return False

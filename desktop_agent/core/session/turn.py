@@ -14,7 +14,7 @@ from msgspec import Struct, structs
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import ProviderError, ProviderFault
-from desktop_agent.core.base.ids import CallId, unused_id
+from desktop_agent.core.base.ids import CallId, claim_id
 from desktop_agent.core.context_window.requests import NoRoomError, TurnRequests
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.event_log import EventLog
@@ -201,7 +201,7 @@ class Turn:
         if completion.stop_reason != "tool_use" and not block.rejected:
             is_cut = completion.stop_reason in ("max_tokens", "model_context_window_exceeded")
             block = structs.replace(block, arguments={}, rejected=CUT_OFF if is_cut else NOT_MEANT)
-        return structs.replace(block, id=unused_id(block.id, self.used_ids))
+        return structs.replace(block, id=claim_id(block.id, self.used_ids))
 
     async def _keep_partial(self, text: str) -> None:
         """Keep what the user has already read of an answer that was stopped."""

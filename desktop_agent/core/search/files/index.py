@@ -36,7 +36,7 @@ class IndexProgress(Struct):
     """Another session or process is updating the same index."""
     is_complete: bool = False
 
-    def wait(self) -> None:
+    def note_waiting(self) -> None:
         """Say that another one is at it."""
         self.is_waiting = True
 
@@ -66,7 +66,7 @@ class CodeIndex:
         Raises `OSError` or `sqlite3.Error` when the index cannot be written.
         """
         progress.total = len(paths)
-        with self._file.writing(stop.is_set, progress.wait) as may_write:
+        with self._file.writing(stop.is_set, progress.note_waiting) as may_write:
             progress.is_waiting = False
             if not may_write:
                 return
