@@ -22,8 +22,8 @@ _DAMAGE = frozenset({sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CORRUPT, sqlite3.SQLIT
 """What SQLite says of a file that is none of ours, or no longer: no such table, malformed, not a database."""
 
 
-def never() -> bool:
-    """Return False: for what is not stopped, and what waits without saying so."""
+def not_stopped() -> bool:
+    """Return False: for work that cannot be stopped."""
     return False
 
 
@@ -57,7 +57,7 @@ class CacheFile(Struct, frozen=True):
 
     @contextmanager
     def opened(
-        self, is_stopped: Callable[[], bool] = never, *, busy_s: float = _BUSY_S
+        self, is_stopped: Callable[[], bool] = not_stopped, *, busy_s: float = _BUSY_S
     ) -> Generator[sqlite3.Connection]:
         """Open it to write, an empty one if there is none.
 
@@ -73,7 +73,7 @@ class CacheFile(Struct, frozen=True):
             yield connection
 
     @contextmanager
-    def opened_to_read(self, is_stopped: Callable[[], bool] = never) -> Generator[sqlite3.Connection | None]:
+    def opened_to_read(self, is_stopped: Callable[[], bool] = not_stopped) -> Generator[sqlite3.Connection | None]:
         """Open it beside its writer, or give None while there is none to read. Raises like `opened`."""
         # An empty file is one whose writer is about to begin; even a reader's short lock would be in its way then.
         if not self.path.exists() or self.path.stat().st_size == 0:
@@ -83,7 +83,7 @@ class CacheFile(Struct, frozen=True):
             yield connection if self._is_ready(connection) else None
 
     @contextmanager
-    def writing(self, is_stopped: Callable[[], bool], on_wait: Callable[[], object] = never) -> Generator[bool]:
+    def writing(self, is_stopped: Callable[[], bool], on_wait: Callable[[], None] | None = None) -> Generator[bool]:
         """Be the one that writes for longer than a transaction; False when stopped before it was one's turn."""
         from filelock import FileLock, Timeout  # slow, and who only reads needs none
 
@@ -94,7 +94,8 @@ class CacheFile(Struct, frozen=True):
                 lock.acquire(timeout=_LOCK_POLL_S, poll_interval=_LOCK_POLL_S / 2)
                 break
             except Timeout:
-                on_wait()
+                if on_wait is not None:
+                    on_wait()
         try:
             yield lock.is_locked
         finally:

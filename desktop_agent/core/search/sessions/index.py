@@ -15,7 +15,7 @@ from desktop_agent.core.search.sessions.answer import Answerer
 from desktop_agent.core.search.sessions.database import SearchDatabase, index_file
 from desktop_agent.core.search.sessions.intake import SLICE_BYTES, take_in
 from desktop_agent.core.store.blobs import Blobs
-from desktop_agent.core.store.cache_file import is_damage, never, transaction
+from desktop_agent.core.store.cache_file import is_damage, not_stopped, transaction
 from desktop_agent.core.store.journal.journal_mark import JOURNAL_NAME, journal_states
 
 _MOST_GONE = 50_000
@@ -44,7 +44,7 @@ class SessionSearch:
             return False
         return {name: state for name, (state, _) in known.items()} == states
 
-    def update(self, is_stopped: Callable[[], bool] = never) -> None:
+    def update(self, is_stopped: Callable[[], bool] = not_stopped) -> None:
         """Take in what is new, the newest sessions first, until it is done or stopped.
 
         Raises `StorageError` when the index cannot be written.
@@ -103,7 +103,7 @@ class SessionSearch:
 
     # -- answering --
 
-    def ask(self, query: SearchQuery, limit: int = 50, is_stopped: Callable[[], bool] = never) -> list[SearchHit]:
+    def ask(self, query: SearchQuery, limit: int = 50, is_stopped: Callable[[], bool] = not_stopped) -> list[SearchHit]:
         """Return the newest hits, at most `limit`; none when there is no index, or while a damaged one is made anew."""
         try:
             with self._file.opened_to_read(is_stopped) as connection:
