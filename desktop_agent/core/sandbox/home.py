@@ -266,8 +266,8 @@ def _homes_of_others() -> Iterator[Path]:
     with suppress(OSError):
         for line in Path("/etc/passwd").read_text(encoding="utf-8", errors="surrogateescape").splitlines():
             fields = line.split(":")
-            is_a_users = len(fields) > 5 and fields[2].isdecimal() and _FIRST_USER <= int(fields[2]) < _NOBODY
-            if is_a_users and fields[5].startswith("/") and Path(os.path.normpath(fields[5])) not in _NO_HOMES:
+            is_user_account = len(fields) > 5 and fields[2].isdecimal() and _FIRST_USER <= int(fields[2]) < _NOBODY
+            if is_user_account and fields[5].startswith("/") and Path(os.path.normpath(fields[5])) not in _NO_HOMES:
                 yield Path(os.path.normpath(fields[5]))
 
 

@@ -94,14 +94,14 @@ def read_project(root: Path) -> FileText | None:
         return _refused(path, f"cannot be read: {error}")
 
 
-def proposal_of(file: FileText, users: Settings) -> ProjectProposal:
+def proposal_of(file: FileText, user_settings: Settings) -> ProjectProposal:
     """Return what `file` comes to under the user's settings."""
     if file.problem is not None:
         return ProjectProposal(file.path, file.text, (), (file.problem,))
-    values, problems = values_in(file, users)
+    values, problems = values_in(file, user_settings)
     changes: list[Tightened] = []
     for key, value in values.items():
-        before, line = value_of(users, key), file.line_of(key)
+        before, line = value_of(user_settings, key), file.line_of(key)
         try:
             after = _tightened(declared_settings()[key], before, value)
         except ValueError as error:

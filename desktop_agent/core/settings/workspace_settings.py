@@ -48,9 +48,9 @@ class WorkspaceSettings:
     @property
     def loaded(self) -> LoadedSettings:
         """The settings in force here, with what is wrong in the files that count and where each value comes from."""
-        users, project = self.live.loaded, self._project
-        if self._combined is None or self._combined[0] is not users or self._combined[1] is not project:
-            self._combined = (users, project, self._combine(users))
+        user_loaded, project = self.live.loaded, self._project
+        if self._combined is None or self._combined[0] is not user_loaded or self._combined[1] is not project:
+            self._combined = (user_loaded, project, self._combine(user_loaded))
         return self._combined[2]
 
     @property
@@ -124,17 +124,17 @@ class WorkspaceSettings:
         proposal = proposal_of(parse_file(file.path, trust.text), self.live.current)
         return tuple(problem for problem in proposal.problems if problem.is_fault)
 
-    def _combine(self, users: LoadedSettings) -> LoadedSettings:
+    def _combine(self, user_loaded: LoadedSettings) -> LoadedSettings:
         """Return the user's settings as the project tightens them.
 
         A file that changed since it was trusted counts as it was then, until the user has looked at it.
         """
         file, trust = self._project.file, self._project.trust
         if file is None or not trust.text or trust.answer_to(file.text) == "ignored":
-            return users
-        proposal = proposal_of(parse_file(file.path, trust.text), users.settings)
+            return user_loaded
+        proposal = proposal_of(parse_file(file.path, trust.text), user_loaded.settings)
         return LoadedSettings(
-            proposal.applied_to(users.settings),
-            (*users.problems, *(proposal.problems if trust.answer_to(file.text) else ())),
-            {**users.sources, **proposal.sources},
+            proposal.applied_to(user_loaded.settings),
+            (*user_loaded.problems, *(proposal.problems if trust.answer_to(file.text) else ())),
+            {**user_loaded.sources, **proposal.sources},
         )
