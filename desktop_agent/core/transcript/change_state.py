@@ -14,8 +14,13 @@ from desktop_agent.core.transcript.steps import UndoStep, changes_named, reverts
 
 CHANGE_EVENTS: Final = frozenset(
     (
-        *(ev.ToolCallStarted, ev.ChangesRecorded, ev.ChangesUndone, ev.ChangesRedone),
-        *(ev.ReviewMarked, ev.CommentAdded, ev.CommentsRemoved),
+        ev.ToolCallStarted,
+        ev.ChangesRecorded,
+        ev.ChangesUndone,
+        ev.ChangesRedone,
+        ev.ReviewMarked,
+        ev.CommentAdded,
+        ev.CommentsRemoved,
     )
 )
 """What `ChangeState.apply` folds in; it does nothing with other events."""

@@ -8,8 +8,14 @@ from desktop_agent.core.protocol.model import ContextUse, GuidanceFile, Pin
 
 CONTEXT_EVENTS: Final = frozenset(
     (
-        *(ev.Rewound, ev.Compacted, ev.CompactionUndone, ev.UsageReported, ev.Pinned, ev.Unpinned),
-        *(ev.GuidanceLoaded, ev.ContextMeasured),
+        ev.Rewound,
+        ev.Compacted,
+        ev.CompactionUndone,
+        ev.UsageReported,
+        ev.Pinned,
+        ev.Unpinned,
+        ev.GuidanceLoaded,
+        ev.ContextMeasured,
     )
 )
 """What `ContextState.apply` folds in; it does nothing with other events."""

@@ -21,10 +21,26 @@ RETRYING = "retrying"
 
 ENTRY_EVENTS: Final = frozenset(
     (
-        *(ev.TextDelta, ev.ThinkingDelta, ev.ToolOutputDelta, ev.MessageDone, ev.PromptSubmitted, ev.TurnEnded),
-        *(ev.ToolCallStarted, ev.ToolCallFinished, ev.ChangesRecorded, ev.ApprovalRequested, ev.ApprovalResolved),
-        *(ev.CommandJudged, ev.Notice, ev.RetryWaitReported, ev.Compacted, ev.SummaryEdited, ev.CompactionUndone),
-        *(ev.Rewound, ev.SessionForked, ev.CommandRun),
+        ev.TextDelta,
+        ev.ThinkingDelta,
+        ev.ToolOutputDelta,
+        ev.MessageDone,
+        ev.PromptSubmitted,
+        ev.TurnEnded,
+        ev.ToolCallStarted,
+        ev.ToolCallFinished,
+        ev.ChangesRecorded,
+        ev.ApprovalRequested,
+        ev.ApprovalResolved,
+        ev.CommandJudged,
+        ev.Notice,
+        ev.RetryWaitReported,
+        ev.Compacted,
+        ev.SummaryEdited,
+        ev.CompactionUndone,
+        ev.Rewound,
+        ev.SessionForked,
+        ev.CommandRun,
     )
 )
 """What `EntryFold.apply` folds in; it does nothing with other events."""

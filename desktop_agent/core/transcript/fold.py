@@ -20,8 +20,16 @@ from desktop_agent.core.transcript.turn_state import TURN_EVENTS, TurnState
 _CHANGING: Final = CHANGE_EVENTS - {ev.ToolCallStarted}
 _SILENT: Final = frozenset(
     (
-        *(ev.ToolCallStarted, ev.ToolCallFinished, ev.CommandJudged, ev.RetryWaitReported, ev.CommandRun),
-        *(ev.ChangesPrepared, ev.RuleRevoked, ev.PromptRejected, ev.ContextInspected, ev.UnknownEvent),
+        ev.ToolCallStarted,
+        ev.ToolCallFinished,
+        ev.CommandJudged,
+        ev.RetryWaitReported,
+        ev.CommandRun,
+        ev.ChangesPrepared,
+        ev.RuleRevoked,
+        ev.PromptRejected,
+        ev.ContextInspected,
+        ev.UnknownEvent,
     )
 )
 """What says nothing beside its entry, if it has one."""

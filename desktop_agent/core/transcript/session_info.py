@@ -11,8 +11,16 @@ from desktop_agent.core.transcript.reading import first_line
 
 _SESSION_EVENTS: Final = frozenset(
     (
-        *(ev.SessionOpened, ev.SessionRenamed, ev.SessionForked, ev.SessionArchived, ev.SessionPinned, ev.ModeSet),
-        *(ev.TurnStarted, ev.PromptSubmitted, ev.JobsReported, ev.RulesReported),
+        ev.SessionOpened,
+        ev.SessionRenamed,
+        ev.SessionForked,
+        ev.SessionArchived,
+        ev.SessionPinned,
+        ev.ModeSet,
+        ev.TurnStarted,
+        ev.PromptSubmitted,
+        ev.JobsReported,
+        ev.RulesReported,
     )
 )
 """What says more of a session than that it goes on."""

@@ -16,9 +16,19 @@ CUT = 2_000
 
 TURN_EVENTS: Final = frozenset(
     (
-        *(ev.TurnStarted, ev.TurnEnded, ev.MessageDone, ev.Compacted, ev.ToolProgress, ev.ToolCallStarted),
-        *(ev.ToolCallFinished, ev.ApprovalRequested, ev.ApprovalResolved, ev.PromptSubmitted, ev.Queued, ev.Unqueued),
-        *(ev.UsageReported,),
+        ev.TurnStarted,
+        ev.TurnEnded,
+        ev.MessageDone,
+        ev.Compacted,
+        ev.ToolProgress,
+        ev.ToolCallStarted,
+        ev.ToolCallFinished,
+        ev.ApprovalRequested,
+        ev.ApprovalResolved,
+        ev.PromptSubmitted,
+        ev.Queued,
+        ev.Unqueued,
+        ev.UsageReported,
     )
 )
 """What `TurnState.apply` folds in; it does nothing with other events."""

@@ -68,8 +68,7 @@ def bytes_to_fold(journal: Path) -> int:
 def resume(journal: Path, blobs: Blobs, *, yield_gil: YieldGil) -> ReplayState:
     """Return the state of a session. Blocks. Raises `StorageError` when the journal cannot be read."""
     known = load(journal, journal.with_name(SNAPSHOT_NAME), yield_gil)
-    for _ in known.fold_rest(partial(read_records, journal, blobs, yield_gil=yield_gil)):
-        pass
+    known.fold_to_end(partial(read_records, journal, blobs, yield_gil=yield_gil))
     return known
 
 

@@ -60,7 +60,10 @@ class MovedSearch(QObject):
                 self.found.emit()
         elif not search.is_started:
             self._timer.setInterval(_POLL_MS)
-            search.run() if self._is_small else search.start()
+            if self._is_small:
+                search.run()
+            else:
+                search.start()
 
 
 def _moves_in(diff: FileDiff) -> Moves:
