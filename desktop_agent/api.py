@@ -28,7 +28,7 @@ from desktop_agent.core.base.errors import (
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.changes.net import NetChange
 from desktop_agent.core.diff.diff import FileDiff
-from desktop_agent.core.diff.hunk_keys import ReviewHunk, all_keys
+from desktop_agent.core.diff.hunks import ReviewHunk, all_keys
 from desktop_agent.core.protocol import events, ops
 from desktop_agent.core.protocol.events import Event
 from desktop_agent.core.protocol.model import (

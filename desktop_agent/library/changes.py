@@ -7,7 +7,7 @@ from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.changes.net import NetChange, net_changes
 from desktop_agent.core.changes.patch import PatchFile, make_patch
 from desktop_agent.core.diff.diff import FileDiff, diff_change
-from desktop_agent.core.diff.hunk_keys import ReviewHunk, review_hunks
+from desktop_agent.core.diff.hunks import ReviewHunk, review_hunks
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ChangeSelection, FileOutcome

@@ -19,7 +19,7 @@ from pathlib import Path
 from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.changes.net import net_change
 from desktop_agent.core.diff.diff import diff_change
-from desktop_agent.core.diff.hunk_keys import review_hunks
+from desktop_agent.core.diff.hunks import review_hunks
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import Allowed, ChangeSelection, SandboxMode

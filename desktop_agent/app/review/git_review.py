@@ -16,7 +16,7 @@ from msgspec.structs import replace
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.diff.comparing import Comparer
-from desktop_agent.core.diff.hunk_keys import all_keys
+from desktop_agent.core.diff.hunks import all_keys
 from desktop_agent.core.diff.text import is_binary, line_count
 from desktop_agent.core.merge.hunk_edit import without_hunks
 from desktop_agent.core.protocol.model import ChangeKind, FileChange, FileDiff, FileImage, FileKind

@@ -13,7 +13,7 @@ from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.changes.attribution import Contents
 from desktop_agent.core.changes.net import NetChange, net_changes
 from desktop_agent.core.changes.reviewed import reviewed_diff
-from desktop_agent.core.diff.hunk_keys import ENDINGS, MODE, WHOLE_FILE, all_keys, converted_edits, review_hunks
+from desktop_agent.core.diff.hunks import ENDINGS, MODE, WHOLE_FILE, all_keys, converted_edits, review_hunks
 from desktop_agent.core.protocol.model import ChangeSelection
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog

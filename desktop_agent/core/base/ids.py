@@ -24,7 +24,7 @@ ChangeId = str
 HunkKey = str
 """Names a hunk by what it takes away and what it adds, so that it is known again where its lines have moved.
 
-See `diff.hunk_keys`. `file`, `mode` and `endings` name what a file has besides its lines.
+See `diff.hunks`. `file`, `mode` and `endings` name what a file has besides its lines.
 """
 
 RuleId = str

@@ -11,7 +11,7 @@ from msgspec import Struct
 
 from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.diff.diff import find_edits
-from desktop_agent.core.diff.hunk_keys import edits_by_key
+from desktop_agent.core.diff.hunks import edits_by_key
 from desktop_agent.core.diff.text import as_utf8
 from desktop_agent.core.protocol.model import Author, Edit, FileChange, FileDiff, FileImage
 

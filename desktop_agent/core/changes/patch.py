@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from desktop_agent.core.changes.git_blobs import binary_section, blob_id
 from desktop_agent.core.diff.diff import MAX_COMPARED_BYTES, find_edits
-from desktop_agent.core.diff.hunk_keys import group
+from desktop_agent.core.diff.hunks import group
 from desktop_agent.core.protocol.model import Edit, FileChange, FileImage, Hunk
 
 CONTEXT_LINES = 3

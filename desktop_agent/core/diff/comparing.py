@@ -11,8 +11,8 @@ from contextlib import suppress
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.diff.comparison_process import Comparison, ComparisonFailure, ComparisonProcess
 from desktop_agent.core.diff.diff import diff_change
-from desktop_agent.core.diff.hunk_keys import with_landmarks
 from desktop_agent.core.diff.intraline import get_ready
+from desktop_agent.core.diff.landmarks import with_landmarks
 from desktop_agent.core.diff.outline import DiffOutline, assemble
 from desktop_agent.core.protocol.model import FileChange, FileDiff
 from desktop_agent.core.system.processes.worker_process import WorkerDiedError

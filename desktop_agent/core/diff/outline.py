@@ -14,7 +14,7 @@ from typing import NamedTuple
 from msgspec.structs import replace
 
 from desktop_agent.core.base.ids import HunkKey
-from desktop_agent.core.diff.hunk_keys import landmarks_of
+from desktop_agent.core.diff.landmarks import landmarks_of
 from desktop_agent.core.diff.lines_on_demand import LinesOnDemand, Pieces, pieces_of
 from desktop_agent.core.diff.text import encode_lines
 from desktop_agent.core.protocol.model import Edit, FileDiff, Hunk, Landmarks, MovedBlock, ReviewHunk, Surplus

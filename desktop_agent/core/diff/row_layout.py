@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate, chain, compress
 from typing import Literal, NamedTuple
 
-from desktop_agent.core.diff.hunk_keys import MIN_FOLDED_LINES, review_hunks, surplus_of
+from desktop_agent.core.diff.hunks import MIN_FOLDED_LINES, review_hunks, surplus_of
 from desktop_agent.core.protocol.model import Edit, FileDiff, ReviewHunk
 
 RowMode = Literal["side_by_side", "unified"]

@@ -13,7 +13,7 @@ from itertools import accumulate
 from typing import Literal, NamedTuple
 
 from desktop_agent.core.base.ids import HunkKey
-from desktop_agent.core.diff.hunk_keys import ENDINGS, MODE, WHOLE_FILE, changes_kind, converted_edits
+from desktop_agent.core.diff.hunks import ENDINGS, MODE, WHOLE_FILE, changes_kind, converted_edits
 from desktop_agent.core.diff.pairing import Pairs
 from desktop_agent.core.diff.row_layout import HunkColumns, RowKind, RowLayout, RowMode, Segment
 from desktop_agent.core.protocol.model import Edit, FileDiff, Hunk

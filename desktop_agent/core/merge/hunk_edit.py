@@ -5,7 +5,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.diff.diff import find_edits
-from desktop_agent.core.diff.hunk_keys import edits_by_key
+from desktop_agent.core.diff.hunks import edits_by_key
 from desktop_agent.core.diff.text import BOM, encode_lines, read_text
 from desktop_agent.core.merge.merge import chunks
 from desktop_agent.core.protocol.model import Edit, FileDiff

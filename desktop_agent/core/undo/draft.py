@@ -13,7 +13,7 @@ from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import ChangeId, HunkKey
 from desktop_agent.core.changes.attribution import attribute, links_of
 from desktop_agent.core.changes.ledger import RENAMED_TOGETHER, Ledger
-from desktop_agent.core.diff.hunk_keys import MODE, all_keys
+from desktop_agent.core.diff.hunks import MODE, all_keys
 from desktop_agent.core.merge.file_merge import ClashError, merge_states
 from desktop_agent.core.merge.hunk_edit import sole_missing_keys, without_hunks
 from desktop_agent.core.protocol.model import Clash, FileImage, FileOutcome, OutcomeState, Reverted

@@ -16,7 +16,7 @@ from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.ids import ChangeId, HunkKey
 from desktop_agent.core.changes.ledger import Ledger, LedgerWrite
 from desktop_agent.core.changes.net import NetChange, net_changes
-from desktop_agent.core.diff.hunk_keys import WHOLE_FILE
+from desktop_agent.core.diff.hunks import WHOLE_FILE
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.event_log import EventLog

@@ -5,7 +5,7 @@ from msgspec.structs import replace
 
 from desktop_agent.core.changes.net import net_change
 from desktop_agent.core.changes.stored_images import StoredImages
-from desktop_agent.core.diff.hunk_keys import MODE, all_keys
+from desktop_agent.core.diff.hunks import MODE, all_keys
 from desktop_agent.core.merge.hunk_edit import without_hunks
 from desktop_agent.core.protocol.model import FileDiff
 from desktop_agent.core.system.files import FileState

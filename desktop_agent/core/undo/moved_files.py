@@ -9,7 +9,7 @@ from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import ChangeId, HunkKey
 from desktop_agent.core.changes.stored_images import StoredImages
 from desktop_agent.core.diff.diff import find_edits
-from desktop_agent.core.diff.hunk_keys import WHOLE_FILE
+from desktop_agent.core.diff.hunks import WHOLE_FILE
 from desktop_agent.core.diff.text import as_utf8
 from desktop_agent.core.merge.file_merge import ClashError, merge_states
 from desktop_agent.core.system.files import FileState

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import ChangeId, HunkKey
 from desktop_agent.core.changes.stored_images import StoredImages
-from desktop_agent.core.diff.hunk_keys import MODE, WHOLE_FILE
+from desktop_agent.core.diff.hunks import MODE, WHOLE_FILE
 from desktop_agent.core.merge.hunk_edit import missing_keys
 from desktop_agent.core.protocol.model import FileDiff, Reverted
 from desktop_agent.core.system.files import FileState

@@ -9,7 +9,7 @@ from collections.abc import Collection, Iterable, Sequence
 from msgspec.structs import replace
 
 from desktop_agent.core.base.ids import ChangeId, HunkKey
-from desktop_agent.core.diff.hunk_keys import RENAMING, WHOLE_FILE, all_keys
+from desktop_agent.core.diff.hunks import RENAMING, WHOLE_FILE, all_keys
 from desktop_agent.core.protocol.model import FileChange, FileDiff
 from desktop_agent.core.transcript import ChangeRecord
 

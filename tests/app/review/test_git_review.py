@@ -11,7 +11,7 @@ import pytest
 from desktop_agent.app.review.git_review import GitReview
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.diff.comparing import Comparer
-from desktop_agent.core.diff.hunk_keys import all_keys
+from desktop_agent.core.diff.hunks import all_keys
 from desktop_agent.core.protocol.model import FileChange
 from desktop_agent.core.protocol.ops import WriteFile
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.diff.diff import diff_change
-from desktop_agent.core.diff.hunk_keys import ENDINGS, all_keys, review_hunks
+from desktop_agent.core.diff.hunks import ENDINGS, all_keys, review_hunks
 from desktop_agent.core.diff.text import encode_lines
 from desktop_agent.core.merge.hunk_edit import undone_keys, without_hunks
 from desktop_agent.core.protocol.model import FileChange, FileDiff

@@ -13,7 +13,7 @@ from msgspec.structs import replace
 from desktop_agent.core.base.ids import ChangeId, HunkKey
 from desktop_agent.core.changes.ledger import Ledger, LedgerWrite
 from desktop_agent.core.changes.net import net_change
-from desktop_agent.core.diff.hunk_keys import review_hunks
+from desktop_agent.core.diff.hunks import review_hunks
 from desktop_agent.core.protocol.model import FileChange, FileOutcome, Reverted
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.system.files import FileState, FileTransition

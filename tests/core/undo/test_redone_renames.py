@@ -7,7 +7,7 @@ import pytest
 
 from desktop_agent.core.changes.net import NetChange, net_changes
 from desktop_agent.core.diff.diff import diff_change
-from desktop_agent.core.diff.hunk_keys import review_hunks
+from desktop_agent.core.diff.hunks import review_hunks
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ChangeSelection, FileOutcome

@@ -84,7 +84,7 @@ async def _compared(diff: FileDiff) -> Compared:
 
 def _compare(diff: FileDiff) -> Compared:
     """Name the hunks, and count the lines of those that are in force; of all, when none is."""
-    from desktop_agent.core.diff.hunk_keys import all_keys, review_hunks
+    from desktop_agent.core.diff.hunks import all_keys, review_hunks
 
     keys = all_keys(diff)
     undone = diff.undone.intersection(keys)

@@ -11,12 +11,9 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from itertools import accumulate
 
-from msgspec.structs import replace
-
 from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.diff.diff import is_only_endings
-from desktop_agent.core.diff.moved import moved_blocks
-from desktop_agent.core.protocol.model import Edit, FileDiff, Hunk, Landmarks, ReviewHunk, Surplus
+from desktop_agent.core.protocol.model import Edit, FileDiff, Hunk, ReviewHunk, Surplus
 
 CONTEXT_LINES = 3
 MIN_FOLDED_LINES = 4
@@ -101,25 +98,6 @@ def all_keys(diff: FileDiff) -> tuple[HunkKey, ...]:
     if diff.old_mode is not None and diff.new_mode is not None and diff.old_mode != diff.new_mode:
         keys.append(MODE)
     return tuple(keys) or (WHOLE_FILE,)
-
-
-def landmarks_of(diff: FileDiff) -> Landmarks:
-    """Return what drawing a diff needs to know of all its lines, found once and beside the window's thread.
-
-    Takes time in proportion to the lines.
-    """
-    hunks = tuple(review_hunks(diff))
-    return Landmarks(
-        hunks=hunks,
-        converted=tuple(converted_edits(diff)),
-        moved=moved_blocks(diff),
-        surplus=surplus_of(hunks),
-    )
-
-
-def with_landmarks(diff: FileDiff) -> FileDiff:
-    """Return the same diff, with its landmarks."""
-    return replace(diff, landmarks=landmarks_of(diff))
 
 
 def changes_kind(diff: FileDiff) -> bool:
