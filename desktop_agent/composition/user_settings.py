@@ -8,7 +8,7 @@ from desktop_agent.core.approvals.rules_file import RULES_NAME, RulesFile
 from desktop_agent.core.base.errors import UnsafeSettingsError
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.protocol.model import ModelRef
-from desktop_agent.core.settings import Settings, SettingsProblem
+from desktop_agent.core.settings import FileProblem, Settings
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.settings.project_trust import ProjectTrust
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
@@ -28,7 +28,7 @@ class UserSettings:
         """Those in force in a workspace. Touches no disk: what its project tightens holds after `refresh()`."""
         return self._workspaces.setdefault(root, WorkspaceSettings(self.live, root, self._trust))
 
-    def faults_in(self, root: Path) -> tuple[SettingsProblem, ...]:
+    def faults_in(self, root: Path) -> tuple[FileProblem, ...]:
         """Why nothing may run in a workspace, as far as its settings and the rules have been looked at."""
         return (*self.settings_in(root).faults, *self.rules.faults)
 

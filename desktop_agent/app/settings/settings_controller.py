@@ -12,7 +12,7 @@ from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import AgentError, UsageError
 from desktop_agent.core.protocol import ops
-from desktop_agent.core.settings import ExecutionSettings, SettingsProblem, UiSettings
+from desktop_agent.core.settings import ExecutionSettings, FileProblem, UiSettings
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.settings.project import ProjectProposal
 from desktop_agent.core.settings.project_trust import Answer
@@ -55,7 +55,7 @@ class SettingsController(QObject):
         panels.conversation.project_banner.answered.connect(self._on_answered)
         panels.conversation.project_banner.details_requested.connect(setup.open_project)
         setup.project_answered.connect(self._on_answered)
-        self._faults: tuple[SettingsProblem, ...] = ()
+        self._faults: tuple[FileProblem, ...] = ()
         panels.conversation.hold_banner.file_requested.connect(self._on_faulty_file)
         panels.conversation.hold_banner.go_on_requested.connect(self._on_go_on)
         self._show_faults()

@@ -17,7 +17,7 @@ from desktop_agent.core.base.file_stamp import FileStamp, is_unchanged, stamp_of
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.event_log import EventLog
 from desktop_agent.core.protocol.model import Rule
-from desktop_agent.core.settings import SettingsProblem
+from desktop_agent.core.settings import FileProblem
 
 
 class LiveRules:
@@ -38,7 +38,7 @@ class LiveRules:
         return self._loaded
 
     @property
-    def faults(self) -> tuple[SettingsProblem, ...]:
+    def faults(self) -> tuple[FileProblem, ...]:
         """Why nothing may run: a rule that forbids or asks cannot be read, and no earlier rules can stand in."""
         return () if self._has_held else tuple(problem for problem in self._loaded.problems if problem.is_fault)
 
@@ -86,7 +86,7 @@ class RuleBook:
         return (*self._session_rules.values(), *self._lasting.rules)
 
     @property
-    def faults(self) -> tuple[SettingsProblem, ...]:
+    def faults(self) -> tuple[FileProblem, ...]:
         """Why nothing may run; see `LiveRules.faults`."""
         return self._live.faults
 

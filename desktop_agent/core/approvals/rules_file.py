@@ -32,7 +32,7 @@ from tomlkit.items import AoT, Table
 from desktop_agent.core.base.errors import StorageError, UsageError
 from desktop_agent.core.base.private_files import PRIVATE_FILE, make_private_folder
 from desktop_agent.core.protocol.model import Rule, RuleEffect, RuleKind, RuleScope
-from desktop_agent.core.settings import SettingsProblem
+from desktop_agent.core.settings import FileProblem
 from desktop_agent.core.settings.plain_file import UnreadableError, read_plain
 from desktop_agent.core.system.file_writes import write_atomically
 
@@ -48,7 +48,7 @@ class LoadedRules(Struct, frozen=True):
     """The rules in force and what was wrong with the file."""
 
     rules: tuple[Rule, ...] = ()
-    problems: tuple[SettingsProblem, ...] = ()
+    problems: tuple[FileProblem, ...] = ()
     """Of a rule, the key is its number in the file: `rule 1`."""
 
     @property
@@ -78,7 +78,7 @@ class RulesFile:
         except (TOMLKitError, RecursionError) as error:
             reason = f"is not valid TOML, so none of its rules count: {error or 'it is nested too deeply'}"
             line = error.line if isinstance(error, ParseError) else None
-        return LoadedRules(problems=(SettingsProblem(self.path, "", reason, line, is_fault=True),))
+        return LoadedRules(problems=(FileProblem(self.path, "", reason, line, is_fault=True),))
 
     def add(self, *rules: Rule) -> None:
         """Write rules behind those that are there; one with a known id replaces it. Blocks.
@@ -135,7 +135,7 @@ class RulesFile:
         plain = cast("dict[str, object]", document.unwrap())
         entries = plain.get(_TABLE, [])
         problems = [
-            SettingsProblem(
+            FileProblem(
                 self.path, "", f"{key}: unknown key; rules are written as [[rule]]", lines.get(key), is_fault=True
             )
             for key in plain
@@ -143,7 +143,7 @@ class RulesFile:
         ]
         if not isinstance(entries, list):
             message = f"{_TABLE}: rules are written as [[rule]]"
-            problems.append(SettingsProblem(self.path, "", message, lines.get(_TABLE), is_fault=True))
+            problems.append(FileProblem(self.path, "", message, lines.get(_TABLE), is_fault=True))
             return LoadedRules(problems=tuple(problems))
         rules: dict[str, Rule] = {}
         for number, entry in enumerate(cast("list[object]", entries), start=1):
@@ -154,7 +154,7 @@ class RulesFile:
                 effect = cast("dict[str, object]", entry).get("effect") if isinstance(entry, dict) else None
                 message, is_fault = f"{error}; it does not count", effect != "allow"
                 line = lines.get(number)
-                problems.append(SettingsProblem(self.path, f"rule {number}", message, line, is_fault=is_fault))
+                problems.append(FileProblem(self.path, f"rule {number}", message, line, is_fault=is_fault))
         return LoadedRules(tuple(rules.values()), tuple(problems))
 
 
@@ -194,6 +194,7 @@ def _drop(entries: AoT, rule_id: str) -> bool:
 
 
 def _table(rule: Rule) -> Table:
+    """Return the rule as it stands in the file: the names of the fields of `Rule` are the keys there."""
     table = tomlkit.table()
     values = asdict(rule) | {"details": list(rule.details)}
     for key, value in values.items():

@@ -14,7 +14,7 @@ from desktop_agent.core.settings.command_sections import (
     ToolsSettings,
 )
 from desktop_agent.core.settings.declaring import About, Effect, Kind
-from desktop_agent.core.settings.loading import LoadedSettings, SettingSource, SettingsProblem, load_settings
+from desktop_agent.core.settings.loading import FileProblem, LoadedSettings, SettingSource, load_settings
 from desktop_agent.core.settings.sections import (
     DEFAULT_MODEL,
     CompactionSettings,
@@ -41,6 +41,7 @@ __all__ = [
     "CompactionSettings",
     "Effect",
     "ExecutionSettings",
+    "FileProblem",
     "Kind",
     "LoadedSettings",
     "ModelSettings",
@@ -49,7 +50,6 @@ __all__ = [
     "Setting",
     "SettingSource",
     "Settings",
-    "SettingsProblem",
     "ToolLimits",
     "ToolsSettings",
     "UiSettings",

@@ -13,9 +13,9 @@ from msgspec import Struct
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.file_stamp import FileStamp, is_unchanged, stamp_of
 from desktop_agent.core.settings.loading import (
+    FileProblem,
     LoadedSettings,
     SettingSource,
-    SettingsProblem,
     load_settings,
 )
 from desktop_agent.core.settings.sections import Settings
@@ -79,12 +79,12 @@ class LiveSettings:
         return self._loaded
 
     @property
-    def problems(self) -> tuple[SettingsProblem, ...]:
+    def problems(self) -> tuple[FileProblem, ...]:
         """What of the file cannot be used."""
         return self._loaded.problems
 
     @property
-    def faults(self) -> tuple[SettingsProblem, ...]:
+    def faults(self) -> tuple[FileProblem, ...]:
         """Why nothing may run: settings that safety depends on cannot be read, and no earlier values can stand in."""
         return () if self._has_held else self._loaded.faults
 

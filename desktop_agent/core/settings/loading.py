@@ -40,8 +40,8 @@ _MOST_PROBLEMS = 1_000
 
 
 @dataclass(frozen=True, slots=True)
-class SettingsProblem:
-    """One thing in a settings file that was not used, and why."""
+class FileProblem:
+    """One thing in a file of the user's that was not used, and why."""
 
     path: Path
     key: str
@@ -79,12 +79,12 @@ class LoadedSettings:
     """The settings in force, what was wrong with the file, and where each value comes from."""
 
     settings: Settings
-    problems: tuple[SettingsProblem, ...]
+    problems: tuple[FileProblem, ...]
     sources: Mapping[str, SettingSource] = field(default_factory=dict[str, SettingSource])
     """By dotted key; what is not in it is the default."""
 
     @property
-    def faults(self) -> tuple[SettingsProblem, ...]:
+    def faults(self) -> tuple[FileProblem, ...]:
         """The problems that safety depends on."""
         return tuple(problem for problem in self.problems if problem.is_fault)
 
@@ -96,7 +96,7 @@ class FileText:
     path: Path
     text: str
     document: Mapping[str, object]
-    problem: SettingsProblem | None = None
+    problem: FileProblem | None = None
 
     def line_of(self, key: str) -> int | None:
         """Return the line on which a dotted key stands, else that of its section: the parser keeps no places."""
@@ -139,11 +139,11 @@ def read_file(path: Path, *, is_named: bool = False) -> FileText:
     except FileNotFoundError:
         if not is_named:
             return FileText(path, "", {})
-        return FileText(path, "", {}, SettingsProblem(path, "", "does not exist", is_fault=True))
+        return FileText(path, "", {}, FileProblem(path, "", "does not exist", is_fault=True))
     except UnreadableError as error:
-        return FileText(path, "", {}, SettingsProblem(path, "", str(error), is_fault=True))
+        return FileText(path, "", {}, FileProblem(path, "", str(error), is_fault=True))
     except UnicodeDecodeError as error:
-        return FileText(path, "", {}, SettingsProblem(path, "", f"cannot be read: {error}", is_fault=True))
+        return FileText(path, "", {}, FileProblem(path, "", f"cannot be read: {error}", is_fault=True))
     return parse_file(path, text)
 
 
@@ -155,13 +155,11 @@ def parse_file(path: Path, text: str) -> FileText:
         reason = str(error) if isinstance(error, ValueError) else "it is nested too deeply"
         line = re.search(r"\(at line (\d+), column \d+\)", reason)
         number = int(line[1]) if line else None
-        problem = SettingsProblem(path, "", f"is not valid TOML: {reason}", number, is_fault=True)
+        problem = FileProblem(path, "", f"is not valid TOML: {reason}", number, is_fault=True)
         return FileText(path, text, {}, problem)
 
 
-def values_in(
-    file: FileText, before: Settings, *, is_held: bool = True
-) -> tuple[dict[str, object], list[SettingsProblem]]:
+def values_in(file: FileText, before: Settings, *, is_held: bool = True) -> tuple[dict[str, object], list[FileProblem]]:
     """Return the settings that the file sets, checked, and what of it cannot be used.
 
     `before` has the values that stand in for those; with `is_held` also where safety depends on them.
@@ -178,7 +176,7 @@ class _Gathering:
         self._file = file
         self._is_held = is_held
         self.values: dict[str, object] = {}
-        self.problems: list[SettingsProblem] = []
+        self.problems: list[FileProblem] = []
 
     def gather(self, name: str, section: object, found: object) -> None:
         """Take what stands in the section `name`; the file itself has none."""
@@ -225,14 +223,14 @@ class _Gathering:
 
     def _refuse(self, key: str, message: str, *, is_fault: bool) -> None:
         line = self._file.line_of(key) if key else None
-        self.problems.append(SettingsProblem(self._file.path, key, message, line, is_fault=is_fault))
+        self.problems.append(FileProblem(self._file.path, key, message, line, is_fault=is_fault))
 
 
 def _used(value: object) -> str:
     return repr(list(cast("tuple[str, ...]", value)) if isinstance(value, tuple) else value)
 
 
-def _unusable(problems: list[SettingsProblem]) -> list[str]:
+def _unusable(problems: list[FileProblem]) -> list[str]:
     """Return the settings that the file says something unusable about, alone or as a whole section."""
     return [
         key
@@ -254,7 +252,7 @@ def _with_environment(
     settings: Settings,
     environ: Mapping[str, str],
     path: Path,
-    problems: list[SettingsProblem],
+    problems: list[FileProblem],
     sources: dict[str, SettingSource],
 ) -> Settings:
     """Let the environment variables of the settings that have one replace what the file says."""
@@ -267,7 +265,7 @@ def _with_environment(
             settings = with_setting(settings, key, value)
         except UsageError as error:
             message = f"{error.title} Using {shown_value(value_of(settings, key))}."
-            problems.append(SettingsProblem(path, variable, message, is_fault=touches_safety(key)))
+            problems.append(FileProblem(path, variable, message, is_fault=touches_safety(key)))
         else:
             sources[key] = SettingSource("environment", variable)
     return settings

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from msgspec import Struct
 
-from desktop_agent.core.settings.loading import FileText, SettingSource, SettingsProblem, parse_file, values_in
+from desktop_agent.core.settings.loading import FileProblem, FileText, SettingSource, parse_file, values_in
 from desktop_agent.core.settings.sections import Settings
 from desktop_agent.core.settings.tightening import tightened
 from desktop_agent.core.settings.values import Setting, declared_settings, replaced, shown_value, value_of
@@ -40,7 +40,7 @@ class ProjectProposal(Struct, frozen=True):
     path: Path
     text: str
     changes: tuple[Tightened, ...]
-    problems: tuple[SettingsProblem, ...]
+    problems: tuple[FileProblem, ...]
     """What of it is refused, and why."""
 
     @property
@@ -105,7 +105,7 @@ def proposal_of(file: FileText, user_settings: Settings) -> ProjectProposal:
         try:
             after = _tightened(declared_settings()[key], before, value)
         except ValueError as error:
-            problems.append(SettingsProblem(file.path, key, str(error), line))
+            problems.append(FileProblem(file.path, key, str(error), line))
             continue
         if after != before:
             changes.append(Tightened(key, before, after, line))
@@ -124,4 +124,4 @@ def _tightened(setting: Setting, before: object, wanted: object) -> object:
 
 
 def _refused(path: Path, reason: str) -> FileText:
-    return FileText(path, "", {}, SettingsProblem(path, "", reason, is_fault=True))
+    return FileText(path, "", {}, FileProblem(path, "", reason, is_fault=True))

@@ -7,7 +7,7 @@ from msgspec import Struct, field
 
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.file_stamp import FileStamp, is_unchanged, stamp_of
-from desktop_agent.core.settings import LoadedSettings, Settings, SettingsProblem
+from desktop_agent.core.settings import FileProblem, LoadedSettings, Settings
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.settings.loading import FileText, parse_file
 from desktop_agent.core.settings.project import (
@@ -54,7 +54,7 @@ class WorkspaceSettings:
         return self._combined[2]
 
     @property
-    def faults(self) -> tuple[SettingsProblem, ...]:
+    def faults(self) -> tuple[FileProblem, ...]:
         """Why nothing may run here: what safety depends on cannot be read, and no earlier values can stand in."""
         return (*self.live.faults, *(() if self._goes_on else self._own_faults()))
 
@@ -113,12 +113,12 @@ class WorkspaceSettings:
         self._trust.remember(self._root, text, answer)
         self.look()
 
-    def _own_faults(self) -> tuple[SettingsProblem, ...]:
+    def _own_faults(self) -> tuple[FileProblem, ...]:
         """What is wrong with what was trusted, or with the record of the answer."""
         file, trust = self._project.file, self._project.trust
         if trust.is_broken and file is not None:
             message = "cannot be read: it says whether the project's settings are trusted; answer anew, or remove it"
-            return (SettingsProblem(self._trust.path_for(self._root), "", message, is_fault=True),)
+            return (FileProblem(self._trust.path_for(self._root), "", message, is_fault=True),)
         if file is None or not trust.text or trust.answer_to(file.text) == "ignored":
             return ()
         proposal = proposal_of(parse_file(file.path, trust.text), self.live.current)

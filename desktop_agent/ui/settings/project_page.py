@@ -5,7 +5,7 @@ from collections.abc import Sequence
 
 from PySide6.QtWidgets import QVBoxLayout
 
-from desktop_agent.core.settings import SettingsProblem, declared_settings
+from desktop_agent.core.settings import FileProblem, declared_settings
 from desktop_agent.core.settings.project import ProjectProposal, Tightened
 from desktop_agent.ui.settings.actions import SettingsActions
 from desktop_agent.ui.settings.controls import words
@@ -82,7 +82,7 @@ def change_lines(changes: Sequence[Tightened]) -> list[str]:
     return lines
 
 
-def problem_lines(problems: Sequence[SettingsProblem]) -> list[str]:
+def problem_lines(problems: Sequence[FileProblem]) -> list[str]:
     """Return, a line each, what of the file is refused, and where it stands."""
     return [
         _drawn(

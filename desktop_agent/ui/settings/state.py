@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
-from desktop_agent.core.settings import LoadedSettings, Settings, SettingSource, SettingsProblem, setting_values
+from desktop_agent.core.settings import FileProblem, LoadedSettings, Settings, SettingSource, setting_values
 
 
 class SettingsView(Struct, frozen=True):
@@ -13,7 +13,7 @@ class SettingsView(Struct, frozen=True):
     settings: Settings
     values: Mapping[str, object]
     """Every setting by its dotted name."""
-    problems: tuple[SettingsProblem, ...]
+    problems: tuple[FileProblem, ...]
     sources: Mapping[str, SettingSource]
     project: Mapping[str, object]
     """What a trusted project sets here, by dotted name."""

@@ -12,10 +12,10 @@ from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.protocol.model import Rule
 from desktop_agent.core.settings import (
     ExecutionSettings,
+    FileProblem,
     ModelSettings,
     Settings,
     SettingSource,
-    SettingsProblem,
     UiSettings,
     declared_settings,
     with_setting,
@@ -76,8 +76,8 @@ def test_a_changed_setting_names_its_default_and_is_reset(desk: Desk) -> None:
 def test_what_is_wrong_with_the_file_is_said_at_the_setting_and_above(desk: Desk) -> None:
     file = Path("/home/me/config.toml")
     problems = (
-        SettingsProblem(file, "ui.theme", "'pink' is not one of system, light, dark; using 'system'", 2),
-        SettingsProblem(file, "looks", "unknown section", 4),
+        FileProblem(file, "ui.theme", "'pink' is not one of system, light, dark; using 'system'", 2),
+        FileProblem(file, "looks", "unknown section", 4),
     )
     desk.show(Settings(), problems=problems)
     desk.dialog.show_section("appearance")

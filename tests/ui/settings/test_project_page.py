@@ -6,8 +6,8 @@ from pathlib import Path
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.settings import (
+    FileProblem,
     Settings,
-    SettingsProblem,
 )
 from desktop_agent.core.settings.loading import parse_file
 from desktop_agent.core.settings.project import proposal_of
@@ -40,7 +40,7 @@ def test_nothing_a_project_says_begins_a_line_hides_or_is_endless() -> None:
     assert "\u202e" not in line
     assert len(line) < 700
     assert max(map(len, re.split(r"[\s\u200b]", line))) <= 40
-    problem = SettingsProblem(Path("c"), "x\ny", "z" * 20_000, 1)
+    problem = FileProblem(Path("c"), "x\ny", "z" * 20_000, 1)
     assert all("\n" not in told and len(told) < 700 for told in problem_lines([problem]))
 
 
