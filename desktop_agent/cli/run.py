@@ -11,7 +11,7 @@ from desktop_agent.cli.console import Console
 from desktop_agent.cli.interruptible import run_to_end
 from desktop_agent.cli.run_listener import RunListener
 from desktop_agent.cli.warnings import SettingsWarnings, warn_of_project
-from desktop_agent.composition.session_plan import SessionWish
+from desktop_agent.composition.session_plan import SessionOptions
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.ids import SessionId
@@ -99,7 +99,7 @@ def _options(args: argparse.Namespace, bench: Workbench) -> RunOptions:
         prompt=_prompt(args),
         workspace=workspace,
         resume=_session(args, bench, workspace),
-        wish=SessionWish(
+        session=SessionOptions(
             model=_model(args, bench),
             approval=args.approval,
             sandbox=args.sandbox,

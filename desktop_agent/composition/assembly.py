@@ -27,7 +27,7 @@ from desktop_agent.core.tools.execution.runtime import ToolRuntime
 
 def assemble(shared: SharedParts, plan: SessionPlan) -> Session:
     """Return the session, ready to run."""
-    state, limits = plan.state, plan.wish.limits or TurnLimits()
+    state, limits = plan.state, plan.limits or TurnLimits()
     last_seq = state.transcript.session.last_seq
     recorder = Recorder(plan.storage.journal, shared.clock, last_seq=last_seq, folds=(state.apply,), sink=plan.sink)
     changes = build_change_parts(shared, plan, recorder)

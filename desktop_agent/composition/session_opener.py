@@ -7,7 +7,7 @@ from pathlib import Path
 from desktop_agent.composition.assembly import assemble
 from desktop_agent.composition.opened_session import OpenedSession
 from desktop_agent.composition.resumption import take_up
-from desktop_agent.composition.session_plan import SessionPlan, SessionStorage, SessionWish, sweep_folders
+from desktop_agent.composition.session_plan import SessionOptions, SessionPlan, SessionStorage, sweep_folders
 from desktop_agent.composition.shared_parts import SharedParts
 from desktop_agent.composition.user_settings import UserSettings
 from desktop_agent.composition.viewing import ViewedSession
@@ -30,7 +30,7 @@ class SessionOpener:
         self._shared = shared
         self._settings = settings
 
-    async def create(self, workspace: Path, sink: Sink, wish: SessionWish) -> Session:
+    async def create(self, workspace: Path, sink: Sink, options: SessionOptions) -> Session:
         """Start a session. Raises `WorkspaceError`, `UnsafeSettingsError` or `StorageError`."""
         shared = self._shared
         root = await asyncio.to_thread(usable_workspace, workspace)
@@ -42,11 +42,11 @@ class SessionOpener:
         opened = ev.SessionOpened(
             session_id=session_id,
             workspace=str(root),
-            model=wish.model or self._settings.default_model(),
-            approval=wish.approval or settings.current.execution.approval,
-            sandbox=wish.sandbox or settings.current.execution.sandbox,
+            model=options.model or self._settings.default_model(),
+            approval=options.approval or settings.current.execution.approval,
+            sandbox=options.sandbox or settings.current.execution.sandbox,
             app_version=__version__,
-            purpose=wish.purpose,
+            purpose=options.purpose,
             at=now,  # the system prompt names the day
         )
         plan = SessionPlan(
@@ -57,19 +57,20 @@ class SessionOpener:
             opening=(opened,),
             sink=sink,
             settings=settings,
-            wish=wish,
+            rules=options.rules,
+            limits=options.limits,
         )
         await asyncio.to_thread(sweep_folders, plan)
         return assemble(shared, plan)
 
     async def open(
-        self, session_id: SessionId, sink: Sink, wish: SessionWish | None = None, *, is_attended: bool = True
+        self, session_id: SessionId, sink: Sink, options: SessionOptions | None = None, *, is_attended: bool = True
     ) -> OpenedSession:
-        """Open a session to go on with it; of the wish, its rules and limits count.
+        """Open a session to go on with it; of the options, the rules and limits count.
 
         Raises `SessionNotFoundError`, `SessionBusyError` or `StorageError`.
         """
-        shared, wish = self._shared, wish or SessionWish()
+        shared, options = self._shared, options or SessionOptions()
         taken = await take_up(session_id, shared.catalog, shared.blobs)
         try:
             root = Path(taken.state.transcript.session.workspace)
@@ -87,24 +88,25 @@ class SessionOpener:
             opening=taken.notices,
             sink=sink,
             settings=settings,
-            wish=wish,
+            rules=options.rules,
+            limits=options.limits,
             is_attended=is_attended,
         )
         await asyncio.to_thread(sweep_folders, plan)
         return OpenedSession(assemble(shared, plan), taken.transcript)
 
     async def open_unattended(
-        self, workspace: Path, resumed: SessionId | None, wish: SessionWish, sink: Sink
+        self, workspace: Path, resumed: SessionId | None, options: SessionOptions, sink: Sink
     ) -> OpenedSession:
-        """Start a session in `workspace`, or go on with the `resumed` one in its own, in the modes that are wished.
+        """Start a session in `workspace`, or go on with the `resumed` one in its own, in the modes of the options.
 
         No user can answer what an earlier process asked. Raises what `create` and `open` raise.
         """
         if resumed is None:
-            return OpenedSession(await self.create(workspace, sink, wish), Transcript())
-        opened = await self.open(resumed, sink, wish, is_attended=False)
-        if (wish.model, wish.approval, wish.sandbox) != (None, None, None):
-            opened.session.submit(ops.SetMode(model=wish.model, approval=wish.approval, sandbox=wish.sandbox))
+            return OpenedSession(await self.create(workspace, sink, options), Transcript())
+        opened = await self.open(resumed, sink, options, is_attended=False)
+        if (options.model, options.approval, options.sandbox) != (None, None, None):
+            opened.session.submit(ops.SetMode(model=options.model, approval=options.approval, sandbox=options.sandbox))
         return opened
 
     async def view(self, session_id: SessionId, sink: Sink) -> ViewedSession:

@@ -56,7 +56,7 @@ class SessionStorage(Struct, frozen=True):
         self.lock.release()
 
 
-class SessionWish(Struct, frozen=True, kw_only=True):
+class SessionOptions(Struct, frozen=True, kw_only=True):
     """What a front end may ask of a session when it opens it; what is None is as the settings say."""
 
     model: ModelRef | None = None
@@ -79,8 +79,8 @@ class SessionPlan(Struct, frozen=True, kw_only=True):
     sink: Sink
     settings: WorkspaceSettings
     """Those in force in its workspace, asked for by everything that acts when it acts."""
-    wish: SessionWish
-    """Of which only the rules and limits hold for a session that is opened again."""
+    rules: CallRules | None = None
+    limits: TurnLimits | None = None
     is_attended: bool = True
     """Whether a user can answer the approval requests of an earlier process."""
 

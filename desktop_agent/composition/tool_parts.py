@@ -56,7 +56,7 @@ def build_tool_parts(shared: SharedParts, plan: SessionPlan, changes: ChangePart
     rulebook = RuleBook(shared.rules, plan.state.rules, recorder)
     policies = _policies(shared, plan, rulebook)
     registry = ToolRegistry(shared.tools.tools)
-    access = Access(registry, plan.wish.rules or CallRules(), policies.sandbox)
+    access = Access(registry, plan.rules or CallRules(), policies.sandbox)
     toolbox = _toolbox(shared, plan, changes, access, policies.confiner, processes, jobs)
     shared.tools.take()
 

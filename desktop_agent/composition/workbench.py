@@ -1,4 +1,4 @@
-"""The workbench: opens and lists sessions with everything wired. What fronts and library users start from.
+"""The workbench: opens and lists sessions with everything wired. What front ends and library users start from.
 
 ```python
 bench = Workbench.from_environment()
@@ -17,7 +17,7 @@ from desktop_agent.composition.context_parts import declared_commands
 from desktop_agent.composition.foundation import OwnParts, lay_foundation
 from desktop_agent.composition.opened_session import OpenedSession
 from desktop_agent.composition.session_opener import SessionOpener
-from desktop_agent.composition.session_plan import SessionWish
+from desktop_agent.composition.session_plan import SessionOptions
 from desktop_agent.composition.user_settings import UserSettings
 from desktop_agent.composition.viewing import ViewedSession
 from desktop_agent.core.base.ids import SessionId
@@ -110,8 +110,10 @@ class Workbench:
         Raises `WorkspaceError` when the folder cannot be used, `UnsafeSettingsError` when settings or rules cannot be
         read that safety depends on, and `StorageError` when nothing can be written.
         """
-        wish = SessionWish(model=model, approval=approval, sandbox=sandbox, rules=rules, limits=limits, purpose=purpose)
-        return await self.opener.create(workspace, sink, wish)
+        options = SessionOptions(
+            model=model, approval=approval, sandbox=sandbox, rules=rules, limits=limits, purpose=purpose
+        )
+        return await self.opener.create(workspace, sink, options)
 
     async def open_session(
         self,
@@ -131,7 +133,7 @@ class Workbench:
         Raises `SessionNotFoundError`, `SessionBusyError` when it is open elsewhere, or `StorageError`.
         """
         return await self.opener.open(
-            session_id, sink, SessionWish(rules=rules, limits=limits), is_attended=is_attended
+            session_id, sink, SessionOptions(rules=rules, limits=limits), is_attended=is_attended
         )
 
     async def view_session(self, session_id: SessionId, *, sink: Sink) -> ViewedSession:

@@ -13,7 +13,7 @@ from typing import TypeVar
 from msgspec import Struct
 from msgspec.structs import replace
 
-from desktop_agent.composition.session_plan import SessionWish
+from desktop_agent.composition.session_plan import SessionOptions
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import AgentError, UnsafeSettingsError, UsageError
 from desktop_agent.core.base.ids import SessionId
@@ -43,7 +43,8 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     workspace: Path
     resume: SessionId | None = None
     """Go on with this session instead of starting one; its workspace is used."""
-    wish: SessionWish = SessionWish()
+    session: SessionOptions = SessionOptions()
+    """What the session is opened with. In one that goes on, what is None stays as it is."""
     undo_last_turn: bool = False
     """Take the run's own changes back at its end: to see what it would do."""
 
@@ -150,7 +151,7 @@ class HeadlessRun:
 
     async def _open(self) -> Session:
         options, opener = self._options, self._bench.opener
-        opened = await opener.open_unattended(options.workspace, options.resume, options.wish, self._on_event)
+        opened = await opener.open_unattended(options.workspace, options.resume, options.session, self._on_event)
         self._transcript = opened.transcript
         self._turn_before = self._transcript.turn
         return opened.session

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from msgspec import Struct, field
 
-from desktop_agent.composition.session_plan import SessionWish
+from desktop_agent.composition.session_plan import SessionOptions
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.base.ids import SessionId
@@ -116,7 +116,7 @@ class SingleCall:
             RunOptions(
                 prompt=f"tools call {options.tool}",
                 workspace=options.workspace,
-                wish=SessionWish(approval=options.approval, sandbox=options.sandbox, purpose="call"),
+                session=SessionOptions(approval=options.approval, sandbox=options.sandbox, purpose="call"),
             ),
             listener=self._heard,
         )

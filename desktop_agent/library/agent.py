@@ -5,7 +5,7 @@ from collections.abc import AsyncGenerator, Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 
-from desktop_agent.composition.session_plan import SessionWish
+from desktop_agent.composition.session_plan import SessionOptions
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.ids import SessionId
@@ -63,7 +63,7 @@ class Agent:
         self._workspace = Path(workspace).expanduser()
         self._resume = resume
         self._bench = workbench_of(home, settings, provider, tools)
-        self._wish = SessionWish(
+        self._options = SessionOptions(
             model=model_meant(model, self._bench, has_provider=provider is not None),
             approval=approval,
             sandbox=sandbox,
@@ -87,7 +87,7 @@ class Agent:
             raise UsageError("This agent was opened before.", hint="Make a new one; `resume` goes on with a session.")
         self._opened = asyncio.get_running_loop().create_future()
         resumed = await asyncio.to_thread(self._bench.catalog.find, self._resume) if self._resume else None
-        opened = await self._bench.opener.open_unattended(self._workspace, resumed, self._wish, self._hear)
+        opened = await self._bench.opener.open_unattended(self._workspace, resumed, self._options, self._hear)
         self._session = opened.session
         if resumed:
             self._opened.set_result(None)
