@@ -55,7 +55,11 @@ class AboutSection(Struct, frozen=True):
 
 
 class _Declaring(Protocol[P]):
-    """Takes a default, then the arguments of `About`."""
+    """Takes a default, then the arguments of `About`, which a type checker knows from `P` without a list of them here.
+
+    It is typed to return the default's type, as typeshed types `dataclasses.field`: only then may a field of that type
+    be declared by it.
+    """
 
     def __call__(self, default: T, *args: P.args, **kwargs: P.kwargs) -> T: ...
 

@@ -55,7 +55,7 @@ class ToolArguments(BaseModel):
     @classmethod
     def _can_be_stored(cls, value: object) -> object:
         """Refuse text with half a character (a lone surrogate), which no file, command or journal can take."""
-        try:
+        try:  # pydantic's serialiser refuses lone surrogates at any depth, in keys as in values
             to_json(value, serialize_unknown=True)
         except PydanticSerializationError as error:
             raise ValueError("the text has half a character (a lone surrogate)") from error
