@@ -7,7 +7,7 @@ async with Agent("~/code/app", approve=lambda request: request.command is None) 
     await agent.undo(turn=result.turn)
 ```
 
-An `Agent` is a front like the window: ops go into a session, events come out of it, and the session does the rest.
+An `Agent` is a front end like the window: ops go into a session, events come out of it, and the session does the rest.
 """
 
 from desktop_agent.composition.workbench import Workbench

@@ -27,7 +27,7 @@ def main(args: argparse.Namespace, console: Console) -> int:
     try:
         registry.require(args.name).parse(arguments)
     except ToolError as error:
-        return _tell(CallReport.of_invalid(args.name, error), console)
+        return _write(CallReport.of_invalid(args.name, error), console)
     live = LiveSettings.load(paths.settings_file(), os.environ)
     SettingsWarnings(live, console)()
     options = CallOptions(
@@ -38,10 +38,10 @@ def main(args: argparse.Namespace, console: Console) -> int:
         sandbox=args.sandbox,
     )
     call = SingleCall(paths, live, options, environ=args.environ)
-    return _tell(asyncio.run(run_to_end(call)), console)  # noqa: TID251 - entry point
+    return _write(asyncio.run(run_to_end(call)), console)  # noqa: TID251 - entry point
 
 
-def _tell(report: CallReport, console: Console) -> int:
+def _write(report: CallReport, console: Console) -> int:
     is_error = report.result.is_error
     console.result(report.as_json(), "" if is_error else report.result.content)
     if is_error and not console.is_json:

@@ -91,15 +91,15 @@ class RuleBook:
         return self._live.faults
 
     async def refresh(self) -> None:
-        """Read the file if it changed, and tell the fronts what is in force and what of it cannot be used."""
+        """Read the file if it changed, and report what is in force and what of it cannot be used."""
         await asyncio.to_thread(self._live.look)
         loaded = self._live.loaded
         if self._is_read and loaded == self._lasting:
             return
         self._is_read = True
         self._lasting = loaded
-        self.tell()
-        await self._tell_problems()
+        self.report()
+        await self._report_problems()
 
     async def keep(self, rules: Sequence[Rule]) -> None:
         """Write the lasting ones of `rules` to the file. What cannot be written is reported, and does not count."""
@@ -108,27 +108,27 @@ class RuleBook:
             try:
                 await asyncio.to_thread(self._file.add, *lasting)
             except AgentError as error:
-                await self._tell_failure("The rule could not be kept, so you will be asked again.", error)
+                await self._report_failure("The rule could not be kept, so you will be asked again.", error)
         await self.refresh()
-        self.tell()
+        self.report()
 
     async def revoke(self, rule_id: str) -> None:
         """Take a rule back, wherever it is kept; an unknown one is no error."""
         try:
             await asyncio.to_thread(self._file.remove, rule_id)
         except AgentError as error:
-            await self._tell_failure("The rule could not be taken back, so it still holds.", error)
+            await self._report_failure("The rule could not be taken back, so it still holds.", error)
             return
         if rule_id in self._session_rules:
             await self._log.record(ev.RuleRevoked(rule_id=rule_id))
         await self.refresh()
-        self.tell()
+        self.report()
 
-    def tell(self) -> None:
-        """Tell the fronts what is in force."""
+    def report(self) -> None:
+        """Report what is in force to the front ends."""
         self._log.emit(ev.RulesReported(rules=self.rules))
 
-    async def _tell_problems(self) -> None:
+    async def _report_problems(self) -> None:
         problems = tuple(map(str, self._lasting.problems))
         if not problems or problems == self._reported:
             return
@@ -145,6 +145,6 @@ class RuleBook:
             )
         )
 
-    async def _tell_failure(self, title: str, error: AgentError) -> None:
+    async def _report_failure(self, title: str, error: AgentError) -> None:
         notice = ev.Notice(level="error", code="rules", title=title, hint=error.hint, detail=error.detail or str(error))
         await self._log.record(notice)

@@ -15,7 +15,7 @@ Exception
 └── ToolError                  a tool call failed; the message is written for the model
 ```
 
-Everything else is a defect: it propagates to the front's one handler and to the log.
+Everything else is a defect: it propagates to the front end's one handler and to the log.
 """
 
 from collections.abc import Sequence

@@ -117,21 +117,21 @@ class ContextManager:
             self._task.cancel()
 
     async def measure(self, provider: Provider | None) -> None:
-        """Tell how full the context is now, and let `provider` count it in the background."""
+        """Report how full the context is now, and let `provider` count it in the background."""
         model = self._parts.transcript.session.model
         if model is None:
             return
         request = self.pack(model)
         window = self.window(model)
-        self.meter.tell_estimate(request, model, window)
+        self.meter.report_estimate(request, model, window)
         if provider is not None and request.messages:
             self.meter.count(request, model, provider, window)
 
     async def measure_opened(self) -> None:
-        """Tell how full the context is when a session is opened again: as it was reported, if that still holds."""
+        """Report how full the context is when a session is opened again: as it was reported, if that still holds."""
         model, tokens = self._parts.transcript.session.model, self._parts.transcript.context.context_tokens
         if model is not None and tokens and self.history.fold.is_as_answered:
-            self.meter.tell_known(tokens, self.window(model))
+            self.meter.report_known(tokens, self.window(model))
         elif self.history.turns:
             await self.measure(provider=None)
 

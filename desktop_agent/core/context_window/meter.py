@@ -39,23 +39,23 @@ class Meter:
         """Return how many tokens fit."""
         return self._windows.get(model, default)
 
-    def tell_estimate(self, request: ModelRequest, model: ModelRef, window: int) -> int:
-        """Tell how full the context would be with `request`, and return that."""
+    def report_estimate(self, request: ModelRequest, model: ModelRef, window: int) -> int:
+        """Report how full the context would be with `request`, and return that."""
         tokens = self.tokens(request, model)
-        self._tell(ContextUse(tokens=tokens, window=window, source="estimated"))
+        self._report(ContextUse(tokens=tokens, window=window, source="estimated"))
         return tokens
 
-    def tell_usage(self, request: ModelRequest, usage: Usage, model: ModelRef, window: int) -> None:
-        """Tell how full the context is after an answer, and learn from it. A usage of nothing says nothing."""
+    def report_usage(self, request: ModelRequest, usage: Usage, model: ModelRef, window: int) -> None:
+        """Report how full the context is after an answer, and learn from it. A usage of nothing says nothing."""
         reported = usage.context_tokens - usage.output_tokens
         if reported <= 0:
             return
         self._calibration.learn(model, estimated=request_tokens(request), reported=reported)
-        self._tell(ContextUse(tokens=usage.context_tokens, window=window, source="reported"))
+        self._report(ContextUse(tokens=usage.context_tokens, window=window, source="reported"))
 
-    def tell_known(self, tokens: int, window: int) -> None:
-        """Tell what an earlier answer reported, for a session that was opened again."""
-        self._tell(ContextUse(tokens=tokens, window=window, source="reported"))
+    def report_known(self, tokens: int, window: int) -> None:
+        """Report again what an earlier answer did, for a session that was opened again."""
+        self._report(ContextUse(tokens=tokens, window=window, source="reported"))
 
     def count(self, request: ModelRequest, model: ModelRef, provider: Provider, window: int) -> None:
         """Let the provider count in the background, if it can; the reported estimate is then corrected."""
@@ -89,7 +89,7 @@ class Meter:
             return
         self._calibration.learn(model, estimated=request_tokens(request), reported=tokens)
         if self.use is before:  # else a newer value was reported meanwhile
-            self._tell(ContextUse(tokens=tokens, window=window, source="counted"))
+            self._report(ContextUse(tokens=tokens, window=window, source="counted"))
 
     async def _ask_for_window(self, model: ModelRef, provider: Counting) -> None:
         try:
@@ -100,9 +100,9 @@ class Meter:
         if window:
             self._windows[model] = window
             if self.use is not None:
-                self._tell(ContextUse(tokens=self.use.tokens, window=window, source=self.use.source))
+                self._report(ContextUse(tokens=self.use.tokens, window=window, source=self.use.source))
 
-    def _tell(self, use: ContextUse) -> None:
+    def _report(self, use: ContextUse) -> None:
         if use != self.use:
             self.use = use
             self._log.emit(ev.ContextMeasured(use=use))

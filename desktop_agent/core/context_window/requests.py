@@ -51,7 +51,7 @@ class TurnRequests(Struct, kw_only=True, eq=False):
                 else:
                     self._has_failed = True
         self._is_forced = False
-        tokens = context_manager.meter.tell_estimate(request, self.model, window)
+        tokens = context_manager.meter.report_estimate(request, self.model, window)
         if tokens > window:
             raise NoRoomError(
                 f"The conversation takes about {tokens:,} tokens, and the model's window has {window:,}.",
@@ -64,7 +64,7 @@ class TurnRequests(Struct, kw_only=True, eq=False):
         """Take in what the provider reported with the answer to the last request."""
         if self._last is not None:
             window = self.context_manager.window(self.model)
-            self.context_manager.meter.tell_usage(self._last, usage, self.model, window)
+            self.context_manager.meter.report_usage(self._last, usage, self.model, window)
             self.context_manager.meter.ask_for_window(self.model, self.provider)
 
     def make_room(self, *, is_certain: bool = True) -> bool:

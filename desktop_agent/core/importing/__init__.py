@@ -126,7 +126,7 @@ def _write(file: Path, folder: Path, facts: FileFacts, plan: ImportPlan, place: 
             sandbox=plan.sandbox,
             app_version=plan.app_version,
         )
-        _FORMATS[facts.kind].tell(file, facts, conversation)
+        _FORMATS[facts.kind].write(file, facts, conversation)
         conversation.finish()
         if conversation.turn == 0:
             raise UsageError(f"There is no conversation in {file.name}.", detail="\n".join(facts.problems[:_MAX_NAMED]))
@@ -244,7 +244,7 @@ class _Format(NamedTuple):
     has: Callable[[JsonObject], bool]
     """Whether a line looks like one of these files."""
     read: Callable[[Path, FileFacts], None]
-    tell: Callable[[Path, FileFacts, ConversationWriter], None]
+    write: Callable[[Path, FileFacts, ConversationWriter], None]
 
 
 _FORMATS: dict[SourceKind, _Format] = {

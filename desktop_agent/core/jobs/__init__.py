@@ -1,1 +1,1 @@
-"""Background commands: started, followed in a log, reported to the fronts, stopped with their session."""
+"""Background commands: started, followed in a log, reported to the front ends, stopped with their session."""

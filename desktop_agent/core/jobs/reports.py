@@ -1,4 +1,4 @@
-"""Telling the fronts of a session's background commands: when one starts or ends, and every moment while one runs."""
+"""Reports background commands to the front ends: when one starts or ends, and every moment while one runs."""
 
 import asyncio
 

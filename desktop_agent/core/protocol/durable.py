@@ -10,7 +10,7 @@ UNSTAMPED = datetime.fromtimestamp(0, UTC)
 
 
 class DurableEvent(Struct, frozen=True, kw_only=True):
-    """An event that is written to the journal before any front receives it."""
+    """An event that is written to the journal before any front end receives it."""
 
     seq: int = 0
     at: datetime = UNSTAMPED

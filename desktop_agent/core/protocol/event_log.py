@@ -9,9 +9,9 @@ class EventLog(Protocol):
     """The one way an event becomes real."""
 
     async def record(self, event: KnownEvent) -> None:
-        """Write `event`, send it to the front, then return. Raises `StorageError`: then nothing may be acted on."""
+        """Write `event`, send it to the front end, then return. Raises `StorageError`: then nothing may be acted on."""
         ...
 
     def emit(self, event: LiveEvent) -> None:
-        """Tell the front at once; never written."""
+        """Tell the front end at once; never written."""
         ...

@@ -286,7 +286,7 @@ class CommandRun(DurableEvent, frozen=True, kw_only=True):
     """What it says, as markdown."""
     is_error: bool = False
     opens: SessionId = ""
-    """The session that a front should show now, for a command that made one."""
+    """The session that a front end should show now, for a command that made one."""
     type: Literal["command_run"] = "command_run"
 
 

@@ -1,4 +1,4 @@
-"""Ops: what a front may ask of a session. Imperative names; everything a user can do goes in here.
+"""Ops: what a front end may ask of a session. Imperative names; everything a user can do goes in here.
 
 An op is a request, not a promise: the events that follow report its outcome.
 """

@@ -1,4 +1,4 @@
-"""The one way an event becomes real: numbered, written to the journal, folded, and only then sent to the front.
+"""The one way an event becomes real: numbered, written to the journal, folded, and only then sent to the front end.
 
 Records keep the order of their `record` calls. A record that was begun is finished even if the task that asked for it
 is cancelled, so an interrupt never leaves half a step behind.
@@ -17,7 +17,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.store.journal.journal import Journal
 
 Sink = Callable[[ev.Event], None]
-"""Where a front hears of events. Called on the event loop's thread; must not block or raise."""
+"""Where a front end hears of events. Called on the event loop's thread; must not block or raise."""
 
 _LATER = (
     ev.TurnStarted,
@@ -104,7 +104,7 @@ class Recorder:
         self._sink(event)
 
     def tell_unrecorded(self, event: ev.KnownEvent) -> None:
-        """Tell the front what cannot be written, because writing is what failed. Folds do not see it."""
+        """Tell the front end what cannot be written, because writing is what failed. Folds do not see it."""
         self._sink(event.stamped(0, self._clock.now()))
 
     async def aclose(self) -> None:

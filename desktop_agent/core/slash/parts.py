@@ -97,7 +97,7 @@ class SessionHands(Struct, frozen=True, kw_only=True):
     """The session, as far as its commands reach."""
 
     perform: Callable[[ops.Op], Awaitable[Performed]]
-    """Carries out an op as if a front had asked for it."""
+    """Carries out an op as if a front end had asked for it."""
     prompt: Callable[[str], Awaitable[object]]
     """Sends a prompt, or queues it."""
     say: Callable[[ev.CommandRun], Awaitable[None]]

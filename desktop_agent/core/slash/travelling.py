@@ -58,7 +58,7 @@ async def fork(invocation: Invocation, parts: CommandParts, hands: SessionHands)
 
 
 async def clear(invocation: Invocation, parts: CommandParts, hands: SessionHands) -> Reply:
-    """Say that a front may begin anew; it is the front that shows an empty conversation."""
+    """Say that a front end may begin anew; it is the front end that shows an empty conversation."""
     no_more(invocation.words, "/clear")
     return Reply("A new conversation begins with your next prompt. This one stays in the list of sessions.")
 

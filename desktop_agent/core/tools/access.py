@@ -1,4 +1,4 @@
-"""Who may use which tools: what a front restricts, what a role may do, and what the sandbox leaves possible.
+"""Who may use which tools: what a front end restricts, what a role may do, and what the sandbox leaves possible.
 
 The model never receives a tool that is not permitted. It receives a tool that is permitted but cannot work here,
 because a capability is missing, with the reason in its description, so that it can say so instead of guessing; a
@@ -26,7 +26,7 @@ CAPABILITIES: frozenset[Capability] = frozenset(get_args(Capability))
 
 
 class CallRules(Struct, frozen=True, kw_only=True):
-    """What a front may restrict for all calls of a session."""
+    """What a front end may restrict for all calls of a session."""
 
     allowed_tools: Collection[str] | None = None
     """Only these; None allows all."""

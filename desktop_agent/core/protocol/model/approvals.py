@@ -121,7 +121,7 @@ class Denied(Struct, frozen=True, kw_only=True, tag_field="outcome", tag="denied
 
 
 class Aborted(Struct, frozen=True, kw_only=True, tag_field="outcome", tag="aborted"):
-    """No answer: the turn was stopped, the front went away, or no user is there to ask. Not approved."""
+    """No answer: the turn was stopped, the front end went away, or no user is there to ask. Not approved."""
 
     reason: str
     outcome: ClassVar[Literal["aborted"]] = "aborted"
