@@ -7,7 +7,6 @@ broken by the write, as git and most editors do.
 
 import os
 from collections.abc import Callable
-from itertools import islice
 from pathlib import Path
 
 from desktop_agent.core.system.folder_walk import entries_below
@@ -35,7 +34,7 @@ def has_names_elsewhere(root: Path, status: os.stat_result, is_special: IsSpecia
 def names_inside(root: Path, status: os.stat_result, is_special: IsSpecial = is_hidden) -> tuple[str, ...] | None:
     """Return every name of the file of `status`, or None when one of them is not an ordinary path in `root`. Blocks."""
     found: list[str] = []
-    for _, path, entry in islice(entries_below((root,)), MOST_ENTRIES):
+    for _, path, entry in entries_below((root,), most=MOST_ENTRIES):
         if entry.inode() == status.st_ino and _is_at(entry, status) and not is_special(path):
             found.append(path)
             if len(found) == status.st_nlink:

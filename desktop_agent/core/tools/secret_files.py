@@ -1,7 +1,6 @@
 """The files of a workspace that often hold secrets, found quickly: for commands that run without a question."""
 
 from collections.abc import Iterable
-from itertools import islice
 from pathlib import Path
 
 from desktop_agent.core.base.errors import ToolError
@@ -41,11 +40,11 @@ def secret_files(root: Path, *, most: int = MOST_ENTRIES) -> tuple[Path, ...]:
 def secrets_beside_programs(folders: Iterable[Path], *, most: int = MOST_BESIDE_PROGRAMS) -> tuple[Path, ...]:
     """Return what often holds secrets, or leads to another program, in folders where programs are installed. Blocks.
 
-    The upper levels first, and only the first `most` entries; the libraries of programs are not looked through.
+    The upper levels first, and no more folders after `most` entries; the libraries of programs are not looked through.
     """
     return tuple(
         root / path
-        for root, path, entry in islice(entries_below(folders, skipped=_SKIPPED | _LIBRARIES), most)
+        for root, path, entry in entries_below(folders, skipped=_SKIPPED | _LIBRARIES, most=most)
         if not entry.is_dir(follow_symlinks=False)
         and (sensitivity(path) == "secret" or not (entry.is_symlink() or entry.is_file()))
     )

@@ -8,7 +8,7 @@ import os
 import stat
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property, lru_cache
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 
 from desktop_agent.core.policy.paths import sensitivity
@@ -26,7 +26,7 @@ Identity = tuple[int, int]
 def linked_files(places: Sequence[Path]) -> dict[Identity, str]:
     """Return the files with several names that are, or lie in, one of these places. Blocks, for some milliseconds."""
     known: dict[Identity, str] = {}
-    inside = (root / path for root, path, _ in islice(entries_below(places), MOST_ENTRIES))
+    inside = (root / path for root, path, _ in entries_below(places, most=MOST_ENTRIES))
     for path in chain(places, inside):
         _note(known, path, str(path))
     return known

@@ -87,7 +87,7 @@ class CommentsDialog(QDialog):
         quote.setFont(self._theme.code_font(TypeSize.HEAD))
         quote.setStyleSheet(f"color: {self._theme.colours.muted};")
         quote.setMinimumWidth(1)  # long lines are cut, not the reason for a wide window
-        quote.setVisible(bool(comment.quote))
+        quote.setVisible(bool(quote.text()))
         text = make_label(comment.text, wraps=True, is_plain=True)
         remove = make_button(self.tr("Remove"), clicked=self._on_remove, variant="flat", is_compact=True)
         remove.setAccessibleName(self.tr("Remove the comment on {0}").format(place.text()))

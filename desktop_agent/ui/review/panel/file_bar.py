@@ -1,5 +1,6 @@
 """The bar above the diff: which file, how many changes, from which call, and how it is shown."""
 
+from functools import partial
 from typing import Literal
 
 from PySide6.QtCore import Qt, Signal
@@ -47,48 +48,24 @@ class FileBar(QWidget):
         self._count = make_label(role="secondary")
         self._note = ElidedLabel()
         self._note.setProperty("role", "secondary")
-        self._call = make_button(
-            object_name="showCallButton", clicked=self.call_clicked, variant="flat", is_compact=True
-        )
+        make = partial(make_button, is_compact=True)
+        self._call = make(object_name="showCallButton", clicked=self.call_clicked, variant="flat")
         self._call.setToolTip(self.tr("Show the call behind this change"))
-        self._edit = make_button(
-            self.tr("Edit"), object_name="editFileButton", clicked=self.edit_clicked, variant="flat", is_compact=True
+        self._edit = make(self.tr("Edit"), object_name="editFileButton", clicked=self.edit_clicked, variant="flat")
+        self._mode = make(object_name="diffModeButton", clicked=self.mode_toggled, variant="flat")
+        self._discard = make(
+            self.tr("Discard"), object_name="discardEditButton", clicked=self.discard_clicked, variant="destructive"
         )
-        self._mode = make_button(
-            object_name="diffModeButton", clicked=self.mode_toggled, variant="flat", is_compact=True
-        )
-        discard = self.tr("Discard")
-        self._discard = make_button(
-            discard,
-            object_name="discardEditButton",
-            clicked=self.discard_clicked,
-            variant="destructive",
-            is_compact=True,
-        )
-        self._continue = make_button(
-            self.tr("Go on editing"), object_name="continueEditButton", clicked=self.continue_clicked, is_compact=True
-        )
-        self._cancel = make_button(
-            self.tr("Cancel"), object_name="cancelEditButton", clicked=self.cancel_clicked, is_compact=True
-        )
+        self._continue = make(self.tr("Go on editing"), object_name="continueEditButton", clicked=self.continue_clicked)
+        self._cancel = make(self.tr("Cancel"), object_name="cancelEditButton", clicked=self.cancel_clicked)
         self._cancel.setToolTip(self.tr("Stop editing (Esc)"))
-        self._save = make_button(
-            self.tr("Save"), object_name="saveEditButton", clicked=self.save_clicked, variant="primary", is_compact=True
-        )
+        self._save = make(self.tr("Save"), object_name="saveEditButton", clicked=self.save_clicked, variant="primary")
         self._save.setToolTip(self.tr("Write the file (Ctrl+S)"))
-        self._undo = make_button(
-            self.tr("Undo"),
-            object_name="undoShownFileButton",
-            clicked=self._on_decided,
-            variant="destructive",
-            is_compact=True,
+        self._undo = make(
+            self.tr("Undo"), object_name="undoShownFileButton", clicked=self._on_decided, variant="destructive"
         )
-        self._redo = make_button(
-            self.tr("Redo"), object_name="redoShownFileButton", clicked=self._on_decided, is_compact=True
-        )
-        self._keep = make_button(
-            object_name="keepShownFileButton", clicked=self._on_decided, variant="good", is_compact=True
-        )
+        self._redo = make(self.tr("Redo"), object_name="redoShownFileButton", clicked=self._on_decided)
+        self._keep = make(object_name="keepShownFileButton", clicked=self._on_decided, variant="good")
         self._update_font()
         self._stage: EditStage = "reading"
         self._is_edit_offered = False
