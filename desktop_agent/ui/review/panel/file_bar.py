@@ -1,16 +1,15 @@
 """The bar above the diff: which file, how many changes, from which call, and how it is shown."""
 
-from functools import partial
 from typing import Literal
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QWidget
+from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.core.diff.row_layout import RowMode
 from desktop_agent.ui.review.diff.hunk_states import HunkChoice
 from desktop_agent.ui.theme import Space, Theme, TypeSize
-from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.buttons import Slot, make_button
 from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox
 from desktop_agent.ui.wording.tooltips import plain_tooltip
@@ -48,24 +47,27 @@ class FileBar(QWidget):
         self._count = make_label(role="secondary")
         self._note = ElidedLabel()
         self._note.setProperty("role", "secondary")
-        make = partial(make_button, is_compact=True)
-        self._call = make(object_name="showCallButton", clicked=self.call_clicked, variant="flat")
+        self._call = _compact(object_name="showCallButton", clicked=self.call_clicked, variant="flat")
         self._call.setToolTip(self.tr("Show the call behind this change"))
-        self._edit = make(self.tr("Edit"), object_name="editFileButton", clicked=self.edit_clicked, variant="flat")
-        self._mode = make(object_name="diffModeButton", clicked=self.mode_toggled, variant="flat")
-        self._discard = make(
+        self._edit = _compact(self.tr("Edit"), object_name="editFileButton", clicked=self.edit_clicked, variant="flat")
+        self._mode = _compact(object_name="diffModeButton", clicked=self.mode_toggled, variant="flat")
+        self._discard = _compact(
             self.tr("Discard"), object_name="discardEditButton", clicked=self.discard_clicked, variant="destructive"
         )
-        self._continue = make(self.tr("Go on editing"), object_name="continueEditButton", clicked=self.continue_clicked)
-        self._cancel = make(self.tr("Cancel"), object_name="cancelEditButton", clicked=self.cancel_clicked)
+        self._continue = _compact(
+            self.tr("Go on editing"), object_name="continueEditButton", clicked=self.continue_clicked
+        )
+        self._cancel = _compact(self.tr("Cancel"), object_name="cancelEditButton", clicked=self.cancel_clicked)
         self._cancel.setToolTip(self.tr("Stop editing (Esc)"))
-        self._save = make(self.tr("Save"), object_name="saveEditButton", clicked=self.save_clicked, variant="primary")
+        self._save = _compact(
+            self.tr("Save"), object_name="saveEditButton", clicked=self.save_clicked, variant="primary"
+        )
         self._save.setToolTip(self.tr("Write the file (Ctrl+S)"))
-        self._undo = make(
+        self._undo = _compact(
             self.tr("Undo"), object_name="undoShownFileButton", clicked=self._on_decided, variant="destructive"
         )
-        self._redo = make(self.tr("Redo"), object_name="redoShownFileButton", clicked=self._on_decided)
-        self._keep = make(object_name="keepShownFileButton", clicked=self._on_decided, variant="good")
+        self._redo = _compact(self.tr("Redo"), object_name="redoShownFileButton", clicked=self._on_decided)
+        self._keep = _compact(object_name="keepShownFileButton", clicked=self._on_decided, variant="good")
         self._update_font()
         self._stage: EditStage = "reading"
         self._is_edit_offered = False
@@ -189,3 +191,7 @@ class FileBar(QWidget):
         font = self._theme.code_font(TypeSize.CODE)
         font.setBold(True)
         self._name.setFont(font)
+
+
+def _compact(text: str = "", *, object_name: str, clicked: Slot, variant: str = "") -> QPushButton:
+    return make_button(text, object_name=object_name, clicked=clicked, variant=variant, is_compact=True)
