@@ -1,6 +1,6 @@
 """A diff to read, move about in, search, select from and copy."""
 
-from PySide6.QtCore import QEvent, QSize, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QPoint, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import (
     QAccessible,
     QAccessibleAnnouncementEvent,
@@ -50,6 +50,8 @@ class DiffView(QAbstractScrollArea):
         super().__init__(parent)
         self._was_narrow = True
         self._outgoing: list[DiffRows] = []
+        self._left: tuple[int, QPoint] | None = None
+        """The row and the position of the diff that words stand in place of."""
         self.overlays = OverlayStack(self)
         self.document = DiffDocument(self.viewport().width)
         self.scroller = DiffScroller(self, self.document)
@@ -74,7 +76,8 @@ class DiffView(QAbstractScrollArea):
 
         With `keep_place` it is another state of the same file: the view stays where it is and what was unfolded.
         """
-        place = (self.navigation.row, self.scroller.position) if keep_place else None
+        place = (self._left or (self.navigation.row, self.scroller.position)) if keep_place else None
+        self._left = None
         mode = self.document.mode
         self._outgoing.append(self.document.rows)  # freeing 200,000 lines takes half a frame: once this is painted
         QTimer.singleShot(_OUTGOING_MS, self, self._outgoing.clear)
@@ -94,8 +97,10 @@ class DiffView(QAbstractScrollArea):
         self.describe()
 
     def show_message(self, heading: str, detail: str = "") -> None:
-        """Show a few words in place of a diff."""
+        """Show a few words in place of a diff. The place in it is kept for another state of the same file."""
+        left = self._left or (self.navigation.row, self.scroller.position)
         self.show_diff(None)
+        self._left = left
         self.document.heading, self.document.detail = heading, detail
         self.setAccessibleName(f"{heading} {detail}".strip())
         self.viewport().update()

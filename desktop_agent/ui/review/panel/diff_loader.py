@@ -28,6 +28,8 @@ class DiffLoader(QObject):
         self._file: ChangedFile | None = None
         self._key: tuple[str, ...] = ()
         """What the file's was when its diff was asked for: a key follows the records, which change."""
+        self._last_path = ""
+        """The file whose diff was shown last, also while words stand in its place."""
         self._request = 0
         self._has_failed = False
         self._is_loading = False
@@ -48,6 +50,7 @@ class DiffLoader(QObject):
         """Forget what is shown: the next file may have the same name and mean another session's."""
         self._file = None
         self._key = ()
+        self._last_path = ""
         self._request += 1
         self._is_loading = False
         self._patience.stop()
@@ -94,7 +97,8 @@ class DiffLoader(QObject):
         if self._is_current(request):
             self._patience.stop()
             self._is_loading = False
-            is_same_file = self._pane.shown_path == diff.path
+            is_same_file = self._last_path == diff.path
+            self._last_path = diff.path
             self._pane.show_diff(diff, keep_place=is_same_file)
             wanted, self._wants_undecided = self._wants_undecided, ""
             self._start_at(wanted)

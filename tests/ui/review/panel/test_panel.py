@@ -270,6 +270,28 @@ def test_only_a_slow_answer_is_announced(qtbot: QtBot, reviewed: ReviewPanel, so
     assert message_of(diff_view(reviewed)) == ""
 
 
+def test_a_slow_answer_about_the_same_file_leaves_the_mark_where_it_was(
+    qtbot: QtBot, panel: ReviewPanel, session: Session, source: Source, tasks: Tasks, asked: Asked
+) -> None:
+    versions = [[f"line {number}\n" for number in range(90)]]
+    for changed in ((10,), (40,), (70,)):
+        versions.append([f"{line[:-1]}!\n" if at in changed else line for at, line in enumerate(versions[-1])])
+    before, _, two, three = map("".join, versions)
+    session.start_turn(1, "Louder")
+    session.change(1, "call-1", "a.py", before, two)
+    panel.set_transcript(session.transcript, asked.submit)
+    view = diff_view(panel)
+    view.navigation.next_change()
+    assert view.navigation.change == 1
+    source.is_held = True
+    session.change(1, "call-2", "a.py", two, three)
+    panel.refresh()
+    qtbot.waitUntil(lambda: message_of(view) == "Loading…")
+    tasks.let_go()
+    assert len(view.document.rows.changes) == 3
+    assert view.navigation.change == 1
+
+
 def test_a_refresh_does_not_compare_again(reviewed: ReviewPanel, source: Source) -> None:
     asked = len(source.asked)
     reviewed.refresh()
