@@ -1,15 +1,11 @@
 """A recorded session in a real folder, and commands that are run on it."""
 
 import asyncio
-import json
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import pytest
 from msgspec.structs import replace
 
-from desktop_agent.cli import main
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.ids import SessionId
@@ -21,34 +17,14 @@ from desktop_agent.core.store.journal.journal import Journal
 from desktop_agent.core.store.journal.reading import read_journal
 from desktop_agent.core.system.file_writes import write_state
 from desktop_agent.core.system.files import FileState, FileTransition, read_state
+from tests.command_line import CommandLine, Ran
 
 
-@dataclass
-class Ran:
-    """What a command printed and returned."""
+class Command(CommandLine):
+    """Runs `desktop-agent changes`."""
 
-    code: int
-    out: str
-    err: str
-
-    @property
-    def json(self) -> dict[str, Any]:
-        return json.loads(self.out)
-
-
-class Command:
-    """Runs `desktop-agent changes` in this process: the entry point, the parser and the exit code are the real ones."""
-
-    def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
-        self._capsys = capsys
-
-    def __call__(self, action: str, *arguments: str) -> Ran:
-        try:
-            code = main(["changes", action, *arguments])
-        except SystemExit as stop:
-            code = int(stop.code or 0)
-        out, err = self._capsys.readouterr()
-        return Ran(code, out, err)
+    def __call__(self, *arguments: str | Path) -> Ran:
+        return super().__call__("changes", *arguments)
 
 
 class RecordedSession:

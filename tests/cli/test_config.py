@@ -10,7 +10,7 @@ import pytest
 
 from desktop_agent.cli import main
 from desktop_agent.core.settings import Settings, declared_settings, setting_values
-from tests.cli.conftest import Ran
+from tests.command_line import Ran
 
 Config = Callable[..., Ran]
 

@@ -239,7 +239,7 @@ def _digest(file: Path) -> str:
 
 
 class _Format(NamedTuple):
-    """How the files of one program are told from others, and read."""
+    """How to recognise the files of one program, and to read them."""
 
     has: Callable[[JsonObject], bool]
     """Whether a line looks like one of these files."""

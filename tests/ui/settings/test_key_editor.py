@@ -1,4 +1,4 @@
-"""A key is shown to nobody, kept only where the user wants it, and never held by the dialog."""
+"""The editor shows no key, keeps one only where the user wants it, and lets the dialog hold none."""
 
 import logging
 
