@@ -4,6 +4,7 @@ Reading them takes a few milliseconds, and importing what opens a session a quar
 """
 
 import asyncio
+from importlib import import_module
 from pathlib import Path
 
 from msgspec import Struct
@@ -63,6 +64,8 @@ def _read(paths: AppPaths, arguments: WindowArguments) -> _Found:
         return _Found(summaries)
     journal = catalog.journal_path(session_id)
     end = None if is_locked(journal.parent) else read_last_page(journal, blobs, yield_gil=Yielder())
-    parser()  # imports what reads markdown, which is not for the window's thread
+    # What reads markdown and what shows entries: to import them is not for the window's thread.
+    parser()
+    import_module("desktop_agent.ui.chat.transcript.factory")
     is_whole = end is not None and Path(end.session.workspace).is_absolute()
     return _Found(summaries, session_id, end if is_whole else None)

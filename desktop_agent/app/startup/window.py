@@ -235,7 +235,9 @@ def _load_core(
     from desktop_agent.core.providers.auth.keys import SystemKeyStore
     from desktop_agent.core.providers.catalog import ProviderCatalog
 
-    import_module("desktop_agent.ui.review.panel.content")  # shows the changes of the session that is opened next
+    # They show the entries and the changes of the session that is opened next.
+    for module in ("chat.transcript.factory", "review.panel.content"):
+        import_module(f"desktop_agent.ui.{module}")
     keys = SystemKeyStore(tell=tell, over=lambda: tell(""))
     providers = ProviderCatalog(
         environ, keys, is_paced=True, allows_readable_proxy=lambda: live.current.model.allow_readable_proxy
