@@ -49,7 +49,8 @@ sys.exit(main())
 """
 
 USABLE = """
-import os, sys, time
+import gc, os, sys, time
+gc.disable()  # as the entry point does before it imports the window, which happens here already
 from PySide6.QtCore import QTimer
 from PySide6.QtWidgets import QAbstractItemView, QLabel
 from desktop_agent.app.startup import window as module

@@ -24,6 +24,7 @@ from desktop_agent.core.store.journal.records import Yielder
 from desktop_agent.core.store.lock import is_locked
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.ui.chat.markdown.parse import parser
+from desktop_agent.ui.runtime.eventloop import idle
 
 
 class _Found(Struct, frozen=True):
@@ -52,6 +53,8 @@ async def show_first_sight(panels: WindowPanels, paths: AppPaths, arguments: Win
     panels.window.top_bar.set_workspace(Path(workspace))
     port = OpeningPort(found.session_id, found.end)
     panels.wiring.show(port.bridge)
+    while panels.transcript.row_layout.is_gentle:
+        await idle()
     return port
 
 

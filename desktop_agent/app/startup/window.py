@@ -235,9 +235,9 @@ def _load_core(
     from desktop_agent.core.providers.auth.keys import SystemKeyStore
     from desktop_agent.core.providers.catalog import ProviderCatalog
 
-    # They show the entries and the changes of the session that is opened next.
-    for module in ("chat.transcript.factory", "review.panel.content"):
-        import_module(f"desktop_agent.ui.{module}")
+    # They show the entries and the changes of the session that is opened next, and what git has of them.
+    for module in ("ui.chat.transcript.factory", "ui.review.panel.content", "app.review.git_review"):
+        import_module(f"desktop_agent.{module}")
     keys = SystemKeyStore(tell=tell, over=lambda: tell(""))
     providers = ProviderCatalog(
         environ, keys, is_paced=True, allows_readable_proxy=lambda: live.current.model.allow_readable_proxy

@@ -17,8 +17,6 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager, suppress
 from typing import IO, Final
 
-from desktop_agent.core.system.child_environment import child_environment
-
 _LENGTH: Final = struct.Struct(">q")
 _ABSENT: Final = -1
 _LOOK_EVERY_S: Final = 0.05
@@ -42,6 +40,8 @@ class WorkerProcess:
 
     def __init__(self, module: str) -> None:
         """Start `module`, which calls `serve`. Raises `OSError` when there can be no more processes."""
+        from desktop_agent.core.system.child_environment import child_environment
+
         self._process = subprocess.Popen(  # noqa: S603 - our own module
             module_command(module),
             stdin=subprocess.PIPE,

@@ -1,5 +1,7 @@
 """What the review shows until something changed: that, and the way to what is not committed."""
 
+from collections.abc import Callable
+
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QWidget
 from shiboken6 import isValid
@@ -15,7 +17,8 @@ from desktop_agent.ui.widgets.layouts import STRETCH, Stretch, vbox
 class EmptyPage(QWidget):
     """Says what will be here. `git_button` is offered where git can be asked."""
 
-    def __init__(self, git: GitSource | None, spawn: Spawn) -> None:
+    def __init__(self, git: Callable[[], GitSource | None], spawn: Spawn) -> None:
+        """`git` returns what can be asked of git, if anything."""
         super().__init__()
         self._git = git
         self._spawn = spawn
@@ -41,8 +44,8 @@ class EmptyPage(QWidget):
         """Offer git for this folder, once it says that it can be asked."""
         self._folder = folder
         self.git_button.hide()
-        if self._git is not None and folder:
-            self._spawn(self._look(self._git, folder))
+        if folder and (git := self._git()) is not None:
+            self._spawn(self._look(git, folder))
 
     def say_no_changes(self) -> None:
         """Say that there are none yet."""

@@ -4,7 +4,8 @@ Until something changed it says only that, and costs the start of the window not
 the window is idle, or else with the first change.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QTimer, Signal
@@ -42,15 +43,15 @@ class ReviewPanel(QWidget):
         spawn: Spawn,
         parent: QWidget | None = None,
         *,
-        git: GitSource | None = None,
+        make_git: Callable[[], GitSource] | None = None,
     ) -> None:
-        """Without `git`, only what the session changed can be reviewed."""
+        """`make_git` is called when git is first asked; without it, only what the session changed can be reviewed."""
         super().__init__(parent)
         self.setObjectName("reviewPanel")
         self.setAccessibleName(self.tr("Review"))
         self._theme = theme
         self._diff_source = diff_source
-        self._git = git
+        self._make_git = make_git
         self._spawn = spawn
         self._is_git_wanted = False
         """Whether the user reviews what git finds different, though the session changed nothing."""
@@ -65,7 +66,7 @@ class ReviewPanel(QWidget):
         self._is_prepared = False
         self._is_waiting = False
         self._pages = QStackedLayout(self)
-        self._empty = EmptyPage(git, spawn)
+        self._empty = EmptyPage(lambda: self._git, spawn)
         self._empty.git_button.clicked.connect(self._review_uncommitted)
         self._pages.addWidget(self._empty)
 
@@ -74,6 +75,10 @@ class ReviewPanel(QWidget):
         if self._content is None and self._prepared is None:
             self._pieces = self._made_in_pieces()
             self._make_next_piece()
+
+    @cached_property
+    def _git(self) -> GitSource | None:
+        return self._make_git() if self._make_git is not None else None
 
     @property
     def is_prepared(self) -> bool:
@@ -85,7 +90,8 @@ class ReviewPanel(QWidget):
         self._session = transcript, submit
         self._is_unreadable = False
         self._is_git_wanted = False
-        self._empty.set_folder(transcript.session.workspace)
+        if not self._is_waiting:
+            self._empty.set_folder(transcript.session.workspace)
         if self._content or (transcript.changes and not self._is_waiting):
             self._show_in_content()
         self._show_page()
@@ -96,7 +102,10 @@ class ReviewPanel(QWidget):
         self._show_page()
 
     def wait_for_preparation(self) -> None:
-        """Show no changes before all is there that `prepare` makes: made at once it takes two frames or more."""
+        """Show no changes and do not ask git before all is there that `prepare` makes.
+
+        Made at once it takes two frames or more, and git's process takes time from the window's first sight.
+        """
         self._is_waiting = self._content is None and not self._is_prepared
 
     def refresh(self) -> None:
@@ -185,6 +194,8 @@ class ReviewPanel(QWidget):
             QTimer.singleShot(0, self, self._make_next_piece)
         elif self._is_waiting:
             self._is_waiting = False
+            if self._session is not None:
+                self._empty.set_folder(self._session[0].session.workspace)
             self.refresh()
 
     def _made_in_pieces(self) -> Iterator[object]:

@@ -48,7 +48,7 @@ def in_git(
     qtbot: QtBot, theme: Theme, session: Session, source: Source, tasks: Tasks, git: Git, asked: Asked
 ) -> ReviewPanel:
     """A panel on a session that changed nothing yet, in a repository."""
-    panel = ReviewPanel(theme, source, tasks.spawn, git=git)
+    panel = ReviewPanel(theme, source, tasks.spawn, make_git=lambda: git)
     qtbot.addWidget(panel)
     panel.resize(560, 800)
     panel.show()
