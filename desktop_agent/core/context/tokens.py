@@ -42,17 +42,17 @@ def text_tokens(text: str) -> float:
 
 def block_tokens(block: AssistantBlock | ToolResultBlock) -> float:
     """Estimate one block of a message."""
-    match block:
+    match block:  # the most frequent first: a class that does not match costs more than one that does
+        case ToolResultBlock(content=content, images=images):
+            size = text_tokens(content) + _PICTURE_TOKENS * len(images)
+        case ToolUseBlock(name=name, arguments=arguments):
+            size = text_tokens(name) + _value_tokens(arguments)
         case TextBlock(text=text):
             size = text_tokens(text)
         case ThinkingBlock(thinking=text, signature=signature):
             size = text_tokens(text) + text_tokens(signature)
         case RedactedThinkingBlock(data=data):
             size = text_tokens(data)
-        case ToolUseBlock(name=name, arguments=arguments):
-            size = text_tokens(name) + _value_tokens(arguments)
-        case ToolResultBlock(content=content, images=images):
-            size = text_tokens(content) + _PICTURE_TOKENS * len(images)
         case OpaqueBlock(payload=payload):
             size = _value_tokens(payload)
     return size + _BLOCK_TOKENS
