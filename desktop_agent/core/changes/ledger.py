@@ -151,7 +151,16 @@ class Ledger:
         except WorkspaceError as error:
             return dict.fromkeys((write.change.id for write in writes), error.title)
         problems = {write.change.id: problem for write in writes if (problem := self._problem(write, missing))}
-        return problems | self._brought_back(writes, problems)
+        problems |= self._brought_back(writes, problems)
+        self._remove_left_empty(writes)
+        return problems
+
+    def _remove_left_empty(self, writes: Sequence[LedgerWrite]) -> None:
+        """Remove the folders that go, and in which something still was when the file that they came with went."""
+        coming = {write.change.path for write in writes if write.change.after is not None}
+        for write in writes:
+            if write.change.after is None:
+                self._remove_empty([folder for folder in write.new_folders if folder not in coming])
 
     def _brought_back(self, writes: Sequence[LedgerWrite], problems: Mapping[ChangeId, str]) -> dict[ChangeId, str]:
         """Bring back what was removed for a path that did not get its content, and say so of each."""

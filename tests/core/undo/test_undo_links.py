@@ -66,3 +66,23 @@ async def test_a_name_that_was_made_and_edited_is_undone_without_leaving_the_edi
         s.submit(ops.RedoSteps())
         await s.rx.expect(ev.ChangesRedone)
         assert (ground.read("mine.txt"), ground.read("other.txt")) == ("agent\n", "agent\n")
+
+
+async def test_a_new_folder_goes_with_the_last_file_in_it_though_a_name_in_it_is_written_first(ground: Ground) -> None:
+    ground.write("mine.txt", "mine\n")
+    ground.write("other.txt", "other\n")
+    calls = [
+        Call("create_file", {"path": "new/c.txt", "content": "agent\n"}),
+        Call("run_terminal_cmd", {"command": "ln -f mine.txt new/c.txt"}),
+        Call("run_terminal_cmd", {"command": "mv other.txt new/"}),
+    ]
+    replies = [reply for call in calls for reply in turn(call)]
+    async with ground.session(replies, approval="never") as s:
+        for _ in calls:
+            await s.prompt()
+        s.submit(ops.UndoChanges(selection=ChangeSelection()))
+        await s.rx.expect(ev.ChangesUndone)
+        assert sorted(path.name for path in ground.workspace.iterdir()) == ["mine.txt", "other.txt"]
+        s.submit(ops.RedoSteps())
+        await s.rx.expect(ev.ChangesRedone)
+        assert (ground.read("new/c.txt"), ground.read("new/other.txt")) == ("mine\n", "other\n")
