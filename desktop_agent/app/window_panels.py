@@ -1,7 +1,6 @@
 """Every widget of the window, built and arranged. Nothing in here starts a session or reads a file."""
 
 from datetime import UTC, datetime
-from functools import partial
 
 from msgspec import Struct
 
@@ -13,7 +12,6 @@ from desktop_agent.ui.chat.transcript.view import TranscriptView
 from desktop_agent.ui.files.panel import FileTree
 from desktop_agent.ui.jobs.panel import JobsPanel
 from desktop_agent.ui.review.panel.panel import ReviewPanel
-from desktop_agent.ui.review.source import GitSource
 from desktop_agent.ui.runtime.eventloop import TaskSpawner
 from desktop_agent.ui.sessions.panel import SessionList
 from desktop_agent.ui.sessions.search_panel import SearchPanel
@@ -82,16 +80,10 @@ def _build_session_panels(window: MainWindow, theme: Theme, diffs: BlobDiffs, sp
     for button in (pickers.model_button, pickers.approval_button, pickers.sandbox_button):
         composer.add_control(button)
     jobs = JobsPanel(theme, _now)
-    review = ReviewPanel(theme, diffs, spawner.spawn, make_git=partial(_git_review, diffs))
+    review = ReviewPanel(theme, diffs, spawner.spawn, make_git=diffs.git_source)
     if (mode := window.memory.diff_mode) is not None:
         review.set_diff_mode(mode)
     return SessionPanels(window.top_bar, transcript, composer, pickers, review, files, jobs)
-
-
-def _git_review(diffs: BlobDiffs) -> GitSource:
-    from desktop_agent.app.review.git_review import GitReview  # imported in a thread, after the first sight
-
-    return GitReview(diffs.comparer)
 
 
 def _connect(panels: WindowPanels) -> None:

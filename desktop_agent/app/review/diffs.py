@@ -11,6 +11,7 @@ from desktop_agent.core.diff.comparing import Comparer
 from desktop_agent.core.protocol.model import ApprovalRequest, BlobRef, FileChange, FileDiff, FileImage
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.transcript import ChangeRecord
+from desktop_agent.ui.review.source import GitSource
 
 
 class BlobDiffs:
@@ -18,8 +19,13 @@ class BlobDiffs:
 
     def __init__(self, blobs: Blobs) -> None:
         self._blobs = blobs
-        self.comparer = Comparer()
-        """Other parts of this window that compare may use it, too, until `aclose`."""
+        self._comparer = Comparer()
+
+    def git_source(self) -> GitSource:
+        """Return what compares with git, by the same process."""
+        from desktop_agent.app.review.git_review import GitReview  # imported in a thread, after the first sight
+
+        return GitReview(self._comparer)
 
     async def diff(self, records: Sequence[ChangeRecord], recorded: Sequence[FileChange] = ()) -> FileDiff:
         """Return what these changes of one file come to, and what of it stands after all that is recorded."""
@@ -47,7 +53,7 @@ class BlobDiffs:
     async def change_diff(self, change: FileChange) -> FileDiff:
         """Return what one change did to its file; see `ui.chat.cards.source.CardSource`."""
         before, after = await self.contents((change.before, change.after))
-        return await self.comparer.diff(change, before, after)
+        return await self._comparer.diff(change, before, after)
 
     async def blob(self, ref: BlobRef) -> bytes:
         """Return a payload."""
@@ -55,7 +61,7 @@ class BlobDiffs:
 
     async def aclose(self) -> None:
         """End the process that compares."""
-        await self.comparer.aclose()
+        await self._comparer.aclose()
 
     def _judged(
         self, diff: FileDiff, changes: Sequence[FileChange], recorded: Sequence[FileChange], later: FileDiff | None
