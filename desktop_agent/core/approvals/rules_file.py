@@ -177,6 +177,8 @@ _HEADER = re.compile(r"\s*\[(?P<list>\[?)(?P<name>[^\[\]]+)\]")
 
 
 def _entries(document: TOMLDocument, path: Path) -> AoT:
+    if _TABLE in document and not document[_TABLE].unwrap():  # written so when the last rule was taken out
+        document.remove(_TABLE)
     if _TABLE not in document:
         document.append(_TABLE, tomlkit.aot())
     entries = document[_TABLE]

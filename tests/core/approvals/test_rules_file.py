@@ -8,7 +8,7 @@ import pytest
 from msgspec.structs import replace
 
 from desktop_agent.core.approvals import rules_file
-from desktop_agent.core.approvals.rules_file import RulesFile
+from desktop_agent.core.approvals.rules_file import LoadedRules, RulesFile
 from desktop_agent.core.base.errors import StorageError, UsageError
 from desktop_agent.core.protocol.model import Rule
 
@@ -143,3 +143,18 @@ def test_a_folder_that_cannot_be_written_is_said_and_nothing_is_lost(file: Rules
     with pytest.raises(StorageError):
         file.add(PUSH)
     assert not list(file.path.parent.glob("*.tmp"))
+
+
+def test_a_rule_can_be_added_after_the_last_one_was_taken_back(file: RulesFile) -> None:
+    file.add(PUSH)
+    assert file.remove(PUSH.id)
+    assert file.load() == LoadedRules()
+    file.add(PUSH)
+    assert file.load().rules == (PUSH,)
+
+
+def test_an_empty_list_that_an_earlier_version_left_is_no_obstacle(file: RulesFile) -> None:
+    file.path.parent.mkdir(parents=True, exist_ok=True)
+    file.path.write_text("rule = []\n")
+    file.add(PUSH)
+    assert file.load().rules == (PUSH,)
