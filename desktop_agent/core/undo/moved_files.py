@@ -45,14 +45,17 @@ class MovedFiles:
         results: dict[str, FileState | None] = {}
         for plan in plans:
             target = _end_of_moves(plan, by_path)
-            if target is None or plan.hunks or len(plan.deltas) != 1 or len(target.deltas) != 1:
+            if target is None or plan.hunks or len(plan.deltas) != 1:
                 continue
             try:
                 here, there = self._now(plan.path), self._now(target.path)
-                source, goal = self._goals.of_step(plan.deltas[0]), self._goals.of_step(target.deltas[0])
+                source, (goal, *rest) = self._goals.of_step(plan.deltas[0]), map(self._goals.of_step, target.deltas)
                 is_edited = here not in (None, source.base, source.wanted) and _is_version_of(here, source.base)
                 if is_edited and there == goal.base and goal.wanted is not None:
-                    results |= {target.path: merge_states(source.base, here, goal.wanted), plan.path: source.wanted}
+                    result = merge_states(source.base, here, goal.wanted)
+                    for step in rest:  # what was edited may be what is undone: redone at the new path
+                        result = merge_states(step.base, result, step.wanted)
+                    results |= {target.path: result, plan.path: source.wanted}
             except (OSError, StorageError, ClashError):
                 continue
         return results
@@ -81,9 +84,11 @@ def _end_of_moves(plan: FilePlan, by_path: Mapping[str, FilePlan]) -> FilePlan |
     """The plan of the path that the content goes to in the end: past those where it only was for a while."""
     passed = {plan.path}
     target = by_path.get(plan.moves_to)
-    while target is not None and target.path not in passed and len(target.deltas) == 1:
+    while target is not None and target.path not in passed:
         if target.deltas[0].wanted is not None or not target.moves_to:
             return target
+        if len(target.deltas) > 1:
+            return None
         passed.add(target.path)
         target = by_path.get(target.moves_to)
     return None

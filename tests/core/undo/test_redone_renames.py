@@ -225,3 +225,26 @@ async def test_a_clash_over_a_redone_hunk_is_settled_for_that_hunk_alone(ground:
         assert review.now().state == "partly", "it is not renamed"
         await review.redo(review.whole)
         assert (review.files(), review.now().state) == ({"b.txt": BOTH}, "standing")
+
+
+@pytest.mark.parametrize("own", ["", "mine\n"], ids=["as it was left", "edited by the user"])
+async def test_what_was_redone_after_the_renaming_is_undone_with_it(ground: Ground, own: str) -> None:
+    ground.write("a.txt", text_with())
+    ground.write("b.txt", text_with(line_50="other\n"))
+    move = Call("run_terminal_cmd", {"command": "mv -f a.txt b.txt"})
+    script = [[replacing("a.txt", 5, FIVE)], [Say("done")], [move], [Say("done")]]
+    async with ground.session(script, approval="never") as s:
+        await s.prompt()
+        s.submit(ops.UndoChanges(selection=ChangeSelection()))
+        await s.rx.expect(ev.ChangesUndone)
+        before = text_with(line_40=own) if own else text_with()
+        ground.write("a.txt", before)
+        await s.prompt()
+        s.submit(ops.RedoSteps())
+        await s.rx.expect(ev.ChangesRedone)
+        assert FIVE in ground.read("b.txt")
+        s.submit(ops.UndoChanges(selection=ChangeSelection()))
+        undone = await s.rx.expect(ev.ChangesUndone)
+        assert {outcome.path for outcome in undone.outcomes if outcome.is_done} == {"a.txt", "b.txt"}
+        assert ground.read("b.txt") == text_with(line_50="other\n")
+        assert ground.read("a.txt") == before
