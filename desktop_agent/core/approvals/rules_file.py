@@ -118,6 +118,8 @@ class RulesFile:
                 except FileNotFoundError:
                     document = tomlkit.document()
                 change(document)
+                if _TABLE in document and document[_TABLE] == []:  # it would be written as a value, to which no table can be added
+                    document.remove(_TABLE)
                 write_atomically(self.path, tomlkit.dumps(document).encode(), mode=PRIVATE_FILE)
         except Timeout as error:
             raise StorageError("The rules are being changed by another process.", hint="Try again.") from error
@@ -177,7 +179,7 @@ _HEADER = re.compile(r"\s*\[(?P<list>\[?)(?P<name>[^\[\]]+)\]")
 
 
 def _entries(document: TOMLDocument, path: Path) -> AoT:
-    if _TABLE in document and not document[_TABLE].unwrap():  # written so when the last rule was taken out
+    if _TABLE in document and document[_TABLE] == []:  # earlier versions left this behind the last rule
         document.remove(_TABLE)
     if _TABLE not in document:
         document.append(_TABLE, tomlkit.aot())

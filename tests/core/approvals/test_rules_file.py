@@ -149,8 +149,18 @@ def test_a_rule_can_be_added_after_the_last_one_was_taken_back(file: RulesFile) 
     file.add(PUSH)
     assert file.remove(PUSH.id)
     assert file.load() == LoadedRules()
+    assert file.path.read_text() == ""
     file.add(PUSH)
     assert file.load().rules == (PUSH,)
+
+
+@pytest.mark.parametrize("value", ['""', "0", "{}", "false"])
+def test_something_else_in_the_place_of_the_rules_is_left_as_it_is(file: RulesFile, value: str) -> None:
+    file.path.parent.mkdir(parents=True, exist_ok=True)
+    file.path.write_text(f"rule = {value}\n")
+    with pytest.raises(UsageError, match="not written as"):
+        file.add(PUSH)
+    assert file.path.read_text() == f"rule = {value}\n"
 
 
 def test_an_empty_list_that_an_earlier_version_left_is_no_obstacle(file: RulesFile) -> None:
