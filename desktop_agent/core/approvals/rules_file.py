@@ -118,8 +118,7 @@ class RulesFile:
                 except FileNotFoundError:
                     document = tomlkit.document()
                 change(document)
-                if _TABLE in document and document[_TABLE] == []:  # it would be written as a value, to which no table can be added
-                    document.remove(_TABLE)
+                _drop_empty_list(document)
                 write_atomically(self.path, tomlkit.dumps(document).encode(), mode=PRIVATE_FILE)
         except Timeout as error:
             raise StorageError("The rules are being changed by another process.", hint="Try again.") from error
@@ -178,9 +177,14 @@ def _lines_of_rules(text: str) -> dict[str | int, int]:
 _HEADER = re.compile(r"\s*\[(?P<list>\[?)(?P<name>[^\[\]]+)\]")
 
 
-def _entries(document: TOMLDocument, path: Path) -> AoT:
-    if _TABLE in document and document[_TABLE] == []:  # earlier versions left this behind the last rule
+def _drop_empty_list(document: TOMLDocument) -> None:
+    """Take out a list without a rule: it is written as a value, to which no table can be added."""
+    if _TABLE in document and document[_TABLE] == []:
         document.remove(_TABLE)
+
+
+def _entries(document: TOMLDocument, path: Path) -> AoT:
+    _drop_empty_list(document)  # earlier versions left it behind the last rule
     if _TABLE not in document:
         document.append(_TABLE, tomlkit.aot())
     entries = document[_TABLE]
