@@ -11,6 +11,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QFileDialog, QLabel, QListView
 
+from desktop_agent.app.sessions.ports import OpeningPort
+from desktop_agent.app.startup import first_sight
+from desktop_agent.app.startup.arguments import WindowArguments
+from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.composition.opened_session import OpenedSession
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import StorageError
@@ -22,6 +26,7 @@ from desktop_agent.core.session.resuming.opening import LONG_BYTES
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.drafts import Drafts, session_draft
 from desktop_agent.core.store.lock import SessionLock
+from desktop_agent.ui.chat.entries.base import EntryWidget
 from tests.e2e.driver import Driver, drive
 from tests.journals import SESSION_ID, opened, turn, write_journal
 
@@ -133,6 +138,28 @@ def test_sessions_and_the_conversation_are_there_before_the_machinery(begin: Beg
         assert len(rows.selectedIndexes()) == 1
 
     begin(journey)
+
+
+def test_the_first_sight_lasts_until_the_conversation_is_laid_out(
+    begin: Begin, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is imported next would take half of the time of what is still being painted."""
+    ended: list[tuple[bool, bool]] = []
+    show = first_sight.show_first_sight
+
+    async def noted(panels: WindowPanels, paths: AppPaths, arguments: WindowArguments) -> OpeningPort | None:
+        port = await show(panels, paths, arguments)
+        is_shown = any(one.isVisible() for one in panels.transcript.findChildren(EntryWidget))
+        ended.append((is_shown, panels.transcript.row_layout.is_gentle))
+        return port
+
+    monkeypatch.setattr(first_sight, "show_first_sight", noted)
+
+    async def journey(user: Driver) -> None:
+        await user.until_true(lambda: bool(ended), "the first sight has been shown")
+
+    begin(journey)
+    assert ended == [(True, False)]
 
 
 def test_a_prompt_waits_and_is_handed_over(begin: Begin, machinery: Machinery, sessions: dict[SessionId, Path]) -> None:

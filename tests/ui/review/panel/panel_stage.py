@@ -110,11 +110,13 @@ class Git:
     def __init__(self) -> None:
         self.state = GitState("", "main", ("other",))
         self.contents = {"one": b"1\n", "two": b"2\n"}
+        self.folders_asked: list[str] = []
         self.branches_asked: list[str] = []
         self.error: AgentError | None = None
         self.is_slow = False
 
     async def look(self, folder: str) -> GitState:
+        self.folders_asked.append(folder)
         return self.state
 
     async def changes(self, folder: str, branch: str) -> tuple[FileChange, ...]:

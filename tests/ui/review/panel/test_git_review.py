@@ -14,6 +14,7 @@ from desktop_agent.core.protocol.ops import (
 )
 from desktop_agent.ui.review.panel.panel import ReviewPanel
 from desktop_agent.ui.review.source import GitState
+from desktop_agent.ui.theme import Theme
 from tests.ui.review.panel.panel_stage import (
     Asked,
     Git,
@@ -26,7 +27,7 @@ from tests.ui.review.panel.panel_stage import (
     marks,
     show_call,
 )
-from tests.ui.review.stage import Session, Tasks
+from tests.ui.review.stage import Session, Source, Tasks
 
 
 def test_what_is_not_committed_can_be_reviewed_before_anything_changed(in_git: ReviewPanel) -> None:
@@ -106,3 +107,24 @@ def test_without_a_repository_what_git_would_show_is_closed_and_says_why(
     index = picker.findText("Uncommitted", Qt.MatchFlag.MatchStartsWith)
     assert not picker.model().flags(picker.model().index(index, 0)) & Qt.ItemFlag.ItemIsEnabled
     assert picker.itemData(index, Qt.ItemDataRole.ToolTipRole) == "No git repository"
+
+
+def test_git_is_not_asked_before_the_panel_is_prepared(
+    qtbot: QtBot, theme: Theme, session: Session, source: Source, tasks: Tasks, git: Git, asked: Asked
+) -> None:
+    """What it finds is behind the first sight of the window, and its processes would take time from that."""
+    made: list[Git] = []
+
+    def make_git() -> Git:
+        made.append(git)
+        return git
+
+    panel = ReviewPanel(theme, source, tasks.spawn, make_git=make_git)
+    qtbot.addWidget(panel)
+    panel.wait_for_preparation()
+    session.transcript.session.workspace = "/repo"
+    panel.set_transcript(session.transcript, asked.submit)
+    assert (made, git.folders_asked) == ([], [])
+    panel.prepare()
+    qtbot.waitUntil(lambda: git.folders_asked == ["/repo"])
+    assert made == [git]
