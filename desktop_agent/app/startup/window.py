@@ -238,6 +238,7 @@ def _load_core(
     # They show the entries and the changes of the session that is opened next, and what git has of them.
     for module in ("ui.chat.transcript.factory", "ui.review.panel.content", "app.review.git_review"):
         import_module(f"desktop_agent.{module}")
+    import_module("pygit2")  # keeps the window's thread for two frames: rather now than while a session is being opened
     keys = SystemKeyStore(tell=tell, over=lambda: tell(""))
     providers = ProviderCatalog(
         environ, keys, is_paced=True, allows_readable_proxy=lambda: live.current.model.allow_readable_proxy
@@ -270,7 +271,6 @@ def _load_rest() -> None:
     from desktop_agent.core.diff.intraline import get_ready
     from desktop_agent.ui.chat.warm_up import warm_up
 
-    import_module("pygit2")  # reads what git has already, in a thread of the first turn
     for module in ("approvals.dialog", "chat.question.approval", "review.media.stack", "review.media.kinds"):
         import_module(f"desktop_agent.ui.{module}")
     get_ready()
