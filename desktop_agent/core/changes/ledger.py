@@ -7,8 +7,9 @@ in a thread, one at a time.
 
 import errno
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
 
 from msgspec import Struct, structs
@@ -31,6 +32,7 @@ from desktop_agent.core.system.workspace import HeldWorkspace
 
 RENAMED_TOGETHER = "It was renamed together with {}, which has to be left alone."
 _BROKEN_LINK = "Its other name (a hard link) is no ordinary file of this folder, and keeps the content that was there."
+_LEFT_NAMES = "It was one file with {} (a hard link), which keeps the content that was there."
 
 
 class LedgerWrite(Struct, frozen=True):
@@ -38,8 +40,10 @@ class LedgerWrite(Struct, frozen=True):
 
     change: FileChange
     new_folders: tuple[str, ...] = ()
+    along: tuple[str, ...] = ()
+    """The other names (hard links) of the file that change with it. From any others it parts, as a file of its own."""
     is_own: bool = False
-    """Whether it is written as a file of its own, also where the path is one of several names (hard links) of one."""
+    """Whether it is to be a file of its own, so that there is nothing to say of the names that it leaves."""
     moves_to: str = ""
     """Of a file that is removed because its content goes to another path: that path."""
 
@@ -216,9 +220,8 @@ class Ledger:
                 if image_of(now) == change.after:
                     return ""  # it is another name of a file that was just written
                 return MEANWHILE
-            is_written = change.before is not None and change.after is not None
-            is_broken = is_written and self.files.has_names_elsewhere(change.path)
-            lost = [self._write_or_leave_no_folder(write, seen, now), _BROKEN_LINK if is_broken else ""]
+            left = self._names_left(write)
+            lost = [self._write_or_leave_no_folder(write, seen, now), left]
             if any(lost):
                 missing[change.id] = " ".join(filter(None, lost))
             if change.after is None:
@@ -233,6 +236,16 @@ class Ledger:
             return f"It could not be written: {error.strerror or error}."
         return ""
 
+    def _names_left(self, write: LedgerWrite) -> str:
+        """Say which names of the file (hard links) will not change with it, where that was not meant."""
+        change = write.change
+        if write.is_own or change.before is None or change.after is None:
+            return ""
+        if self.files.has_names_elsewhere(change.path):
+            return _BROKEN_LINK
+        others = self.files.other_names(change.path)
+        return "" if set(others) <= set(write.along) else _LEFT_NAMES.format(", ".join(others))
+
     def _restore(self, change: FileChange, state: FileState | None, ours: Expected) -> None:
         self._write(change.path, state, before=ours)
         if state is None:
@@ -246,7 +259,8 @@ class Ledger:
     def _write_or_leave_no_folder(self, write: LedgerWrite, seen: Mark, before: FileState | None) -> str:
         change = write.change
         try:
-            return self._write(change.path, self.images.state(change.after), seen, before, is_own=write.is_own)
+            names = (change.path, *write.along)
+            return self._write(change.path, self.images.state(change.after), seen, before, names=names)
         except OSError:
             if change.before is None:
                 self._remove_empty(change.new_folders)
@@ -259,24 +273,21 @@ class Ledger:
         seen: Mark = UNSEEN,
         before: Expected = ANYTHING,
         *,
-        is_own: bool = False,
+        names: Collection[str] | None = None,
     ) -> str:
         """Write the file, if it still is the one that was `seen`, and `before`; else this raises `ChangedError`.
 
-        Return what it could not get beside its content.
+        It stays one file with its other names (hard links) if all of them are among `names`. Return what it could not
+        get beside its content.
         """
         root, makes_folders = self.files.root, state is not None
         try:
             with anchored(root, path, makes_folders=makes_folders, identity=self._held.identity) as place:
                 check = unless_touched(place, seen)
-                keeps_names = _never if is_own else self.files.keeps_names
+                keeps_names = partial(self.files.keeps_names, only=names)
                 write_state(place, state, check=check, keeps_names=keeps_names, before=before)
                 return give_state_extras(place, state) if state is not None else ""
         except FileNotFoundError:
             if state is not None:
                 raise
             return ""
-
-
-def _never(_status: os.stat_result) -> bool:
-    return False

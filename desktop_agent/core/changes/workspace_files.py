@@ -71,9 +71,13 @@ class WorkspaceFiles:
         status = self._status_of_linked(path)
         return status is not None and has_names_elsewhere(self.root, status, self._is_special)
 
-    def keeps_names(self, status: os.stat_result) -> bool:
-        """Whether a write may change the file of `status` under all its names (hard links)."""
-        return not has_names_elsewhere(self.root, status, self._is_special)
+    def keeps_names(self, status: os.stat_result, only: Collection[str] | None = None) -> bool:
+        """Whether a write may change the file of `status` under all its names (hard links).
+
+        All of them have to be in the workspace, and among `only`.
+        """
+        names = names_inside(self.root, status, self._is_special)
+        return names is not None and (only is None or set(names) <= set(only))
 
     def other_names(self, path: str) -> tuple[str, ...]:
         """The other names (hard links) of the file that a write to `path` changes as well."""

@@ -32,8 +32,9 @@ from desktop_agent.core.tools.execution.effects import Effects
 from desktop_agent.core.tools.execution.safeguard import Recovered, recover
 from desktop_agent.core.transcript import ChangeRecord, Destroyed, Transcript, UndoStep
 from desktop_agent.core.undo import refusals
+from desktop_agent.core.undo.all_names import at_all_names, names_alike, written_along
 from desktop_agent.core.undo.draft import DraftedWrite, Drafter, UndoDraft
-from desktop_agent.core.undo.plan import Direction, plan_revert
+from desktop_agent.core.undo.plan import Direction, FilePlan, plan_revert
 from desktop_agent.core.undo.redo import draft_steps
 from desktop_agent.core.undo.whereabouts import in_force
 
@@ -95,9 +96,16 @@ class Undoing:
         turn = self._transcript.turn
         changes = await asyncio.to_thread(self._recorded, turn, draft.writes)
         await self._log.record(ev.ChangesPrepared(turn=turn, call_id="", purpose=direction, changes=changes))
+        along = written_along(changes)
         writes = [
-            LedgerWrite(c, d.new_folders, is_own=self._is_own(d.reverts), moves_to=d.moves_to)
-            for c, d in zip(changes, draft.writes, strict=True)
+            LedgerWrite(
+                change,
+                drafted.new_folders,
+                along=() if (is_own := self._is_own(drafted.reverts)) else along[change.id],
+                is_own=is_own,
+                moves_to=drafted.moves_to,
+            )
+            for change, drafted in zip(changes, draft.writes, strict=True)
         ]
         # Before the other names of such a file are written, it has to be a file of its own.
         writes.sort(key=lambda write: not (write.is_own and write.change.before))
@@ -121,6 +129,13 @@ class Undoing:
         """Whether what is taken back made the file another name of one that this has to leave alone."""
         records = (self._transcript.changes.get(item.change_id) for item in reverts)
         return any(record is not None and record.change.is_new_name for record in records)
+
+    def _names_with(self, op: ops.WriteFile) -> tuple[str, ...]:
+        """The other names (hard links) of the file that the user writes with it. Blocks."""
+        names = self._ledger.files.other_names(op.path)
+        if op.purpose == "edit":
+            return names
+        return names_alike((item.change_id for item in op.reverts), list(self._transcript.changes.values()), names)
 
     def _recorded(self, turn: int, writes: Sequence[DraftedWrite]) -> tuple[FileChange, ...]:
         ids = self._effects.recording.reserve_ids(turn, len(writes))
@@ -185,7 +200,8 @@ class Undoing:
         )
         purpose: ev.ChangePurpose = "apply" if op.purpose == "edit" else op.purpose
         await self._log.record(ev.ChangesPrepared(turn=turn, call_id="", purpose=purpose, changes=(change,)))
-        write = LedgerWrite(change, is_own=self._is_own(op.reverts))
+        names = () if (is_own := self._is_own(op.reverts)) else await asyncio.to_thread(self._names_with, op)
+        write = LedgerWrite(change, along=names, is_own=is_own)
         problem = (await asyncio.to_thread(self._apply, [write])).get(change_id, "")
         done = () if problem else (change,)
         if op.purpose == "edit":
@@ -235,24 +251,24 @@ def draft_revert(
     row = _row(transcript, selection) if selection.hunks else None
     if row is not None and row.moved_from and WHOLE_FILE in selection.hunks:
         selection = ChangeSelection(change_ids=row.change_ids)  # a file that was renamed, and nothing else
-    every = transcript.changes.values()
+    every = list(transcript.changes.values())
     records = [record for record in every if _is_meant(record, direction, selection)]
     if not records:
         return None
-    is_wide = not (selection.path or selection.call_id or selection.change_ids)
-    shared = [record.change for record in records if record.change.is_shared and is_wide]
-    selected = [record.change for record in records if record.change not in shared]
-    recorded = [record.change for record in every]
+    names = ledger.files.other_names
+    able = [record for record in every if _is_revertible(record, direction)]
+    shared: list[FileChange] = []
+    if selection.hunks:
+        same = [_row(transcript, structs.replace(selection, path=name)) for name in names(records[0].change.path)]
+        rows = [row, *(one for one in same if row and one and _is_alike(one.change, row.change))]
+        plans = tuple(plan for one in rows for plan in _hunk_plans(direction, selection, one, every))
+    else:
+        records = at_all_names(records, able, names)
+        is_wide = not (selection.path or selection.call_id or selection.change_ids)
+        shared = [record.change for record in records if record.change.is_shared and is_wide]
+        selected = [record.change for record in records if record.change not in shared]
+        plans = plan_revert(direction, selected, [r.change for r in every], standing=in_force(every))
     undone = {r.change.id: frozenset({WHOLE_FILE}) if r.is_undone else r.undone_hunks for r in every}
-    plans = plan_revert(
-        direction,
-        selected,
-        recorded,
-        hunks=selection.hunks,
-        net=row.change if row else None,
-        elsewhere=[r.change for r in row.records if r not in records] if row else (),
-        standing=in_force(every),
-    )
     draft = Drafter(ledger, undone).draft(direction, plans)
     if selection.hunks and _is_so_already(direction, draft, undone):
         return None
@@ -296,6 +312,27 @@ def recovered(direction: Direction, changes: tuple[FileChange, ...]) -> ev.Chang
     return reverted(direction, ChangeSelection(change_ids=ids), changes, outcomes)
 
 
+def _hunk_plans(
+    direction: Direction, selection: ChangeSelection, row: NetChange | None, every: Sequence[ChangeRecord]
+) -> tuple[FilePlan, ...]:
+    """Return what hunks of one file mean: those that `selection` names, in `row`."""
+    here = structs.replace(selection, path=row.path) if row else selection
+    records = [record for record in every if _is_meant(record, direction, here)]
+    return plan_revert(
+        direction,
+        [record.change for record in records],
+        [record.change for record in every],
+        hunks=selection.hunks,
+        net=row.change if row else None,
+        elsewhere=[record.change for record in row.records if record not in records] if row else (),
+        standing=in_force(every),
+    )
+
+
+def _is_alike(one: FileChange, other: FileChange) -> bool:
+    return (one.before, one.after) == (other.before, other.after)
+
+
 def _row(transcript: Transcript, selection: ChangeSelection) -> NetChange | None:
     """The file that the hunks of `selection` are of, with its changes at all paths that it had."""
     everywhere = structs.replace(selection, path=None)
@@ -306,8 +343,10 @@ def _row(transcript: Transcript, selection: ChangeSelection) -> NetChange | None
 def _is_meant(record: ChangeRecord, direction: Direction, selection: ChangeSelection) -> bool:
     if not selection.includes(record.change, turn=record.turn, call_id=record.call_id):
         return False
-    if selection.hunks:
-        return True
+    return bool(selection.hunks) or _is_revertible(record, direction)
+
+
+def _is_revertible(record: ChangeRecord, direction: Direction) -> bool:
     return not record.is_undone if direction == "undo" else record.is_undone or bool(record.undone_hunks)
 
 

@@ -4,6 +4,9 @@ import sys
 
 import pytest
 
+from desktop_agent.core.changes.net import net_changes
+from desktop_agent.core.diff.diff import diff_change
+from desktop_agent.core.diff.hunks import review_hunks
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ChangeSelection
@@ -86,3 +89,61 @@ async def test_a_new_folder_goes_with_the_last_file_in_it_though_a_name_in_it_is
         s.submit(ops.RedoSteps())
         await s.rx.expect(ev.ChangesRedone)
         assert (ground.read("new/c.txt"), ground.read("new/other.txt")) == ("mine\n", "other\n")
+
+
+RELINK = Call("run_terminal_cmd", {"command": "ln -f mine.txt other.txt"})
+RELINK_BACK = Call("run_terminal_cmd", {"command": "ln -f other.txt mine.txt"})
+TEXT = "".join(f"line {number}\n" for number in range(20))
+
+
+@pytest.mark.parametrize("command", [RELINK, RELINK_BACK], ids=["this became the other", "the other became this"])
+@pytest.mark.parametrize("theirs", [TEXT, f"{TEXT}more\n"], ids=["same content", "other content"])
+async def test_what_is_redone_after_the_file_became_one_with_another_is_written_there_alone(
+    ground: Ground, command: Call, theirs: str
+) -> None:
+    ground.write("other.txt", TEXT)
+    ground.write("mine.txt", theirs)
+    edit = Call("edit_file", {"path": "other.txt", "old_str": "line 3\n", "new_str": "agent\n"})
+    async with ground.session([*turn(edit), *turn(command)], approval="never") as s:
+        await s.prompt()
+        s.submit(ops.UndoChanges(selection=ChangeSelection()))
+        await s.rx.expect(ev.ChangesUndone)
+        await s.prompt()
+        left_alone = ground.read("mine.txt")
+        s.submit(ops.RedoSteps())
+        redone = await s.rx.expect(ev.ChangesRedone)
+        assert "agent\n" in ground.read("other.txt")
+        assert ground.read("mine.txt") == left_alone
+        assert ["mine.txt" in outcome.reason for outcome in redone.outcomes] == [True]
+        s.submit(ops.UndoChanges(selection=ChangeSelection()))
+        await s.rx.expect(ev.ChangesUndone)
+        assert (ground.read("other.txt"), ground.read("mine.txt")) == (TEXT, theirs)
+
+
+async def test_one_hunk_of_a_file_with_two_names_is_undone_at_both_and_they_stay_one_file(ground: Ground) -> None:
+    ground.write("mine.txt", TEXT)
+    (ground.workspace / "other.txt").hardlink_to(ground.workspace / "mine.txt")
+    edits = [
+        Call("edit_file", {"path": "other.txt", "old_str": f"line {number}\n", "new_str": f"agent {number}\n"})
+        for number in (3, 16)
+    ]
+    async with ground.session([edits, [Say("done")]], approval="never") as s:
+        await s.prompt()
+        both = ground.read("mine.txt")
+        (row,) = (one for one in net_changes(s.session.transcript.changes.values()) if one.path == "mine.txt")
+        diff = diff_change(row.change, ground.blob(row.change.before), ground.blob(row.change.after))
+        first, _ = (named.key for named in review_hunks(diff))
+        s.submit(ops.UndoChanges(selection=ChangeSelection(path="mine.txt", hunks=(first,))))
+        await s.rx.expect(ev.ChangesUndone)
+        one = both.replace("agent 3", "line 3")
+        assert (ground.read("mine.txt"), ground.read("other.txt")) == (one, one)
+        assert {row.state for row in net_changes(s.session.transcript.changes.values())} == {"partly"}
+        s.submit(ops.UndoChanges(selection=ChangeSelection(path="other.txt")))
+        await s.rx.expect(ev.ChangesUndone)
+        assert (ground.read("mine.txt"), ground.read("other.txt")) == (TEXT, TEXT)
+        assert {row.state for row in net_changes(s.session.transcript.changes.values())} == {"undone"}
+        for expected in (one, both):
+            s.submit(ops.RedoSteps())
+            await s.rx.expect(ev.ChangesRedone)
+            assert (ground.read("mine.txt"), ground.read("other.txt")) == (expected, expected)
+        assert (ground.workspace / "mine.txt").samefile(ground.workspace / "other.txt")
