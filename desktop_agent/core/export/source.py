@@ -18,7 +18,7 @@ MAX_FILE_BYTES = 512 * 2**10
 """The largest file of which a document shows what changed in it."""
 
 _HEADING = frozenset(
-    {"session_opened", "session_renamed", "mode_set", "prompt_submitted", "usage_reported", "turn_started"}
+    {b"session_opened", b"session_renamed", b"mode_set", b"prompt_submitted", b"usage_reported", b"turn_started"}
 )
 
 

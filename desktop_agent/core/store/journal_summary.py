@@ -27,11 +27,11 @@ from desktop_agent.core.store.journal.line_heads import head_of, usage_in
 from desktop_agent.core.store.journal.payloads import internalise
 from desktop_agent.core.transcript import SessionInfo
 
-_FILING = frozenset({"session_renamed", "session_pinned", "session_archived"})
+_FILING = frozenset({b"session_renamed", b"session_pinned", b"session_archived"})
 """What puts a session in order does not use it."""
-_TURNS = frozenset({"turn_started", "turn_ended"})
+_TURNS = frozenset({b"turn_started", b"turn_ended"})
 """No question outlives its turn."""
-_ABOUT_THE_SESSION = _FILING | {"session_opened", "session_forked"}
+_ABOUT_THE_SESSION = _FILING | {b"session_opened", b"session_forked"}
 
 
 class JournalSummary(NamedTuple):
@@ -65,7 +65,7 @@ class _Fold:
         self._id = session_id
         self._blobs = blobs
         self._session = SessionInfo()
-        self._at = self._active_at = ""
+        self._at = self._active_at = b""
         self._turn = 0
         self._usage = Usage()
         self._asks = 0
@@ -83,7 +83,7 @@ class _Fold:
             forked_from=known.forked_from,
             purpose=known.purpose,
         )
-        self._at, self._active_at = known.updated_at.isoformat(), known.active_at.isoformat()
+        self._at, self._active_at = (one.isoformat().encode() for one in (known.updated_at, known.active_at))
         self._turn = known.turns
         self._asks = known.asks
         self._usage = known.usage
@@ -99,15 +99,15 @@ class _Fold:
             self._active_at = head.at
         if kind in _TURNS:
             self._asks = 0
-        if kind == "turn_started":
+        if kind == b"turn_started":
             self._turn = head.turn
-        elif kind == "approval_requested":
+        elif kind == b"approval_requested":
             self._asks += 1
-        elif kind == "approval_resolved":
+        elif kind == b"approval_resolved":
             self._asks = max(0, self._asks - 1)
-        elif kind == "usage_reported" and (usage := usage_in(line)) is not None:
+        elif kind == b"usage_reported" and (usage := usage_in(line)) is not None:
             self._usage += usage
-        elif kind in _ABOUT_THE_SESSION or (kind == "prompt_submitted" and not self._session.title):
+        elif kind in _ABOUT_THE_SESSION or (kind == b"prompt_submitted" and not self._session.title):
             self._apply(line)
 
     def _apply(self, line: bytes) -> None:
@@ -126,8 +126,8 @@ class _Fold:
             title=session.title,
             workspace=session.workspace,
             created_at=session.opened_at,
-            updated_at=moment_of(self._at),
-            active_at=moment_of(self._active_at or self._at),
+            updated_at=moment_of(self._at.decode()),
+            active_at=moment_of((self._active_at or self._at).decode()),
             state="waiting" if self._asks else "idle",
             turns=self._turn,
             size_bytes=size_bytes,

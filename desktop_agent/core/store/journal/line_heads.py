@@ -6,7 +6,8 @@ program wrote it, is decoded and put into that order first.
 
 import json
 import re
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from desktop_agent.core.protocol.model import Usage
 from desktop_agent.core.store.journal.journal_mark import fields_of
@@ -17,24 +18,29 @@ _TOKENS = re.compile(
 )
 
 
-class LineHead(NamedTuple):
-    """When something happened, and what."""
+class LineHead(Struct, frozen=True, gc=False):
+    """When something happened, and what: in bytes, as a list of sessions looks at the heads of all lines."""
 
-    at: str
-    kind: str
-    turn: int
-    """0 where it does not come right after the kind."""
+    at: bytes
+    kind: bytes
+    turn_digits: bytes | None
+
+    @property
+    def turn(self) -> int:
+        """The turn; 0 where it does not come right after the kind."""
+        return int(self.turn_digits or 0)
 
 
 def written_head(line: bytes) -> LineHead | None:
     """Return the head of a line that we wrote; None for any other."""
     found = _HEAD.match(line)
-    return LineHead(found[1].decode(), found[2].decode(), int(found[3] or 0)) if found else None
+    return LineHead(*found.groups()) if found else None
 
 
 def head_of(line: bytes) -> LineHead | None:
     """Return the head of a line; None when it cannot be read."""
-    return written_head(line) or written_head(_as_written(line))
+    found = _HEAD.match(line) or _HEAD.match(_as_written(line))
+    return LineHead(*found.groups()) if found else None
 
 
 def usage_in(line: bytes) -> Usage | None:

@@ -19,7 +19,7 @@ USAGE = Usage(input_tokens=5, output_tokens=7, cache_read_tokens=11, cache_write
 def test_a_line_that_we_write_begins_as_its_readers_expect(event: ev.KnownEvent) -> None:
     head = written_head(encode_line(encode_event(event)))
     assert head is not None
-    assert (moment_of(head.at), head.kind) == (event.at, event.type)
+    assert (moment_of(head.at.decode()), head.kind.decode()) == (event.at, event.type)
 
 
 def test_the_turn_of_a_turn_that_starts_comes_right_after_its_kind() -> None:
