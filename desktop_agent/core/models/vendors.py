@@ -1,0 +1,148 @@
+"""The vendors of models, as data: a vendor is an address, the wire format spoken there, and how it is told who asks.
+
+Adding one that is compatible with a wire format means adding an entry to `VENDORS`, and nothing else.
+
+Sources of the addresses and formats: each vendor's own reference, read in November 2026. xAI and LM Studio recommend
+the Responses format; OpenRouter has it in beta, Ollama and llama.cpp without stored reasoning, so these are asked by
+Chat Completions.
+"""
+
+from typing import Literal
+
+from msgspec import Struct
+
+from desktop_agent.core.base.errors import UsageError
+
+WireName = Literal["anthropic", "openai-responses", "openai-chat"]
+"""The format of requests and answers: Anthropic's Messages, OpenAI's Responses, or Chat Completions."""
+
+KeyHeader = Literal["bearer", "x-api-key"]
+"""How a key travels: `Authorization: Bearer KEY`, or `x-api-key: KEY`."""
+
+
+class Vendor(Struct, frozen=True, kw_only=True):
+    """One vendor. Everything that distinguishes it from another of the same wire format."""
+
+    id: str
+    """What settings, commands and journals call it."""
+    label: str
+    """What people call it."""
+    wire: WireName
+    address: str
+    """Where its API begins: the version is part of it where the format's paths have none."""
+    key_variable: str = ""
+    """The environment variable that holds a key. Empty: it takes none from there."""
+    key_header: KeyHeader = "bearer"
+    is_local: bool = False
+    """Whether it runs on this machine: no key is needed, and nothing is paid."""
+    models: tuple[str, ...] = ()
+    """Offered before its own list is known, the usual one first."""
+    prices: str = ""
+    """What the table of prices calls it. Empty: nothing is known of its prices."""
+    reports_cost: bool = False
+    """Whether an answer says what it cost."""
+    keys_page: str = ""
+    """Where a user makes a key."""
+
+    @property
+    def needs_key(self) -> bool:
+        """Whether it refuses requests without a credential."""
+        return not self.is_local
+
+
+VENDORS: tuple[Vendor, ...] = (
+    Vendor(
+        id="anthropic",
+        label="Anthropic",
+        wire="anthropic",
+        address="https://api.anthropic.com",
+        key_variable="ANTHROPIC_API_KEY",
+        models=("claude-sonnet-5-5", "claude-opus-5-5", "claude-haiku-5-5"),
+        prices="anthropic",
+        keys_page="https://platform.claude.com/settings/keys",
+    ),
+    Vendor(
+        id="openai",
+        label="OpenAI",
+        wire="openai-responses",
+        address="https://api.openai.com/v1",
+        key_variable="OPENAI_API_KEY",
+        models=("gpt-5.5", "gpt-5.4-mini"),
+        prices="openai",
+        keys_page="https://platform.openai.com/api-keys",
+    ),
+    Vendor(
+        id="openai-chat",
+        label="OpenAI, Chat Completions",
+        wire="openai-chat",
+        address="https://api.openai.com/v1",
+        key_variable="OPENAI_API_KEY",
+        models=("gpt-5.5", "gpt-5.4-mini"),
+        prices="openai",
+        keys_page="https://platform.openai.com/api-keys",
+    ),
+    Vendor(
+        id="openrouter",
+        label="OpenRouter",
+        wire="openai-chat",
+        address="https://openrouter.ai/api/v1",
+        key_variable="OPENROUTER_API_KEY",
+        models=("anthropic/claude-sonnet-5.5",),
+        prices="openrouter",
+        reports_cost=True,
+        keys_page="https://openrouter.ai/settings/keys",
+    ),
+    Vendor(
+        id="xai",
+        label="xAI",
+        wire="openai-responses",
+        address="https://api.x.ai/v1",
+        key_variable="XAI_API_KEY",
+        models=("grok-4",),
+        prices="x-ai",
+        keys_page="https://console.x.ai",
+    ),
+    Vendor(
+        id="ollama",
+        label="Ollama",
+        wire="openai-chat",
+        address="http://127.0.0.1:11434/v1",
+        is_local=True,
+    ),
+    Vendor(
+        id="lmstudio",
+        label="LM Studio",
+        wire="openai-responses",
+        address="http://127.0.0.1:1234/v1",
+        is_local=True,
+    ),
+    Vendor(
+        id="llamacpp",
+        label="llama.cpp",
+        wire="openai-chat",
+        address="http://127.0.0.1:8080/v1",
+        is_local=True,
+    ),
+)
+
+DEMO = "demo"
+"""The provider that needs no vendor: a scripted model."""
+
+PROVIDER_IDS: tuple[str, ...] = (*(vendor.id for vendor in VENDORS), DEMO)
+"""Every provider, as settings and commands name it."""
+
+PROVIDER_LABELS = {vendor.id: vendor.label for vendor in VENDORS} | {DEMO: "Demo, without a key"}
+
+_BY_ID = {vendor.id: vendor for vendor in VENDORS}
+
+
+def vendor_of(provider: str) -> Vendor:
+    """Return the vendor with this id. Raises `UsageError` that names those there are."""
+    if vendor := known_vendor(provider):
+        return vendor
+    raise UsageError(f"There is no provider {provider!r}.", hint=f"Known providers: {', '.join(PROVIDER_IDS)}.")
+
+
+def known_vendor(provider: str) -> Vendor | None:
+    """Return the vendor with this id, or `None`: the demo has none, and a journal may name one that is gone."""
+    return _BY_ID.get(provider)
