@@ -1,11 +1,7 @@
 """How a model server fails: `fault.drop_after(events=3)` within a reply, `fault.overloaded()` instead of one."""
 
-from typing import TYPE_CHECKING
-
-from tests.servers.script import Event, Fault, Refusal
-
-if TYPE_CHECKING:
-    from desktop_agent.core.protocol.model import JsonObject
+from desktop_agent.core.protocol.model import JsonObject
+from tests.servers.script import Fault, Garbage, Refusal, StreamError, Whole
 
 # --- within a reply -----------------------------------------------------------------------------------------------
 
@@ -31,14 +27,13 @@ def stall_after(*, events: int) -> Fault:
 
 
 def error_after(*, events: int, type: str = "overloaded_error", message: str = "Overloaded") -> Fault:  # noqa: A002 - the API's own word
-    """An `error` event ends the stream."""
-    error = {"type": type, "message": message}
-    return Fault("insert", events=events, event=Event("error", {"error": error}), is_last=True)
+    """An error ends the stream."""
+    return Fault("insert", events=events, event=StreamError(type, message), is_last=True)
 
 
 def garbage_after(*, events: int, data: bytes = b'{"type": "content_block_delta", "ind') -> Fault:
     """An event whose data is not what it should be comes in between."""
-    return Fault("insert", events=events, event=Event("content_block_delta", data))
+    return Fault("insert", events=events, event=Garbage(data))
 
 
 # --- instead of a reply -------------------------------------------------------------------------------------------
@@ -46,11 +41,7 @@ def garbage_after(*, events: int, data: bytes = b'{"type": "content_block_delta"
 
 def status(status: int, type: str, message: str, *, code: str = "", **headers: str) -> Refusal:  # noqa: A002 - the API's own word
     """An error of the API. Underscores in the names of headers become hyphens."""
-    error: JsonObject = {"type": type, "message": message}
-    if code:
-        error["details"] = {"error_code": code}
-    body: JsonObject = {"type": "error", "error": error}
-    return Refusal(status, body, {name.replace("_", "-"): value for name, value in headers.items()})
+    return Refusal(status, type, message, code, {name.replace("_", "-"): value for name, value in headers.items()})
 
 
 def unauthorized(message: str = "invalid x-api-key") -> Refusal:
@@ -68,6 +59,16 @@ def rate_limited(*, code: str = "", **headers: str) -> Refusal:
     return status(429, "rate_limit_error", "This request would exceed your rate limit.", code=code, **headers)
 
 
+def no_credit() -> Refusal:
+    """The account has nothing left to spend."""
+    return status(402, "billing_error", "You exceeded your current quota, please check your plan and billing details.")
+
+
+def too_long() -> Refusal:
+    """The conversation does not fit into the model's window."""
+    return status(413, "request_too_large", "prompt is too long: 210000 tokens > 200000 maximum")
+
+
 def server_error() -> Refusal:
     """The service failed."""
     return status(500, "api_error", "Internal server error")
@@ -78,6 +79,11 @@ def overloaded() -> Refusal:
     return status(529, "overloaded_error", "Overloaded")
 
 
-def page(body: str = "<html>Sign in to the network</html>", status: int = 200) -> Refusal:
+def page(body: str = "<html>Sign in to the network</html>", status: int = 200) -> Whole:
     """A web page where an API should be."""
-    return Refusal(status, body, {"content-type": "text/html"})
+    return Whole(status, body, {"content-type": "text/html"})
+
+
+def exactly(status: int, body: JsonObject, **headers: str) -> Whole:
+    """This very body, which no dialect spells: how one compatible server or another puts it."""
+    return Whole(status, body, {name.replace("_", "-"): value for name, value in headers.items()})

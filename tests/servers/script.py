@@ -4,13 +4,14 @@
     reply(text("Half of this arr"), fault.drop_after(events=3))
     fault.rate_limited(retry_after="2")
 
-`answers_from_json` reads the same from a script file, for a server that runs as its own process.
+A script knows no wire format: a dialect (`tests/servers/dialects/`) spells it. Stop reasons and types of errors are
+Anthropic's words, which every dialect translates; one that it does not know goes out as it is.
 """
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from typing import Literal, cast
+from typing import Literal
 
 from desktop_agent.core.protocol.model import JsonObject, StopReason
 
@@ -18,15 +19,48 @@ from desktop_agent.core.protocol.model import JsonObject, StopReason
 
 
 @dataclass(frozen=True)
-class Block:
-    """One content block: its start and the deltas that fill it."""
+class Text:
+    """Text, sent in `pieces`."""
+
+    pieces: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Thinking:
+    """Visible thinking, sent in `pieces`, and its signature."""
+
+    pieces: tuple[str, ...]
+    signature: str
+
+
+@dataclass(frozen=True)
+class RedactedThinking:
+    """Encrypted thinking."""
+
+    data: str
+
+
+@dataclass(frozen=True)
+class ToolUse:
+    """A tool call, its arguments sent in `pieces`, JSON or not."""
+
+    name: str
+    pieces: tuple[str, ...] | None
+    """`None`: without arguments, put as the API puts that."""
+    call_id: str | None = None
+    """`None` lets the server make one up."""
+
+    def with_id(self, call_id: str) -> "ToolUse":
+        """Return the tool call under this id instead of one that the server makes up."""
+        return replace(self, call_id=call_id)
+
+
+@dataclass(frozen=True)
+class RawBlock:
+    """A block in the dialect's own words: how it begins and the deltas that fill it."""
 
     start: JsonObject
     deltas: tuple[JsonObject, ...] = ()
-
-    def with_id(self, call_id: str) -> "Block":
-        """Return the tool call under this id instead of one that the server makes up."""
-        return replace(self, start=self.start | {"id": call_id})
 
 
 @dataclass(frozen=True)
@@ -36,13 +70,20 @@ class Event:
     name: str
     data: JsonObject | bytes = field(default_factory=dict[str, object])
 
-    def encoded(self) -> bytes:
-        """Return the event as it goes over the wire, characters beyond ASCII as UTF-8."""
-        if isinstance(self.data, bytes):
-            data = self.data
-        else:
-            data = json.dumps({"type": self.name} | self.data, ensure_ascii=False).encode("utf-8", "backslashreplace")
-        return b"event: %s\ndata: %s\n\n" % (self.name.encode(), data)
+
+@dataclass(frozen=True)
+class StreamError:
+    """An error in the middle of a stream, spelled by the dialect."""
+
+    type: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Garbage:
+    """An event under a name that the dialect knows, whose data is not what it should be."""
+
+    data: bytes
 
 
 @dataclass(frozen=True)
@@ -56,46 +97,42 @@ class Fault:
     kind: Literal["reset", "close", "end", "stall", "insert"]
     events: int | None = None
     size: int | None = None
-    event: Event | None = None
+    event: Event | StreamError | Garbage | None = None
     is_last: bool = False
 
 
+Block = Text | Thinking | RedactedThinking | ToolUse | RawBlock
 Part = Block | Event | Fault
 
 
-def text(content: str, *, piece: int = 7) -> Block:
+def text(content: str, *, piece: int = 7) -> Text:
     """Text, in deltas of `piece` characters."""
-    deltas = tuple[JsonObject, ...]({"type": "text_delta", "text": part} for part in _pieces(content, piece))
-    return Block({"type": "text", "text": ""}, deltas)
+    return Text(tuple(_pieces(content, piece)))
 
 
-def thinking(content: str, *, signature: str, piece: int = 7) -> Block:
+def thinking(content: str, *, signature: str, piece: int = 7) -> Thinking:
     """Visible thinking and its signature."""
-    deltas = tuple[JsonObject, ...]({"type": "thinking_delta", "thinking": part} for part in _pieces(content, piece))
-    signed: JsonObject = {"type": "signature_delta", "signature": signature}
-    return Block({"type": "thinking", "thinking": "", "signature": ""}, (*deltas, signed))
+    return Thinking(tuple(_pieces(content, piece)), signature)
 
 
-def redacted_thinking(data: str) -> Block:
+def redacted_thinking(data: str) -> RedactedThinking:
     """Encrypted thinking."""
-    return Block({"type": "redacted_thinking", "data": data})
+    return RedactedThinking(data)
 
 
-def tool_use(name: str, /, **arguments: object) -> Block:
-    """A tool call with these arguments. Without any, no JSON is sent at all, as the API does."""
-    return raw_tool_use(name, json.dumps(arguments) if arguments else "")
+def tool_use(name: str, /, **arguments: object) -> ToolUse:
+    """A tool call with these arguments."""
+    return raw_tool_use(name, json.dumps(arguments)) if arguments else ToolUse(name, None)
 
 
-def raw_tool_use(name: str, arguments: str, *, piece: int = 9) -> Block:
+def raw_tool_use(name: str, arguments: str, *, piece: int = 9) -> ToolUse:
     """A tool call whose arguments are exactly this text, JSON or not."""
-    parts = ("", *_pieces(arguments, piece))
-    deltas = tuple[JsonObject, ...]({"type": "input_json_delta", "partial_json": part} for part in parts)
-    return Block({"type": "tool_use", "name": name, "input": {}}, deltas)
+    return ToolUse(name, tuple(_pieces(arguments, piece)))
 
 
-def block(start: JsonObject, *deltas: JsonObject) -> Block:
+def block(start: JsonObject, *deltas: JsonObject) -> RawBlock:
     """Any block at all, also of an unknown type."""
-    return Block(start, deltas)
+    return RawBlock(start, deltas)
 
 
 def event(name: str, /, **data: object) -> Event:
@@ -104,7 +141,7 @@ def event(name: str, /, **data: object) -> Event:
 
 
 def ping() -> Event:
-    """The event that keeps a silent stream alive."""
+    """The event that keeps a silent stream of Anthropic's alive."""
     return Event("ping")
 
 
@@ -116,11 +153,22 @@ def _pieces(content: str, size: int) -> Iterator[str]:
 
 
 @dataclass(frozen=True)
-class Stage:
-    """A stretch of the response's body, and what happens after it."""
+class Spent:
+    """The tokens of a reply. `input` counts only what neither came from the cache nor went into it."""
 
-    chunks: list[bytes]
-    then: Literal["reset", "close", "end", "stall"]
+    input: int
+    output: int
+    cache_read: int
+    cache_write: int
+    thinking: int
+    """How many of the output's."""
+    cost: float | None
+    """US dollars, from the services that say."""
+
+    @property
+    def whole_input(self) -> int:
+        """Everything that was read."""
+        return self.input + self.cache_read + self.cache_write
 
 
 @dataclass(frozen=True)
@@ -129,7 +177,8 @@ class Reply:
 
     parts: tuple[Part, ...]
     stop_reason: str | None
-    usage: JsonObject
+    """`None`: the stream ends without a reason."""
+    spent: Spent
     chunk_sizes: tuple[int, ...] = ()
     pace_s: float = 0.0
 
@@ -141,63 +190,34 @@ class Reply:
         """Return the reply with a pause after every event, for people who watch and tests that kill."""
         return replace(self, pace_s=seconds)
 
-    def stages(self, number: int, model: str) -> list[Stage]:
-        """Return what to send as answer number `number`, stage by stage."""
-        events = [event.encoded() for event in self._events(number, model)]
-        fault = next((part for part in self.parts if isinstance(part, Fault)), None)
-        if fault is None:
-            return [Stage(self._chunks(events), "end")]
-        before, after = _split(events, fault)
-        if fault.kind == "insert":
-            assert fault.event is not None
-            return [Stage(self._chunks([*before, fault.event.encoded(), *([] if fault.is_last else after)]), "end")]
-        stages = [Stage(self._chunks(before), fault.kind)]
-        return [*stages, Stage(self._chunks(after), "end")] if fault.kind == "stall" else stages
-
-    def _events(self, number: int, model: str) -> Iterator[Event]:
-        message: JsonObject = {
-            "id": f"msg_{number:04}",
-            "type": "message",
-            "role": "assistant",
-            "model": model,
-            "content": [],
-            "stop_reason": None,
-            "stop_sequence": None,
-            "usage": self.usage | {"output_tokens": 1},
-        }
-        yield Event("message_start", {"message": message})
-        index = 0
-        for part in self.parts:
-            if isinstance(part, Event):
-                yield part
-            elif isinstance(part, Block):
-                yield from _block_events(part, number, index)
-                index += 1
-        delta: JsonObject = {"stop_reason": self.stop_reason, "stop_sequence": None}
-        yield Event("message_delta", {"delta": delta, "usage": {"output_tokens": self.usage["output_tokens"]}})
-        yield Event("message_stop")
-
-    def _chunks(self, events: Sequence[bytes]) -> list[bytes]:
-        if not self.chunk_sizes:
-            return list(events)
-        body, chunks = b"".join(events), list[bytes]()
-        while body:
-            size = self.chunk_sizes[len(chunks) % len(self.chunk_sizes)]
-            chunks.append(body[:size])
-            body = body[size:]
-        return chunks
+    @property
+    def fault(self) -> Fault | None:
+        """Where the stream goes wrong."""
+        return next((part for part in self.parts if isinstance(part, Fault)), None)
 
 
 @dataclass(frozen=True)
 class Refusal:
-    """An answer that is no message: a status, a body and headers."""
+    """An error of the API in place of a message, spelled by the dialect."""
+
+    status: int
+    type: str
+    message: str
+    code: str = ""
+    """What the API calls it more exactly; with none, the dialect knows what goes with the type."""
+    headers: dict[str, str] = field(default_factory=dict[str, str])
+
+
+@dataclass(frozen=True)
+class Whole:
+    """A response with exactly this body, which no dialect touches."""
 
     status: int
     body: JsonObject | str
     headers: dict[str, str] = field(default_factory=dict[str, str])
 
 
-Answer = Reply | Refusal
+Answer = Reply | Refusal | Whole
 
 
 def reply(
@@ -207,86 +227,19 @@ def reply(
     output_tokens: int = 20,
     cache_read: int = 0,
     cache_write: int = 0,
+    thinking_tokens: int = 0,
+    cost: float | None = None,
 ) -> Reply:
     """A message of these parts. By default it stops for its tool calls or because it is finished."""
     if stop_reason == "":
-        has_call = any(isinstance(part, Block) and part.start["type"] == "tool_use" for part in parts)
-        stop_reason = "tool_use" if has_call else "end_turn"
-    usage: JsonObject = {
-        "input_tokens": input_tokens,
-        "output_tokens": output_tokens,
-        "cache_read_input_tokens": cache_read,
-        "cache_creation_input_tokens": cache_write,
-    }
-    return Reply(parts, stop_reason, usage)
+        stop_reason = "tool_use" if any(map(_is_call, parts)) else "end_turn"
+    spent = Spent(input_tokens, output_tokens, cache_read, cache_write, thinking_tokens, cost)
+    return Reply(parts, stop_reason, spent)
 
 
-def _block_events(part: Block, number: int, index: int) -> Iterator[Event]:
-    start = part.start
-    if start["type"] in ("tool_use", "server_tool_use") and "id" not in start:
-        start = start | {"id": f"toolu_{number:04}_{index}"}
-    yield Event("content_block_start", {"index": index, "content_block": start})
-    for delta in part.deltas:
-        yield Event("content_block_delta", {"index": index, "delta": delta})
-    yield Event("content_block_stop", {"index": index})
-
-
-def _split(events: list[bytes], fault: Fault) -> tuple[list[bytes], list[bytes]]:
-    if fault.size is None:
-        return events[: fault.events], events[fault.events :]
-    body = b"".join(events)
-    return [body[: fault.size]], [body[fault.size :]]
-
-
-# --- script files -------------------------------------------------------------------------------------------------
-
-
-def answers_from_json(script: object) -> list[Answer]:
-    """Return the answers that a script file spells: each `{"text": …}`, `{"content": […], …}` or `{"status": …}`.
-
-    `content` holds blocks as the API writes them, without ids. `stop_reason`, `pace_ms` and `fault` (`{"kind": "reset",
-    "events": 3}`) are optional. Raises `ValueError` for anything else.
-    """
-    match script:
-        case list():
-            return [_answer(cast("JsonObject", entry)) for entry in cast("list[object]", script)]
+def _is_call(part: Part) -> bool:
+    match part:
+        case ToolUse() | RawBlock({"type": "tool_use" | "function_call"}) | RawBlock({"tool_calls": list()}):
+            return True
         case _:
-            raise ValueError("a script is a list of answers")
-
-
-def _answer(entry: JsonObject) -> Answer:
-    match entry:
-        case {"status": int(status)}:
-            message = {"type": str(entry.get("error_type", "api_error")), "message": str(entry.get("message", ""))}
-            headers = {str(k): str(v) for k, v in cast("JsonObject", entry.get("headers", {})).items()}
-            return Refusal(status, {"type": "error", "error": message}, headers)
-        case {"text": str(content)}:
-            parts: list[Part] = [text(content)]
-        case {"content": list()}:
-            parts = [_block(cast("JsonObject", block)) for block in cast("list[object]", entry["content"])]
-        case _:
-            raise ValueError(f"an answer needs text, content or a status: {entry}")
-    if "fault" in entry:
-        parts.append(_fault(cast("JsonObject", entry["fault"])))
-    whole = reply(*parts, stop_reason=cast("str", entry.get("stop_reason", "")))
-    return whole.paced(cast("float", entry.get("pace_ms", 0)) / 1000)
-
-
-def _fault(fields: JsonObject) -> Fault:
-    kind, events = fields.get("kind"), fields.get("events")
-    if kind not in ("reset", "close", "end", "stall") or not isinstance(events, int):
-        raise ValueError(f"a fault needs a kind and a number of events: {fields}")
-    return Fault(kind, events=events)
-
-
-def _block(fields: JsonObject) -> Block:
-    match fields:
-        case {"type": "text", "text": str(content)}:
-            return text(content)
-        case {"type": "thinking", "thinking": str(content), "signature": str(signature)}:
-            return thinking(content, signature=signature)
-        case {"type": "tool_use", "name": str(name), "input": dict()}:
-            call = tool_use(name, **cast("JsonObject", fields["input"]))
-            return call.with_id(str(fields["id"])) if "id" in fields else call
-        case _:
-            raise ValueError(f"not a block that a script can hold: {fields}")
+            return False

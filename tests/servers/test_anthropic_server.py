@@ -13,7 +13,11 @@ import pytest
 from desktop_agent.core.protocol.model import JsonObject
 from tests.servers import fault, threaded
 from tests.servers.anthropic_server import AnthropicServer
-from tests.servers.script import answers_from_json, reply, text, thinking, tool_use
+from tests.servers.dialects.anthropic import ANTHROPIC
+from tests.servers.dialects.dialect import Ask
+from tests.servers.script import reply, text, thinking, tool_use
+from tests.servers.script_files import answers_from_json
+from tests.servers.staging import stages
 
 HELLO: JsonObject = {
     "model": "m",
@@ -21,6 +25,8 @@ HELLO: JsonObject = {
     "stream": True,
     "messages": [{"role": "user", "content": "Hello."}],
 }
+
+ASK = Ask(1, HELLO)
 
 
 def client_of(server: AnthropicServer) -> anthropic.AsyncAnthropic:
@@ -172,8 +178,8 @@ def test_a_script_file_that_makes_no_sense_is_refused(script: object) -> None:
 
 def test_chunks_are_cut_anywhere_and_nothing_is_lost() -> None:
     answer = reply(text("Größe 😀"))
-    whole = b"".join(answer.stages(1, "m")[0].chunks)
+    whole = b"".join(stages(answer, ANTHROPIC, ASK)[0].chunks)
     for sizes in ((1,), (3, 5), (10_000,)):
-        chunks = answer.in_chunks(*sizes).stages(1, "m")[0].chunks
+        chunks = stages(answer.in_chunks(*sizes), ANTHROPIC, ASK)[0].chunks
         assert b"".join(chunks) == whole
         assert all(len(chunk) <= max(sizes) for chunk in chunks)

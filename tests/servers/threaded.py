@@ -5,14 +5,16 @@ import threading
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
-from tests.servers.anthropic_server import AnthropicServer, Exchange
+from tests.servers.dialects.anthropic import ANTHROPIC
+from tests.servers.dialects.dialect import Dialect
+from tests.servers.model_server import Exchange, ModelServer
 from tests.servers.script import Answer
 
 
 class ThreadedServer:
     """A server in a loop and thread of its own, with the same verbs; every attribute may be read from any thread."""
 
-    def __init__(self, server: AnthropicServer, loop: asyncio.AbstractEventLoop) -> None:
+    def __init__(self, server: ModelServer, loop: asyncio.AbstractEventLoop) -> None:
         self._server = server
         self._loop = loop
 
@@ -41,7 +43,7 @@ class ThreadedServer:
 
 
 @contextmanager
-def serve(*answers: Answer) -> Generator[ThreadedServer]:
+def serve(*answers: Answer, dialect: Dialect = ANTHROPIC) -> Generator[ThreadedServer]:
     """Run a server in its own thread for the length of the block."""
     started = threading.Event()
     running: list[ThreadedServer] = []
@@ -49,7 +51,7 @@ def serve(*answers: Answer) -> Generator[ThreadedServer]:
 
     async def main() -> None:
         loop, stopped = asyncio.get_running_loop(), asyncio.Event()
-        async with AnthropicServer(*answers) as server:
+        async with ModelServer(*answers, dialect=dialect) as server:
             running.append(ThreadedServer(server, loop))
             stop.append(lambda: loop.call_soon_threadsafe(stopped.set))
             started.set()
@@ -62,7 +64,7 @@ def serve(*answers: Answer) -> Generator[ThreadedServer]:
         finally:
             started.set()
 
-    thread = threading.Thread(target=run, name="anthropic-test-server")
+    thread = threading.Thread(target=run, name="model-test-server")
     thread.start()
     started.wait()
     if not running:

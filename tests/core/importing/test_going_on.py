@@ -8,7 +8,7 @@ from desktop_agent.core.context.history import History
 from desktop_agent.core.protocol.model import ModelRequest, TextBlock, ToolDefinition, UserMessage
 from desktop_agent.core.providers.anthropic.request import encode_request
 from tests.core.importing.conftest import Importing
-from tests.servers.wire import check_request
+from tests.servers.validation.anthropic import check_request
 
 
 @pytest.mark.parametrize("name", ["claude_code.jsonl", "codex.jsonl"])

@@ -29,6 +29,8 @@ from tests.core.test_imports import loaded_after
 from tests.pictures import png
 from tests.servers import fault, threaded
 from tests.servers.anthropic_server import MODELS, AnthropicServer
+from tests.servers.dialects.anthropic import ANTHROPIC
+from tests.servers.dialects.dialect import Ask
 from tests.servers.script import ping, reply, text, thinking, tool_use
 
 
@@ -136,7 +138,7 @@ async def test_a_connection_is_used_again(
 async def test_a_message_is_whole_even_if_its_response_never_ends(
     server: AnthropicServer, provider: AnthropicProvider, model_request: ModelRequest
 ) -> None:
-    whole = len(reply(text("Hi.")).stages(1, "m")[0].chunks)
+    whole = len(list(ANTHROPIC.events(reply(text("Hi.")), Ask(1, {}))))
     server.will(reply(text("Hi."), fault.stall_after(events=whole)))
     assert last_of(await pieces_of(provider, model_request)).stop_reason == "end_turn"
 

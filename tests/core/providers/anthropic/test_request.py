@@ -28,7 +28,7 @@ from desktop_agent.core.protocol.model import (
 )
 from desktop_agent.core.providers.anthropic.request import PICTURE_GONE, EncodedPictures, encode_request
 from tests.pictures import png
-from tests.servers.wire import check_request
+from tests.servers.validation.anthropic import check_request
 
 CACHED = {"type": "ephemeral"}
 READ_FILE = ToolDefinition(name="read_file", description="Read a file.", input_schema={"type": "object"})

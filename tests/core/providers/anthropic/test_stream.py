@@ -20,6 +20,8 @@ from desktop_agent.core.protocol.model import (
 )
 from desktop_agent.core.providers.anthropic.stream import MessageBuilder, decode_event
 from desktop_agent.core.providers.base import Completion, StreamPiece, TextChunk, ThinkingChunk, ToolInputChunk
+from tests.servers.dialects.anthropic import ANTHROPIC
+from tests.servers.dialects.dialect import Ask
 from tests.servers.script import (
     Part,
     Reply,
@@ -33,11 +35,12 @@ from tests.servers.script import (
     thinking,
     tool_use,
 )
+from tests.servers.staging import body
 
 
 def events_of(answer: Reply) -> list[JsonObject]:
     """Return the events of an answer as they come off the wire."""
-    wire = b"".join(chunk for stage in answer.stages(1, "m") for chunk in stage.chunks).decode()
+    wire = body(answer, ANTHROPIC, Ask(1, {"model": "m"})).decode()
     events = [decode_event(part.partition("data: ")[2]) for part in wire.split("\n\n") if part]
     return [each for each in events if each is not None]
 

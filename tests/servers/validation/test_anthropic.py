@@ -6,7 +6,7 @@ from typing import Any, cast
 import pytest
 
 from desktop_agent.core.protocol.model import JsonObject
-from tests.servers.wire import check_count_request, check_request
+from tests.servers.validation.anthropic import check_count_request, check_request
 
 GOOD: JsonObject = {
     "model": "m",

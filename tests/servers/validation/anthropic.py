@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from typing import cast
 
 from desktop_agent.core.protocol.model import JsonObject
-from tests.servers.shape import mismatches
+from tests.servers.validation.shape import mismatches
 
 _NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 _CALL_ID = re.compile(r"[a-zA-Z0-9_-]+")

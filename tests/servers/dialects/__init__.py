@@ -1,0 +1,1 @@
+"""The wire formats that the model server speaks, one module each."""

@@ -1,0 +1,81 @@
+"""What a wire format has to say for itself, so that one server and one script serve all of them."""
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+from desktop_agent.core.protocol.model import JsonObject
+from tests.servers.script import Event, Garbage, Refusal, Reply, StreamError, Whole
+
+
+@dataclass(frozen=True)
+class Ask:
+    """The request for an answer: which it is, from 1, and its body."""
+
+    number: int
+    body: JsonObject
+
+    @property
+    def model(self) -> str:
+        """The model that was asked for."""
+        return str(self.body.get("model"))
+
+
+class Dialect(Protocol):
+    """One wire format."""
+
+    @property
+    def base(self) -> str:
+        """The path at the end of the address that users configure."""
+        ...
+
+    @property
+    def answers_at(self) -> str:
+        """The whole path that a model is asked at."""
+        ...
+
+    @property
+    def request_id_header(self) -> str:
+        """The header that tells a client which request it was."""
+        ...
+
+    @property
+    def models(self) -> Sequence[JsonObject]:
+        """The models that a server knows when a test does not say."""
+        ...
+
+    def key(self, headers: Mapping[str, str]) -> str:
+        """Return the key that was sent, empty when there is none."""
+        ...
+
+    def objection(self, headers: Mapping[str, str]) -> Refusal | None:
+        """Return what the API says to a request without the headers that it needs."""
+        ...
+
+    def violations(self, path: str, body: object) -> list[str]:
+        """Return what is wrong with the body of a request to `path`."""
+        ...
+
+    def besides(self, method: str, path: str, body: object, models: Sequence[JsonObject]) -> Whole | Refusal:
+        """Return the answer to a request for anything but a message."""
+        ...
+
+    def events(self, reply: Reply, ask: Ask) -> Iterator[bytes]:
+        """Yield the events of a streamed message, each as it goes over the wire."""
+        ...
+
+    def encoded(self, event: Event | StreamError | Garbage, ask: Ask, number: int) -> bytes:
+        """Return an event that comes in between, after `number` others."""
+        ...
+
+    def spelled(self, refusal: Refusal) -> Whole:
+        """Return the error as the API would send it."""
+        ...
+
+
+def sse(data: JsonObject | bytes, name: str = "") -> bytes:
+    """Return a server-sent event, characters beyond ASCII as UTF-8. Without `name` it is data only."""
+    if not isinstance(data, bytes):
+        data = json.dumps(data, ensure_ascii=False).encode("utf-8", "backslashreplace")
+    return (b"event: %s\n" % name.encode() if name else b"") + b"data: %s\n\n" % data

@@ -1,0 +1,72 @@
+"""The object that stands for the whole response: at its beginning, at its end, when it failed."""
+
+from collections.abc import Sequence
+from typing import Literal
+
+from desktop_agent.core.protocol.model import JsonObject
+from tests.servers.dialects.dialect import Ask
+from tests.servers.dialects.openai import CREATED
+from tests.servers.script import Spent
+
+Status = Literal["in_progress", "completed", "incomplete", "failed"]
+
+_ECHOED: JsonObject = {
+    "background": False,
+    "instructions": None,
+    "max_output_tokens": None,
+    "max_tool_calls": None,
+    "metadata": {},
+    "parallel_tool_calls": True,
+    "previous_response_id": None,
+    "prompt_cache_key": None,
+    "reasoning": {"effort": None, "summary": None},
+    "store": True,
+    "temperature": 1.0,
+    "text": {"format": {"type": "text"}},
+    "tool_choice": "auto",
+    "tools": [],
+    "top_p": 1.0,
+    "truncation": "disabled",
+}
+"""What the API repeats of a request, with its defaults."""
+
+
+def response_object(
+    ask: Ask, status: Status, *, output: Sequence[JsonObject] = (), spent: Spent | None = None
+) -> JsonObject:
+    """Return the response in this status. `spent` only when it is over."""
+    return {
+        "id": f"resp_{ask.number:04}",
+        "object": "response",
+        "created_at": CREATED,
+        "status": status,
+        "error": None,
+        "incomplete_details": None,
+        "model": ask.model,
+        "output": list(output),
+        "usage": None if spent is None else _usage(spent),
+    } | {name: ask.body.get(name, default) for name, default in _ECHOED.items()}
+
+
+def ended(stop_reason: str) -> tuple[Status, JsonObject]:
+    """Return how a response ends that stops for this reason, and the fields that say so."""
+    match stop_reason:
+        case "max_tokens" | "model_context_window_exceeded":
+            return "incomplete", {"incomplete_details": {"reason": "max_output_tokens"}}
+        case "content_filter":
+            return "incomplete", {"incomplete_details": {"reason": "content_filter"}}
+        case "failed":
+            return "failed", {"error": {"code": "server_error", "message": "The model failed."}}
+        case _:
+            return "completed", {}
+
+
+def _usage(spent: Spent) -> JsonObject:
+    usage: JsonObject = {
+        "input_tokens": spent.whole_input,
+        "input_tokens_details": {"cached_tokens": spent.cache_read, "cache_write_tokens": spent.cache_write},
+        "output_tokens": spent.output,
+        "output_tokens_details": {"reasoning_tokens": spent.thinking},
+        "total_tokens": spent.whole_input + spent.output,
+    }
+    return usage if spent.cost is None else usage | {"cost": spent.cost}

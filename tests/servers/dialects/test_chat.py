@@ -1,0 +1,147 @@
+"""OpenAI's client reads what the server says in Chat Completions, whatever the habits of the service."""
+
+import json
+from typing import Any, cast
+
+import openai
+import pytest
+from openai.types.chat import ChatCompletionChunk
+
+from tests.servers import fault
+from tests.servers.dialects.chat import CHAT, OPENROUTER, ChatDialect
+from tests.servers.dialects.dialect import Ask
+from tests.servers.dialects.official_client import asking
+from tests.servers.script import Reply, redacted_thinking, reply, text, thinking, tool_use
+from tests.servers.staging import body
+
+LOOKING = reply(
+    thinking("Let me see.", signature="sig"),
+    text("Größe is read."),
+    tool_use("read_file", path="a.py", limit=3),
+    tool_use("list_files"),
+    input_tokens=10,
+    cache_read=5,
+    cache_write=2,
+    thinking_tokens=4,
+)
+
+
+async def chunks_of(client: openai.AsyncOpenAI, *, asks_for_usage: bool = True) -> list[ChatCompletionChunk]:
+    options = {"stream_options": {"include_usage": True}} if asks_for_usage else {}
+    stream = await client.chat.completions.create(
+        model="m", messages=[{"role": "user", "content": "Hello."}], stream=True, **cast("Any", options)
+    )
+    return [chunk async for chunk in stream]
+
+
+def content_of(chunks: list[ChatCompletionChunk]) -> str:
+    return "".join(choice.delta.content or "" for chunk in chunks for choice in chunk.choices)
+
+
+def extras_of(chunks: list[ChatCompletionChunk], field: str) -> list[Any]:
+    extras = (choice.delta.model_extra or {} for chunk in chunks for choice in chunk.choices)
+    return [extra[field] for extra in extras if field in extra]
+
+
+def calls_of(chunks: list[ChatCompletionChunk]) -> list[tuple[str, str, object]]:
+    """Return id, name and arguments of every call, put together by `index`, or in order where there is none."""
+    calls: dict[int, list[str]] = {}
+    parts = [part for chunk in chunks for choice in chunk.choices for part in choice.delta.tool_calls or ()]
+    for part in parts:
+        assert part.function is not None
+        given = cast("int | None", part.index)
+        starts = part.id is not None and (given is None or given not in calls)
+        index = given if given is not None else len(calls) - (not starts)
+        call = calls.setdefault(index, [part.id or "", part.function.name or "", ""])
+        call[2] += part.function.arguments or ""
+    return [(call_id, name, json.loads(arguments)) for call_id, name, arguments in calls.values()]
+
+
+async def test_text_thinking_calls_and_usage_arrive() -> None:
+    async with asking(LOOKING, dialect=CHAT) as client:
+        chunks = await chunks_of(client)
+    assert content_of(chunks) == "Größe is read."
+    assert "".join(extras_of(chunks, "reasoning_content")) == "Let me see."
+    assert calls_of(chunks) == [
+        ("call_0001_0", "read_file", {"path": "a.py", "limit": 3}),
+        ("call_0001_1", "list_files", {}),
+    ]
+    assert [choice.finish_reason for chunk in chunks for choice in chunk.choices if choice.finish_reason] == [
+        "tool_calls"
+    ]
+    usage = chunks[-1].usage
+    assert usage is not None
+    assert usage.prompt_tokens_details is not None
+    assert usage.completion_tokens_details is not None
+    assert (usage.prompt_tokens, usage.completion_tokens, usage.total_tokens) == (17, 20, 37)
+    assert usage.prompt_tokens_details.cached_tokens == 5
+    assert usage.completion_tokens_details.reasoning_tokens == 4
+    assert chunks[-1].choices == []
+
+
+async def test_usage_comes_only_when_it_is_asked_for() -> None:
+    async with asking(LOOKING, dialect=CHAT) as client:
+        assert [chunk.usage for chunk in await chunks_of(client, asks_for_usage=False) if chunk.usage] == []
+
+
+async def test_openrouter_sends_signatures_costs_and_comments() -> None:
+    answer = reply(thinking("Hm.", signature="sig"), redacted_thinking("abc"), text("Hi."), cost=0.25)
+    async with asking(answer, dialect=OPENROUTER) as client:
+        chunks = await chunks_of(client)
+    details = [detail for found in extras_of(chunks, "reasoning_details") for detail in found]
+    assert [(detail["type"], detail["index"]) for detail in details] == [
+        ("reasoning.text", 0),
+        ("reasoning.text", 0),
+        ("reasoning.encrypted", 1),
+    ]
+    assert [detail.get("signature", detail.get("data")) for detail in details] == [None, "sig", "abc"]
+    assert extras_of(chunks, "reasoning") == ["Hm."]
+    usage = chunks[-1].usage
+    assert usage is not None
+    assert usage.model_extra == {"cost": 0.25}
+    assert body(answer, OPENROUTER, Ask(1, {})).count(b": OPENROUTER PROCESSING\n\n") == len(chunks) + 1
+
+
+@pytest.mark.parametrize(
+    "dialect",
+    [
+        ChatDialect(calls="whole"),
+        ChatDialect(calls="together"),
+        ChatDialect(calls="together", has_index=False),
+        ChatDialect(has_index=False),
+        ChatDialect(repeats_ids=True),
+        ChatDialect(has_empty_deltas=True),
+        ChatDialect(has_done=False),
+    ],
+)
+async def test_the_habits_of_compatible_servers_change_nothing_of_what_is_said(dialect: ChatDialect) -> None:
+    async with asking(LOOKING, dialect=CHAT) as client:
+        usual = await chunks_of(client)
+    async with asking(LOOKING, dialect=dialect) as client:
+        chunks = await chunks_of(client)
+    assert calls_of(chunks) == calls_of(usual)
+    assert content_of(chunks) == content_of(usual)
+    assert body(LOOKING, dialect, Ask(1, {})) != body(LOOKING, CHAT, Ask(1, {}))
+
+
+@pytest.mark.parametrize(
+    ("stop_reason", "finish_reason"),
+    [("end_turn", "stop"), ("max_tokens", "length"), ("refusal", "content_filter"), ("odd", "odd"), (None, None)],
+)
+async def test_every_reason_to_stop_has_its_word(stop_reason: str | None, finish_reason: str | None) -> None:
+    async with asking(reply(text("Hi."), stop_reason=stop_reason), dialect=CHAT) as client:
+        chunks = await chunks_of(client, asks_for_usage=False)
+    assert chunks[-1].choices[0].finish_reason == finish_reason
+
+
+async def test_an_error_in_the_stream_ends_it() -> None:
+    async with asking(reply(text("Hi."), fault.error_after(events=2)), dialect=CHAT) as client:
+        with pytest.raises(openai.APIError, match="Overloaded") as error:
+            await chunks_of(client)
+    assert error.value.code == "server_is_overloaded"
+
+
+@pytest.mark.parametrize("answer", [reply(text("Hello."), fault.end_after(events=2)), reply(text("x"))])
+async def test_chunks_cut_anywhere_are_read(answer: Reply) -> None:
+    async with asking(answer, answer.in_chunks(1, 5), dialect=CHAT) as client:
+        assert content_of(await chunks_of(client)) == content_of(await chunks_of(client)) != ""

@@ -1,0 +1,269 @@
+"""Models on loopback, over real sockets: scripted answers in order, every request recorded and checked.
+
+In a test:
+
+    async with ModelServer(reply(text("Hello.")), dialect=CHAT) as server:
+        provider = …(api_key="…", base_url=server.url)
+
+From a test without a loop: `threaded.serve`. As a process of its own: `tests/servers/process.py`.
+"""
+
+import asyncio
+import json
+from collections import deque
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Literal, Self, cast
+
+from desktop_agent.core.protocol.model import JsonObject
+from tests.servers import fault
+from tests.servers.dialects.anthropic import ANTHROPIC
+from tests.servers.dialects.dialect import Ask, Dialect
+from tests.servers.http1 import HttpRequest, Responder, read_request
+from tests.servers.script import Answer, Refusal, Reply, Whole
+from tests.servers.staging import Stage, stages
+
+_LARGEST_HEAD = 1 << 16
+
+
+@dataclass(eq=False)
+class Exchange:
+    """One request, and what became of it."""
+
+    method: str
+    path: str
+    headers: dict[str, str]
+    body: object
+    violations: list[str]
+    """What the API would not accept, or our own rules forbid."""
+    has_stalled: asyncio.Event = field(default_factory=asyncio.Event)
+    is_over: asyncio.Event = field(default_factory=asyncio.Event)
+    outcome: Literal["pending", "answered", "cut", "abandoned"] = "pending"
+    """`abandoned`: the client closed the connection before the answer was complete."""
+
+    @property
+    def fields(self) -> JsonObject:
+        """The body of a request that sent an object."""
+        assert isinstance(self.body, dict)
+        return cast("JsonObject", self.body)
+
+
+class ModelServer:
+    """The server, from entering the context to leaving it. Leaving closes every connection."""
+
+    def __init__(
+        self,
+        *answers: Answer,
+        dialect: Dialect = ANTHROPIC,
+        key: str | None = None,
+        asks_for_key: bool = True,
+        models: Iterable[JsonObject] | None = None,
+        port: int = 0,
+        is_checking: bool = True,
+        on_event: Callable[[JsonObject], None] = lambda _: None,
+    ) -> None:
+        """Without a `key` any will do; without `asks_for_key` none is needed, as on a user's own machine."""
+        self.exchanges: list[Exchange] = []
+        """Every request, in the order they came."""
+        self.connections_made = 0
+        self._answers = deque(answers)
+        self._dialect = dialect
+        self._key = key
+        self._asks_for_key = asks_for_key
+        self._models = list(dialect.models if models is None else models)
+        self._is_checking = is_checking
+        self._on_event = on_event
+        self._changed = asyncio.Condition()
+        self._released = asyncio.Event()
+        self._connections: set[asyncio.Task[None]] = set()
+        self._served = 0
+        self._port = port
+
+    # -- what a test asks --
+
+    @property
+    def url(self) -> str:
+        """The base address to give to a client, as a user would configure it."""
+        return f"http://127.0.0.1:{self._port}{self._dialect.base}"
+
+    @property
+    def port(self) -> int:
+        """The port it listens on."""
+        return self._port
+
+    @property
+    def messages(self) -> list[Exchange]:
+        """The requests for an answer of the model."""
+        return [exchange for exchange in self.exchanges if exchange.path == self._dialect.answers_at]
+
+    @property
+    def violations(self) -> list[str]:
+        """Everything that was wrong with any request."""
+        return [violation for exchange in self.exchanges for violation in exchange.violations]
+
+    @property
+    def unused_answers(self) -> int:
+        """How many scripted answers no request has asked for yet."""
+        return len(self._answers)
+
+    def will(self, *answers: Answer) -> None:
+        """Add answers to the end of the script."""
+        self._answers.extend(answers)
+
+    def release(self) -> None:
+        """Let every stalled answer go on, and later ones not stall at all."""
+        self._released.set()
+
+    async def request(self, number: int) -> Exchange:
+        """Wait for the request number `number` (from 1) for an answer of the model, and return it."""
+        async with self._changed:
+            await self._changed.wait_for(lambda: len(self.messages) >= number)
+        return self.messages[number - 1]
+
+    # -- life --
+
+    async def __aenter__(self) -> Self:
+        if self._is_checking:
+            await asyncio.to_thread(self._load_checker)
+        loop = asyncio.get_running_loop()
+        self._server = await loop.create_server(lambda: _Connection(self._accept), "127.0.0.1", self._port)
+        self._port = cast("int", self._server.sockets[0].getsockname()[1])
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        self._server.close()
+        for task in self._connections:
+            task.cancel()
+        await asyncio.gather(*self._connections, return_exceptions=True)
+        await self._server.wait_closed()
+
+    # -- connections --
+
+    def _accept(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, gone: asyncio.Event) -> None:
+        self.connections_made += 1
+        task = asyncio.get_running_loop().create_task(self._serve(reader, writer, gone))
+        self._connections.add(task)
+        task.add_done_callback(self._connections.discard)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, gone: asyncio.Event) -> None:
+        responder = Responder(writer)
+        try:
+            with suppress(ConnectionError):
+                while (request := await read_request(reader)) is not None:
+                    await self._respond(request, responder, gone)
+        finally:
+            writer.close()
+
+    async def _respond(self, request: HttpRequest, responder: Responder, gone: asyncio.Event) -> None:
+        exchange = self._recorded(request)
+        answering = asyncio.create_task(self._answer(exchange, responder))
+        leaving = asyncio.create_task(gone.wait())
+        try:
+            await asyncio.wait({answering, leaving}, return_when=asyncio.FIRST_COMPLETED)
+            if not answering.done() or isinstance(answering.exception(), ConnectionError):
+                exchange.outcome = "abandoned"
+                raise ConnectionResetError
+            answering.result()
+        finally:
+            exchange.is_over.set()
+            for task in (answering, leaving):
+                task.cancel()
+            await asyncio.gather(answering, leaving, return_exceptions=True)
+
+    def _recorded(self, request: HttpRequest) -> Exchange:
+        path = request.path.partition("?")[0]
+        try:
+            body: object = json.loads(request.body) if request.body else None
+        except ValueError:
+            body = request.body.decode("latin-1")
+        violations = self._dialect.violations(path, body) if self._is_checking else []
+        exchange = Exchange(request.method, path, request.headers, body, violations)
+        self.exchanges.append(exchange)
+        self._on_event(
+            {
+                "request": len(self.exchanges),
+                "method": request.method,
+                "path": path,
+                "body": body,
+                "violations": violations,
+            }
+        )
+        return exchange
+
+    def _load_checker(self) -> None:
+        """Import the SDK's types in advance: a second that must not fall into the middle of a test."""
+        self._dialect.violations(self._dialect.answers_at, {})
+
+    # -- answers --
+
+    async def _answer(self, exchange: Exchange, responder: Responder) -> None:
+        async with self._changed:
+            self._changed.notify_all()
+        answer = self._refusal(exchange) or self._planned(exchange)
+        match self._dialect.spelled(answer) if isinstance(answer, Refusal) else answer:
+            case Whole(status, body, headers):
+                await responder.whole(status, body, self._request_id(exchange) | headers)
+                exchange.outcome = "answered"
+            case Reply() as planned:
+                self._served += 1
+                await responder.begin({"content-type": "text/event-stream; charset=utf-8"} | self._request_id(exchange))
+                for stage in stages(planned, self._dialect, Ask(self._served, exchange.fields)):
+                    await self._play(stage, planned.pace_s, exchange, responder)
+
+    def _refusal(self, exchange: Exchange) -> Refusal | None:
+        """What the API says before it looks at its script."""
+        given = self._dialect.key(exchange.headers)
+        if self._asks_for_key and (not given or (self._key is not None and given != self._key)):
+            return fault.unauthorized()
+        if objection := self._dialect.objection(exchange.headers):
+            return objection
+        if exchange.violations:
+            return fault.status(400, "invalid_request_error", exchange.violations[0])
+        return None
+
+    def _planned(self, exchange: Exchange) -> Answer:
+        if (exchange.method, exchange.path) != ("POST", self._dialect.answers_at):
+            return self._dialect.besides(exchange.method, exchange.path, exchange.body, self._models)
+        if self._answers:
+            return self._answers.popleft()
+        return fault.status(400, "invalid_request_error", "the script has no answer left")
+
+    async def _play(self, stage: Stage, pace_s: float, exchange: Exchange, responder: Responder) -> None:
+        for chunk in stage.chunks:
+            await responder.chunk(chunk)
+            await asyncio.sleep(pace_s)  # with 0, lets the client read this chunk by itself
+        match stage.then:
+            case "end":
+                await responder.end()
+                exchange.outcome = "answered"
+            case "stall":
+                exchange.has_stalled.set()
+                self._on_event({"stalled": len(self.exchanges)})
+                await self._released.wait()
+            case "reset":
+                exchange.outcome = "cut"
+                responder.reset()
+            case "close":
+                exchange.outcome = "cut"
+                responder.writer.close()
+
+    def _request_id(self, exchange: Exchange) -> dict[str, str]:
+        return {self._dialect.request_id_header: f"req_{self.exchanges.index(exchange) + 1:04}"}
+
+
+class _Connection(asyncio.StreamReaderProtocol):
+    """A connection that notices when its client has left, also while nothing is being read."""
+
+    def __init__(self, accept: Callable[[asyncio.StreamReader, asyncio.StreamWriter, asyncio.Event], None]) -> None:
+        self._gone = asyncio.Event()
+        reader = asyncio.StreamReader(limit=_LARGEST_HEAD)
+        super().__init__(reader, lambda reader, writer: accept(reader, writer, self._gone))
+
+    def eof_received(self) -> bool | None:
+        self._gone.set()
+        return super().eof_received()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._gone.set()
+        super().connection_lost(exc)

@@ -1,0 +1,1 @@
+"""Would the API take this request? A module per wire format: the shape by its SDK's types, then the sense."""
