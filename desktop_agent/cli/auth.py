@@ -7,8 +7,10 @@ from collections.abc import Mapping
 
 from desktop_agent.cli.console import Console
 from desktop_agent.core.base.errors import CredentialsError, UsageError
+from desktop_agent.core.models.account import usual_account
+from desktop_agent.core.models.vendors import vendor_of
 from desktop_agent.core.protocol.model import JsonObject
-from desktop_agent.core.providers.auth.keys import KEY_VARIABLES, SystemKeyStore, resolve_key
+from desktop_agent.core.providers.auth.keys import SystemKeyStore, resolve_key
 from desktop_agent.core.providers.catalog import KEYED_PROVIDERS
 
 
@@ -38,9 +40,9 @@ def _status(store: SystemKeyStore, environ: Mapping[str, str], console: Console)
     documents: list[JsonObject] = []
     lines: list[str] = []
     for provider in KEYED_PROVIDERS:
-        variable = KEY_VARIABLES[provider]
+        variable = vendor_of(provider).key_variable
         try:
-            key = resolve_key(provider, environ, store)
+            key = resolve_key(usual_account(provider), environ, store)
             source, problem = key.source, ""
         except CredentialsError as error:
             source, problem = None, str(error)

@@ -64,7 +64,12 @@ def lay_foundation(paths: AppPaths, settings: UserSettings, **own: Unpack[OwnPar
     stored = StoredSessions(
         paths=paths, catalog=catalog, blobs=blobs, live=live, clock=clock, default_model=settings.default_model
     )
-    providers = ProviderCatalog(environ, keys, allows_readable_proxy=lambda: live.current.model.allow_readable_proxy)
+    providers = ProviderCatalog(
+        environ,
+        keys,
+        settings.accounts,
+        allows_readable_proxy=lambda: live.current.model.allow_readable_proxy,
+    )
     tools = own.get("tools") or builtin_tools(
         paths.cache, longest_command_s=lambda: live.current.execution.timeout_seconds
     )

@@ -1,4 +1,4 @@
-"""The settings and lasting rules of a user, and what is in force in each of their workspaces."""
+"""The settings, lasting rules and accounts of a user, and what is in force in each of their workspaces."""
 
 import asyncio
 from pathlib import Path
@@ -8,6 +8,7 @@ from desktop_agent.core.approvals.rules_file import RULES_NAME, RulesFile
 from desktop_agent.core.base.errors import UnsafeSettingsError
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.protocol.model import ModelRef
+from desktop_agent.core.providers.auth.accounts import ACCOUNTS_NAME, AccountsFile
 from desktop_agent.core.settings import FileProblem, Settings
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.settings.project_trust import ProjectTrust
@@ -21,6 +22,7 @@ class UserSettings:
         """Touches no disk. With plain `settings` there is no file: they change only through `live`."""
         self.live = settings if isinstance(settings, LiveSettings) else LiveSettings(settings)
         self.rules = LiveRules(RulesFile(paths.config / RULES_NAME))
+        self.accounts = AccountsFile(paths.config / ACCOUNTS_NAME)
         self._workspaces: dict[Path, WorkspaceSettings] = {}
         self._trust = ProjectTrust(paths.project_answers)
 

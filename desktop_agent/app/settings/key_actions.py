@@ -6,8 +6,10 @@ from PySide6.QtCore import QObject
 
 from desktop_agent.app.background_tasks import Try
 from desktop_agent.core.base.errors import AgentError, CredentialsError
+from desktop_agent.core.models.account import usual_account
+from desktop_agent.core.models.vendors import vendor_of
 from desktop_agent.core.providers.anthropic import AnthropicProvider
-from desktop_agent.core.providers.auth.keys import KEY_VARIABLES, ResolvedKey, SystemKeyStore, resolve_key
+from desktop_agent.core.providers.auth.keys import ResolvedKey, SystemKeyStore, resolve_key
 from desktop_agent.core.providers.auth.patience import beside
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.ui.settings.key_editor import KeyEditor, KeyStatus
@@ -100,7 +102,7 @@ class KeyActions(QObject):
         try:
             match (await self._resolve(provider)).source:
                 case "environment":
-                    status = KeyStatus(source="environment", place=KEY_VARIABLES[provider])
+                    status = KeyStatus(source="environment", place=vendor_of(provider).key_variable)
                 case "keyring":
                     status = KeyStatus(source="keyring", place=await beside(self._keys.name))
                 case "run":
@@ -114,7 +116,7 @@ class KeyActions(QObject):
             self.editor.show_status(status)
 
     async def _resolve(self, provider: str) -> ResolvedKey:
-        return await beside(lambda: resolve_key(provider, self._environ, self._keys))
+        return await beside(lambda: resolve_key(usual_account(provider), self._environ, self._keys))
 
     def _show_busy(self, message: str) -> None:
         if self.editor is not None:

@@ -232,6 +232,7 @@ def _load_core(
     from importlib import import_module
 
     from desktop_agent.composition.workbench import Workbench
+    from desktop_agent.core.providers.auth.accounts import ACCOUNTS_NAME, AccountsFile
     from desktop_agent.core.providers.auth.keys import SystemKeyStore
     from desktop_agent.core.providers.catalog import ProviderCatalog
 
@@ -241,7 +242,11 @@ def _load_core(
     import_module("pygit2")  # keeps the window's thread for two frames: rather now than while a session is being opened
     keys = SystemKeyStore(tell=tell, over=lambda: tell(""))
     providers = ProviderCatalog(
-        environ, keys, is_paced=True, allows_readable_proxy=lambda: live.current.model.allow_readable_proxy
+        environ,
+        keys,
+        AccountsFile(paths.config / ACCOUNTS_NAME),
+        is_paced=True,
+        allows_readable_proxy=lambda: live.current.model.allow_readable_proxy,
     )
     return Workbench(paths, live, environ=environ, key_store=keys, provider_source=providers.build, makes_titles=True)
 

@@ -15,33 +15,23 @@ through what the user wanted stopped: it is a *fault*, and `core.approvals.ruleb
 because of it.
 """
 
-import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import TYPE_CHECKING, Any, cast, get_args
 
-import tomlkit
-from filelock import FileLock, Timeout
 from msgspec import Struct
 from msgspec.structs import asdict
-from tomlkit import TOMLDocument
-from tomlkit.exceptions import ParseError, TOMLKitError
-from tomlkit.items import AoT, Table
 
-from desktop_agent.core.base.errors import StorageError, UsageError
-from desktop_agent.core.base.private_files import PRIVATE_FILE, make_private_folder
 from desktop_agent.core.protocol.model import Rule, RuleEffect, RuleKind, RuleScope
 from desktop_agent.core.settings import FileProblem
-from desktop_agent.core.settings.plain_file import UnreadableError, read_plain
-from desktop_agent.core.system.file_writes import write_atomically
+from desktop_agent.core.settings.entry_values import choice_in, flag_in, table_of, text_in, texts_in, time_in
+from desktop_agent.core.settings.table_file import TableEntry, TableFile, drop_tables
+
+if TYPE_CHECKING:
+    from tomlkit.items import AoT, Table
 
 RULES_NAME = "rules.toml"
-
-_LOCK_TIMEOUT_S = 5.0
-_LARGEST_BYTES = 2**20
-"""Thousands of rules."""
-_TABLE = "rule"
 
 
 class LoadedRules(Struct, frozen=True):
@@ -62,23 +52,20 @@ class RulesFile:
 
     def __init__(self, path: Path) -> None:
         self.path = path
+        self._file = TableFile(path, "rule", "rules")
 
     def load(self) -> LoadedRules:
         """Return every rule that is sound, and name every one that is not. Blocks; never raises."""
-        line: int | None = None
-        try:
-            text = self._text()
-            return self._rules(tomlkit.parse(text), _lines_of_rules(text))
-        except FileNotFoundError:
-            return LoadedRules()
-        except UnreadableError as error:
-            reason = str(error)
-        except UnicodeDecodeError as error:
-            reason = f"cannot be read: {error}"
-        except (TOMLKitError, RecursionError) as error:
-            reason = f"is not valid TOML, so none of its rules count: {error or 'it is nested too deeply'}"
-            line = error.line if isinstance(error, ParseError) else None
-        return LoadedRules(problems=(FileProblem(self.path, "", reason, line, is_fault=True),))
+        loaded = self._file.load()
+        rules: dict[str, Rule] = {}
+        problems = list(loaded.problems)
+        for entry in loaded.entries:
+            try:
+                rule = _rule(entry.value, known=rules.keys())
+                rules[rule.id] = rule
+            except ValueError as error:
+                problems.append(self._problem_of(entry, error))
+        return LoadedRules(tuple(rules.values()), tuple(problems))
 
     def add(self, *rules: Rule) -> None:
         """Write rules behind those that are there; one with a known id replaces it. Blocks.
@@ -87,122 +74,40 @@ class RulesFile:
         """
         lasting = [rule for rule in rules if rule.scope != "session"]
 
-        def put(document: TOMLDocument) -> None:
-            entries = _entries(document, self.path)
+        def put(entries: "AoT") -> None:
             for rule in lasting:
                 _drop(entries, rule.id)
                 cast("Any", entries).append(_table(rule))  # the library leaves the type of a table open
 
         if lasting:
-            self._change(put)
+            self._file.change(put)
 
     def remove(self, rule_id: str) -> bool:
         """Take a rule out and return whether it was there. Blocks. Raises like `add`."""
         found = False
 
-        def take(document: TOMLDocument) -> None:
+        def take(entries: "AoT") -> None:
             nonlocal found
-            found = _drop(_entries(document, self.path), rule_id)
+            found = _drop(entries, rule_id)
 
         if self.path.exists():
-            self._change(take)
+            self._file.change(take)
         return found
 
-    def _change(self, change: Callable[[TOMLDocument], None]) -> None:
-        """Read, change and write the file as one step that no other process comes between."""
-        try:
-            make_private_folder(self.path.parent)
-            with FileLock(self.path.with_name(f".{self.path.name}.lock"), timeout=_LOCK_TIMEOUT_S, mode=PRIVATE_FILE):
-                try:
-                    document = tomlkit.parse(self._text())
-                except FileNotFoundError:
-                    document = tomlkit.document()
-                change(document)
-                _drop_empty_list(document)
-                write_atomically(self.path, tomlkit.dumps(document).encode(), mode=PRIVATE_FILE)
-        except Timeout as error:
-            raise StorageError("The rules are being changed by another process.", hint="Try again.") from error
-        except (OSError, UnicodeDecodeError) as error:
-            raise StorageError("The rules could not be saved.", detail=f"{self.path}: {error}") from error
-        except TOMLKitError as error:
-            hint = f"Mend {self.path} first."
-            raise UsageError("The rules file is not valid TOML, so nothing was saved.", hint=hint) from error
-
-    def _text(self) -> str:
-        # From bytes: whatever ends the lines must end them afterwards.
-        return read_plain(self.path, _LARGEST_BYTES).decode("utf-8-sig")
-
-    def _rules(self, document: TOMLDocument, lines: Mapping[str | int, int]) -> LoadedRules:
-        plain = cast("dict[str, object]", document.unwrap())
-        entries = plain.get(_TABLE, [])
-        problems = [
-            FileProblem(
-                self.path, "", f"{key}: unknown key; rules are written as [[rule]]", lines.get(key), is_fault=True
-            )
-            for key in plain
-            if key != _TABLE
-        ]
-        if not isinstance(entries, list):
-            message = f"{_TABLE}: rules are written as [[rule]]"
-            problems.append(FileProblem(self.path, "", message, lines.get(_TABLE), is_fault=True))
-            return LoadedRules(problems=tuple(problems))
-        rules: dict[str, Rule] = {}
-        for number, entry in enumerate(cast("list[object]", entries), start=1):
-            try:
-                rule = _rule(entry, known=rules.keys())
-                rules[rule.id] = rule
-            except ValueError as error:
-                effect = cast("dict[str, object]", entry).get("effect") if isinstance(entry, dict) else None
-                message, is_fault = f"{error}; it does not count", effect != "allow"
-                line = lines.get(number)
-                problems.append(FileProblem(self.path, f"rule {number}", message, line, is_fault=is_fault))
-        return LoadedRules(tuple(rules.values()), tuple(problems))
+    def _problem_of(self, entry: TableEntry, error: ValueError) -> FileProblem:
+        value = entry.value
+        effect = cast("dict[str, object]", value).get("effect") if isinstance(value, dict) else None
+        return self._file.problem_of(entry, f"{error}; it does not count", is_fault=effect != "allow")
 
 
-def _lines_of_rules(text: str) -> dict[str | int, int]:
-    """Return the line on which the rule of each number begins, and everything else at the top by its name."""
-    lines: dict[str | int, int] = {}
-    count = 0
-    for number, line in enumerate(text.splitlines(), start=1):
-        if (header := _HEADER.match(line)) is None:
-            continue
-        name = header["name"].strip("\"' \t")
-        if name == _TABLE and header["list"]:
-            count += 1
-            lines[count] = number
-        lines.setdefault(name, number)
-    return lines
+def _drop(entries: "AoT", rule_id: str) -> bool:
+    return drop_tables(entries, lambda entry: entry.get("id") == rule_id)
 
 
-_HEADER = re.compile(r"\s*\[(?P<list>\[?)(?P<name>[^\[\]]+)\]")
-
-
-def _drop_empty_list(document: TOMLDocument) -> None:
-    """Take out a list without a rule: it is written as a value, to which no table can be added."""
-    if _TABLE in document and document[_TABLE] == []:
-        document.remove(_TABLE)
-
-
-def _entries(document: TOMLDocument, path: Path) -> AoT:
-    _drop_empty_list(document)  # earlier versions left it behind the last rule
-    if _TABLE not in document:
-        document.append(_TABLE, tomlkit.aot())
-    entries = document[_TABLE]
-    if not isinstance(entries, AoT):
-        raise UsageError("The rules in the file are not written as [[rule]].", hint=f"Mend {path} first.")
-    return entries
-
-
-def _drop(entries: AoT, rule_id: str) -> bool:
-    plain = cast("list[dict[str, object]]", entries.unwrap())
-    places = [index for index, entry in enumerate(plain) if entry.get("id") == rule_id]
-    for index in reversed(places):
-        del entries[index]
-    return bool(places)
-
-
-def _table(rule: Rule) -> Table:
+def _table(rule: Rule) -> "Table":
     """Return the rule as it stands in the file: the names of the fields of `Rule` are the keys there."""
+    import tomlkit
+
     table = tomlkit.table()
     values = asdict(rule) | {"details": list(rule.details)}
     for key, value in values.items():
@@ -213,61 +118,23 @@ def _table(rule: Rule) -> Table:
 
 def _rule(entry: object, *, known: Collection[str]) -> Rule:
     """Return the rule of one entry. Raises `ValueError` that says what is wrong with it."""
-    if not isinstance(entry, dict):
-        raise ValueError("it is not a table")  # noqa: TRY004  # one kind of error for everything wrong with an entry
-    values = cast("dict[str, object]", entry)
-    if unknown := sorted(values.keys() - set(Rule.__struct_fields__)):
-        raise ValueError(f"{unknown[0]!r} is not known")  # it may have been meant to narrow the rule down
-    details = values.get("details", [])
-    if not isinstance(details, list) or not all(isinstance(item, str) for item in cast("list[object]", details)):
-        raise ValueError("details must be a list of texts")
-    created = _time(values, "created_at")
+    values = table_of(entry, Rule.__struct_fields__)
     rule = Rule(
-        id=_text(values, "id", is_needed=True),
-        effect=cast("RuleEffect", _one_of(values, "effect", get_args(RuleEffect))),
-        kind=cast("RuleKind", _one_of(values, "kind", get_args(RuleKind))),
-        pattern=_text(values, "pattern", is_needed=True),
-        scope=cast("RuleScope", _one_of(values, "scope", ("project", "always"))),
-        created_at=created or datetime.min.replace(tzinfo=UTC),
-        is_exact=_flag(values, "is_exact"),
-        folder=_text(values, "folder"),
-        details=tuple(cast("list[str]", details)),
-        workspace=_text(values, "workspace"),
-        expires_at=_time(values, "expires_at"),
-        is_unconfined=_flag(values, "is_unconfined"),
+        id=text_in(values, "id", is_needed=True),
+        effect=cast("RuleEffect", choice_in(values, "effect", get_args(RuleEffect))),
+        kind=cast("RuleKind", choice_in(values, "kind", get_args(RuleKind))),
+        pattern=text_in(values, "pattern", is_needed=True),
+        scope=cast("RuleScope", choice_in(values, "scope", ("project", "always"))),
+        created_at=time_in(values, "created_at") or datetime.min.replace(tzinfo=UTC),
+        is_exact=flag_in(values, "is_exact"),
+        folder=text_in(values, "folder"),
+        details=texts_in(values, "details"),
+        workspace=text_in(values, "workspace"),
+        expires_at=time_in(values, "expires_at"),
+        is_unconfined=flag_in(values, "is_unconfined"),
     )
     if rule.scope == "project" and not Path(rule.workspace).is_absolute():
         raise ValueError("workspace must be the project's folder, absolute")
     if rule.id in known:
         raise ValueError(f"another rule has the id {rule.id!r}, too")
     return rule
-
-
-def _text(values: Mapping[str, object], key: str, *, is_needed: bool = False) -> str:
-    value = values.get(key, "")
-    if not isinstance(value, str) or (is_needed and not value.strip()):
-        raise ValueError(f"{key} must be a text" + (" that is not empty" if is_needed else ""))
-    return value
-
-
-def _one_of(values: Mapping[str, object], key: str, known: tuple[str, ...]) -> str:
-    value = values.get(key)
-    if value not in known:
-        raise ValueError(f"{key} must be one of {', '.join(known)}")
-    return cast("str", value)
-
-
-def _flag(values: Mapping[str, object], key: str) -> bool:
-    value = values.get(key, False)
-    if not isinstance(value, bool):
-        raise ValueError(f"{key} must be true or false")  # noqa: TRY004  # as above
-    return value
-
-
-def _time(values: Mapping[str, object], key: str) -> datetime | None:
-    value = values.get(key)
-    if value is None:
-        return None
-    if not isinstance(value, datetime):
-        raise ValueError(f"{key} must be a date with a time")  # noqa: TRY004  # as above
-    return value if value.tzinfo is not None else value.astimezone()

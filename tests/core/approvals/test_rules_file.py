@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
-from desktop_agent.core.approvals import rules_file
 from desktop_agent.core.approvals.rules_file import LoadedRules, RulesFile
 from desktop_agent.core.base.errors import StorageError, UsageError
 from desktop_agent.core.protocol.model import Rule
+from desktop_agent.core.settings import table_file
 
 NOW = datetime(2026, 11, 22, 4, 0, tzinfo=UTC)
 PUSH = Rule(id="r-1", effect="allow", kind="command", pattern="git push", scope="always", created_at=NOW)
@@ -123,7 +123,7 @@ def test_two_rules_with_one_id_do_not_hide_each_other(file: RulesFile) -> None:
 
 
 def test_writers_side_by_side_lose_nothing(file: RulesFile, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rules_file, "_LOCK_TIMEOUT_S", 60.0)  # a disk that syncs slowly makes the last one wait longer
+    monkeypatch.setattr(table_file, "_LOCK_TIMEOUT_S", 60.0)  # a disk that syncs slowly makes the last one wait longer
     rules = [replace(PUSH, id=f"r-{number}") for number in range(8)]
     threads = [threading.Thread(target=RulesFile(file.path).add, args=(rule,)) for rule in rules]
     for thread in threads:

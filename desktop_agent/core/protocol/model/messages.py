@@ -20,6 +20,8 @@ class ModelRef(Struct, frozen=True, kw_only=True):
     provider: str
     model: str
     base_url: str | None = None
+    account: str = ""
+    """The name of the account by which it is asked, at that account's address; empty for the provider's usual one."""
 
     def __post_init__(self) -> None:
         if self.base_url and has_userinfo(self.base_url):

@@ -16,6 +16,8 @@ from msgspec import Struct
 
 from desktop_agent.core.base.errors import CredentialsError
 from desktop_agent.core.base.secrets import mask
+from desktop_agent.core.models.account import Account
+from desktop_agent.core.models.vendors import vendor_of
 from desktop_agent.core.providers.auth.patience import USE_ENVIRONMENT, Limits, Patience
 
 if TYPE_CHECKING:
@@ -24,16 +26,7 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 SERVICE = "desktop-agent"
-"""The service name of every entry in the keyring; the user name is the provider's id."""
-
-KEY_VARIABLES: Mapping[str, str] = {
-    "anthropic": "ANTHROPIC_API_KEY",
-    "openai": "OPENAI_API_KEY",
-    "openai-chat": "OPENAI_API_KEY",
-    "openrouter": "OPENROUTER_API_KEY",
-    "xai": "XAI_API_KEY",
-}
-"""The environment variable that holds each provider's key."""
+"""The service name of every entry in the keyring; the user name is the account's `entry_of`."""
 
 KeySource = Literal["environment", "keyring", "run"]
 """`run`: given in this run, and kept nowhere else."""
@@ -63,7 +56,7 @@ class _Writable(Protocol):
 
 
 class SystemKeyStore:
-    """One key per provider in the operating system's keyring. Every call may block, and raises `CredentialsError`.
+    """One key per entry in the operating system's keyring. Every call may block, and raises `CredentialsError`.
 
     That is Secret Service, KWallet, Windows Credential Locker or macOS Keychain.
     """
@@ -81,21 +74,21 @@ class SystemKeyStore:
         self._patience = Patience(tell, over, limits)
         self._for_now: dict[str, str] = {}
 
-    def get(self, provider: str) -> str | None:
-        """Return the provider's key, or `None` when none is kept."""
+    def get(self, entry: str) -> str | None:
+        """Return the key of an entry, or `None` when none is kept."""
         with _explained("read"):
-            return self._patiently(lambda: self._backend().get_password(SERVICE, provider)) or None
+            return self._patiently(lambda: self._backend().get_password(SERVICE, entry)) or None
 
-    def set(self, provider: str, key: str) -> None:
-        """Keep the provider's key, replacing an earlier one."""
+    def set(self, entry: str, key: str) -> None:
+        """Keep the key of an entry, replacing an earlier one."""
         key = key.strip()  # pasted keys bring a line break along
         if not key:
             raise CredentialsError("The key is empty.", hint="Paste the whole key.")
 
         def keep() -> bool:
             backend = self._backend()
-            cast("_Writable", backend).set_password(SERVICE, provider, key)
-            return backend.get_password(SERVICE, provider) == key
+            cast("_Writable", backend).set_password(SERVICE, entry, key)
+            return backend.get_password(SERVICE, entry) == key
 
         with _explained("keep", key):
             is_kept = self._patiently(keep)
@@ -104,28 +97,28 @@ class SystemKeyStore:
             raise CredentialsError(
                 "The keyring did not keep the key.", hint=USE_ENVIRONMENT, detail=f"keyring backend: {backend}"
             )
-        self._for_now.pop(provider, None)
+        self._for_now.pop(entry, None)
 
-    def delete(self, provider: str) -> None:
-        """Forget the provider's key. No error when there was none."""
+    def delete(self, entry: str) -> None:
+        """Forget the key of an entry. No error when there was none."""
 
         def remove() -> None:
             backend = self._backend()
             # Backends tell "no such entry" and "refused" by one exception, so look first.
-            if backend.get_password(SERVICE, provider) is not None:
-                backend.delete_password(SERVICE, provider)
+            if backend.get_password(SERVICE, entry) is not None:
+                backend.delete_password(SERVICE, entry)
 
-        self._for_now.pop(provider, None)
+        self._for_now.pop(entry, None)
         with _explained("delete"):
             self._patiently(remove)
 
-    def keep_for_now(self, provider: str, key: str) -> None:
+    def keep_for_now(self, entry: str, key: str) -> None:
         """Use a key in this run only: it is kept nowhere."""
-        self._for_now[provider] = key.strip()
+        self._for_now[entry] = key.strip()
 
-    def kept_for_now(self, provider: str) -> str | None:
+    def kept_for_now(self, entry: str) -> str | None:
         """Return the key that is used in this run only, or `None`. Never blocks."""
-        return self._for_now.get(provider)
+        return self._for_now.get(entry)
 
     def give_up(self) -> None:
         """Wait for nothing any more: the application ends."""
@@ -167,17 +160,31 @@ def _load_libraries() -> None:
         importlib.import_module("secretstorage")
 
 
-def resolve_key(provider: str, environ: Mapping[str, str], store: SystemKeyStore) -> ResolvedKey:
-    """Return the key of `provider`: from its environment variable if that is set, else from `store`.
+def entry_of(account: Account) -> str:
+    """Return the entry of an account's key in the keyring: a changed address is another entry, which has no key.
 
-    Raises `CredentialsError` when the environment has none and the store cannot be read.
+    The usual account's is the provider's id, wherever the user says that the provider is.
     """
-    variable = KEY_VARIABLES.get(provider)
-    if variable and (from_environment := environ.get(variable, "").strip()):
+    if account.is_usual:
+        return account.provider
+    entry = f"{account.provider}:{account.name.casefold()}"
+    return f"{entry}@{account.address.rstrip('/')}" if account.address else entry
+
+
+def resolve_key(account: Account, environ: Mapping[str, str], store: SystemKeyStore) -> ResolvedKey:
+    """Return the key of an account; of the usual one from its environment variable if that is set, else from `store`.
+
+    Raises `CredentialsError` when the environment has none and the store cannot be read. Blocks as the store does, but
+    asks it nothing about an account without a credential.
+    """
+    if account.kind == "none":
+        return ResolvedKey(None, None)
+    if account.is_usual and (from_environment := environ.get(vendor_of(account.provider).key_variable, "").strip()):
         return ResolvedKey(from_environment, "environment")
-    if for_now := store.kept_for_now(provider):
+    entry = entry_of(account)
+    if for_now := store.kept_for_now(entry):
         return ResolvedKey(for_now, "run")
-    if from_store := store.get(provider):
+    if from_store := store.get(entry):
         return ResolvedKey(from_store, "keyring")
     return ResolvedKey(None, None)
 

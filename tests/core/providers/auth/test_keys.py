@@ -4,46 +4,19 @@ import keyring
 import pytest
 from keyring.backend import KeyringBackend
 from keyring.backends import fail, null
-from keyring.errors import InitError, KeyringLocked, PasswordDeleteError, PasswordSetError
+from keyring.errors import InitError, KeyringLocked, PasswordSetError
+from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import CredentialsError
-from desktop_agent.core.providers.auth.keys import ResolvedKey, SystemKeyStore, resolve_key
+from desktop_agent.core.models.account import Account, usual_account
+from desktop_agent.core.models.vendors import VENDORS, Vendor
+from desktop_agent.core.providers.auth.keys import ResolvedKey, SystemKeyStore, entry_of, resolve_key
+from tests.memory_keyring import BrokenKeyring, MemoryKeyring
 
 KEY = "sk-ant-test-0123456789abcdef"
-
-
-class MemoryKeyring(KeyringBackend):
-    """A keyring that works, in memory. Not one that keyring would choose by itself."""
-
-    priority = -1  # pyright: ignore[reportAssignmentType] - keyring documents a plain class attribute here
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.entries: dict[tuple[str, str], str] = {}
-
-    def get_password(self, service: str, username: str) -> str | None:
-        return self.entries.get((service, username))
-
-    def set_password(self, service: str, username: str, password: str) -> None:
-        self.entries[service, username] = password
-
-    def delete_password(self, service: str, username: str) -> None:
-        if self.entries.pop((service, username), None) is None:
-            raise PasswordDeleteError("No such password!")
-
-
-class BrokenKeyring(MemoryKeyring):
-    """A keyring that raises `error` whatever it is asked."""
-
-    def __init__(self, error: Exception) -> None:
-        super().__init__()
-        self.error = error
-
-    def get_password(self, service: str, username: str) -> str | None:
-        raise self.error
-
-    def set_password(self, service: str, username: str, password: str) -> None:
-        raise self.error
+ANTHROPIC = usual_account("anthropic")
+XAI = usual_account("xai")
+WORK = Account(provider="anthropic", name="Work", address="https://models.example")
 
 
 def test_a_kept_key_is_found_again() -> None:
@@ -154,35 +127,55 @@ def test_a_backend_that_cannot_be_loaded_is_reported(monkeypatch: pytest.MonkeyP
 def test_the_environment_comes_before_the_keyring() -> None:
     store = SystemKeyStore(MemoryKeyring())
     store.set("anthropic", KEY)
-    assert resolve_key("anthropic", {"ANTHROPIC_API_KEY": " from-env \n"}, store) == ResolvedKey(
+    assert resolve_key(ANTHROPIC, {"ANTHROPIC_API_KEY": " from-env \n"}, store) == ResolvedKey(
         "from-env", "environment"
     )
-    assert resolve_key("anthropic", {"ANTHROPIC_API_KEY": ""}, store) == ResolvedKey(KEY, "keyring")
+    assert resolve_key(ANTHROPIC, {"ANTHROPIC_API_KEY": ""}, store) == ResolvedKey(KEY, "keyring")
 
 
-@pytest.mark.parametrize(
-    ("provider", "variable"),
-    [
-        ("anthropic", "ANTHROPIC_API_KEY"),
-        ("openai", "OPENAI_API_KEY"),
-        ("openai-chat", "OPENAI_API_KEY"),
-        ("openrouter", "OPENROUTER_API_KEY"),
-        ("xai", "XAI_API_KEY"),
-    ],
-)
-def test_every_provider_has_its_own_variable(provider: str, variable: str) -> None:
-    assert resolve_key(provider, {variable: KEY}, SystemKeyStore(fail.Keyring())).source == "environment"
+@pytest.mark.parametrize("vendor", [vendor for vendor in VENDORS if vendor.key_variable], ids=lambda vendor: vendor.id)
+def test_every_vendor_with_a_variable_is_asked_by_it(vendor: Vendor) -> None:
+    found = resolve_key(usual_account(vendor.id), {vendor.key_variable: KEY}, SystemKeyStore(fail.Keyring()))
+    assert found.source == "environment"
+
+
+def test_an_account_with_a_name_has_its_own_key_and_none_from_the_environment() -> None:
+    store = SystemKeyStore(MemoryKeyring())
+    store.set(entry_of(ANTHROPIC), "usual")
+    environ = {"ANTHROPIC_API_KEY": "from-env"}
+    assert resolve_key(WORK, environ, store) == ResolvedKey(None, None)
+    store.set(entry_of(WORK), "work")
+    assert resolve_key(WORK, environ, store) == ResolvedKey("work", "keyring")
+    assert resolve_key(ANTHROPIC, {}, store) == ResolvedKey("usual", "keyring")
+
+
+def test_an_account_that_moved_to_another_address_has_no_key_there() -> None:
+    store = SystemKeyStore(MemoryKeyring())
+    store.set(entry_of(WORK), KEY)
+    assert resolve_key(replace(WORK, address="https://models.example/"), {}, store).value == KEY
+    assert resolve_key(replace(WORK, address="https://other.example"), {}, store).value is None
+    assert resolve_key(replace(WORK, address=""), {}, store).value is None
+
+
+def test_the_entry_of_the_usual_account_is_the_providers_id() -> None:
+    """As it was before there were accounts: nobody has to enter a key again."""
+    assert entry_of(ANTHROPIC) == "anthropic"
+    assert entry_of(replace(ANTHROPIC, address="http://127.0.0.1:9")) == "anthropic"
+
+
+def test_an_account_without_a_credential_asks_no_keyring() -> None:
+    assert resolve_key(usual_account("ollama"), {}, SystemKeyStore(fail.Keyring())) == ResolvedKey(None, None)
 
 
 def test_no_key_anywhere_is_no_error() -> None:
-    assert resolve_key("ollama", {"ANTHROPIC_API_KEY": KEY}, SystemKeyStore(MemoryKeyring())) == ResolvedKey(None, None)
+    assert resolve_key(XAI, {"ANTHROPIC_API_KEY": KEY}, SystemKeyStore(MemoryKeyring())) == ResolvedKey(None, None)
 
 
 def test_a_keyring_that_cannot_be_read_is_an_error_only_when_it_is_needed() -> None:
     store = SystemKeyStore(fail.Keyring())
-    assert resolve_key("xai", {"XAI_API_KEY": KEY}, store).value == KEY
+    assert resolve_key(XAI, {"XAI_API_KEY": KEY}, store).value == KEY
     with pytest.raises(CredentialsError):
-        resolve_key("xai", {}, store)
+        resolve_key(XAI, {}, store)
 
 
 def test_a_resolved_key_never_shows_its_value() -> None:
@@ -194,6 +187,6 @@ def test_a_key_for_this_run_only_is_used_and_kept_nowhere() -> None:
     backend = BrokenKeyring(KeyringLocked("locked"))
     store = SystemKeyStore(backend)
     store.keep_for_now("anthropic", f" {KEY}\n")
-    assert resolve_key("anthropic", {}, store) == ResolvedKey(KEY, "run")
+    assert resolve_key(ANTHROPIC, {}, store) == ResolvedKey(KEY, "run")
     assert backend.entries == {}
     assert KEY not in repr(store)

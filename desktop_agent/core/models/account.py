@@ -1,0 +1,132 @@
+"""Accounts: as whom, and where, the models of a vendor are asked. The credential itself is never part of one.
+
+A credential belongs to one account, so to one provider, address and name: it goes to no other address.
+"""
+
+import re
+import unicodedata
+from collections.abc import Mapping
+from typing import Literal
+
+from msgspec import Struct, field
+
+from desktop_agent.core.base.secrets import is_secret_name, mask
+from desktop_agent.core.base.web_address import address_of, has_userinfo
+from desktop_agent.core.models.vendors import KeyHeader, known_vendor, vendor_of
+
+AccountKind = Literal["key", "oauth", "profile", "none"]
+"""What its credential is: an API key, a sign-in that is refreshed, a profile of the vendor's own tools, or nothing."""
+
+USUAL = "usual"
+"""What people call the account without a name, which every provider has."""
+
+
+class Account(Struct, frozen=True, kw_only=True):
+    """One account of one provider."""
+
+    provider: str
+    name: str = ""
+    """Empty for the usual one."""
+    address: str = ""
+    """Where its credential goes; empty for the vendor's own address."""
+    kind: AccountKind = "key"
+    header: KeyHeader = "bearer"
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What goes with every request besides: no secrets."""
+
+    @property
+    def is_usual(self) -> bool:
+        """Whether it is the one that the provider has anyway."""
+        return not self.name
+
+    @property
+    def label(self) -> str:
+        """What people call it, among those of its provider."""
+        return self.name or USUAL
+
+    @property
+    def full_label(self) -> str:
+        """What people call it, among all: `Anthropic`, `Anthropic (work)`."""
+        vendor = vendor_of(self.provider)
+        return f"{vendor.label} ({self.name})" if self.name else vendor.label
+
+    @property
+    def where(self) -> str:
+        """The address in force."""
+        return self.address or vendor_of(self.provider).address
+
+
+def usual_account(provider: str) -> Account:
+    """Return the account that a provider has without any being added. Raises `UsageError` for an unknown provider."""
+    vendor = vendor_of(provider)
+    return Account(provider=provider, kind="key" if vendor.needs_key else "none", header=vendor.key_header)
+
+
+def named(label: str) -> str:
+    """Return the name of the account that people call by this label: the usual one has none."""
+    label = unicodedata.normalize("NFC", label.strip())
+    return "" if is_same_name(label, USUAL) else label
+
+
+def is_same_name(one: str, other: str) -> bool:
+    """Whether two names mean one account: some keyrings do not tell capitals from small letters."""
+    return one.casefold() == other.casefold()
+
+
+def why_not(name: str) -> str:
+    """Return why an account cannot be called this, in words; empty if it can."""
+    if mask(name) != name:
+        return "it looks like a key, and a name is shown everywhere"
+    if is_same_name(name, USUAL):
+        return f"{USUAL!r} is the account without a name"
+    if not _NAME.fullmatch(name) or unicodedata.normalize("NFC", name) != name:
+        return "it must be 1 to 40 letters, digits, and . _ + @ - between them"
+    return ""
+
+
+def why_no_address(address: str) -> str:
+    """Return why an account cannot have this address, in words; empty if it can."""
+    if has_userinfo(address):
+        return "it has a user name or a password before the @; a key belongs in the keyring"
+    if address_of(address) is None or any(sign in address for sign in "?# \t\r\n"):
+        return "it must be a web address such as https://models.example/v1, without ? and #"
+    return ""
+
+
+def why_no_header(name: str, value: str) -> str:
+    """Return why this header cannot go with an account's requests, in words; empty if it can."""
+    if not _HEADER.fullmatch(name):
+        return "it is no name of a header"
+    if name.lower() in _OURS:
+        return "the application itself sets it"
+    whole = f"{name}: {value}"
+    if is_secret_name(name.replace("-", "_")) or "authorization" in name.lower() or mask(whole) != whole:
+        return "it looks like a secret, which belongs in the keyring"
+    if not (value.isascii() and value.isprintable()):
+        return "its value must be plain text"
+    return ""
+
+
+def why_unusable(account: Account) -> str:
+    """Return what is wrong with an account, in words; empty if it can be used."""
+    if known_vendor(account.provider) is None:
+        return "its provider is not known"
+    if account.is_usual and account.address:
+        return "only an account with a name has an address of its own"
+    if account.name and (reason := why_not(account.name)):
+        return f"name {account.name!r}: {reason}" if mask(account.name) == account.name else f"name: {reason}"
+    if account.address and (reason := why_no_address(account.address)):
+        return f"address: {reason}"
+    wrong = ((name, why_no_header(name, value)) for name, value in account.headers.items())
+    return next((f"header {mask(name)}: {reason}" for name, reason in wrong if reason), "")
+
+
+_NAME = re.compile(r"[^\W_](?:[\w.+@-]{0,38}[\w])?")
+_HEADER = re.compile(r"[A-Za-z0-9!#$%&'*+.^_`|~-]{1,80}")
+_OURS = frozenset(
+    {
+        "accept", "accept-encoding", "connection", "content-encoding", "content-length", "content-type", "cookie",
+        "host", "transfer-encoding", "user-agent", "x-api-key",
+    }
+)  # fmt: skip
+"""Besides what carries credentials, the headers that say how a message is written."""

@@ -1,0 +1,208 @@
+"""The user's accounts in `accounts.toml`, and which of them a model is asked by.
+
+```toml
+[[account]]
+provider = "anthropic"
+name = "work"                          # without a name: what is different about the usual account
+address = "https://models.example"     # without one: the provider's own
+kind = "key"                           # key, oauth, profile or none
+header = "x-api-key"                   # how a key travels: bearer or x-api-key
+headers = {X-Team = "search"}
+```
+
+It fails closed: while anything in the file cannot be read, no account is used, not even one that can be.
+"""
+
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast, get_args
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from desktop_agent.core.base.errors import CredentialsError, UnsafeSettingsError, UsageError
+from desktop_agent.core.models.account import (
+    Account,
+    AccountKind,
+    is_same_name,
+    usual_account,
+    why_unusable,
+)
+from desktop_agent.core.models.vendors import VENDORS, KeyHeader, vendor_of
+from desktop_agent.core.protocol.model import ModelRef
+from desktop_agent.core.settings import FileProblem
+from desktop_agent.core.settings.entry_values import choice_in, table_of, text_in
+from desktop_agent.core.settings.table_file import TableFile, drop_tables
+
+if TYPE_CHECKING:
+    from tomlkit.items import AoT, Table
+
+ACCOUNTS_NAME = "accounts.toml"
+
+
+class LoadedAccounts(Struct, frozen=True):
+    """The accounts that were added, and what is wrong with the file."""
+
+    added: tuple[Account, ...] = ()
+    problems: tuple[FileProblem, ...] = ()
+
+    def of(self, provider: str) -> tuple[Account, ...]:
+        """Return all accounts of a provider, the usual one first. Raises `UsageError` for an unknown provider."""
+        own = [account for account in self.added if account.provider == provider]
+        usual = next((account for account in own if account.is_usual), None) or usual_account(provider)
+        return (usual, *(account for account in own if not account.is_usual))
+
+    def find(self, provider: str, name: str) -> Account | None:
+        """Return the account of this name; empty is the usual one. Raises `UsageError` for an unknown provider."""
+        return next((account for account in self.of(provider) if is_same_name(account.name, name)), None)
+
+    def of_model(self, model: ModelRef) -> Account:
+        """Return the account by which `model` is asked, at the address where that is done.
+
+        The usual account goes where the user says that the provider is; one with a name has its own address. Raises
+        `UnsafeSettingsError` for a broken file, `CredentialsError` when the account is gone or belongs elsewhere, and
+        `UsageError` for an unknown provider.
+        """
+        if self.problems:
+            raise UnsafeSettingsError(self.problems)
+        account = self.find(model.provider, model.account)
+        if account is None:
+            raise self._no_account(model)
+        if not model.base_url or _is_same_address(model.base_url, account.where):
+            return account
+        if account.is_usual:
+            return replace(account, address=model.base_url)
+        raise CredentialsError(
+            f"The account {account.name!r} of {vendor_of(account.provider).label} belongs to {account.where}, "
+            f"not to {model.base_url}.",
+            hint="A credential goes to its own address only. Choose another account, or add one for that address.",
+        )
+
+    def _no_account(self, model: ModelRef) -> CredentialsError:
+        known = ", ".join(f"{account.label} ({account.where})" for account in self.of(model.provider))
+        return CredentialsError(
+            f"There is no account {model.account!r} for {vendor_of(model.provider).label}.",
+            hint=f"Choose another: {known}. Or add it again with `desktop-agent auth set {model.provider} "
+            f"--account {model.account}`.",
+        )
+
+
+class AccountsFile:
+    """The accounts that were added. Several processes may change them: each change reads the file anew."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._file = TableFile(path, "account", "accounts")
+
+    def load(self) -> LoadedAccounts:
+        """Return every account that is sound, and name every one that is not. Blocks; never raises."""
+        loaded = self._file.load()
+        accounts: list[Account] = []
+        problems = list(loaded.problems)
+        for entry in loaded.entries:
+            try:
+                accounts.append(_account(entry.value, accounts))
+            except ValueError as error:
+                problems.append(self._file.problem_of(entry, str(error), is_fault=True))
+        return LoadedAccounts(tuple(accounts), tuple(problems))
+
+    def put(self, account: Account) -> None:
+        """Add an account, or replace the one of the same provider and name. Blocks.
+
+        Raises `UsageError` when it cannot be used or the file is broken, and `StorageError` when it cannot be written;
+        the file is then as before.
+        """
+        self._require_sound()
+        if reason := why_unusable(account):
+            raise UsageError(f"The account cannot be used: {reason}.")
+
+        def put(entries: "AoT") -> None:
+            import tomlkit
+
+            plain = cast("list[dict[str, object]]", entries.unwrap())
+            place = next((index for index, entry in enumerate(plain) if _is_entry_of(account, entry)), None)
+            if place is None:
+                cast("Any", entries).append(
+                    _filled(tomlkit.table(), account)
+                )  # the library leaves the type of a table open
+            else:
+                _filled(entries[place], account)
+
+        self._file.change(put)
+
+    def remove(self, account: Account) -> bool:
+        """Take an account out and return whether it was there. Blocks. Raises like `put`."""
+        self._require_sound()
+        found = False
+
+        def take(entries: "AoT") -> None:
+            nonlocal found
+            found = drop_tables(entries, lambda entry: _is_entry_of(account, entry))
+
+        if self.path.exists():
+            self._file.change(take)
+        return found
+
+    def _require_sound(self) -> None:
+        if problems := self.load().problems:
+            raise UnsafeSettingsError(problems)
+
+
+def _is_entry_of(account: Account, entry: Mapping[str, object]) -> bool:
+    return entry.get("provider") == account.provider and is_same_name(str(entry.get("name", "")), account.name)
+
+
+def _is_same_address(one: str, other: str) -> bool:
+    return one.rstrip("/") == other.rstrip("/")
+
+
+def _filled(table: "Table", account: Account) -> "Table":
+    """Write the account into a table of the file, with what else is in it kept, and return the table."""
+    import tomlkit
+
+    usual = usual_account(account.provider)
+    headers = tomlkit.inline_table()
+    for name, value in account.headers.items():
+        headers.append(name, value)
+    values = {
+        "provider": account.provider,
+        "name": account.name,
+        "address": account.address,
+        "kind": account.kind if account.kind != usual.kind else "",
+        "header": account.header if account.header != usual.header else "",
+        "headers": headers,
+    }
+    before = cast("dict[str, object]", table.unwrap())
+    for key, value in values.items():
+        if not value and key in before:
+            table.remove(key)
+        elif value and before.get(key) != value:
+            table[key] = value
+    return table
+
+
+def _account(entry: object, others: Collection[Account]) -> Account:
+    """Return the account of one entry. Raises `ValueError` that says what is wrong with it."""
+    values = table_of(entry, Account.__struct_fields__)
+    provider = choice_in(values, "provider", tuple(vendor.id for vendor in VENDORS))
+    usual = usual_account(provider)
+    account = Account(
+        provider=provider,
+        name=text_in(values, "name"),
+        address=text_in(values, "address"),
+        kind=cast("AccountKind", choice_in(values, "kind", get_args(AccountKind), usual.kind)),
+        header=cast("KeyHeader", choice_in(values, "header", get_args(KeyHeader), usual.header)),
+        headers=_headers(values.get("headers", {})),
+    )
+    if reason := why_unusable(account):
+        raise ValueError(reason)
+    if any(other.provider == provider and is_same_name(other.name, account.name) for other in others):
+        raise ValueError(f"another account of {provider} is called {account.label!r}, too")
+    return account
+
+
+def _headers(value: object) -> dict[str, str]:
+    found = cast("dict[str, object]", value) if isinstance(value, dict) else {"": None}
+    if not all(isinstance(text, str) for text in found.values()):
+        raise ValueError("headers must be a table of texts")
+    return cast("dict[str, str]", found)

@@ -1,0 +1,154 @@
+"""A TOML file that is a list of tables, `[[rule]]`: read with every fault named, changed with everything else kept.
+
+What stands in a table is the reader's business: `entry_values` has what readers need.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from msgspec import Struct
+
+from desktop_agent.core.base.errors import StorageError, UsageError
+from desktop_agent.core.base.private_files import PRIVATE_FILE, make_private_folder
+from desktop_agent.core.settings.loading import LARGEST_BYTES, FileProblem, FileText, read_file
+from desktop_agent.core.settings.plain_file import read_plain
+from desktop_agent.core.system.file_writes import write_atomically
+
+if TYPE_CHECKING:  # a parser that keeps comments takes a while to import, and reading needs none
+    from tomlkit import TOMLDocument
+    from tomlkit.items import AoT
+
+_LOCK_TIMEOUT_S = 5.0
+
+
+class TableEntry(Struct, frozen=True):
+    """One table of the list, or what stands in the place of one."""
+
+    number: int
+    """Counted from 1."""
+    value: object
+    line: int | None
+    """Where it begins in the file."""
+
+
+class LoadedTables(Struct, frozen=True):
+    """What stands in the file."""
+
+    entries: tuple[TableEntry, ...] = ()
+    problems: tuple[FileProblem, ...] = ()
+    """What is wrong with the file as a whole; each is a fault."""
+
+
+class TableFile:
+    """A file of tables of one name. Several processes may change it: each change reads it anew."""
+
+    def __init__(self, path: Path, table: str, plural: str) -> None:
+        """`table` is the name of the tables, `plural` what people call what is in them: `rules`."""
+        self.path = path
+        self._table = table
+        self._plural = plural
+
+    def load(self) -> LoadedTables:
+        """Return what can be read of the file, and name the rest. Blocks; never raises."""
+        file = read_file(self.path)
+        if file.problem is not None:
+            message = f"{file.problem.message}; none of the {self._plural} in it count"
+            return LoadedTables(problems=(replace(file.problem, message=message),))
+        lines = self._lines(file.text)
+        entries = file.document.get(self._table, [])
+        problems = self._unknown(file, lines)
+        if not isinstance(entries, list):
+            message = f"{self._table}: {self._plural} are written as [[{self._table}]]"
+            problems.append(FileProblem(self.path, "", message, lines.get(self._table), is_fault=True))
+            return LoadedTables(problems=tuple(problems))
+        numbered = enumerate(cast("list[object]", entries), start=1)
+        return LoadedTables(
+            tuple(TableEntry(number, value, lines.get(number)) for number, value in numbered), tuple(problems)
+        )
+
+    def problem_of(self, entry: TableEntry, message: str, *, is_fault: bool) -> FileProblem:
+        """Return what is wrong with one table; its key is its number in the file: `rule 1`."""
+        return FileProblem(self.path, f"{self._table} {entry.number}", message, entry.line, is_fault=is_fault)
+
+    def change(self, change: "Callable[[AoT], None]") -> None:
+        """Read, change and write the list as one step that no other process comes between. Blocks.
+
+        Raises `StorageError` when that is not possible and `UsageError` when the file is broken; it is then as before.
+        """
+        import tomlkit
+        from filelock import FileLock, Timeout
+        from tomlkit.exceptions import TOMLKitError
+
+        lock = self.path.with_name(f".{self.path.name}.lock")
+        try:
+            make_private_folder(self.path.parent)
+            with FileLock(lock, timeout=_LOCK_TIMEOUT_S, mode=PRIVATE_FILE):
+                try:
+                    # From bytes: whatever ends the lines must end them afterwards.
+                    document = tomlkit.parse(read_plain(self.path, LARGEST_BYTES).decode("utf-8-sig"))
+                except FileNotFoundError:
+                    document = tomlkit.document()
+                change(self._list_in(document))
+                self._drop_empty_list(document)
+                write_atomically(self.path, tomlkit.dumps(document).encode(), mode=PRIVATE_FILE)
+        except Timeout as error:
+            raise StorageError(
+                f"The {self._plural} are being changed by another process.", hint="Try again."
+            ) from error
+        except (OSError, UnicodeDecodeError) as error:
+            raise StorageError(f"The {self._plural} could not be saved.", detail=f"{self.path}: {error}") from error
+        except TOMLKitError as error:
+            title = f"The file of the {self._plural} is not valid TOML, so nothing was saved."
+            raise UsageError(title, hint=f"Mend {self.path} first.") from error
+
+    def _list_in(self, document: "TOMLDocument") -> "AoT":
+        import tomlkit
+        from tomlkit.items import AoT
+
+        self._drop_empty_list(document)  # earlier versions left it behind the last rule
+        if self._table not in document:
+            document.append(self._table, tomlkit.aot())
+        entries = document[self._table]
+        if not isinstance(entries, AoT):
+            title = f"The {self._plural} in the file are not written as [[{self._table}]]."
+            raise UsageError(title, hint=f"Mend {self.path} first.")
+        return entries
+
+    def _drop_empty_list(self, document: "TOMLDocument") -> None:
+        """Take out a list without a table: it is written as a value, to which no table can be added."""
+        if self._table in document and document[self._table] == []:
+            document.remove(self._table)
+
+    def _unknown(self, file: FileText, lines: Mapping[str | int, int]) -> list[FileProblem]:
+        message = f"unknown key; {self._plural} are written as [[{self._table}]]"
+        unknown = (key for key in file.document if key != self._table)
+        return [FileProblem(self.path, "", f"{key}: {message}", lines.get(key), is_fault=True) for key in unknown]
+
+    def _lines(self, text: str) -> dict[str | int, int]:
+        """Return the line on which the table of each number begins, and everything else at the top by its name."""
+        lines: dict[str | int, int] = {}
+        count = 0
+        for number, line in enumerate(text.splitlines(), start=1):
+            if (header := _HEADER.match(line)) is None:
+                continue
+            name = header["name"].strip("\"' \t")
+            if name == self._table and header["list"]:
+                count += 1
+                lines[count] = number
+            lines.setdefault(name, number)
+        return lines
+
+
+def drop_tables(entries: "AoT", is_meant: Callable[[Mapping[str, object]], bool]) -> bool:
+    """Take the tables out that are meant, and return whether there were any."""
+    plain = cast("list[dict[str, object]]", entries.unwrap())
+    places = [index for index, entry in enumerate(plain) if is_meant(entry)]
+    for index in reversed(places):
+        del entries[index]
+    return bool(places)
+
+
+_HEADER = re.compile(r"\s*\[(?P<list>\[?)(?P<name>[^\[\]]+)\]")

@@ -1,0 +1,38 @@
+"""Keyrings for tests: real backends of `keyring`, one that keeps entries in memory and one that fails."""
+
+from keyring.backend import KeyringBackend
+from keyring.errors import PasswordDeleteError
+
+
+class MemoryKeyring(KeyringBackend):
+    """A keyring that works, in memory. Not one that keyring would choose by itself."""
+
+    priority = -1  # pyright: ignore[reportAssignmentType] - keyring documents a plain class attribute here
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.entries: dict[tuple[str, str], str] = {}
+
+    def get_password(self, service: str, username: str) -> str | None:
+        return self.entries.get((service, username))
+
+    def set_password(self, service: str, username: str, password: str) -> None:
+        self.entries[service, username] = password
+
+    def delete_password(self, service: str, username: str) -> None:
+        if self.entries.pop((service, username), None) is None:
+            raise PasswordDeleteError("No such password!")
+
+
+class BrokenKeyring(MemoryKeyring):
+    """A keyring that raises `error` whatever it is asked."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__()
+        self.error = error
+
+    def get_password(self, service: str, username: str) -> str | None:
+        raise self.error
+
+    def set_password(self, service: str, username: str, password: str) -> None:
+        raise self.error
