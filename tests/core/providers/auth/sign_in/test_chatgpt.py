@@ -1,0 +1,315 @@
+"""Signing in with ChatGPT: the whole way, against an authorisation server that is strict, and what can go wrong."""
+
+import asyncio
+import logging
+import traceback
+
+import pytest
+
+from desktop_agent.core.base.clock import SystemClock
+from desktop_agent.core.base.errors import CredentialsError, ProviderError
+from desktop_agent.core.providers.auth.sign_in.chatgpt import ChatGptRenewal, Registration, SignedIn, sign_in
+from desktop_agent.core.providers.auth.sign_in.services import CHATGPT
+from desktop_agent.core.providers.auth.tokens.granted import Tokens
+from desktop_agent.core.providers.auth.tokens.source import SignedOutError
+from tests.core.providers.auth.hand_clock import HandClock
+from tests.servers.authorization_server import EMAIL, ISSUED_CLIENT, SUBJECT, AuthorizationServer, query_of
+from tests.servers.browser import ClosedBrowser, UserInBrowser, ask
+
+HOST_ID = "urn:uuid:00000000-0000-4000-8000-000000000001"
+EARLIER = Registration(client_id=ISSUED_CLIENT, subject=SUBJECT, email=EMAIL)
+
+
+async def signed_in(
+    server: AuthorizationServer, browser: UserInBrowser | None = None, earlier: Registration | None = None
+) -> SignedIn:
+    async with browser or UserInBrowser() as used:
+        return await sign_in(used, host_id=HOST_ID, clock=SystemClock(), earlier=earlier, service=server.chatgpt())
+
+
+async def failed(server: AuthorizationServer, earlier: Registration | None = None) -> CredentialsError:
+    with pytest.raises(CredentialsError) as caught:
+        await signed_in(server, earlier=earlier)
+    return caught.value
+
+
+async def test_a_sign_in_brings_tokens_and_who_it_was() -> None:
+    async with AuthorizationServer() as server, UserInBrowser() as browser:
+        result = await signed_in(server, browser)
+    assert result.registration == EARLIER
+    assert {result.tokens.access, result.tokens.refresh} <= server.secrets
+    assert result.tokens.scopes == frozenset(CHATGPT.scopes)
+    assert result.tokens.is_fresh(SystemClock().now())
+    assert [page.status for page in browser.pages] == [200]
+    assert server.violations == []
+
+
+async def test_the_first_sign_in_asks_for_what_the_service_documents() -> None:
+    async with AuthorizationServer() as server:
+        await signed_in(server)
+    (asked,), (exchange,) = server.asked, server.token_requests
+    assert {
+        name: asked[name] for name in asked if name not in ("state", "nonce", "code_challenge", "redirect_uri")
+    } == {
+        "client_id": "dynamic_agent_client",
+        "ext_agent_host_id": HOST_ID,
+        "agent_name_hint": "Desktop Agent",
+        "response_type": "code",
+        "scope": "openid profile email offline_access resource.invoke chatgpt.tokens.use.direct",
+        "resource": "https://api.openai.com/v1",
+        "code_challenge_method": "S256",
+    }
+    assert asked["redirect_uri"].startswith("http://127.0.0.1:")
+    assert asked["redirect_uri"].endswith("/auth/callback")
+    assert exchange["client_id"] == ISSUED_CLIENT
+    assert exchange["resource"] == "https://api.openai.com/v1"
+    assert "code_verifier" in exchange
+
+
+async def test_signing_in_again_uses_what_the_first_time_brought() -> None:
+    async with AuthorizationServer() as server:
+        first = await signed_in(server)
+        again = await signed_in(server, earlier=first.registration)
+    assert again.registration == first.registration
+    once, twice = server.asked
+    assert twice["client_id"] == ISSUED_CLIENT
+    assert twice["login_hint"] == EMAIL
+    assert "agent_name_hint" not in twice
+    for name in ("state", "nonce", "code_challenge"):
+        assert once[name] != twice[name]
+
+
+async def test_without_a_browser_the_address_is_opened_by_hand() -> None:
+    async with AuthorizationServer() as server, UserInBrowser(opens=False) as browser:
+        running = asyncio.ensure_future(signed_in(server, browser))
+        await browser.is_at_the_user.wait()
+        browser.visit(browser.shown_by_hand[0])
+        assert (await running).registration == EARLIER
+
+
+async def test_a_wrong_state_does_not_count_and_the_user_is_told_in_the_end() -> None:
+    clock = HandClock()
+    async with AuthorizationServer(redirect={"state": "of-another-sign-in"}) as server:
+        async with UserInBrowser() as browser:
+            running = asyncio.ensure_future(sign_in(browser, host_id=HOST_ID, clock=clock, service=server.chatgpt()))
+            await browser.has_seen_a_page.wait()
+            clock.move(600)
+            with pytest.raises(CredentialsError, match="answer to another sign-in"):
+                await running
+        assert [page.status for page in browser.pages] == [400]
+        assert server.token_requests == []
+
+
+async def test_a_page_that_guesses_does_not_end_the_sign_in() -> None:
+    async with AuthorizationServer() as server, UserInBrowser(opens=False) as browser:
+        running = asyncio.ensure_future(signed_in(server, browser))
+        await browser.is_at_the_user.wait()
+        redirect = query_of(browser.opened[0])["redirect_uri"]
+        assert (await ask(f"{redirect}?error=access_denied&state=guessed")).status == 400
+        browser.visit(browser.opened[0])
+        assert (await running).registration == EARLIER
+
+
+async def test_nobody_finishes_it_in_time() -> None:
+    clock, browser = HandClock(), ClosedBrowser()
+    async with AuthorizationServer() as server:
+        running = asyncio.ensure_future(sign_in(browser, host_id=HOST_ID, clock=clock, service=server.chatgpt()))
+        await browser.is_open.wait()
+        clock.move(600)
+        with pytest.raises(CredentialsError, match="not finished within 10 minutes"):
+            await running
+    with pytest.raises(ConnectionError):
+        await ask(query_of(browser.opened[0])["redirect_uri"])
+
+
+async def test_the_browser_is_closed_and_the_user_cancels() -> None:
+    browser = ClosedBrowser()
+    async with AuthorizationServer() as server:
+        running = asyncio.ensure_future(
+            sign_in(browser, host_id=HOST_ID, clock=SystemClock(), service=server.chatgpt())
+        )
+        await browser.is_open.wait()
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+    with pytest.raises(ConnectionError):
+        await ask(query_of(browser.opened[0])["redirect_uri"])
+
+
+async def test_what_opening_the_browser_raises_is_not_lost() -> None:
+    class Broken(UserInBrowser):
+        async def open(self, address: str) -> bool:
+            raise CredentialsError("No browser.")
+
+    async with AuthorizationServer() as server:
+        with pytest.raises(CredentialsError, match="No browser"):
+            await signed_in(server, Broken())
+
+
+@pytest.mark.parametrize(
+    ("redirect", "title"),
+    [
+        ({"error": "access_denied"}, "The sign-in with ChatGPT was declined."),
+        ({"error": "server_error"}, "ChatGPT did not sign you in."),
+        ({"error": "<b>spoofed</b>"}, "ChatGPT did not sign you in."),
+        ({"code": ""}, "ChatGPT sent the browser back without an answer."),
+        ({"client_id": "dynamic_agent_client"}, "ChatGPT did not register this application for your account."),
+        ({"client_id": ""}, "ChatGPT did not register this application for your account."),
+    ],
+)
+async def test_an_answer_that_is_no_yes_is_explained(redirect: dict[str, str], title: str) -> None:
+    async with AuthorizationServer(redirect=redirect) as server:
+        error = await failed(server)
+        assert server.token_requests == []
+    assert error.title == title
+    assert error.hint
+    assert "spoofed" not in error.detail
+
+
+async def test_a_registration_that_changes_is_refused() -> None:
+    async with AuthorizationServer(redirect={"client_id": "oaiapp_another"}) as server:
+        assert "did not register" in (await failed(server, earlier=EARLIER)).title
+        assert server.token_requests == []
+
+
+@pytest.mark.parametrize("scope", ["openid profile email offline_access resource.invoke", ""])
+async def test_a_sign_in_that_does_not_allow_the_plan_is_no_sign_in(scope: str) -> None:
+    async with AuthorizationServer(grant={"scope": scope}) as server:
+        error = await failed(server)
+    assert error.title == "ChatGPT does not allow this application to use your plan."
+    assert "chatgpt.tokens.use.direct" in error.detail
+
+
+@pytest.mark.parametrize(
+    "claims",
+    [
+        {"nonce": "of-another-sign-in"},
+        {"nonce": None},
+        {"aud": "oaiapp_another"},
+        {"aud": [ISSUED_CLIENT, "another"]},
+        {"aud": [ISSUED_CLIENT, "another"], "azp": "another"},
+        {"azp": "another"},
+        {"iss": "https://evil.example"},
+        {"exp": 1},
+        {"sub": ""},
+        {"sub": 7},
+    ],
+)
+async def test_an_identity_of_something_else_is_refused(claims: dict[str, object]) -> None:
+    async with AuthorizationServer(claims=claims) as server:
+        error = await failed(server)
+    assert error.title == "The identity that ChatGPT sent does not belong to this sign-in. Nothing is kept."
+
+
+async def test_an_identity_for_several_that_names_us_is_ours() -> None:
+    async with AuthorizationServer(claims={"aud": [ISSUED_CLIENT, "another"], "azp": ISSUED_CLIENT}) as server:
+        assert (await signed_in(server)).registration == EARLIER
+
+
+@pytest.mark.parametrize("id_token", [None, "x", "a.b.c", "a.!!!.c", "eyJ9.eyJ9.x"])
+async def test_an_identity_that_is_none_is_refused(id_token: str | None) -> None:
+    async with AuthorizationServer(grant={"id_token": id_token}) as server:
+        assert "does not belong to this sign-in" in (await failed(server)).title
+
+
+async def test_another_user_than_the_account_is_of_is_refused() -> None:
+    async with AuthorizationServer(claims={"sub": "user-4567"}) as server:
+        assert (await failed(server, earlier=EARLIER)).title == (
+            "You signed in with another ChatGPT account than this one."
+        )
+
+
+@pytest.mark.parametrize(
+    ("status", "body", "title"),
+    [
+        (400, '{"error": "invalid_grant", "error_description": "code-1"}', "ChatGPT refused to finish the sign-in."),
+        (401, '{"error": {"code": "invalid_client", "message": "m"}}', "ChatGPT refused to finish the sign-in."),
+        (403, "<html>a page of a proxy</html>", "ChatGPT refused to finish the sign-in."),
+        (500, "oops", "ChatGPT cannot answer a sign-in now."),
+        (429, "{}", "ChatGPT cannot answer a sign-in now."),
+        (200, "<html>no JSON</html>", "ChatGPT answered the sign-in with something else than tokens."),
+        (200, "[]", "ChatGPT answered the sign-in with something else than tokens."),
+        (200, '{"access_token": ""}', "ChatGPT answered the sign-in with something else than tokens."),
+        (200, '{"access_token": "two\\nlines"}', "ChatGPT answered the sign-in with something else than tokens."),
+        (
+            200,
+            '{"access_token": "t", "expires_in": -1}',
+            "ChatGPT answered the sign-in with something else than tokens.",
+        ),
+        (
+            200,
+            '{"access_token": "t", "token_type": "mac"}',
+            "ChatGPT answered the sign-in with something else than tokens.",
+        ),
+        (307, "", "ChatGPT gave no answer that a sign-in may have."),
+    ],
+)
+async def test_a_token_endpoint_that_gives_none_is_explained(status: int, body: str, title: str) -> None:
+    async with AuthorizationServer(token_answer=(status, body)) as server:
+        error = await failed(server)
+    assert error.title == title
+    assert error.hint
+    assert "code-1" not in error.detail
+
+
+async def test_a_service_that_cannot_be_reached_is_explained() -> None:
+    async with AuthorizationServer() as server, UserInBrowser() as browser:
+        service = server.chatgpt()
+        async with AuthorizationServer() as gone:
+            nowhere = gone.url
+        unreachable = type(service)(authorize_url=service.authorize_url, token_url=f"{nowhere}/token")
+        with pytest.raises(CredentialsError, match="could not be reached") as caught:
+            await sign_in(browser, host_id=HOST_ID, clock=SystemClock(), service=unreachable)
+    assert nowhere in caught.value.hint
+
+
+async def test_tokens_never_go_to_an_address_that_is_not_encrypted() -> None:
+    tokens = Tokens(access="a", refresh="r")
+    service = type(CHATGPT)(token_url="http://auth.example/token")
+    with pytest.raises(ProviderError, match="not encrypted"):
+        await ChatGptRenewal("oaiapp_1", clock=SystemClock(), service=service).renewed(tokens)
+
+
+async def test_a_renewal_brings_the_next_refresh_token() -> None:
+    async with AuthorizationServer() as server:
+        renewal = ChatGptRenewal(ISSUED_CLIENT, clock=SystemClock(), service=server.chatgpt())
+        first = server.issue_refresh_token()
+        renewed = await renewal.renewed(Tokens(access="old", refresh=first, scopes=CHATGPT.required_scopes))
+    assert renewed.refresh not in (None, first)
+    assert renewed.scopes == CHATGPT.required_scopes
+    (request,) = server.token_requests
+    assert request == {
+        "grant_type": "refresh_token",
+        "client_id": ISSUED_CLIENT,
+        "refresh_token": first,
+        "resource": "https://api.openai.com/v1",
+    }
+
+
+@pytest.mark.parametrize(
+    ("code", "is_over"),
+    [("invalid_grant", True), ("refresh_token_reused", True), ("token_expired", True), ("invalid_request", False)],
+)
+async def test_only_some_refusals_end_the_sign_in(code: str, is_over: bool) -> None:
+    async with AuthorizationServer(token_answer=(400, f'{{"error": "{code}"}}')) as server:
+        renewal = ChatGptRenewal(ISSUED_CLIENT, clock=SystemClock(), service=server.chatgpt())
+        with pytest.raises(CredentialsError) as caught:
+            await renewal.renewed(Tokens(access="a", refresh="r"))
+    assert isinstance(caught.value, SignedOutError) == is_over
+    assert code in caught.value.detail
+
+
+async def test_no_secret_shows_up_in_what_is_printed_logged_or_raised(caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    said: list[str] = []
+    async with AuthorizationServer() as server, UserInBrowser() as browser:
+        said += [repr(await signed_in(server, browser)), str(browser.pages)]
+        secrets = set(server.secrets)
+    for behaviour in ({"claims": {"nonce": "x"}}, {"grant": {"scope": ""}}, {"token_answer": (400, '{"error": "x"}')}):
+        async with AuthorizationServer(**behaviour) as server:
+            error = await failed(server)
+            said += ["".join(traceback.format_exception(error)), repr(error), error.detail]
+            secrets |= server.secrets
+    said.append(caplog.text)
+    assert len(secrets) > 10
+    assert [secret for secret in secrets if any(secret in text for text in said)] == []

@@ -1,0 +1,159 @@
+"""The port to which the browser brings the answer takes this sign-in's answer, once, and nothing else."""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from urllib.parse import urlsplit
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from desktop_agent.core.base.errors import CredentialsError
+from desktop_agent.core.providers.auth.sign_in.redirect import (
+    MAX_HEAD_BYTES,
+    RedirectReceiver,
+    read_parameters,
+    read_request,
+)
+from tests.servers.browser import ask
+
+STATE = "the-state-of-this-sign-in"
+
+
+@pytest.fixture
+async def receiver() -> AsyncGenerator[RedirectReceiver]:
+    async with RedirectReceiver("/auth/callback", state=STATE) as receiver:
+        yield receiver
+
+
+async def test_the_answer_arrives_and_the_user_may_close_the_window(receiver: RedirectReceiver) -> None:
+    shown = await ask(f"{receiver.address}?code=abc&state={STATE}&scope=")
+    assert dict(await receiver.answer()) == {"code": "abc", "state": STATE, "scope": ""}
+    assert shown.status == 200
+    assert "You can close this window" in shown.body
+    assert not receiver.has_refused
+
+
+async def test_the_page_keeps_the_code_to_itself(receiver: RedirectReceiver) -> None:
+    shown = await ask(f"{receiver.address}?code=abc-secret&state={STATE}")
+    assert shown.headers["referrer-policy"] == "no-referrer"
+    assert shown.headers["cache-control"] == "no-store"
+    assert "default-src 'none'" in shown.headers["content-security-policy"]
+    assert "abc-secret" not in shown.body
+    assert STATE not in shown.body
+
+
+async def test_it_listens_on_this_machine_only_and_on_a_free_port(receiver: RedirectReceiver) -> None:
+    assert urlsplit(receiver.address).hostname == "127.0.0.1"
+    async with RedirectReceiver("/auth/callback", state=STATE) as other:
+        assert other.address != receiver.address
+
+
+async def test_a_second_use_of_the_answer_is_refused(receiver: RedirectReceiver) -> None:
+    assert (await ask(f"{receiver.address}?code=abc&state={STATE}")).status == 200
+    assert (await ask(f"{receiver.address}?code=other&state={STATE}")).status == 410
+    assert (await receiver.answer())["code"] == "abc"
+
+
+@pytest.mark.parametrize("state", ["", "the-state-of-another", STATE[:-1], f"{STATE}x", "stäte", STATE.upper()])
+async def test_another_state_is_refused_and_the_right_one_still_counts(receiver: RedirectReceiver, state: str) -> None:
+    assert (await ask(f"{receiver.address}?code=evil&state={state}".encode().decode("latin-1"))).status == 400
+    assert receiver.has_refused
+    assert (await ask(f"{receiver.address}?code=abc&state={STATE}")).status == 200
+    assert (await receiver.answer())["code"] == "abc"
+
+
+async def test_an_answer_that_says_a_thing_twice_is_refused(receiver: RedirectReceiver) -> None:
+    assert (await ask(f"{receiver.address}?code=a&code=b&state={STATE}")).status == 400
+    assert (await ask(f"{receiver.address}?code=a&state={STATE}&state=x")).status == 400
+
+
+@pytest.mark.parametrize("path", ["/", "/favicon.ico", "/auth/callback/", "/auth/callback/x", "/auth"])
+async def test_other_paths_that_a_browser_asks_for_change_nothing(receiver: RedirectReceiver, path: str) -> None:
+    root = receiver.address.removesuffix("/auth/callback")
+    assert (await ask(f"{root}{path}?code=a&state={STATE}")).status == 404
+    assert not receiver.has_refused
+    assert (await ask(f"{receiver.address}?code=abc&state={STATE}")).status == 200
+
+
+@pytest.mark.parametrize("method", ["POST", "HEAD", "PUT", "OPTIONS"])
+async def test_only_a_get_counts(receiver: RedirectReceiver, method: str) -> None:
+    assert (await ask(f"{receiver.address}?code=a&state={STATE}", method=method)).status == 405
+
+
+@pytest.mark.parametrize("host", ["evil.example", "127.0.0.1", "localhost", "127.0.0.1:1"])
+async def test_a_request_that_was_meant_for_another_host_is_refused(receiver: RedirectReceiver, host: str) -> None:
+    assert (await ask(f"{receiver.address}?code=a&state={STATE}", host=host)).status == 421
+
+
+@pytest.mark.parametrize(
+    "head",
+    [
+        b"\r\n\r\n",
+        b"GET /auth/callback\r\n\r\n",
+        b"GET /auth/callback HTTP/1.1\r\n\r\n",
+        b"GET /auth/callback HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n",
+        b"\x16\x03\x01\x02\x00\x01\x00\r\n\r\n",
+    ],
+)
+async def test_what_is_no_request_is_refused(receiver: RedirectReceiver, head: bytes) -> None:
+    assert (await ask(receiver.address, head=head)).status == 400
+
+
+async def test_a_request_without_end_is_cut_off(receiver: RedirectReceiver) -> None:
+    endless = b"GET /auth/callback HTTP/1.1\r\nX: " + b"x" * (2 * MAX_HEAD_BYTES)
+    assert (await ask(receiver.address, head=endless)).status == 431
+
+
+async def test_connections_that_say_nothing_are_in_nobodys_way(receiver: RedirectReceiver) -> None:
+    port = urlsplit(receiver.address).port
+    idle = [await asyncio.open_connection("127.0.0.1", port) for _ in range(5)]
+    assert (await ask(f"{receiver.address}?code=abc&state={STATE}")).status == 200
+    assert (await receiver.answer())["code"] == "abc"
+    for _, writer in idle:
+        writer.close()
+
+
+async def test_a_browser_that_does_not_wait_for_the_page_has_answered_all_the_same(receiver: RedirectReceiver) -> None:
+    _, writer = await asyncio.open_connection("127.0.0.1", urlsplit(receiver.address).port)
+    host = urlsplit(receiver.address).netloc
+    writer.write(f"GET /auth/callback?code=abc&state={STATE} HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+    writer.close()
+    assert (await receiver.answer())["code"] == "abc"
+
+
+async def test_afterwards_the_port_is_closed() -> None:
+    async with RedirectReceiver("/auth/callback", state=STATE) as receiver:
+        address = receiver.address
+    with pytest.raises(ConnectionError):
+        await ask(address)
+
+
+async def test_without_a_state_the_path_is_the_secret() -> None:
+    async with RedirectReceiver("/sign-in/secret", state=None, host="localhost") as receiver:
+        assert receiver.address.startswith("http://localhost:")
+        root = receiver.address.removesuffix("/sign-in/secret")
+        assert (await ask(f"{root}/sign-in/guessed?code=a")).status == 404
+        assert (await ask(f"{receiver.address}?code=abc")).status == 200
+        assert dict(await receiver.answer()) == {"code": "abc"}
+
+
+async def test_without_a_port_the_user_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def refuse(*_: object, **__: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(asyncio, "start_server", refuse)
+    with pytest.raises(CredentialsError, match=r"no port of this machine"):
+        await RedirectReceiver("/auth/callback", state=STATE).__aenter__()
+
+
+@given(st.binary(max_size=300))
+def test_no_bytes_break_the_reader_of_requests(head: bytes) -> None:
+    request = read_request(head)
+    assert request is None or "?" not in request.path
+
+
+@given(st.text(max_size=200))
+def test_no_query_breaks_the_reader_of_parameters(query: str) -> None:
+    parameters = read_parameters(query)
+    assert parameters is None or all(isinstance(value, str) for value in parameters.values())

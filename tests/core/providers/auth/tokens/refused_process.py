@@ -1,0 +1,38 @@
+"""A process whose access token was refused: it says when it asks for another one, and then which it got."""
+
+import asyncio
+import json
+import sys
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import cast
+
+from desktop_agent.core.base.clock import SystemClock
+from desktop_agent.core.providers.auth.keys import SystemKeyStore
+from desktop_agent.core.providers.auth.sign_in.chatgpt import ChatGptRenewal
+from desktop_agent.core.providers.auth.sign_in.services import ChatGptService
+from desktop_agent.core.providers.auth.tokens.keyring_tokens import KeyringTokens
+from desktop_agent.core.providers.auth.tokens.renewal_lock import renewing
+from desktop_agent.core.providers.auth.tokens.source import RenewingSource
+from tests.core.providers.auth.file_keyring import FileKeyring
+from tests.servers.authorization_server import ISSUED_CLIENT
+
+
+async def main() -> None:
+    told = cast("dict[str, str]", json.loads(sys.stdin.readline()))
+    clock = SystemClock()
+
+    def lock() -> AbstractAsyncContextManager[None]:
+        return renewing(Path(told["lock"]), clock)
+
+    kept = KeyringTokens(SystemKeyStore(FileKeyring(Path(told["keyring"]))), "openai")
+    renewal = ChatGptRenewal(ISSUED_CLIENT, clock=clock, service=ChatGptService(token_url=told["url"]))
+    source = RenewingSource(kept, renewal, clock=clock, lock=lock)
+    await source.access_token()
+    print("asking", flush=True)
+    print(await source.refused(told["token"]), flush=True)
+
+
+if __name__ == "__main__":
+    with asyncio.Runner() as runner:
+        runner.run(main())

@@ -1,0 +1,373 @@
+"""An access token is there whenever one is wanted: renewed in time and once, and a refusal is answered once."""
+
+import asyncio
+import json
+import logging
+import subprocess
+import sys
+from contextlib import AbstractAsyncContextManager
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+from desktop_agent.core.base.errors import CredentialsError, ProviderError
+from desktop_agent.core.providers.auth.keys import SystemKeyStore
+from desktop_agent.core.providers.auth.sign_in.chatgpt import ChatGptRenewal
+from desktop_agent.core.providers.auth.sign_in.services import CHATGPT
+from desktop_agent.core.providers.auth.tokens.granted import Tokens
+from desktop_agent.core.providers.auth.tokens.keyring_tokens import KeyringTokens
+from desktop_agent.core.providers.auth.tokens.renewal_lock import renewing
+from desktop_agent.core.providers.auth.tokens.source import RenewingSource, SignedOutError
+from tests.core.providers.auth.file_keyring import FileKeyring
+from tests.core.providers.auth.hand_clock import HandClock
+from tests.servers.authorization_server import ISSUED_CLIENT, AuthorizationServer
+
+
+class Desk:
+    """An account that is signed in: its keyring, its clock, and sources of its tokens."""
+
+    def __init__(self, folder: Path, server: AuthorizationServer) -> None:
+        self.server = server
+        self.clock = HandClock()
+        self.keyring = FileKeyring(folder / "keyring.json")
+        self.lock_path = folder / "locks" / "openai.lock"
+        self.told: list[str] = []
+        self.kept = KeyringTokens(SystemKeyStore(self.keyring), "openai")
+
+    async def sign_in(self, *, good_for: timedelta = timedelta(hours=1)) -> Tokens:
+        tokens = Tokens(
+            access="first-access-token",
+            refresh=self.server.issue_refresh_token(),
+            expires_at=self.clock.now() + good_for,
+            scopes=CHATGPT.required_scopes,
+        )
+        await self.kept.keep(tokens)
+        return tokens
+
+    def source(self) -> RenewingSource:
+        """A source of a process that has just started."""
+
+        def lock() -> AbstractAsyncContextManager[None]:
+            return renewing(self.lock_path, self.clock)
+
+        renewal = ChatGptRenewal(ISSUED_CLIENT, clock=self.clock, service=self.server.chatgpt())
+        return RenewingSource(self.kept, renewal, clock=self.clock, lock=lock, tell=self.told.append)
+
+
+async def test_a_token_that_is_good_is_not_renewed(tmp_path: Path) -> None:
+    async with AuthorizationServer() as server:
+        desk = Desk(tmp_path, server)
+        tokens = await desk.sign_in()
+        source = desk.source()
+        assert [await source.access_token() for _ in range(3)] == [tokens.access] * 3
+        assert server.token_requests == []
+
+
+async def test_it_is_renewed_two_minutes_before_its_end_and_kept(tmp_path: Path) -> None:
+    async with AuthorizationServer() as server:
+        desk = Desk(tmp_path, server)
+        first = await desk.sign_in()
+        source = desk.source()
+        desk.clock.move(3600 - 121)
+        assert await source.access_token() == first.access
+        desk.clock.move(2)
+        second = await source.access_token()
+        assert second != first.access
+        kept = await desk.kept.load()
+        assert kept is not None
+        assert kept.access == second
+        assert kept.refresh != first.refresh
+        assert kept.expires_at == desk.clock.now() + timedelta(hours=1)
+
+
+async def test_every_renewal_uses_the_refresh_token_of_the_one_before(tmp_path: Path) -> None:
+    async with AuthorizationServer() as server:
+        desk = Desk(tmp_path, server)
+        await desk.sign_in()
+        source = desk.source()
+        for _ in range(4):
+            desk.clock.move(3600)
+            await source.access_token()
+        used = [request["refresh_token"] for request in server.token_requests]
+        assert len(set(used)) == 4
+
+
+async def test_those_who_ask_at_the_same_time_get_one_renewal(tmp_path: Path) -> None:
+    async with AuthorizationServer() as server:
+        desk = Desk(tmp_path, server)
+        await desk.sign_in(good_for=timedelta())
+        source = desk.source()
+        tokens = await asyncio.gather(*(source.access_token() for _ in range(8)))
+        assert len(set(tokens)) == 1
+        assert len(server.token_requests) == 1
+
+
+async def test_what_another_process_renewed_is_used(tmp_path: Path) -> None:
+    async with AuthorizationServer() as server:
+        desk = Desk(tmp_path, server)
+        first = await desk.sign_in()
+        here, there = desk.source(), desk.source()
+        assert await here.access_token() == await there.access_token() == first.access
+        desk.clock.move(3600)
+        assert await here.access_token() == await there.access_token() != first.access
+        assert len(server.token_requests) == 1
+
+
+async def test_a_refused_token_is_renewed_once_for_all_who_had_it(tmp_path: Path) -> None:
+    async with AuthorizationServer() as server:
+        desk = Desk(tmp_path, server)
+        await desk.sign_in()
+        source = desk.source()
+        token = await source.access_token()
+        others = await asyncio.gather(*(source.refused(token) for _ in range(4)))
+        assert len(set(others)) == 1
+        assert token not in others
+        assert len(server.token_requests) == 1
+
+
+async def test_a_renewed_token_that_is_refused_as_well_ends_it(tmp_path: Path) -> None:
+    async with AuthorizationServer() as server:
+        desk = Desk(tmp_path, server)
+        await desk.sign_in()
+        source = desk.source()
+        renewed = await source.refused(await source.access_token())
+        with pytest.raises(SignedOutError) as caught:
+            await source.refused(renewed)
+        assert "Sign in again" in caught.value.hint
+        assert len(server.token_requests) == 1
+        desk.clock.move(60)
+        assert await source.refused(renewed) != renewed
+
+
+async def test_a_sign_in_that_was_revoked_in_the_middle_is_over_after_one_try(tmp_path: Path) -> None:
+    async with AuthorizationServer() as server:
+        desk = Desk(tmp_path, server)
+        await desk.sign_in()
+        source = desk.source()
+        token = await source.access_token()
+        server.revoke()
+        with pytest.raises(SignedOutError) as caught:
+            await source.refused(token)
+        assert caught.value.title == "You are not signed in with ChatGPT any more."
+        assert "invalid_grant" in caught.value.detail
+        assert desk.keyring.entries == {}
+        with pytest.raises(SignedOutError):
+            await source.access_token()
+        assert len(server.token_requests) == 1
+
+
+async def test_nobody_is_signed_in(tmp_path: Path) -> None:
+    async with AuthorizationServer() as server:
+        with pytest.raises(SignedOutError):
+            await Desk(tmp_path, server).source().access_token()
+        assert server.token_requests == []
+
+
+@pytest.mark.parametrize("answer", [(500, "oops"), (429, "{}"), (200, "garbage")])
+async def test_a_renewal_that_fails_for_now_leaves_a_good_token_in_use(tmp_path: Path, answer: tuple[int, str]) -> None:
+    async with AuthorizationServer(token_answer=answer) as server:
+        desk = Desk(tmp_path, server)
+        tokens = await desk.sign_in()
+        source = desk.source()
+        desk.clock.move(3600 - 60)
+        assert await source.access_token() == tokens.access
+        desk.clock.move(60)
+        with pytest.raises(ProviderError):
+            await source.access_token()
+        assert await desk.kept.load() == tokens
+        server.behaviour.token_answer = None
+        tokens = await desk.sign_in(good_for=timedelta())
+        assert await source.access_token() != tokens.access
+
+
+async def test_what_the_user_allows_no_more_is_not_used(tmp_path: Path) -> None:
+    async with AuthorizationServer(grant={"scope": "openid email"}) as server:
+        desk = Desk(tmp_path, server)
+        await desk.sign_in(good_for=timedelta())
+        source = desk.source()
+        for _ in range(2):
+            with pytest.raises(CredentialsError, match="does not allow this application to use your plan"):
+                await source.access_token()
+        assert len(server.token_requests) == 1
+
+
+async def test_tokens_that_cannot_be_kept_are_used_and_kept_later(tmp_path: Path) -> None:
+    async with AuthorizationServer() as server:
+        desk = Desk(tmp_path, server)
+        await desk.sign_in()
+        source = desk.source()
+        await source.access_token()
+        await _renew_with_a_keyring_that_locks(desk, source)
+        renewed = await source.access_token()
+        (words,) = desk.told
+        assert "could not be kept" in words
+        assert "locked" in words
+        desk.keyring.is_locked = False
+        assert await source.access_token() == renewed
+        desk.clock.move(60)
+        assert await source.access_token() == renewed
+        kept = await desk.kept.load()
+        assert kept is not None
+        assert kept.access == renewed
+        assert len(server.token_requests) == 1
+
+
+async def test_the_next_renewal_uses_a_refresh_token_that_could_not_be_kept(tmp_path: Path) -> None:
+    async with AuthorizationServer() as server:
+        desk = Desk(tmp_path, server)
+        await desk.sign_in()
+        source = desk.source()
+        await source.access_token()
+        await _renew_with_a_keyring_that_locks(desk, source)
+        first = await source.access_token()
+        desk.clock.move(3600)
+        assert await source.access_token() != first
+        assert len(server.token_requests) == 2
+        assert len(desk.told) == 1
+
+
+async def _renew_with_a_keyring_that_locks(desk: Desk, source: RenewingSource) -> None:
+    """Renew; the keyring is locked between the request and its answer."""
+    desk.server.behaviour.holds = True
+    desk.clock.move(3600)
+    asking = asyncio.ensure_future(source.access_token())
+    await desk.server.was_asked_for_tokens.wait()
+    desk.keyring.is_locked = True
+    desk.server.release()
+    await asking
+
+
+async def test_being_cancelled_while_it_is_renewed_loses_no_token(tmp_path: Path) -> None:
+    async with AuthorizationServer(holds=True) as server:
+        desk = Desk(tmp_path, server)
+        first = await desk.sign_in(good_for=timedelta())
+        asking = asyncio.ensure_future(desk.source().access_token())
+        await server.was_asked_for_tokens.wait()
+        asking.cancel()
+        server.release()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+        kept = await desk.kept.load()
+        assert kept is not None
+        assert kept.refresh != first.refresh
+        assert await desk.source().access_token() == kept.access
+        assert len(server.token_requests) == 1
+
+
+async def test_a_program_that_knows_no_lock_may_have_been_quicker(tmp_path: Path) -> None:
+    async with AuthorizationServer(holds=True) as server:
+        desk = Desk(tmp_path, server)
+        await desk.sign_in(good_for=timedelta())
+        server.behaviour.token_answer = (400, '{"error": "invalid_grant"}')
+        asking = asyncio.ensure_future(desk.source().access_token())
+        await server.was_asked_for_tokens.wait()
+        end = desk.clock.now() + timedelta(hours=1)
+        theirs = Tokens(access="theirs", refresh="r", expires_at=end, scopes=CHATGPT.required_scopes)
+        await desk.kept.keep(theirs)
+        server.release()
+        assert await asking == "theirs"
+        assert await desk.kept.load() == theirs
+
+
+async def test_a_process_that_holds_the_lock_for_too_long_is_named(tmp_path: Path) -> None:
+    async with AuthorizationServer() as server:
+        desk = Desk(tmp_path, server)
+        await desk.sign_in(good_for=timedelta())
+        clock = _Hurried()
+        async with renewing(desk.lock_path, desk.clock):
+            with pytest.raises(CredentialsError, match="Another process"):
+                async with renewing(desk.lock_path, clock):
+                    pass
+        async with renewing(desk.lock_path, clock):
+            pass
+
+
+async def test_a_lock_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "locks").write_text("a file")
+    with pytest.raises(CredentialsError, match="its lock cannot be used") as caught:
+        async with renewing(tmp_path / "locks" / "openai.lock", HandClock()):
+            pass
+    assert "locks" in caught.value.detail
+
+
+async def test_waiting_for_the_lock_can_be_cancelled(tmp_path: Path) -> None:
+    path, clock = tmp_path / "openai.lock", HandClock()
+
+    async def wait() -> None:
+        async with renewing(path, clock):
+            raise AssertionError("two have it")
+
+    async with renewing(path, clock):
+        waiting = asyncio.ensure_future(wait())
+        await asyncio.to_thread(lambda: None)
+        waiting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await waiting
+    async with renewing(path, clock):
+        pass
+
+
+async def test_two_processes_that_are_refused_at_once_renew_once(tmp_path: Path) -> None:
+    async with AuthorizationServer(holds=True) as server:
+        desk = Desk(tmp_path, server)
+        tokens = await desk.sign_in(good_for=timedelta(days=36_500))
+        said = [_Refused(desk, tokens.access, server.chatgpt().token_url) for _ in range(2)]
+        for process in said:
+            await process.is_asking()
+        await server.was_asked_for_tokens.wait()
+        server.release()
+        first, second = [await process.new_token() for process in said]
+        assert first == second != tokens.access
+        assert len(server.token_requests) == 1
+        kept = await desk.kept.load()
+        assert kept is not None
+        assert kept.access == first
+
+
+async def test_no_secret_shows_up_in_what_is_logged_or_raised(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    caplog.set_level(logging.DEBUG)
+    async with AuthorizationServer() as server:
+        desk = Desk(tmp_path, server)
+        await desk.sign_in(good_for=timedelta())
+        source = desk.source()
+        token = await source.access_token()
+        server.revoke()
+        desk.clock.move(61)
+        with pytest.raises(SignedOutError) as caught:
+            await source.refused(token)
+        said = f"{caplog.text} {caught.value!r} {caught.value.detail} {source!r} {desk.told}"
+    assert len(server.secrets) >= 3
+    assert [secret for secret in server.secrets if secret in said] == []
+
+
+class _Hurried(HandClock):
+    """A clock on which waiting takes the time that it says, at once."""
+
+    async def sleep(self, seconds: float) -> None:
+        self.move(seconds)
+
+
+class _Refused:
+    """A process whose token was refused, at one end of its pipes."""
+
+    def __init__(self, desk: Desk, token: str, token_url: str) -> None:
+        argv = [sys.executable, "-m", "tests.core.providers.auth.tokens.refused_process"]
+        told = {"keyring": str(desk.keyring.path), "lock": str(desk.lock_path), "url": token_url, "token": token}
+        self._process = subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+        assert self._process.stdin is not None
+        self._process.stdin.write(json.dumps(told) + "\n")
+        self._process.stdin.flush()
+
+    async def is_asking(self) -> None:
+        assert await self._line() == "asking"
+
+    async def new_token(self) -> str:
+        token = await self._line()
+        await asyncio.to_thread(self._process.communicate)
+        assert self._process.returncode == 0
+        return token
+
+    async def _line(self) -> str:
+        assert self._process.stdout is not None
+        return (await asyncio.to_thread(self._process.stdout.readline)).strip()

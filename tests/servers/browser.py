@@ -1,0 +1,94 @@
+"""The browser of a user who signs in: it opens a page, goes where it is sent, and shows what it gets there."""
+
+import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from types import TracebackType
+from typing import NamedTuple, Self
+from urllib.parse import urlsplit
+
+
+class Shown(NamedTuple):
+    """A response as it was read; names of headers are in lower case."""
+
+    status: int
+    headers: dict[str, str]
+    body: str
+
+
+async def ask(address: str, *, method: str = "GET", host: str | None = None, head: bytes | None = None) -> Shown:
+    """Send one request to a loopback address and return what came; `head` is sent instead of a well-formed one."""
+    parts = urlsplit(address)
+    target = f"{parts.path or '/'}{'?' if parts.query else ''}{parts.query}"
+    reader, writer = await asyncio.open_connection("127.0.0.1", parts.port)
+    try:
+        writer.write(head or f"{method} {target} HTTP/1.1\r\nHost: {host or parts.netloc}\r\n\r\n".encode())
+        first, *lines = (await reader.readuntil(b"\r\n\r\n")).decode().rstrip().split("\r\n")
+        headers = {name.lower(): value.strip() for name, _, value in (line.partition(":") for line in lines)}
+        body = await reader.readexactly(int(headers["content-length"]))
+        return Shown(int(first.split(" ")[1]), headers, body.decode())
+    finally:
+        writer.close()
+        with suppress(ConnectionError):
+            await writer.wait_closed()
+
+
+class UserInBrowser:
+    """Signs in at each page that is opened, from entering the context to leaving it, which waits for the last page."""
+
+    def __init__(self, *, opens: bool = True, on_the_way: Callable[[str], str] = lambda address: address) -> None:
+        """`opens` is whether there is a browser at all; `on_the_way` may change where the service sends it."""
+        self.opened: list[str] = []
+        self.shown_by_hand: list[str] = []
+        self.pages: list[Shown] = []
+        """What the user saw of our own pages."""
+        self.sent_to: list[str] = []
+        self.is_at_the_user = asyncio.Event()
+        """Set when an address was shown, to be opened by hand."""
+        self.has_seen_a_page = asyncio.Event()
+        self._opens = opens
+        self._on_the_way = on_the_way
+        self._visits: list[asyncio.Task[None]] = []
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        await asyncio.gather(*self._visits, return_exceptions=kind is not None)
+
+    async def open(self, address: str) -> bool:
+        self.opened.append(address)
+        if self._opens:
+            self.visit(address)
+        return self._opens
+
+    def show(self, address: str) -> None:
+        self.shown_by_hand.append(address)
+        self.is_at_the_user.set()
+
+    def visit(self, address: str) -> None:
+        """Go to a page of the service, as a user does who was shown its address."""
+        self._visits.append(asyncio.ensure_future(self._visit(address)))
+
+    async def _visit(self, address: str) -> None:
+        answer = await ask(address)
+        if answer.status == 302:
+            target = self._on_the_way(answer.headers["location"])
+            self.sent_to.append(target)
+            self.pages.append(await ask(target))
+            self.has_seen_a_page.set()
+
+
+class ClosedBrowser(UserInBrowser):
+    """A browser that is opened and closed without an answer."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.is_open = asyncio.Event()
+
+    async def open(self, address: str) -> bool:
+        self.opened.append(address)
+        self.is_open.set()
+        return True
