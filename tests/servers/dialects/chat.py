@@ -32,6 +32,11 @@ _FINISH: Mapping[str, str] = {
     "model_context_window_exceeded": "length",
     "refusal": "content_filter",
 }
+_THINKING_FIELDS: Mapping[str, frozenset[str]] = {
+    "reasoning_content": frozenset({"messages.*.reasoning_content"}),
+    "reasoning_details": frozenset({"messages.*.reasoning", "messages.*.reasoning_details"}),
+}
+"""The fields of a request that thinking goes back in."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +63,10 @@ class ChatDialect:
     """Whether `[DONE]` ends the stream."""
     comment: str = ""
     """What comes as a comment before every event: `OPENROUTER PROCESSING`."""
+    takes: frozenset[str] = frozenset()
+    """The fields of a request that OpenAI does not know, besides those that thinking came in: `messages.*.prefix`."""
+    alternates: bool = False
+    """Whether the user and the assistant must take turns, as the templates of many local models demand."""
 
     def key(self, headers: Mapping[str, str]) -> str:
         """Return the bearer."""
@@ -69,7 +78,11 @@ class ChatDialect:
 
     def violations(self, path: str, body: object) -> list[str]:
         """Check requests for an answer."""
-        return []
+        from tests.servers.validation.chat import check_request
+
+        if path != self.answers_at:
+            return []
+        return check_request(body, _THINKING_FIELDS[self.thinking] | self.takes, alternates=self.alternates)
 
     def besides(self, method: str, path: str, body: object, models: Sequence[JsonObject]) -> Whole | Refusal:
         """List models."""
@@ -99,7 +112,12 @@ class ChatDialect:
 
 
 CHAT = ChatDialect()
-OPENROUTER = ChatDialect(thinking="reasoning_details", usage_at="finish", comment="OPENROUTER PROCESSING")
+OPENROUTER = ChatDialect(
+    thinking="reasoning_details",
+    usage_at="finish",
+    comment="OPENROUTER PROCESSING",
+    takes=frozenset({"reasoning", "usage", "provider", "messages.*.content.*.cache_control"}),
+)
 
 
 class _Completion:

@@ -62,4 +62,4 @@ def models_or_nothing(method: str, path: str, models: Sequence[JsonObject]) -> W
     """List the models; there is nothing else to get."""
     if (method, path) == ("GET", "/v1/models"):
         return Whole(200, {"object": "list", "data": list(models)})
-    return Refusal(404, "invalid_request_error", f"Invalid URL ({method} {path})", code="unknown_url")
+    return Refusal(404, "invalid_request_error", f"Invalid URL ({method} {path})")

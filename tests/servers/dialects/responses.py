@@ -24,6 +24,8 @@ class ResponsesDialect:
     """Whether thinking comes as a summary, OpenAI's way, or as it is, the way of open models."""
     fails_with: Literal["error", "response.failed"] = "error"
     """The event that an error in the middle of a stream is."""
+    is_plan: bool = False
+    """Whether a ChatGPT plan pays, which takes fewer parameters."""
 
     def key(self, headers: Mapping[str, str]) -> str:
         """Return the bearer."""
@@ -35,7 +37,9 @@ class ResponsesDialect:
 
     def violations(self, path: str, body: object) -> list[str]:
         """Check requests for an answer."""
-        return []
+        from tests.servers.validation.responses import check_request
+
+        return check_request(body, is_plan=self.is_plan) if path == self.answers_at else []
 
     def besides(self, method: str, path: str, body: object, models: Sequence[JsonObject]) -> Whole | Refusal:
         """List models."""
@@ -72,6 +76,7 @@ class ResponsesDialect:
 
 
 RESPONSES = ResponsesDialect()
+CHATGPT_PLAN = ResponsesDialect(is_plan=True)
 
 
 class _Stream:

@@ -54,7 +54,7 @@ async def test_a_path_that_is_not_there_is_told_from_a_model_that_is_not_there()
     async with asking(dialect=CHAT) as client:
         with pytest.raises(openai.NotFoundError) as error:
             await client.embeddings.create(model="m", input="x")
-    assert error.value.code == "unknown_url"
+    assert (error.value.code, error.value.type) == (None, "invalid_request_error")
 
 
 async def test_a_body_of_one_service_is_sent_as_it_is() -> None:

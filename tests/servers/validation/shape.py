@@ -108,15 +108,17 @@ def _mapping(value: object, expected: object, path: str) -> Iterator[str]:
 def _best_of(value: object, options: tuple[object, ...], path: str) -> Iterator[str]:
     """Compare with each option, and yield what the closest one says.
 
-    An object's own `type` says which option is meant; without that, one unknown field would be reported as a hundred
-    other problems with a hundred other types.
+    An object's own `type` and `role` say which option is meant; without that, one unknown field would be reported as a
+    hundred other problems with a hundred other types.
     """
     candidates = [option for option in _flat(options) if _kind(option) is type(value)] or list(options)
-    if is_object(value) and (meant := value.get("type")) is not None:
-        named = [option for option in candidates if meant in _type_names(option)]
-        candidates = named or [option for option in candidates if not _type_names(option)]
+    for field in ("type", "role"):
+        if not is_object(value) or (meant := value.get(field)) is None:
+            continue
+        named = [option for option in candidates if meant in _words_for(field, option)]
+        candidates = named or [option for option in candidates if not _words_for(field, option)]
         if not candidates:
-            yield f"{path}.type: {meant!r} is not a type that may stand here"
+            yield f"{path}.{field}: {meant!r} is not a {field} that may stand here"
             return
     outcomes = [list(mismatches(value, option, path)) for option in candidates]
     yield from min(outcomes, key=len)
@@ -145,11 +147,11 @@ def _kind(option: object) -> object:
     return option if option in _SCALARS else None
 
 
-def _type_names(option: object) -> tuple[object, ...]:
-    """Return what `type` may be in an option that is a TypedDict with such a field."""
+def _words_for(field: str, option: object) -> tuple[object, ...]:
+    """Return what `field` may be in an option that is a TypedDict with such a field of literals."""
     if not is_typeddict(option):
         return ()
-    hint = _fields(cast("type", option)).types.get("type")
+    hint = _fields(cast("type", option)).types.get(field)
     while hint is not None and get_origin(hint) is not Literal:
         arguments = get_args(hint)
         hint = arguments[0] if arguments else None

@@ -7,6 +7,7 @@ import pytest
 
 from desktop_agent.core.protocol.model import JsonObject
 from tests.servers.validation.anthropic import check_count_request, check_request
+from tests.servers.validation.changing import changed
 
 GOOD: JsonObject = {
     "model": "m",
@@ -53,20 +54,6 @@ def test_a_good_request_to_count_passes() -> None:
     assert check_count_request(GOOD) == ["body.max_tokens: unknown field", "body.stream: unknown field"]
 
 
-def changed(path: str, value: object) -> JsonObject:
-    """Return the good request with one place changed. The last step of `path` may be new; `None` removes it."""
-    body = copy.deepcopy(GOOD)
-    *steps, last = [int(step) if step.isdecimal() else step for step in path.split(".")]
-    place: Any = body  # whatever the path leads through
-    for step in steps:
-        place = place[step]
-    if value is None:
-        del place[last]
-    else:
-        place[last] = value
-    return body
-
-
 @pytest.mark.parametrize(
     ("path", "value", "problem"),
     [
@@ -90,7 +77,7 @@ def changed(path: str, value: object) -> JsonObject:
     ],
 )
 def test_a_wrong_shape_is_found_at_any_depth(path: str, value: object, problem: str) -> None:
-    violations = check_request(changed(path, value))
+    violations = check_request(changed(GOOD, path, value))
     assert len(violations) == 1
     assert problem in violations[0]
 
@@ -119,7 +106,7 @@ def test_a_wrong_shape_is_found_at_any_depth(path: str, value: object, problem: 
     ],
 )
 def test_a_request_that_makes_no_sense_is_found(path: str, value: object, problem: str) -> None:
-    violations = "\n".join(check_request(changed(path, value)))
+    violations = "\n".join(check_request(changed(GOOD, path, value)))
     assert problem in violations
 
 
@@ -132,8 +119,8 @@ def test_text_before_a_result_is_found() -> None:
 
 def test_a_fifth_breakpoint_is_found() -> None:
     cached = {"type": "text", "text": "x", "cache_control": {"type": "ephemeral"}}
-    assert check_request(changed("messages.0.content", [cached])) == []
-    assert check_request(changed("messages.0.content", [cached, cached])) == [
+    assert check_request(changed(GOOD, "messages.0.content", [cached])) == []
+    assert check_request(changed(GOOD, "messages.0.content", [cached, cached])) == [
         "body: 5 blocks with cache_control, 4 at most"
     ]
 

@@ -1,0 +1,140 @@
+"""Would the Chat Completions API take this request? Its shape by the SDK's own types, its sense by the API's rules.
+
+`check_request(body)` returns what is wrong, as `path: problem`, and nothing for a good request.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Set
+from itertools import pairwise
+
+from desktop_agent.core.protocol.model import JsonObject
+from tests.servers.validation import openai_rules as rules
+from tests.servers.validation.openai_rules import fields_of, is_blank, objects
+from tests.servers.validation.shape import mismatches
+
+_LONGEST_CALL_ID = 40
+_UNKNOWN = ": unknown field"
+_LEADERS = ("system", "developer")
+
+
+def check_request(body: object, takes: Set[str] = frozenset(), *, alternates: bool = False) -> list[str]:
+    """Return what is wrong with the body of a streaming request.
+
+    `takes` are fields that a compatible server has besides: `reasoning`, `messages.*.reasoning_content`. With
+    `alternates` its model wants the user and the assistant to take turns, as many local ones do.
+    """
+    from openai.types.chat.completion_create_params import CompletionCreateParamsStreaming
+
+    found = [each for each in mismatches(body, CompletionCreateParamsStreaming, "body") if not _is_taken(each, takes)]
+    return found or list(_nonsense(fields_of(body), alternates=alternates))
+
+
+def _is_taken(problem: str, takes: Set[str]) -> bool:
+    place = problem.removesuffix(_UNKNOWN).removeprefix("body.")
+    return problem.endswith(_UNKNOWN) and re.sub(r"(?<=\.)\d+(?=\.|$)", "*", place) in takes
+
+
+def _nonsense(body: JsonObject, *, alternates: bool) -> Iterator[str]:
+    """Yield what is well-formed and still refused."""
+    messages = objects(body["messages"])
+    yield from _order(messages)
+    yield from _pairing(messages)
+    for number, message in enumerate(messages):
+        yield from _message(message, f"messages.{number}")
+    if alternates:
+        yield from _turns(messages)
+    yield from _tools(body)
+    if body.get("max_tokens") is not None and body.get("max_completion_tokens") is not None:
+        yield "body: max_tokens and max_completion_tokens exclude each other"
+
+
+def _order(messages: list[JsonObject]) -> Iterator[str]:
+    """The system comes first, then the user; the last word is not the model's."""
+    roles = [str(message["role"]) for message in messages]
+    said = [(number, role) for number, role in enumerate(roles) if role not in _LEADERS]
+    if not said:
+        yield "messages: nothing but the system" if roles else "messages: empty"
+        return
+    first, role = said[0]
+    if role != "user":
+        yield f"messages.{first}: a message of {role} where one of user belongs"
+    yield from (
+        f"messages.{number}: a message of {role} in the middle"
+        for number, role in enumerate(roles)
+        if number > first and role in _LEADERS
+    )
+    if roles[-1] == "assistant":
+        yield "messages: the last word is the assistant's"
+
+
+def _turns(messages: list[JsonObject]) -> Iterator[str]:
+    """Templates of many local models raise an error when a role follows itself."""
+    for number, (one, other) in enumerate(pairwise(messages), 1):
+        if one["role"] == other["role"] and one["role"] != "tool":
+            yield f"messages.{number}: a second message of {other['role']} in a row"
+
+
+def _pairing(messages: list[JsonObject]) -> Iterator[str]:
+    """Every call is answered once before anything else is said, and nothing else is answered."""
+    open_calls: list[object] = []
+    done: list[object] = []
+    for number, message in enumerate(messages):
+        if message["role"] == "tool":
+            answered = message["tool_call_id"]
+            if answered in open_calls:
+                open_calls.remove(answered)
+                done.append(answered)
+            elif answered in done:
+                yield f"messages.{number}: the call {answered!r} is answered twice"
+            else:
+                yield f"messages.{number}: a tool message without its call: {answered!r}"
+            continue
+        if open_calls:
+            yield f"messages.{number}: no tool message for {open_calls}"
+        open_calls = [call["id"] for call in objects(message.get("tool_calls"))]
+        done = []
+        twice = [each for each, count in Counter(open_calls).items() if count > 1]
+        yield from (f"messages.{number}: more than one call {each!r}" for each in twice)
+    if open_calls:
+        yield f"messages: the conversation ends with unanswered calls: {open_calls}"
+
+
+def _message(message: JsonObject, path: str) -> Iterator[str]:
+    content, calls = message.get("content"), message.get("tool_calls")
+    yield from _parts(objects(content), f"{path}.content")
+    if content == []:
+        yield f"{path}.content: empty"
+    match message["role"]:
+        case "assistant":
+            if calls == []:
+                yield f"{path}.tool_calls: empty"
+            if not calls and not objects(content) and is_blank(content) and is_blank(message.get("refusal")):
+                yield f"{path}: neither content nor calls"
+        case "tool":
+            yield from rules.call_id(message["tool_call_id"], f"{path}.tool_call_id", longest=_LONGEST_CALL_ID)
+        case _ if isinstance(content, str) and is_blank(content):
+            yield f"{path}.content: text must not be blank"
+        case _:
+            pass
+    for number, call in enumerate(objects(calls)):
+        where, function = f"{path}.tool_calls.{number}", fields_of(call.get("function"))
+        yield from rules.call_id(call["id"], f"{where}.id", longest=_LONGEST_CALL_ID)
+        yield from rules.tool_name(function.get("name"), f"{where}.name")
+        yield from rules.arguments(function.get("arguments"), f"{where}.arguments")
+
+
+def _parts(parts: list[JsonObject], path: str) -> Iterator[str]:
+    for number, part in enumerate(parts):
+        if part["type"] == "text" and is_blank(part["text"]):
+            yield f"{path}.{number}: text must not be blank"
+        yield from rules.picture(fields_of(part.get("image_url")).get("url"), f"{path}.{number}.image_url")
+
+
+def _tools(body: JsonObject) -> Iterator[str]:
+    declared = objects(body.get("tools"))
+    yield from rules.functions([fields_of(tool.get("function")) for tool in declared])
+    if body.get("tools") == []:
+        yield "tools: empty"
+    if not declared:
+        yield from (f"{name}: only with tools" for name in ("tool_choice", "parallel_tool_calls") if name in body)

@@ -1,0 +1,96 @@
+"""What both of OpenAI's formats demand beyond shapes: names, ids, arguments, schemas, pictures."""
+
+import json
+import re
+from base64 import b64decode
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import cast
+
+from desktop_agent.core.protocol.model import JsonObject
+
+_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_PICTURE = re.compile(r"data:image/(?:png|jpeg|webp|gif);base64,(.*)", re.DOTALL)
+_SCHEME = re.compile(r"https?://.+")
+
+
+def objects(value: object) -> list[JsonObject]:
+    """Return a list whose shape was checked before. A text stands for no objects."""
+    return cast("list[JsonObject]", value) if isinstance(value, list) else []
+
+
+def fields_of(value: object) -> JsonObject:
+    """Return an object whose shape was checked before, empty where there is none."""
+    return cast("JsonObject", value) if isinstance(value, dict) else {}
+
+
+def is_blank(content: object) -> bool:
+    """Return whether this is no text, or one of nothing but space."""
+    return not isinstance(content, str) or not content.strip()
+
+
+def functions(declared: Sequence[JsonObject]) -> Iterator[str]:
+    """Yield what is wrong with the functions that a model may call."""
+    names = Counter(str(function.get("name")) for function in declared)
+    for name, count in names.items():
+        yield from tool_name(name, "tools")
+        if count > 1:
+            yield f"tools: {count} tools are named {name!r}"
+    for function in declared:
+        where = f"tools.{function.get('name')}"
+        parameters = fields_of(function.get("parameters"))
+        if parameters and parameters.get("type") != "object":
+            yield f"{where}: the schema of the arguments is not of type object"
+        if function.get("strict") is True:
+            yield from _strictness(parameters, where)
+
+
+def tool_name(name: object, path: str) -> Iterator[str]:
+    """Yield that this is not the name of a tool."""
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        yield f"{path}: {name!r} is not a tool's name"
+
+
+def call_id(value: object, path: str, *, longest: int) -> Iterator[str]:
+    """Yield what is wrong with the id of a call."""
+    if not isinstance(value, str) or not value:
+        yield f"{path}: {value!r} is no id"
+    elif len(value) > longest:
+        yield f"{path}: string too long, {len(value)} characters, {longest} at most"
+
+
+def arguments(value: object, path: str) -> Iterator[str]:
+    """Yield that these are not the arguments of a call: OpenAI takes any text, others parse it and fail."""
+    try:
+        parsed: object = json.loads(str(value))
+    except ValueError:
+        parsed = None
+    if not isinstance(parsed, dict):
+        yield f"{path}: {value!r} is not an object in JSON"
+
+
+def picture(url: object, path: str) -> Iterator[str]:
+    """Yield what is wrong with the address of a picture, which may hold it."""
+    if not isinstance(url, str) or _SCHEME.fullmatch(url):
+        return
+    found = _PICTURE.fullmatch(url)
+    if not found:
+        yield f"{path}: not the address of a picture: {url[:40]!r}"
+    elif not _is_base64(found[1]):
+        yield f"{path}: the data is not base64"
+
+
+def _is_base64(data: str) -> bool:
+    try:
+        return bool(b64decode(data, validate=True))
+    except ValueError:
+        return False
+
+
+def _strictness(schema: JsonObject, path: str) -> Iterator[str]:
+    properties = fields_of(schema.get("properties"))
+    if schema.get("additionalProperties") is not False:
+        yield f"{path}: strict, and additionalProperties is not false"
+    required = schema.get("required")
+    if set(cast("list[str]", required) if isinstance(required, list) else ()) != set(properties):
+        yield f"{path}: strict, and not every property is required"

@@ -1,0 +1,148 @@
+"""Would the Responses API take this request? Its shape by the SDK's own types, its sense by the API's rules.
+
+`check_request(body)` returns what is wrong, as `path: problem`, and nothing for a good request.
+"""
+
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping
+
+from desktop_agent.core.protocol.model import JsonObject
+from tests.servers.validation import openai_rules as rules
+from tests.servers.validation.openai_rules import fields_of, is_blank, objects
+from tests.servers.validation.response_pairing import pairing
+from tests.servers.validation.shape import mismatches
+
+_LONGEST_CALL_ID = 64
+_FEWEST_TOKENS = 16
+_SEALED = "reasoning.encrypted_content"
+_ITEM_ID = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+_PREFIXES: Mapping[object, str] = {"reasoning": "rs", "message": "msg", "function_call": "fc"}
+
+NOT_ON_A_PLAN = (
+    "background",
+    "conversation",
+    "max_output_tokens",
+    "metadata",
+    "prompt_cache_key",
+    "prompt_cache_options",
+    "prompt_cache_retention",
+    "service_tier",
+    "temperature",
+    "top_p",
+    "truncation",
+)
+"""What is refused when a ChatGPT plan pays."""
+
+
+def check_request(body: object, *, is_plan: bool = False) -> list[str]:
+    """Return what is wrong with the body of a streaming request; `is_plan` when a ChatGPT plan is to pay for it."""
+    from openai.types.responses.response_create_params import ResponseCreateParamsStreaming
+
+    found = list(mismatches(body, ResponseCreateParamsStreaming, "body"))
+    if found:
+        return found
+    fields = fields_of(body)
+    return [*_nonsense(fields), *(_not_on_a_plan(fields) if is_plan else ())]
+
+
+def _nonsense(body: JsonObject) -> Iterator[str]:
+    """Yield what is well-formed and still refused."""
+    yield from (f"body.{name}: missing" for name in ("model", "input") if not body.get(name))
+    items = objects(body.get("input"))
+    if isinstance(body.get("input"), str) and is_blank(body["input"]):
+        yield "input: text must not be blank"
+    yield from _order(items)
+    yield from pairing(items)
+    for number, item in enumerate(items):
+        yield from _item(item, f"input.{number}")
+    yield from _ids(items)
+    yield from _thinking(items, body)
+    yield from rules.functions([tool for tool in objects(body.get("tools")) if tool.get("type") == "function"])
+    limit = body.get("max_output_tokens")
+    if isinstance(limit, int) and limit < _FEWEST_TOKENS:
+        yield f"max_output_tokens: {limit} is below the minimum of {_FEWEST_TOKENS}"
+    if body.get("store") is False and body.get("previous_response_id"):
+        yield "previous_response_id: nothing is stored"
+
+
+def _not_on_a_plan(body: JsonObject) -> Iterator[str]:
+    yield from (f"{name}: unsupported parameter" for name in NOT_ON_A_PLAN if name in body)
+    if body.get("store") is not False:
+        yield "store: must be false"
+    if not isinstance(body["input"], list):
+        yield "input: must be a list"
+
+
+def _order(items: list[JsonObject]) -> Iterator[str]:
+    """The user begins, and the last word is not the model's."""
+    said = [item for item in items if item.get("role") not in ("system", "developer")]
+    if said and said[0].get("role") != "user":
+        yield f"input: begins with {said[0].get('type', 'a message')} where a message of user belongs"
+    if said and said[-1].get("role") == "assistant":
+        yield "input: the last word is the assistant's"
+
+
+def _item(item: JsonObject, path: str) -> Iterator[str]:
+    match item.get("type", "message"):
+        case "message":
+            yield from _message(item, path)
+        case "function_call":
+            yield from rules.call_id(item["call_id"], f"{path}.call_id", longest=_LONGEST_CALL_ID)
+            yield from rules.tool_name(item["name"], f"{path}.name")
+            yield from rules.arguments(item["arguments"], f"{path}.arguments")
+        case "function_call_output":
+            yield from rules.call_id(item.get("call_id"), f"{path}.call_id", longest=_LONGEST_CALL_ID)
+            yield from _parts(item["output"], f"{path}.output")
+        case _:
+            pass
+
+
+def _message(item: JsonObject, path: str) -> Iterator[str]:
+    content = item["content"]
+    if isinstance(content, str) and is_blank(content):
+        yield f"{path}.content: text must not be blank"
+    yield from _parts(content, f"{path}.content")
+    said = {str(part["type"]) for part in objects(content)}
+    if item["role"] == "assistant" and (wrong := said - {"output_text", "refusal"}):
+        yield f"{path}.content: {sorted(wrong)} in a message of the assistant"
+
+
+def _parts(content: object, path: str) -> Iterator[str]:
+    if content == []:
+        yield f"{path}: empty"
+    for number, part in enumerate(objects(content)):
+        if "text" in part and is_blank(part["text"]):
+            yield f"{path}.{number}: text must not be blank"
+        yield from rules.picture(part.get("image_url"), f"{path}.{number}.image_url")
+
+
+def _ids(items: list[JsonObject]) -> Iterator[str]:
+    """Ids of items are the API's own; what it did not make, it does not take."""
+    ids = Counter(str(item["id"]) for item in items if item.get("id"))
+    yield from (f"input: duplicate item found with id {each}" for each, count in ids.items() if count > 1)
+    for number, item in enumerate(items):
+        item_id, prefix = item.get("id"), _PREFIXES.get(item.get("type", "message"))
+        if item_id is None or prefix is None:
+            continue
+        if not isinstance(item_id, str) or not _ITEM_ID.fullmatch(item_id) or not item_id.startswith(prefix):
+            yield f"input.{number}.id: {item_id!r} is not an id that begins with {prefix}"
+
+
+def _thinking(items: list[JsonObject], body: JsonObject) -> Iterator[str]:
+    """Reasoning stands before what it led to, and holds all of itself when nothing was stored."""
+    included = body.get("include")
+    for number, item in enumerate(items):
+        if item.get("type") != "reasoning":
+            continue
+        after = items[number + 1] if number + 1 < len(items) else {}
+        if after.get("role") != "assistant" and after.get("type") not in (
+            "reasoning",
+            "function_call",
+            "web_search_call",
+        ):
+            yield f"input.{number}: reasoning without its required following item"
+        if body.get("store") is False and not item.get("encrypted_content"):
+            yield f"input.{number}: reasoning was not stored, and has no encrypted_content"
+        if body.get("store") is False and _SEALED not in (included if isinstance(included, list) else ()):
+            yield f"input.{number}: reasoning goes back without asking for {_SEALED}"
