@@ -108,7 +108,7 @@ class HeadlessRun:
             ended.turn,
             reason=ended.reason,
             requests=ended.requests,
-            usage=_spent(before, self._transcript.turns.usage),
+            usage=self._transcript.turns.usage - before,
             undone=undone,
         )
         if self._unheard is None:
@@ -144,7 +144,7 @@ class HeadlessRun:
             edited_files=(),
             tools=(),
             turn_summaries=(),
-            usage=_spent(before, self._transcript.turns.usage),
+            usage=self._transcript.turns.usage - before,
             problems=(),
             is_command=True,
         )
@@ -223,13 +223,3 @@ def _set(future: "asyncio.Future[T] | None", value: T) -> None:
 def _refuse(future: "asyncio.Future[T] | None", error: AgentError) -> None:
     if future is not None and not future.done():
         future.set_exception(error)
-
-
-def _spent(before: Usage, after: Usage) -> Usage:
-    """What the run itself used, of a session that may have been used before."""
-    return Usage(
-        input_tokens=after.input_tokens - before.input_tokens,
-        output_tokens=after.output_tokens - before.output_tokens,
-        cache_read_tokens=after.cache_read_tokens - before.cache_read_tokens,
-        cache_write_tokens=after.cache_write_tokens - before.cache_write_tokens,
-    )

@@ -81,12 +81,13 @@ class Author:
             {"type": "tool_use", "id": call_id, "name": name, "arguments": arguments, "rejected": ""},
         ]
         usage = {"input_tokens": 800, "output_tokens": 200, "cache_read_tokens": 20_000, "cache_write_tokens": 500}
+        usage |= {"cost_usd": 0.0123, "unpriced_tokens": 0}
         yield (
             "message_done",
             {"turn": turn, "message_id": f"m{turn}.{request}", "model": model, "content": content,
              "stop_reason": "tool_use"},
         )  # fmt: skip
-        yield "usage_reported", {"turn": turn, "usage": usage}
+        yield "usage_reported", {"turn": turn, "usage": usage, "model": model, "is_aside": False}
         yield (
             "tool_call_started",
             {"turn": turn, "call": {"id": call_id, "name": name, "arguments": arguments}, "title": path,

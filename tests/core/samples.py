@@ -83,7 +83,9 @@ _BODIES: tuple[ev.KnownEvent, ...] = (
         ),
         stop_reason="tool_use",
     ),
-    ev.UsageReported(turn=1, usage=Usage(input_tokens=10, output_tokens=2, cache_read_tokens=5)),
+    ev.UsageReported(
+        turn=1, usage=Usage(input_tokens=10, output_tokens=2, cache_read_tokens=5, cost_usd=0.25), model=MODEL
+    ),
     ev.ToolCallStarted(
         turn=1, call=CALL, title="a.py", source="workspace", capabilities=("write_fs",), is_read_only=False
     ),

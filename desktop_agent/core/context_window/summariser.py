@@ -53,7 +53,7 @@ async def summarise(
             await wait(job.turn, attempt, error)
             attempt += 1
         else:
-            await log.record(ev.UsageReported(turn=job.turn, usage=completion.usage, is_aside=True))
+            await log.record(ev.UsageReported(turn=job.turn, usage=completion.usage, model=model, is_aside=True))
             texts = [block.text for block in completion.content if isinstance(block, TextBlock)]
             return parsed("\n".join(texts))
 

@@ -137,10 +137,10 @@ class ConversationWriter(Struct):
         self._finish_call(ours, self.results.result(text, is_error=is_error, images=images))
 
     def use(self, usage: Usage, at: datetime | None) -> None:
-        """What the last answer cost."""
+        """How many tokens the last answer took. It was paid elsewhere."""
         self._move_to(at)
         if self._is_open and usage != Usage():
-            self._add(ev.UsageReported(turn=self.turn, usage=usage))
+            self._add(ev.UsageReported(turn=self.turn, usage=usage.paid_elsewhere()))
 
     def end(self, reason: ev.TurnEndReason, at: datetime | None) -> None:
         """The turn is over, if there is one. Calls that have no result get one that says so."""

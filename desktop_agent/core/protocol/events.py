@@ -198,10 +198,12 @@ class MessageDone(DurableEvent, frozen=True, kw_only=True):
 
 
 class UsageReported(DurableEvent, frozen=True, kw_only=True):
-    """What one request cost in tokens."""
+    """What one request cost."""
 
     turn: int
     usage: Usage
+    model: ModelRef | None = None
+    """Who answered it; None in a journal that is older than prices."""
     is_aside: bool = False
     """Whether the request was not the conversation: it says nothing about how full the context is."""
     type: Literal["usage_reported"] = "usage_reported"

@@ -58,7 +58,7 @@ _PACE_S = 0.012
 
 def demo_provider(*, is_paced: bool) -> ScriptedProvider:
     """Return the demo model; paced, it writes about as fast as a real one."""
-    return ScriptedProvider(demo_reply, label="Demo", pace_s=_PACE_S if is_paced else 0.0)
+    return ScriptedProvider(demo_reply, label="Demo", pace_s=_PACE_S if is_paced else 0.0, cost_usd=0.0)
 
 
 class _Done(Struct, frozen=True):

@@ -8,6 +8,7 @@ import json
 from collections.abc import AsyncGenerator, Callable, Iterable, Iterator, Sequence
 
 from msgspec import Struct, field
+from msgspec.structs import replace
 
 from desktop_agent.core.base.clock import Clock, SystemClock
 from desktop_agent.core.base.errors import ProviderError
@@ -60,6 +61,12 @@ class Crash(Struct, frozen=True):
     error: Exception
 
 
+class Cost(Struct, frozen=True):
+    """Report this as what the answer cost, in US dollars; None for a price that is not known."""
+
+    usd: float | None
+
+
 class Hang(Struct, frozen=True):
     """Say nothing more until cancelled."""
 
@@ -70,7 +77,7 @@ class Stop(Struct, frozen=True):
     reason: StopReason
 
 
-Step = Say | Think | Call | Fail | Crash | Hang | Stop
+Step = Say | Think | Call | Fail | Crash | Cost | Hang | Stop
 Reply = Sequence[Step]
 Script = Callable[[ModelRequest], Reply]
 
@@ -89,13 +96,23 @@ class ScriptedProvider:
     """Streams a script's replies. `requests` keeps every request, for the caller to look at."""
 
     def __init__(
-        self, script: Script, *, label: str = "Scripted", pace_s: float = 0.0, clock: Clock | None = None
+        self,
+        script: Script,
+        *,
+        label: str = "Scripted",
+        pace_s: float = 0.0,
+        clock: Clock | None = None,
+        cost_usd: float | None = None,
     ) -> None:
-        """`pace_s` is the pause between two pieces, so that people see a reply being written."""
+        """`pace_s` is the pause between two pieces, so that people see a reply being written.
+
+        `cost_usd` is what each answer costs whose script does not say it.
+        """
         self._script = script
         self._label = label
         self._pace_s = pace_s
         self._clock = clock or SystemClock()
+        self._cost_usd = cost_usd
         self._calls = 0
         self.requests: list[ModelRequest] = []
 
@@ -109,6 +126,7 @@ class ScriptedProvider:
         self.requests.append(request)
         blocks: list[AssistantBlock] = []
         stop_reason: StopReason | None = None
+        cost_usd = self._cost_usd
         for step in self._script(request):
             match step:
                 case Say(text=text):
@@ -125,6 +143,8 @@ class ScriptedProvider:
                     blocks.append(block)
                 case Fail(error=error) | Crash(error=error):
                     raise error
+                case Cost(usd=usd):
+                    cost_usd = usd
                 case Hang():
                     await asyncio.get_running_loop().create_future()
                 case Stop(reason=reason):
@@ -134,7 +154,7 @@ class ScriptedProvider:
             message_id=f"msg_scripted_{len(self.requests)}",
             content=tuple(blocks),
             stop_reason=stop_reason or ("tool_use" if has_calls else "end_turn"),
-            usage=_usage(request, blocks),
+            usage=replace(_usage(request, blocks), cost_usd=cost_usd),
         )
 
     async def aclose(self) -> None:

@@ -89,7 +89,7 @@ class Titling:
             await provider.aclose()
         if completion is None:
             return
-        await self.log.record(ev.UsageReported(turn=turn, usage=completion.usage, is_aside=True))
+        await self.log.record(ev.UsageReported(turn=turn, usage=completion.usage, model=model, is_aside=True))
         text = "".join(block.text for block in completion.content if isinstance(block, TextBlock))
         if (title := clean_title(text)) and not self.transcript.session.is_title_given:
             await self.log.record(ev.SessionRenamed(title=title, is_generated=True))

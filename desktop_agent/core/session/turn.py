@@ -191,7 +191,7 @@ class Turn:
     async def _record(self, completion: Completion) -> Completion:
         content = tuple(self._trusted(block, completion) for block in completion.content)
         await self._record_message(content, completion.stop_reason, completion.message_id)
-        await self.log.record(ev.UsageReported(turn=self.number, usage=completion.usage))
+        await self.log.record(ev.UsageReported(turn=self.number, usage=completion.usage, model=self.model))
         return replace(completion, content=content)
 
     def _trusted(self, block: AssistantBlock, completion: Completion) -> AssistantBlock:

@@ -11,7 +11,7 @@ from typing import NamedTuple
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol.codec import MalformedLineError, decode_event
-from desktop_agent.core.protocol.model import SessionSummary, Usage
+from desktop_agent.core.protocol.model import SessionSummary
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.journal_mark import (
     JournalMark,
@@ -23,8 +23,9 @@ from desktop_agent.core.store.journal.journal_mark import (
     state_of,
     whole_lines,
 )
-from desktop_agent.core.store.journal.line_heads import head_of, usage_in
+from desktop_agent.core.store.journal.line_heads import head_of, reported_in
 from desktop_agent.core.store.journal.payloads import internalise
+from desktop_agent.core.store.spending import SpendingSums
 from desktop_agent.core.transcript import SessionInfo
 
 _FILING = frozenset({b"session_renamed", b"session_pinned", b"session_archived"})
@@ -32,6 +33,9 @@ _FILING = frozenset({b"session_renamed", b"session_pinned", b"session_archived"}
 _TURNS = frozenset({b"turn_started", b"turn_ended"})
 """No question outlives its turn."""
 _ABOUT_THE_SESSION = _FILING | {b"session_opened", b"session_forked"}
+_COUNTED = frozenset({b"approval_requested", b"approval_resolved", b"usage_reported"})
+_TELLING = _ABOUT_THE_SESSION | _TURNS | _COUNTED | {b"prompt_submitted"}
+"""All others, which are most lines, only say that something was done."""
 
 
 class JournalSummary(NamedTuple):
@@ -67,7 +71,7 @@ class _Fold:
         self._session = SessionInfo()
         self._at = self._active_at = b""
         self._turn = 0
-        self._usage = Usage()
+        self._spending = SpendingSums(known)
         self._asks = 0
         if known is not None:
             self._go_on_from(known)
@@ -86,15 +90,17 @@ class _Fold:
         self._at, self._active_at = (one.isoformat().encode() for one in (known.updated_at, known.active_at))
         self._turn = known.turns
         self._asks = known.asks
-        self._usage = known.usage
 
     def take(self, line: bytes) -> None:
         """Fold in a line; one that cannot be read is none."""
         head = head_of(line)
         if head is None:
             return
-        kind = head.kind
         self._at = head.at
+        kind = head.kind
+        if kind not in _TELLING:
+            self._active_at = head.at
+            return
         if kind not in _FILING:
             self._active_at = head.at
         if kind in _TURNS:
@@ -105,9 +111,11 @@ class _Fold:
             self._asks += 1
         elif kind == b"approval_resolved":
             self._asks = max(0, self._asks - 1)
-        elif kind == b"usage_reported" and (usage := usage_in(line)) is not None:
-            self._usage += usage
-        elif kind in _ABOUT_THE_SESSION or (kind == b"prompt_submitted" and not self._session.title):
+        elif kind == b"usage_reported" and (reported := reported_in(line)) is not None:
+            self._spending.add(head.at, reported)
+        elif kind == b"session_forked":
+            self._spending.pay_elsewhere()
+        if kind in _ABOUT_THE_SESSION or (kind == b"prompt_submitted" and not self._session.title):
             self._apply(line)
 
     def _apply(self, line: bytes) -> None:
@@ -131,7 +139,8 @@ class _Fold:
             state="waiting" if self._asks else "idle",
             turns=self._turn,
             size_bytes=size_bytes,
-            usage=self._usage,
+            usage=self._spending.total(),
+            spending=self._spending.by_day_and_model(),
             is_title_given=session.is_title_given,
             is_pinned=session.is_pinned,
             is_archived=session.is_archived,

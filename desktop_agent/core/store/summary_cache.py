@@ -9,7 +9,9 @@ from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
 
-from msgspec import convert
+from msgspec import DecodeError, convert
+from msgspec.json import Decoder
+from msgspec.json import encode as encode_json
 
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol.codec import encode
@@ -23,11 +25,13 @@ _SCHEMA = (
       id TEXT PRIMARY KEY, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, read_bytes INTEGER NOT NULL,
       witness BLOB NOT NULL, summary TEXT NOT NULL) WITHOUT ROWID""",
 )
-_VERSION = 2
+_VERSION = 3
 """Of the schema, and of what a summary is in it."""
 _ALL = "SELECT id, size, mtime_ns, read_bytes, witness, summary FROM session"
 _BUSY_S = 1.0
 """How long to wait for others before doing without."""
+
+_SUMMARY = Decoder(SessionSummary | None)
 
 _Row = tuple[str, int, int, int, bytes, str]
 
@@ -93,17 +97,30 @@ class SummaryCache:
 
 def _row(session_id: SessionId, entry: JournalSummary) -> _Row:
     mark = entry.mark
-    # As escaped JSON: a lone surrogate in a title has no form in SQLite.
-    summary = json.dumps(encode(entry.summary) if entry.summary is not None else None)
-    return session_id, *mark.state, mark.read_bytes, mark.witness, summary
+    return session_id, *mark.state, mark.read_bytes, mark.witness, _written(entry.summary)
 
 
 def _entry(row: _Row) -> tuple[SessionId, JournalSummary] | None:
     """Return what a row says; None for one that a damaged file made up."""
     session_id, size, mtime_ns, read_bytes, witness, summary = row
     try:
-        fields = json.loads(summary)
         mark = JournalMark((size, mtime_ns), read_bytes, witness)
-        return session_id, JournalSummary(mark, convert(fields, SessionSummary) if fields is not None else None)
+        return session_id, JournalSummary(mark, _read(summary))
     except (ValueError, TypeError):
         return None
+
+
+def _written(summary: SessionSummary | None) -> str:
+    try:
+        return encode_json(summary).decode()
+    except UnicodeEncodeError:  # a lone surrogate, as in a title: SQLite has no form for it, escaped JSON has
+        assert summary is not None
+        return json.dumps(encode(summary))
+
+
+def _read(text: str) -> SessionSummary | None:
+    """Return what `_written` wrote. Raises `ValueError`."""
+    try:
+        return _SUMMARY.decode(text)
+    except DecodeError:  # an escaped surrogate too
+        return convert(json.loads(text), SessionSummary | None)

@@ -29,6 +29,7 @@ TURN_EVENTS: Final = frozenset(
         ev.Queued,
         ev.Unqueued,
         ev.UsageReported,
+        ev.SessionForked,
     )
 )
 """What `TurnState.apply` folds in; it does nothing with other events."""
@@ -47,7 +48,9 @@ class TurnState:
     activity: str = ""
     """What happens right now beyond the entries: `writing edit_file (3.2 kB)`."""
     usage: Usage = field(default_factory=Usage)
-    """Sum over all requests."""
+    """Sum over all requests. What the copied ones of a fork cost is the other session's."""
+    turn_usage: Usage = field(default_factory=Usage)
+    """Sum over the requests of the last turn."""
     queued: list[QueuedPrompt] = field(default_factory=list[QueuedPrompt])
     """Prompts that wait for the running turn, oldest first."""
     prompts: dict[int, str] = field(default_factory=dict[int, str])
@@ -90,6 +93,7 @@ class TurnState:
         match event:
             case ev.TurnStarted(turn=turn):
                 self.turn, self.is_running, self.activity = turn, True, ""
+                self.turn_usage = Usage()
             case ev.TurnEnded(reason=reason):
                 self.is_running, self.last_end, self.activity = False, reason, ""
             case ev.MessageDone() | ev.Compacted():
@@ -109,6 +113,10 @@ class TurnState:
                 self._ask(event)
             case ev.UsageReported(usage=usage):
                 self.usage += usage
+                self.turn_usage += usage if event.turn == self.turn else Usage()
+            case ev.SessionForked():
+                self.usage = self.usage.paid_elsewhere()
+                self.turn_usage = self.turn_usage.paid_elsewhere()
             case _:
                 pass
 

@@ -16,7 +16,7 @@ from desktop_agent.core.base.errors import SessionNotFoundError, UsageError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
-from desktop_agent.core.protocol.model import ApprovalRequest, Denied, ModelRef, Usage
+from desktop_agent.core.protocol.model import ApprovalRequest, Denied, ModelRef, Spending, Usage
 from desktop_agent.core.providers.scripted import Hang, Say
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
@@ -316,6 +316,80 @@ async def test_the_tokens_of_all_requests_are_summed_up(ground: Ground, catalog:
     usage = Usage(input_tokens=5, output_tokens=7, cache_read_tokens=11, cache_write_tokens=13)
     append(catalog, session_id, ev.UsageReported(turn=1, usage=usage), ev.UsageReported(turn=1, usage=usage))
     assert catalog.summaries()[0].usage == before + usage + usage
+
+
+OPUS = ModelRef(provider="anthropic", model="claude-opus-5-5")
+CHEAP = ModelRef(provider="ollama", model="qwen", base_url="http://127.0.0.1:1/v1")
+APPENDED_ON = (MONDAY + timedelta(days=9)).date()
+
+
+def asked(model: ModelRef | None, cost: float | None, tokens: int = 10) -> ev.UsageReported:
+    return ev.UsageReported(turn=1, usage=Usage(input_tokens=tokens, cost_usd=cost), model=model)
+
+
+async def test_what_a_session_spent_is_known_by_day_and_model(ground: Ground, catalog: Catalog) -> None:
+    ground.clock = Calendar()
+    session_id = await use(ground, "one")
+    append(catalog, session_id, asked(OPUS, 0.1), asked(CHEAP, 0.0), asked(OPUS, 0.2), asked(OPUS, None))
+    (summary,) = catalog.summaries()
+    first, dear, cheap = summary.spending
+    assert (first.day, first.provider, first.requests) == (MONDAY.date(), "scripted", 1)
+    assert dear == Spending(
+        day=APPENDED_ON,
+        provider="anthropic",
+        model="claude-opus-5-5",
+        requests=3,
+        usage=Usage(input_tokens=30, cost_usd=0.3, unpriced_tokens=10),
+    )
+    assert (cheap.model, cheap.usage.cost_usd) == ("qwen", 0.0)
+
+
+async def test_what_is_spent_later_is_added_to_what_the_cache_knows(ground: Ground, catalog: Catalog) -> None:
+    session_id = await use(ground, "one")
+    append(catalog, session_id, asked(OPUS, 0.1))
+    catalog.summaries()
+    append(catalog, session_id, asked(OPUS, 0.2), asked(CHEAP, None))
+    (summary,) = fresh(ground).summaries()
+    assert [(one.model, one.usage.cost_usd) for one in summary.spending if one.provider != "scripted"] == [
+        ("claude-opus-5-5", 0.3),
+        ("qwen", None),
+    ]
+    cache_file(ground).unlink()
+    assert fresh(ground).summaries() == [summary]
+
+
+async def test_a_request_of_which_no_model_is_recorded_has_tokens_and_no_place_in_the_costs(
+    ground: Ground, catalog: Catalog
+) -> None:
+    session_id = await use(ground, "one")
+    (before,) = catalog.summaries()
+    append(catalog, session_id, asked(None, None, tokens=77))
+    (after,) = catalog.summaries()
+    assert after.spending == before.spending
+    assert after.usage.input_tokens == before.usage.input_tokens + 77
+
+
+async def test_a_fork_has_paid_nothing_for_what_it_copied(ground: Ground, catalog: Catalog) -> None:
+    session_id = await use(ground, "one")
+    append(catalog, session_id, asked(OPUS, 0.5))
+    (before,) = catalog.summaries()
+    append(catalog, session_id, ev.SessionForked(source="other", title="t"), asked(OPUS, 0.25))
+    (after,) = fresh(ground).summaries()
+    assert [(one.model, one.requests, one.usage.cost_usd) for one in after.spending] == [("claude-opus-5-5", 1, 0.25)]
+    assert (after.usage.cost_usd, after.usage.is_cost_partial) == (0.25, False)
+    assert after.usage.input_tokens == before.usage.input_tokens + 10
+    assert (
+        after.usage == replay(read_journal(catalog.journal_path(session_id), Blobs(ground.paths.blobs))[0]).turns.usage
+    )
+
+
+async def test_a_title_that_no_encoding_has_is_kept_in_the_cache(ground: Ground, catalog: Catalog) -> None:
+    session_id = await use(ground, "one")
+    append(catalog, session_id, ev.SessionRenamed(title="half \ud83d of a sign"))
+    (before,) = catalog.summaries()
+    assert "\ud83d" in before.title
+    assert cached(ground) == {session_id}
+    assert fresh(ground).summaries() == [before]
 
 
 async def test_the_summary_is_what_the_fold_of_all_events_says(ground: Ground, catalog: Catalog) -> None:

@@ -80,7 +80,7 @@ from desktop_agent.core.protocol.model.messages import (
 )
 from desktop_agent.core.protocol.model.payloads import BlobRef, Finite, JsonObject
 from desktop_agent.core.protocol.model.search import HitKind, SearchHit, SearchQuery
-from desktop_agent.core.protocol.model.sessions import SessionPurpose, SessionState, SessionSummary
+from desktop_agent.core.protocol.model.sessions import SessionPurpose, SessionState, SessionSummary, Spending
 
 __all__ = [
     "Aborted",
@@ -145,6 +145,7 @@ __all__ = [
     "SessionPurpose",
     "SessionState",
     "SessionSummary",
+    "Spending",
     "StopReason",
     "Summary",
     "Surplus",

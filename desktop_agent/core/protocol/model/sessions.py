@@ -1,6 +1,6 @@
 """Sessions as a list shows them."""
 
-from datetime import datetime
+from datetime import date, datetime
 from typing import Literal
 
 from msgspec import Struct, field
@@ -13,6 +13,17 @@ SessionState = Literal["idle", "working", "waiting"]
 
 SessionPurpose = Literal["conversation", "call"]
 """What a session was made for: a conversation, or one tool call by hand (`desktop-agent tools call`)."""
+
+
+class Spending(Struct, frozen=True, kw_only=True):
+    """What the requests of one day to one model took and cost."""
+
+    day: date
+    """In UTC, as vendors count them."""
+    provider: str
+    model: str
+    requests: int
+    usage: Usage
 
 
 class SessionSummary(Struct, frozen=True, kw_only=True):
@@ -31,7 +42,9 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
     size_bytes: int
     """Of the journal alone: contents of files and long outputs are shared by all sessions."""
     usage: Usage = field(default_factory=Usage)
-    """Sum over all requests."""
+    """Sum over all requests. What the copied ones of a fork cost is the other session's."""
+    spending: tuple[Spending, ...] = ()
+    """The session's own requests by day and model, oldest first; without those of which no model is recorded."""
     is_title_given: bool = False
     """Whether the user gave the title."""
     is_pinned: bool = False

@@ -6,16 +6,18 @@ program wrote it, is decoded and put into that order first.
 
 import json
 import re
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import DecodeError, Meta, Struct
+from msgspec.json import Decoder
 
 from desktop_agent.core.protocol.model import Usage
 from desktop_agent.core.store.journal.journal_mark import fields_of
 
 _HEAD = re.compile(rb'\{"v":\d+,"seq":\d+,"at":"([0-9T:.Z+-]{19,40})","type":"([a-z_]+)"(?:,"turn":(\d{1,18}))?')
-_TOKENS = re.compile(
-    rb'"usage":\{"input_tokens":(\d{1,18}),"output_tokens":(\d{1,18}),"cache_read_tokens":(\d{1,18}),"cache_write_tokens":(\d{1,18})[,}]'
-)
+
+_Count = Annotated[int, Meta(ge=0, lt=10**18)]
+_Dollars = Annotated[float, Meta(ge=0, lt=1e9)]
 
 
 class LineHead(Struct, frozen=True, gc=False):
@@ -31,6 +33,34 @@ class LineHead(Struct, frozen=True, gc=False):
         return int(self.turn_digits or 0)
 
 
+class _CheckedUsage(Usage, frozen=True, kw_only=True, gc=False):
+    """Counts and costs that there can be: sums over many journals must not suffer from one."""
+
+    input_tokens: _Count = 0
+    output_tokens: _Count = 0
+    cache_read_tokens: _Count = 0
+    cache_write_tokens: _Count = 0
+    cost_usd: _Dollars | None = None
+    unpriced_tokens: _Count = 0
+
+
+class Answerer(Struct, frozen=True, gc=False):
+    """As much of a model's reference as tells models apart."""
+
+    provider: str
+    model: str
+
+
+class Reported(Struct, frozen=True, gc=False):
+    """What a `usage_reported` tells of its request."""
+
+    usage: _CheckedUsage
+    model: Answerer | None = None
+
+
+_REPORTED = Decoder(Reported)
+
+
 def written_head(line: bytes) -> LineHead | None:
     """Return the head of a line that we wrote; None for any other."""
     found = _HEAD.match(line)
@@ -43,13 +73,12 @@ def head_of(line: bytes) -> LineHead | None:
     return LineHead(*found.groups()) if found else None
 
 
-def usage_in(line: bytes) -> Usage | None:
-    """Return the tokens of a `usage_reported`; None when they cannot be read."""
-    found = _TOKENS.search(line) or _TOKENS.search(_as_written(line))
-    if found is None:
+def reported_in(line: bytes) -> Reported | None:
+    """Return what a `usage_reported` says; None when that cannot be, or cannot be read."""
+    try:
+        return _REPORTED.decode(line)
+    except (DecodeError, RecursionError):
         return None
-    read, written, from_cache, to_cache = map(int, found.groups())
-    return Usage(input_tokens=read, output_tokens=written, cache_read_tokens=from_cache, cache_write_tokens=to_cache)
 
 
 def _as_written(line: bytes) -> bytes:

@@ -3,12 +3,13 @@
 import json
 
 import pytest
+from msgspec.structs import replace
 
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.codec import encode_event
-from desktop_agent.core.protocol.model import Usage
+from desktop_agent.core.protocol.model import ModelRef, Usage
 from desktop_agent.core.store.journal.journal_mark import moment_of
-from desktop_agent.core.store.journal.line_heads import head_of, usage_in, written_head
+from desktop_agent.core.store.journal.line_heads import head_of, reported_in, written_head
 from desktop_agent.core.store.journal.line_writing import encode_line
 from tests.core.samples import AT, MODEL, SAMPLE_EVENTS
 
@@ -28,9 +29,40 @@ def test_the_turn_of_a_turn_that_starts_comes_right_after_its_kind() -> None:
     assert head.turn == 12
 
 
-def test_tokens_are_written_in_the_order_in_which_they_are_read() -> None:
-    line = encode_line(encode_event(ev.UsageReported(turn=1, usage=USAGE).stamped(1, AT)))
-    assert usage_in(line) == USAGE
+@pytest.mark.parametrize("usage", [USAGE, replace(USAGE, cost_usd=0.25), replace(USAGE, cost_usd=0.0)])
+@pytest.mark.parametrize("model", [None, MODEL])
+def test_what_a_request_took_is_read_from_its_line(usage: Usage, model: ModelRef | None) -> None:
+    fields = encode_event(ev.UsageReported(turn=1, usage=usage, model=model).stamped(1, AT))
+    for line in (encode_line(fields), json.dumps(dict(reversed(fields.items()))).encode()):
+        reported = reported_in(line)
+        assert reported is not None
+        assert Usage() + reported.usage == usage
+        assert (reported.model and reported.model.model) == (model and model.model)
+
+
+def test_a_line_that_is_older_than_prices_tells_its_tokens() -> None:
+    reported = reported_in(b'{"type":"usage_reported","turn":1,"usage":{"input_tokens":5,"output_tokens":7}}')
+    assert reported is not None
+    assert Usage() + reported.usage == Usage(input_tokens=5, output_tokens=7)
+
+
+@pytest.mark.parametrize(
+    "usage",
+    [
+        b'{"input_tokens":-1}',
+        b'{"output_tokens":1.5}',
+        b'{"input_tokens":1' + b"0" * 400 + b"}",
+        b'{"cost_usd":-0.01}',
+        b'{"cost_usd":1e999}',
+        b'{"cost_usd":NaN}',
+        b'{"cost_usd":"much"}',
+        b'{"unpriced_tokens":-5}',
+        b"[" * 100_000,
+        b"null",
+    ],
+)
+def test_counts_and_costs_that_cannot_be_are_not_read(usage: bytes) -> None:
+    assert reported_in(b'{"type":"usage_reported","turn":1,"usage":' + usage + b"}") is None
 
 
 def test_a_line_in_another_order_says_the_same() -> None:

@@ -1,0 +1,114 @@
+"""What models cost, and how much they read at once, as a table that ships: `resources/models.json`.
+
+A price has a day from which it is valid, and some rise when the input is large. What the table does not have is not
+known: nothing is guessed from a similar name. `python -m tests.core.models.price_source` writes the table.
+"""
+
+import re
+from datetime import date
+from functools import cache, lru_cache
+
+from msgspec import Struct
+from msgspec.json import decode
+
+from desktop_agent.core.base.paths import resource_path
+from desktop_agent.core.protocol.model import Usage
+
+PRICE_FILE = "models.json"
+_PER_DOLLARS = 1_000_000
+"""Prices are for so many tokens."""
+_COMPACT_DATE = re.compile(r"(?<=-)(20\d{2})(0[1-9]|1[0-2])(0[1-9]|[12]\d|3[01])(?=-|:|$)")
+"""Routers write `-20260806` where the vendor writes `-2026-08-06`."""
+
+
+class Rates(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """US dollars for a million tokens, valid from a day on, for a request with more input than `above` tokens."""
+
+    input: float
+    output: float
+    cache_read: float | None = None
+    """None: as other input."""
+    cache_write: float | None = None
+    """Of what is kept for five minutes. None: as other input."""
+    since: date | None = None
+    """None: also before the first day on which the price is known to have changed."""
+    above: int = 0
+    """The rates hold for all tokens of such a request, not only for those above."""
+
+
+class KnownModel(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One model of a vendor."""
+
+    names: tuple[str, ...]
+    """What requests may call it: `name`, `beginning*`, `*part*` or `/regular expression/`. Capitals do not count."""
+    rates: tuple[Rates, ...] = ()
+    """By day, then by size of the input; none when what it costs is not known by the token."""
+    context_tokens: int | None = None
+    """How much it reads at once; None when that is not known."""
+
+    def rates_on(self, day: date, input_tokens: int = 0) -> Rates | None:
+        """Return the rates of a request on a day (UTC), with so many tokens of input in all; None where unknown."""
+        fitting = [rates for rates in self.rates if not rates.above or rates.above < input_tokens]
+        started = [rates.since for rates in fitting if rates.since is None or rates.since <= day]
+        since = started[-1] if started else None
+        return next((rates for rates in reversed(fitting) if rates.since == since), None)
+
+
+class PriceTable(Struct, frozen=True, kw_only=True):
+    """All of the file."""
+
+    source: str
+    """Who collects the prices, which edition this is of, and the licence."""
+    newest: date
+    """The last day on which a price of it begins."""
+    vendors: dict[str, tuple[KnownModel, ...]]
+    """By the name that `Vendor.prices` has; the first model that answers to a name counts."""
+
+
+@cache
+def price_table() -> PriceTable:
+    """Return the table, read from disk once."""
+    return decode(resource_path(PRICE_FILE).read_bytes(), type=PriceTable)
+
+
+@lru_cache(maxsize=4096)
+def known_model(vendor: str, model: str) -> KnownModel | None:
+    """Return what the table has of a model; None when it has nothing."""
+    name = model.lower()
+    models = price_table().vendors.get(vendor, ())
+    for written in dict.fromkeys((name, _COMPACT_DATE.sub(r"\1-\2-\3", name))):
+        for known in models:
+            if any(_means(pattern, written) for pattern in known.names):
+                return known
+    return None
+
+
+def cost_usd(vendor: str, model: str, day: date, usage: Usage) -> float | None:
+    """Return what one request cost in US dollars; None when the price is not known."""
+    known = known_model(vendor, model)
+    all_input = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
+    rates = known.rates_on(day, all_input) if known is not None else None
+    if rates is None:
+        return None
+    dollars = (
+        usage.input_tokens * rates.input
+        + usage.cache_read_tokens * _or(rates.cache_read, rates.input)
+        + usage.cache_write_tokens * _or(rates.cache_write, rates.input)
+        + usage.output_tokens * rates.output
+    )
+    return dollars / _PER_DOLLARS
+
+
+def _or(rate: float | None, usual: float) -> float:
+    return usual if rate is None else rate
+
+
+def _means(pattern: str, name: str) -> bool:
+    """Whether a pattern of the table stands for a name."""
+    if pattern.startswith("/"):
+        return re.search(pattern[1:-1], name) is not None
+    if pattern.startswith("*"):
+        return pattern[1:-1] in name
+    if pattern.endswith("*"):
+        return name.startswith(pattern[:-1])
+    return name == pattern

@@ -1,0 +1,43 @@
+"""What a request cost: what its vendor reported, else what the table of prices says, else nothing at all."""
+
+from datetime import UTC, datetime
+from urllib.parse import urlsplit
+
+from msgspec.structs import replace
+
+from desktop_agent.core.base.web_address import address_of, is_loopback
+from desktop_agent.core.models.prices import cost_usd
+from desktop_agent.core.models.vendors import Vendor, known_vendor
+from desktop_agent.core.protocol.model import ModelRef, Usage
+
+
+def priced(usage: Usage, model: ModelRef, now: datetime, *, is_prepaid: bool = False) -> Usage:
+    """Return the usage of one request with its cost, where that is known.
+
+    The prices of a vendor hold at its own address: what a gateway charges is not known, unless it says so.
+    `is_prepaid` says that a subscription covers the request: it costs nothing more.
+    """
+    if usage.cost_usd is not None:
+        return usage
+    vendor = known_vendor(model.provider)
+    if vendor is None or not _is_own_address(vendor, model.base_url):
+        return usage
+    if vendor.is_local or is_prepaid:
+        return replace(usage, cost_usd=0.0)
+    return replace(usage, cost_usd=cost_usd(vendor.prices, model.model, now.astimezone(UTC).date(), usage))
+
+
+def _is_own_address(vendor: Vendor, address: str | None) -> bool:
+    """Whether requests to an address reach the vendor itself; for one without an account, this machine."""
+    if not address:
+        return True
+    if vendor.is_local:
+        return is_loopback(_host_of(address))
+    return address_of(address.lower()) == address_of(vendor.address)
+
+
+def _host_of(address: str) -> str:
+    try:
+        return urlsplit(address).hostname or ""
+    except ValueError:
+        return ""

@@ -1,0 +1,86 @@
+"""What a session spent, by day and model: sums over the requests of its journal."""
+
+from desktop_agent.core.protocol.model import SessionSummary, Spending, Usage
+from desktop_agent.core.protocol.model.messages import COST_DIGITS
+from desktop_agent.core.store.journal.journal_mark import moment_of
+from desktop_agent.core.store.journal.line_heads import Reported
+
+_Key = tuple[bytes, str, str]
+"""The day as its date in bytes, the provider, the model; these are empty where nothing tells who answered."""
+
+
+class SpendingSums:
+    """The sums so far, after those that a summary knows."""
+
+    def __init__(self, known: SessionSummary | None) -> None:
+        self._before = known.usage if known is not None else Usage()
+        self._known = known.spending if known is not None else ()
+        self._sums: dict[_Key, _Sum] = {}
+
+    def add(self, at: bytes, reported: Reported) -> None:
+        """Count a request of a moment, as its line writes it."""
+        day = at[:10] if at.endswith(b"Z") else moment_of(at.decode()).date().isoformat().encode()
+        model, usage = reported.model, reported.usage
+        key = (day, model.provider, model.model) if model is not None else (day, "", "")
+        if (one := self._sums.get(key)) is None:
+            self._sums[key] = one = _Sum()
+        # In place, and not as `Usage` adds: there are many requests in many journals.
+        one.requests += 1
+        one.input += usage.input_tokens
+        one.output += usage.output_tokens
+        one.read += usage.cache_read_tokens
+        one.written += usage.cache_write_tokens
+        if usage.cost_usd is not None:
+            one.priced += 1
+            one.cost_usd += usage.cost_usd
+            one.unpriced += usage.unpriced_tokens
+        else:
+            one.unpriced += usage.context_tokens
+
+    def pay_elsewhere(self) -> None:
+        """What was counted so far is a copy: another session paid for it."""
+        self._before = self.total().paid_elsewhere()
+        self._known = ()
+        self._sums.clear()
+
+    def total(self) -> Usage:
+        """The sum of all."""
+        return sum((one.usage() for one in self._sums.values()), self._before)
+
+    def by_day_and_model(self) -> tuple[Spending, ...]:
+        """What is known of each model, by day.
+
+        A request whose model is not recorded is left out: it is older than prices, or was paid elsewhere.
+        """
+        sums = {(one.day, one.provider, one.model): (one.requests, one.usage) for one in self._known}
+        for (written, provider, model), one in self._sums.items():
+            if provider:
+                key = (moment_of(written.decode()).date(), provider, model)
+                requests, usage = sums.get(key, (0, Usage()))
+                sums[key] = (requests + one.requests, usage + one.usage())
+        return tuple(
+            Spending(day=day, provider=provider, model=model, requests=requests, usage=usage)
+            for (day, provider, model), (requests, usage) in sorted(sums.items())
+        )
+
+
+class _Sum:
+    """One sum."""
+
+    __slots__ = ("cost_usd", "input", "output", "priced", "read", "requests", "unpriced", "written")
+
+    def __init__(self) -> None:
+        self.requests = self.priced = self.unpriced = 0
+        self.input = self.output = self.read = self.written = 0
+        self.cost_usd = 0.0
+
+    def usage(self) -> Usage:
+        """Return it as everybody reads it."""
+        return Usage(
+            input_tokens=self.input,
+            output_tokens=self.output,
+            cache_read_tokens=self.read,
+            cache_write_tokens=self.written,
+            cost_usd=round(self.cost_usd, COST_DIGITS) if self.priced else None,
+            unpriced_tokens=self.unpriced if self.priced else 0,
+        )

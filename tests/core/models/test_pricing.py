@@ -1,0 +1,67 @@
+"""Which prices hold for a request."""
+
+from datetime import UTC, datetime, timedelta, timezone
+
+import pytest
+from msgspec.structs import replace
+
+from desktop_agent.core.models.prices import cost_usd
+from desktop_agent.core.models.pricing import priced
+from desktop_agent.core.protocol.model import ModelRef, Usage
+
+NOW = datetime(2026, 11, 25, 12, tzinfo=UTC)
+USAGE = Usage(input_tokens=100_000, output_tokens=10_000, cache_read_tokens=50_000, cache_write_tokens=1_000)
+OPUS = ModelRef(provider="anthropic", model="claude-opus-5-5")
+
+
+@pytest.mark.parametrize("address", [None, "", "https://api.anthropic.com", "https://API.anthropic.com/v1/"])
+def test_the_prices_of_a_vendor_hold_at_its_own_address(address: str | None) -> None:
+    expected = cost_usd("anthropic", "claude-opus-5-5", NOW.date(), USAGE)
+    assert expected == pytest.approx(0.4 + 0.2 + 0.01 + 0.005)
+    assert priced(USAGE, replace(OPUS, base_url=address), NOW) == replace(USAGE, cost_usd=expected)
+
+
+@pytest.mark.parametrize(
+    "address", ["https://gateway.example/anthropic", "http://127.0.0.1:4000", "http://api.anthropic.com", "no address"]
+)
+def test_what_a_gateway_charges_is_not_known(address: str) -> None:
+    assert priced(USAGE, replace(OPUS, base_url=address), NOW) == USAGE
+
+
+def test_what_the_vendor_reports_is_kept() -> None:
+    reported = replace(USAGE, cost_usd=0.07)
+    assert priced(reported, OPUS, NOW) == reported
+    assert (
+        priced(reported, ModelRef(provider="openrouter", model="a/b", base_url="https://proxy.example"), NOW)
+        == reported
+    )
+
+
+@pytest.mark.parametrize("provider", ["ollama", "lmstudio", "llamacpp"])
+@pytest.mark.parametrize("address", [None, "http://localhost:9000/v1", "http://127.0.0.1:11434/v1"])
+def test_a_model_on_this_machine_costs_nothing(provider: str, address: str | None) -> None:
+    assert priced(USAGE, ModelRef(provider=provider, model="qwen", base_url=address), NOW).cost_usd == 0.0
+
+
+@pytest.mark.parametrize("address", ["https://ollama.example/v1", "http://[::1"])
+def test_what_a_server_elsewhere_costs_is_not_known_although_it_needs_no_account(address: str) -> None:
+    assert priced(USAGE, ModelRef(provider="ollama", model="qwen", base_url=address), NOW).cost_usd is None
+
+
+def test_what_a_subscription_covers_costs_nothing_more() -> None:
+    assert priced(USAGE, OPUS, NOW, is_prepaid=True).cost_usd == 0.0
+    elsewhere = replace(OPUS, base_url="https://gateway.example")
+    assert priced(USAGE, elsewhere, NOW, is_prepaid=True).cost_usd is None
+
+
+@pytest.mark.parametrize("provider", ["demo", "a provider that is gone"])
+def test_a_provider_without_a_vendor_has_no_prices(provider: str) -> None:
+    assert priced(USAGE, ModelRef(provider=provider, model="claude-opus-5-5"), NOW) == USAGE
+
+
+def test_the_day_of_a_price_is_that_of_utc() -> None:
+    model = ModelRef(provider="anthropic", model="claude-opus-4-6")
+    long = Usage(input_tokens=300_000)
+    evening = datetime(2026, 3, 12, 20, tzinfo=timezone(timedelta(hours=-5)))
+    assert priced(long, model, evening).cost_usd == pytest.approx(1.5), "the price of 13 March"
+    assert priced(long, model, evening - timedelta(hours=2)).cost_usd == pytest.approx(3.0)
