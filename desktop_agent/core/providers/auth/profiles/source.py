@@ -1,9 +1,8 @@
 """The access token of a profile whenever one is wanted, and what else a request with it says."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import replace
-from pathlib import Path
 
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import CredentialsError
@@ -12,7 +11,6 @@ from desktop_agent.core.providers.auth.profiles.profile import Profile
 from desktop_agent.core.providers.auth.tokens.answers import read_grant
 from desktop_agent.core.providers.auth.tokens.endpoint import RefusedGrantError, TokenEndpoint
 from desktop_agent.core.providers.auth.tokens.granted import Tokens
-from desktop_agent.core.providers.auth.tokens.renewal_lock import renewing
 from desktop_agent.core.providers.auth.tokens.source import RenewingSource, TokenSource, signed_out
 
 OAUTH_BETA = "oauth-2025-04-20"
@@ -31,15 +29,13 @@ def request_headers(profile: Profile) -> Mapping[str, str]:
     return {"anthropic-beta": OAUTH_BETA, **workspace}
 
 
-def token_source(profile: Profile, *, locks: Path, clock: Clock) -> TokenSource:
-    """Return the source of the profile's tokens. `locks` is a folder for the locks of this application's processes."""
+def token_source(
+    profile: Profile, *, lock: Callable[[], AbstractAsyncContextManager[None]], clock: Clock
+) -> TokenSource:
+    """Return the source of the profile's tokens. `lock` is among processes of this application: the SDK has none."""
     file = CredentialsFile(profile)
     if not profile.client_id:
         return RereadSource(profile, file)
-
-    def lock() -> AbstractAsyncContextManager[None]:
-        return renewing(locks / f"anthropic-profile-{profile.name}.lock", clock)
-
     return RenewingSource(file, ProfileRenewal(profile, clock=clock), clock=clock, lock=lock)
 
 

@@ -7,15 +7,14 @@ client id that all such programs share; its answer brings the account's own, whi
 from dataclasses import dataclass, field
 from urllib.parse import urlencode
 
-from msgspec import Struct
-
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import CredentialsError, ProviderError
 from desktop_agent.core.providers.auth.sign_in import failures
 from desktop_agent.core.providers.auth.sign_in.attempt import Attempt
 from desktop_agent.core.providers.auth.sign_in.flow import Browser, code_from_browser
-from desktop_agent.core.providers.auth.sign_in.identity import Expected, Identity, read_identity
+from desktop_agent.core.providers.auth.sign_in.identity import Expected, read_identity
 from desktop_agent.core.providers.auth.sign_in.redirect import RedirectReceiver
+from desktop_agent.core.providers.auth.sign_in.registration import Registration
 from desktop_agent.core.providers.auth.sign_in.services import CHATGPT, ChatGptService
 from desktop_agent.core.providers.auth.tokens.answers import TokenAnswer, read_grant
 from desktop_agent.core.providers.auth.tokens.endpoint import RefusedGrantError, TokenEndpoint
@@ -34,14 +33,6 @@ _OVER = frozenset(
     }
 )
 """The errors that mean that a refresh token is worth nothing any more. After any other it may be tried again."""
-
-
-class Registration(Struct, frozen=True, kw_only=True):
-    """What is known of an account after its first sign-in. None of it is a secret."""
-
-    client_id: str
-    subject: str
-    email: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -78,7 +69,8 @@ async def sign_in(
     if earlier is not None and identity.subject != earlier.subject:
         raise failures.another_account(service.name)
     tokens = _usable(service, grant.tokens(clock.now(), scopes=frozenset(service.scopes)))
-    return SignedIn(registration=_registration(client_id, identity), tokens=tokens)
+    registration = Registration(client_id=client_id, subject=identity.subject, email=identity.email)
+    return SignedIn(registration=registration, tokens=tokens)
 
 
 class ChatGptRenewal:
@@ -178,7 +170,3 @@ def _usable(service: ChatGptService, tokens: Tokens) -> Tokens:
     if missing := service.required_scopes - tokens.scopes:
         raise failures.not_allowed(service.name, missing)
     return tokens
-
-
-def _registration(client_id: str, identity: Identity) -> Registration:
-    return Registration(client_id=client_id, subject=identity.subject, email=identity.email)

@@ -18,6 +18,7 @@ from desktop_agent.core.providers.auth.profiles.credentials_file import Credenti
 from desktop_agent.core.providers.auth.profiles.profile import read_profile
 from desktop_agent.core.providers.auth.profiles.source import request_headers, token_source
 from desktop_agent.core.providers.auth.tokens.granted import Tokens
+from desktop_agent.core.providers.auth.tokens.renewal_lock import renewing
 from desktop_agent.core.providers.auth.tokens.source import SignedOutError, TokenSource
 from tests.servers.authorization_server import AuthorizationServer
 
@@ -58,7 +59,9 @@ class SignedInTool:
         return cast("dict[str, object]", json.loads(self.file.read_text()))
 
     def source(self) -> TokenSource:
-        return token_source(read_profile("default"), locks=self.folder / "locks", clock=SystemClock())
+        clock = SystemClock()
+        lock = self.folder / "default.lock"
+        return token_source(read_profile("default"), lock=lambda: renewing(lock, clock), clock=clock)
 
     async def sdk_headers(self) -> httpx2.Headers:
         """Return what the SDK sends with a request, having read the same folder."""

@@ -8,7 +8,8 @@ import pytest
 
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import CredentialsError, ProviderError
-from desktop_agent.core.providers.auth.sign_in.chatgpt import ChatGptRenewal, Registration, SignedIn, sign_in
+from desktop_agent.core.providers.auth.sign_in.chatgpt import ChatGptRenewal, SignedIn, sign_in
+from desktop_agent.core.providers.auth.sign_in.registration import Registration
 from desktop_agent.core.providers.auth.sign_in.services import CHATGPT
 from desktop_agent.core.providers.auth.tokens.granted import Tokens
 from desktop_agent.core.providers.auth.tokens.source import SignedOutError

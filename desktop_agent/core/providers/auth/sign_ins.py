@@ -1,0 +1,219 @@
+"""Signs accounts in and out, and gives out what that brought: the keyring, the browser and the accounts together."""
+
+import asyncio
+import hashlib
+import os
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+
+from desktop_agent.core.base.clock import Clock
+from desktop_agent.core.base.errors import CredentialsError, UnsafeSettingsError, UsageError
+from desktop_agent.core.models.account import Account
+from desktop_agent.core.providers.auth.accounts import AccountsFile
+from desktop_agent.core.providers.auth.keys import SystemKeyStore, entry_of
+from desktop_agent.core.providers.auth.patience import beside
+from desktop_agent.core.providers.auth.profiles.profile import DEFAULT_BASE_URL, Profile, read_profile
+from desktop_agent.core.providers.auth.profiles.source import request_headers, token_source
+from desktop_agent.core.providers.auth.sign_in import chatgpt, openrouter
+from desktop_agent.core.providers.auth.sign_in.flow import Browser
+from desktop_agent.core.providers.auth.sign_in.host_id import host_id
+from desktop_agent.core.providers.auth.sign_in.registration import (
+    Registration,
+    delete_registration,
+    read_registration,
+    write_registration,
+)
+from desktop_agent.core.providers.auth.sign_in.services import CHATGPT, OPENROUTER, ChatGptService, OpenRouterService
+from desktop_agent.core.providers.auth.tokens.credential import TokenCredential
+from desktop_agent.core.providers.auth.tokens.keyring_tokens import KeyringTokens
+from desktop_agent.core.providers.auth.tokens.renewal_lock import renewing
+from desktop_agent.core.providers.auth.tokens.source import RenewingSource, TokenSource
+
+CHATGPT_PROVIDER = "openai"
+CHATGPT_NAME = "chatgpt"
+"""What an account that signed in with ChatGPT is called, unless the user says otherwise."""
+
+OPENROUTER_PROVIDER = "openrouter"
+PROFILE_PROVIDER = "anthropic"
+
+
+class Services:
+    """The services that can be signed in with. Tests replace their addresses."""
+
+    def __init__(self, chatgpt: ChatGptService = CHATGPT, openrouter: OpenRouterService = OPENROUTER) -> None:
+        self.chatgpt = chatgpt
+        self.openrouter = openrouter
+
+
+class SignIns:
+    """The accounts of one user that have no key of their own. Belongs to one event loop."""
+
+    def __init__(
+        self,
+        keys: SystemKeyStore,
+        accounts: AccountsFile,
+        data: Path,
+        *,
+        clock: Clock,
+        environ: Mapping[str, str] = os.environ,
+        tell: Callable[[str], None] = lambda _: None,
+        services: Services | None = None,
+    ) -> None:
+        """`data` is the application's data folder. `tell` hears when renewed tokens could not be kept."""
+        self._keys = keys
+        self._accounts = accounts
+        self._data = data
+        self._clock = clock
+        self._environ = environ
+        self._tell = tell
+        self._services = services or Services()
+        self._sources: dict[str, TokenSource] = {}
+
+    async def sign_in_with_chatgpt(self, browser: Browser, name: str = CHATGPT_NAME) -> Account:
+        """Have the user sign in, keep what that brings, and return the account, which is added when it is new.
+
+        Raises `CredentialsError`; `UsageError` for a name that another account has; `UnsafeSettingsError` when the
+        accounts cannot be read. Being cancelled leaves everything as it was.
+        """
+        account = await self._new_or_same(Account(provider=CHATGPT_PROVIDER, name=name, kind="oauth"))
+        await self._require_keyring()
+        entry = entry_of(account)
+        earlier = await beside(lambda: read_registration(self._keys, entry))
+        signed_in = await chatgpt.sign_in(
+            browser,
+            host_id=await asyncio.to_thread(host_id, self._data),
+            clock=self._clock,
+            earlier=earlier,
+            service=self._services.chatgpt,
+        )
+        async with self._lock(entry):
+            await beside(lambda: write_registration(self._keys, entry, signed_in.registration))
+            await self._kept(account).keep(signed_in.tokens)
+        self._sources.pop(entry, None)
+        await asyncio.to_thread(self._accounts.put, account)
+        return account
+
+    async def sign_in_with_openrouter(self, browser: Browser, name: str = "") -> Account:
+        """Have the user sign in, keep the key that this brings, and return its account, added when it is new.
+
+        Raises what `sign_in_with_chatgpt` raises.
+        """
+        account = await self._new_or_same(Account(provider=OPENROUTER_PROVIDER, name=name))
+        await self._require_keyring()
+        key = await openrouter.sign_in(browser, clock=self._clock, service=self._services.openrouter)
+        await beside(lambda: self._keys.set(entry_of(account), key))
+        if not account.is_usual:
+            await asyncio.to_thread(self._accounts.put, account)
+        return account
+
+    async def use_profile(self, name: str) -> Account:
+        """Add the profile of Anthropic's tools that has this name as an account, and return it.
+
+        Raises `CredentialsError` for one that cannot be used, and what `sign_in_with_chatgpt` raises besides.
+        """
+        profile = await asyncio.to_thread(read_profile, name, self._environ)
+        account = await self._new_or_same(_account_of(profile))
+        await asyncio.to_thread(self._accounts.put, account)
+        return account
+
+    async def sign_out(self, account: Account) -> None:
+        """Forget what the sign-in brought, and take the account out, unless it is the usual one.
+
+        The tokens of a profile stay: they belong to the tool that made it. Raises `CredentialsError`.
+        """
+        entry = entry_of(account)
+        if account.kind == "oauth":
+            async with self._lock(entry):
+                await self._kept(account).drop()
+                await beside(lambda: delete_registration(self._keys, entry))
+        elif account.kind == "key":
+            await beside(lambda: self._keys.delete(entry))
+        self._sources.pop(entry, None)
+        if not account.is_usual:
+            await asyncio.to_thread(self._accounts.remove, account)
+
+    async def registration(self, account: Account) -> Registration | None:
+        """Return who signed in, or `None` when nobody has. Raises `CredentialsError`."""
+        return await beside(lambda: read_registration(self._keys, entry_of(account)))
+
+    async def credential(self, account: Account) -> TokenCredential:
+        """Return what goes with the requests of an account of the kind `oauth` or `profile`.
+
+        Raises `CredentialsError` when nobody is signed in, or the tokens belong to another address.
+        """
+        if account.kind == "profile":
+            profile = await asyncio.to_thread(read_profile, account.name, self._environ)
+            _require_address(account, profile.base_url)
+            source = self._shared(account, lambda: self._profile_source(profile))
+            return TokenCredential(source, request_headers(profile))
+        _require_address(account, self._services.chatgpt.resource)
+        registration = await self.registration(account)
+        if registration is None:
+            raise CredentialsError(
+                f"Nobody is signed in for {account.full_label}.",
+                hint=f"Sign in: `desktop-agent auth sign-in {account.provider} --account {account.label}`.",
+            )
+        return TokenCredential(self._shared(account, lambda: self._chatgpt_source(account, registration)))
+
+    def _shared(self, account: Account, make: Callable[[], TokenSource]) -> TokenSource:
+        """Return the one source of an account: whoever uses it shares what it knows."""
+        entry = entry_of(account)
+        if entry not in self._sources:
+            self._sources[entry] = make()
+        return self._sources[entry]
+
+    def _chatgpt_source(self, account: Account, registration: Registration) -> TokenSource:
+        entry = entry_of(account)
+        return RenewingSource(
+            self._kept(account),
+            chatgpt.ChatGptRenewal(registration.client_id, clock=self._clock, service=self._services.chatgpt),
+            clock=self._clock,
+            lock=lambda: self._lock(entry),
+            tell=self._tell,
+        )
+
+    def _profile_source(self, profile: Profile) -> TokenSource:
+        return token_source(profile, lock=lambda: self._lock(f"profile:{profile.name}"), clock=self._clock)
+
+    def _kept(self, account: Account) -> KeyringTokens:
+        return KeyringTokens(self._keys, entry_of(account))
+
+    def _lock(self, entry: str) -> AbstractAsyncContextManager[None]:
+        name = hashlib.blake2b(entry.encode(), digest_size=12).hexdigest()  # what an entry has in it, a file may not
+        return renewing(self._data / "locks" / f"sign-in-{name}.lock", self._clock)
+
+    async def _new_or_same(self, account: Account) -> Account:
+        """Return the account as it is known, or as it would be. Raises `UsageError` when another one has its name."""
+        loaded = await asyncio.to_thread(self._accounts.load)
+        if loaded.problems:
+            raise UnsafeSettingsError(loaded.problems)
+        known = loaded.find(account.provider, account.name)
+        if known is None:
+            return account
+        if known.kind != account.kind or known.address != account.address:
+            raise UsageError(
+                f"There is another account of {known.provider} called {known.label!r}.",
+                hint="Choose another name with --account.",
+            )
+        return known
+
+    async def _require_keyring(self) -> None:
+        """Find out that nothing can be kept before the user goes to the browser."""
+        report = await beside(self._keys.probe)
+        if not report.is_usable:
+            raise CredentialsError(report.problem, hint=report.hint)
+
+
+def _account_of(profile: Profile) -> Account:
+    address = "" if profile.base_url == DEFAULT_BASE_URL else profile.base_url
+    return Account(provider=PROFILE_PROVIDER, name=profile.name, address=address, kind="profile")
+
+
+def _require_address(account: Account, address: str) -> None:
+    where = account.where.rstrip("/")
+    if where != address.rstrip("/"):
+        raise CredentialsError(
+            f"The sign-in of {account.full_label} belongs to {address}, not to {where}.",
+            hint="It is sent there only. Take the account out and sign in again, or use a key.",
+        )
