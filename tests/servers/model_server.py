@@ -50,7 +50,10 @@ class Exchange:
 
 
 class ModelServer:
-    """The server, from entering the context to leaving it. Leaving closes every connection."""
+    """The server, from entering the context to leaving it.
+
+    Leaving closes every connection, and raises what went wrong within the server itself.
+    """
 
     def __init__(
         self,
@@ -77,6 +80,7 @@ class ModelServer:
         self._changed = asyncio.Condition()
         self._released = asyncio.Event()
         self._connections: set[asyncio.Task[None]] = set()
+        self._crashes: list[Exception] = []
         self._served = 0
         self._port = port
 
@@ -137,6 +141,8 @@ class ModelServer:
             task.cancel()
         await asyncio.gather(*self._connections, return_exceptions=True)
         await self._server.wait_closed()
+        if self._crashes:
+            raise ExceptionGroup("the model server failed", self._crashes)
 
     # -- connections --
 
@@ -144,7 +150,12 @@ class ModelServer:
         self.connections_made += 1
         task = asyncio.get_running_loop().create_task(self._serve(reader, writer, gone))
         self._connections.add(task)
-        task.add_done_callback(self._connections.discard)
+        task.add_done_callback(self._forget)
+
+    def _forget(self, task: asyncio.Task[None]) -> None:
+        self._connections.discard(task)
+        if not task.cancelled() and isinstance(error := task.exception(), Exception):
+            self._crashes.append(error)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, gone: asyncio.Event) -> None:
         responder = Responder(writer)

@@ -8,6 +8,8 @@ from desktop_agent.core.protocol.model import JsonObject
 from tests.servers.dialects.dialect import Ask
 from tests.servers.script import Block, RawBlock, RedactedThinking, Reply, Text, Thinking, ToolUse
 
+ARGUMENTS_DELTA = "response.function_call_arguments.delta"
+
 
 @dataclass(frozen=True)
 class Piece:
@@ -120,7 +122,7 @@ def _function_call(item_id: str, call_id: str, call: ToolUse, status: str) -> It
         "name": call.name,
     }
     whole = "".join(fragments)
-    pieces = [Piece("response.function_call_arguments.delta", {"delta": fragment}) for fragment in fragments]
+    pieces = [Piece(ARGUMENTS_DELTA, {"delta": fragment}) for fragment in fragments]
     pieces.append(Piece("response.function_call_arguments.done", {"arguments": whole}))
     return Item(begun, begun | {"status": status, "arguments": whole}, pieces)
 

@@ -7,7 +7,7 @@ from typing import Literal
 from desktop_agent.core.protocol.model import JsonObject
 from tests.servers.dialects.dialect import Ask, sse
 from tests.servers.dialects.openai import MODELS, error_object, key_in, models_or_nothing, refused
-from tests.servers.dialects.response_items import Item, Piece, item_of
+from tests.servers.dialects.response_items import ARGUMENTS_DELTA, Item, Piece, item_of
 from tests.servers.dialects.response_object import ended, response_object
 from tests.servers.script import Event, Fault, Garbage, Refusal, Reply, StreamError, Whole
 
@@ -22,8 +22,12 @@ class ResponsesDialect:
     models: Sequence[JsonObject] = MODELS
     thinking: Literal["summary", "text"] = "summary"
     """Whether thinking comes as a summary, OpenAI's way, or as it is, the way of open models."""
-    fails_with: Literal["error", "response.failed"] = "error"
-    """The event that an error in the middle of a stream is."""
+    calls: Literal["fragments", "whole"] = "fragments"
+    """Whether the arguments of a call come in deltas, or only when they are complete, as xAI has it."""
+    repeats_output: bool = True
+    """Whether the last event has all items again."""
+    fails_with: Literal["error", "nested error", "response.failed"] = "error"
+    """The event that an error in the middle of a stream is: flat as documented, with an object inside, or the end."""
     is_plan: bool = False
     """Whether a ChatGPT plan pays, which takes fewer parameters."""
 
@@ -71,6 +75,8 @@ class ResponsesDialect:
         code, message = error["code"] or error["type"], error["message"]
         if self.fails_with == "error":
             return _event("error", code=code, message=message, param=None, sequence_number=number)
+        if self.fails_with == "nested error":
+            return _event("error", error=error, sequence_number=number)
         response = response_object(ask, "failed") | {"error": {"code": code, "message": message}}
         return _event("response.failed", response=response, sequence_number=number)
 
@@ -97,16 +103,20 @@ class _Stream:
             if isinstance(part, Event):
                 yield part
             elif not isinstance(part, Fault):
-                yield from self._item(item_of(part, self._reply, self._ask, position, self._dialect.thinking))
+                item = item_of(part, self._reply, self._ask, position, self._dialect.thinking)
+                yield from self._item(item)
         if self._reply.stop_reason is not None:
             status, details = ended(self._reply.stop_reason)
-            response = response_object(self._ask, status, output=self._output, spent=self._reply.spent) | details
+            output = self._output if self._dialect.repeats_output else []
+            response = response_object(self._ask, status, output=output, spent=self._reply.spent) | details
             yield Piece(f"response.{status}", {"response": response})
 
     def _item(self, item: Item) -> Iterator[Piece]:
         place: JsonObject = {"output_index": len(self._output)}
         yield Piece("response.output_item.added", place | {"item": item.begun})
         for piece in item.pieces:
+            if self._dialect.calls == "whole" and piece.name == ARGUMENTS_DELTA:
+                continue
             yield Piece(piece.name, {"item_id": item.done.get("id")} | place | piece.fields)
         yield Piece("response.output_item.done", place | {"item": item.done})
         self._output.append(item.done)

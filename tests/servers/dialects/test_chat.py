@@ -1,7 +1,7 @@
 """OpenAI's client reads what the server says in Chat Completions, whatever the habits of the service."""
 
 import json
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import openai
 import pytest
@@ -10,8 +10,8 @@ from openai.types.chat import ChatCompletionChunk
 from tests.servers import fault
 from tests.servers.dialects.chat import CHAT, OPENROUTER, ChatDialect
 from tests.servers.dialects.dialect import Ask
-from tests.servers.dialects.official_client import asking
-from tests.servers.script import Reply, redacted_thinking, reply, text, thinking, tool_use
+from tests.servers.dialects.official_client import asking, body_of
+from tests.servers.script import Refusal, Reply, redacted_thinking, reply, text, thinking, tool_use
 from tests.servers.staging import body
 
 LOOKING = reply(
@@ -112,6 +112,7 @@ async def test_openrouter_sends_signatures_costs_and_comments() -> None:
         ChatDialect(repeats_ids=True),
         ChatDialect(has_empty_deltas=True),
         ChatDialect(has_done=False),
+        ChatDialect(usage_at="finish"),
     ],
 )
 async def test_the_habits_of_compatible_servers_change_nothing_of_what_is_said(dialect: ChatDialect) -> None:
@@ -134,11 +135,46 @@ async def test_every_reason_to_stop_has_its_word(stop_reason: str | None, finish
     assert chunks[-1].choices[0].finish_reason == finish_reason
 
 
-async def test_an_error_in_the_stream_ends_it() -> None:
-    async with asking(reply(text("Hi."), fault.error_after(events=2)), dialect=CHAT) as client:
+@pytest.mark.parametrize("field", ["reasoning_content", "reasoning"])
+async def test_thinking_comes_in_the_field_of_the_service(field: Literal["reasoning_content", "reasoning"]) -> None:
+    async with asking(LOOKING, dialect=ChatDialect(thinking=field, has_empty_deltas=True)) as client:
+        chunks = await chunks_of(client)
+    assert "".join(piece for piece in extras_of(chunks, field) if piece) == "Let me see."
+
+
+async def test_calls_may_have_no_ids() -> None:
+    async with asking(LOOKING, dialect=ChatDialect(has_ids=False)) as client:
+        assert [call[0] for call in calls_of(await chunks_of(client))] == ["", ""]
+
+
+async def test_a_call_without_text_comes_after_a_null() -> None:
+    async with asking(reply(tool_use("list_files")), dialect=CHAT) as client:
+        assert (await chunks_of(client))[0].choices[0].delta.content is None
+
+
+@pytest.mark.parametrize(("dialect", "code"), [(CHAT, "server_is_overloaded"), (OPENROUTER, 503)])
+async def test_an_error_in_the_stream_ends_it(dialect: ChatDialect, code: object) -> None:
+    async with asking(reply(text("Hi."), fault.error_after(events=2)), dialect=dialect) as client:
         with pytest.raises(openai.APIError, match="Overloaded") as error:
             await chunks_of(client)
-    assert error.value.code == "server_is_overloaded"
+    assert body_of(error.value)["code"] == code
+
+
+@pytest.mark.parametrize(
+    ("refusal", "status"),
+    [(fault.no_credit(), 402), (fault.too_long(), 400), (fault.overloaded(), 503), (fault.rate_limited(), 429)],
+)
+async def test_openrouter_numbers_its_errors(refusal: Refusal, status: int) -> None:
+    async with asking(refusal, dialect=OPENROUTER) as client:
+        with pytest.raises(openai.APIStatusError) as error:
+            await chunks_of(client)
+    assert (error.value.status_code, body_of(error.value)["code"]) == (status, status)
+
+
+async def test_openrouter_tells_much_about_its_models() -> None:
+    async with asking(dialect=OPENROUTER) as client:
+        large, small = [model.to_dict() async for model in client.models.list()]
+    assert (large["context_length"], large["id"], small["id"]) == (200_000, "vendor/large-test", "vendor/small-test")
 
 
 @pytest.mark.parametrize("answer", [reply(text("Hello."), fault.end_after(events=2)), reply(text("x"))])

@@ -17,6 +17,7 @@ from openai.types.responses import (
 from desktop_agent.core.protocol.model import JsonObject
 from tests.servers import fault
 from tests.servers.dialects.official_client import asking
+from tests.servers.dialects.response_items import ARGUMENTS_DELTA
 from tests.servers.dialects.responses import RESPONSES, ResponsesDialect
 from tests.servers.script import block, redacted_thinking, reply, text, thinking, tool_use
 
@@ -127,6 +128,30 @@ async def test_an_error_in_the_stream_is_an_event_of_either_kind() -> None:
     assert isinstance(failed, ResponseFailedEvent)
     assert failed.response.error is not None
     assert failed.response.error.code == "rate_limit_exceeded"
+
+
+async def test_an_error_in_the_stream_may_have_an_object_inside() -> None:
+    answer = reply(text("Hi."), fault.error_after(events=4))
+    async with asking(answer, dialect=ResponsesDialect(fails_with="nested error")) as client:
+        with pytest.raises(openai.APIError, match="Overloaded") as error:
+            await events_of(client)
+    assert error.value.code == "server_is_overloaded"
+
+
+async def test_a_call_may_come_whole() -> None:
+    answer = reply(tool_use("read_file", path="a.py"))
+    async with asking(answer, answer, dialect=ResponsesDialect(calls="whole")) as client:
+        assert ARGUMENTS_DELTA not in [event.type for event in await events_of(client)]
+        call = (await response_of(client)).output[0]
+    assert isinstance(call, ResponseFunctionToolCall)
+    assert call.arguments == '{"path": "a.py"}'
+
+
+async def test_the_end_may_have_no_items_again() -> None:
+    async with asking(reply(text("Hi.")), dialect=ResponsesDialect(repeats_output=False)) as client:
+        events = await events_of(client)
+    assert events[-1].response.output == []
+    assert events[-2].item.content[0].text == "Hi."
 
 
 async def test_a_stream_can_end_without_saying_how() -> None:

@@ -1,4 +1,4 @@
-"""The vendors' own clients, away from the settings of the user who runs the tests."""
+"""Servers and the vendors' own clients, away from the settings of the user who runs the tests."""
 
 import os
 
