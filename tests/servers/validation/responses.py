@@ -62,8 +62,11 @@ def _nonsense(body: JsonObject) -> Iterator[str]:
     limit = body.get("max_output_tokens")
     if isinstance(limit, int) and limit < _FEWEST_TOKENS:
         yield f"max_output_tokens: {limit} is below the minimum of {_FEWEST_TOKENS}"
-    if body.get("store") is False and body.get("previous_response_id"):
-        yield "previous_response_id: nothing is stored"
+    if body.get("store") is False:
+        if body.get("previous_response_id"):
+            yield "previous_response_id: nothing is stored"
+        referring = (number for number, item in enumerate(items) if _kind(item) == "item_reference")
+        yield from (f"input.{number}: refers to an item, and nothing is stored" for number in referring)
 
 
 def _not_on_a_plan(body: JsonObject) -> Iterator[str]:
@@ -84,7 +87,7 @@ def _order(items: list[JsonObject]) -> Iterator[str]:
 
 
 def _item(item: JsonObject, path: str) -> Iterator[str]:
-    match item.get("type", "message"):
+    match _kind(item):
         case "message":
             yield from _message(item, path)
         case "function_call":
@@ -96,6 +99,11 @@ def _item(item: JsonObject, path: str) -> Iterator[str]:
             yield from _parts(item["output"], f"{path}.output")
         case _:
             pass
+
+
+def _kind(item: JsonObject) -> object:
+    """Return the type of an item. A message and a reference to an item may leave it out."""
+    return item.get("type") or ("message" if "role" in item else "item_reference")
 
 
 def _message(item: JsonObject, path: str) -> Iterator[str]:
@@ -122,7 +130,7 @@ def _ids(items: list[JsonObject]) -> Iterator[str]:
     ids = Counter(str(item["id"]) for item in items if item.get("id"))
     yield from (f"input: duplicate item found with id {each}" for each, count in ids.items() if count > 1)
     for number, item in enumerate(items):
-        item_id, prefix = item.get("id"), _PREFIXES.get(item.get("type", "message"))
+        item_id, prefix = item.get("id"), _PREFIXES.get(_kind(item))
         if item_id is None or prefix is None:
             continue
         if not isinstance(item_id, str) or not _ITEM_ID.fullmatch(item_id) or not item_id.startswith(prefix):

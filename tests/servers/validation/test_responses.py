@@ -112,6 +112,7 @@ def test_a_wrong_shape_is_found_at_any_depth(path: str, value: object, problem: 
         ("input.1.encrypted_content", "", "input.1: reasoning was not stored, and has no encrypted_content"),
         ("include", [], "reasoning goes back without asking for reasoning.encrypted_content"),
         ("previous_response_id", "resp_1", "previous_response_id: nothing is stored"),
+        ("input.2", {"id": "msg_0"}, "input.2: refers to an item, and nothing is stored"),
         ("tools.0.parameters.type", "array", "not of type object"),
         ("tools.0.strict", True, "strict, and additionalProperties is not false"),
         ("max_output_tokens", 1, "max_output_tokens: 1 is below the minimum of 16"),
