@@ -39,6 +39,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_run(commands)
     _add_sessions(commands)
     _add_changes(commands)
+    _add_costs(commands)
     _add_storage(commands)
     _add_tools(commands)
     _add_auth(commands)
@@ -220,6 +221,12 @@ def _add_revert(action: argparse.ArgumentParser, name: str) -> None:
     if name == "undo":
         recover_help = "also put back branches, tags and stash entries that the calls moved or dropped"
         action.add_argument("--recover", action="store_true", help=recover_help)
+
+
+def _add_costs(commands: "_Commands") -> None:
+    summary = "Show what the sessions cost, by day and model: of all folders, or of that of --workspace."
+    costs = _command(commands, "costs", summary, "costs --days 7")
+    costs.add_argument("--days", type=_at_least_one, default=30, metavar="N", help="the last N days, today too (30)")
 
 
 def _add_storage(commands: "_Commands") -> None:

@@ -15,6 +15,7 @@ from desktop_agent.composition.session_plan import SessionOptions
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.ids import SessionId
+from desktop_agent.core.base.money import cost_text
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.auth.keys import SystemKeyStore
@@ -163,6 +164,8 @@ def _summary(result: RunResult) -> str:
     lines = [result.final_response or "<no final response>", "---"]
     lines.append(f"Stopped reason: {result.stopped_reason} (turns: {result.turns_used})")
     lines.append(f"Session: {result.session_id}")
+    if cost := cost_text(result.usage.cost_usd, is_partial=result.usage.is_cost_partial):
+        lines.append(f"Cost: {cost}")
     lines.append("Tools executed:")
     for event in result.tools:
         state = "skipped" if event["skipped"] else "error" if event["is_error"] else "ok"

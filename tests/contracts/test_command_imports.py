@@ -46,6 +46,7 @@ def loaded_by(arguments: list[str], *candidates: str) -> list[str]:
         ["config", "get", "model.name"],
         ["config", "path"],
         ["storage", "show"],
+        ["costs"],
     ],
     ids=" ".join,
 )

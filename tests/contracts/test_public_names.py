@@ -100,6 +100,7 @@ def test_commands_print_the_keys_that_were_promised(tmp_path: Path, capfd: pytes
         ("changes", "undo", session, "--dry-run"),
         ("changes", "undo", session),
         ("sessions", "list"),
+        ("costs",),
         ("sessions", "show", session),
         ("sessions", "search", "page"),
         ("sessions", "verify", session),

@@ -5,6 +5,7 @@ from datetime import datetime
 
 from desktop_agent.cli.console import Console, size_text, table
 from desktop_agent.core.base.errors import UsageError
+from desktop_agent.core.base.money import cost_text
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.base.plain_text import number_of
 from desktop_agent.core.protocol.codec import encode
@@ -28,13 +29,14 @@ def main(args: argparse.Namespace, console: Console) -> int:
             _when(item.active_at),
             number_of(item.turns, "turn"),
             size_text(item.size_bytes),
+            cost_text(item.usage.cost_usd, is_partial=item.usage.is_cost_partial),
             _marks(item),
             item.title or "(no prompt yet)",
             item.workspace,
         )
         for item in summaries
     ]
-    text = table(rows, right=(2, 3)) or "There are no sessions yet."
+    text = table(rows, right=(2, 3, 4)) or "There are no sessions yet."
     console.result({"sessions": [_as_json(item) for item in summaries]}, text)
     return 0
 

@@ -3,12 +3,13 @@
 import argparse
 
 from desktop_agent.cli.console import Console
+from desktop_agent.core.base.money import cost_text
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.base.plain_text import on_one_line
 from desktop_agent.core.context.history import History
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol.codec import encode_event, encode_message
-from desktop_agent.core.protocol.model import JsonObject
+from desktop_agent.core.protocol.codec import encode, encode_event, encode_message
+from desktop_agent.core.protocol.model import JsonObject, Usage
 from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.journal.reading import read_journal
 from desktop_agent.core.transcript import (
@@ -42,12 +43,23 @@ def main(args: argparse.Namespace, console: Console) -> int:
         "model": transcript.session.model.model if transcript.session.model else None,
         "provider": transcript.session.model.provider if transcript.session.model else None,
         "turns": transcript.turn,
+        "usage": encode(transcript.turns.usage),
         "messages": [encode_message(message) for message in history.messages()],
         "events": [encode_event(event) for event in events],
     }
     heading = f"{on_one_line(transcript.session.title)}\n{session_id} · {on_one_line(transcript.session.workspace)}\n"
+    if used := _used(transcript.turns.usage):
+        heading += f"{used}\n"
     console.result(document, heading + "\n" + "\n\n".join(map(_describe, transcript.entries)))
     return 0
+
+
+def _used(usage: Usage) -> str:
+    """What it took and cost; nothing before the first answer."""
+    if not usage.context_tokens:
+        return ""
+    cost = cost_text(usage.cost_usd, is_partial=usage.is_cost_partial) or "cost not known"
+    return f"{cost} · {usage.all_input_tokens:,} tokens read, {usage.output_tokens:,} written"
 
 
 def _describe(entry: Entry) -> str:  # noqa: C901 - one closed vocabulary

@@ -13,6 +13,7 @@ from msgspec import Struct
 
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.images import PictureError, inspect_picture
+from desktop_agent.core.base.money import cost_text
 from desktop_agent.core.base.paths import resource_path
 from desktop_agent.core.export import words
 from desktop_agent.core.export.prose import code, prose
@@ -60,6 +61,7 @@ def _head(facts: Facts) -> str:
         "Model": session.model.model if session.model else "",
         "From": words.when(session.opened_at),
         "Turns": f"{facts.turns.turn}",
+        "Cost": cost_text(usage.cost_usd, is_partial=usage.is_cost_partial),
         "Tokens": f"{usage.context_tokens - usage.output_tokens:,} read, {usage.output_tokens:,} written",
     }
     listed = "".join(f"<dt>{name}</dt><dd>{escape(one_line(text, 1000))}</dd>\n" for name, text in rows.items() if text)

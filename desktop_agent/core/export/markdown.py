@@ -7,6 +7,7 @@ and links that are not of the web are text too, and an open code fence ends with
 import re
 from collections.abc import Iterator
 
+from desktop_agent.core.base.money import cost_text
 from desktop_agent.core.base.plain_text import number_of
 from desktop_agent.core.export import words
 from desktop_agent.core.export.shown import one_line, shown
@@ -31,7 +32,9 @@ def export_markdown(source: ExportSource) -> Iterator[str]:
         yield f"- Model: `{_code(session.model.model)}`\n"
     tokens = facts.turns.usage
     turns, written = number_of(facts.turns.turn, "turn"), number_of(tokens.output_tokens, "token")
-    yield f"- From {words.when(session.opened_at)}, {turns}, {written} written by the model\n\n"
+    cost = cost_text(tokens.cost_usd, is_partial=tokens.is_cost_partial)
+    paid = f", {cost}" if cost else ""
+    yield f"- From {words.when(session.opened_at)}, {turns}, {written} written by the model{paid}\n\n"
     for entries in read_turns(source, facts.damages):
         for entry in entries:
             yield _entry(entry, source)

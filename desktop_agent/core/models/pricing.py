@@ -11,16 +11,19 @@ from desktop_agent.core.models.vendors import Vendor, known_vendor
 from desktop_agent.core.protocol.model import ModelRef, Usage
 
 
-def priced(usage: Usage, model: ModelRef, now: datetime, *, is_prepaid: bool = False) -> Usage:
+def priced(
+    usage: Usage, model: ModelRef, now: datetime, *, address: str | None = None, is_prepaid: bool = False
+) -> Usage:
     """Return the usage of one request with its cost, where that is known.
 
-    The prices of a vendor hold at its own address: what a gateway charges is not known, unless it says so.
-    `is_prepaid` says that a subscription covers the request: it costs nothing more.
+    The prices of a vendor hold at its own address: what a gateway charges is not known, unless it says so. `address` is
+    where the request went, if not where `model` says. `is_prepaid` says that a subscription covers the request: it
+    costs nothing more.
     """
     if usage.cost_usd is not None:
         return usage
     vendor = known_vendor(model.provider)
-    if vendor is None or not _is_own_address(vendor, model.base_url):
+    if vendor is None or not _is_own_address(vendor, address or model.base_url):
         return usage
     if vendor.is_local or is_prepaid:
         return replace(usage, cost_usd=0.0)

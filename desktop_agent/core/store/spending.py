@@ -1,5 +1,10 @@
 """What a session spent, by day and model: sums over the requests of its journal."""
 
+from collections.abc import Iterable
+from datetime import date
+
+from msgspec.structs import replace
+
 from desktop_agent.core.protocol.model import SessionSummary, Spending, Usage
 from desktop_agent.core.protocol.model.messages import COST_DIGITS
 from desktop_agent.core.store.journal.journal_mark import moment_of
@@ -52,16 +57,30 @@ class SpendingSums:
 
         A request whose model is not recorded is left out: it is older than prices, or was paid elsewhere.
         """
-        sums = {(one.day, one.provider, one.model): (one.requests, one.usage) for one in self._known}
-        for (written, provider, model), one in self._sums.items():
-            if provider:
-                key = (moment_of(written.decode()).date(), provider, model)
-                requests, usage = sums.get(key, (0, Usage()))
-                sums[key] = (requests + one.requests, usage + one.usage())
-        return tuple(
-            Spending(day=day, provider=provider, model=model, requests=requests, usage=usage)
-            for (day, provider, model), (requests, usage) in sorted(sums.items())
-        )
+        new = [
+            Spending(
+                day=moment_of(day.decode()).date(),
+                provider=provider,
+                model=model,
+                requests=one.requests,
+                usage=one.usage(),
+            )
+            for (day, provider, model), one in self._sums.items()
+            if provider
+        ]
+        return merged([*self._known, *new])
+
+
+def merged(spending: Iterable[Spending]) -> tuple[Spending, ...]:
+    """Return one for each day and model, by day, then by provider and model."""
+    sums: dict[tuple[date, str, str], Spending] = {}
+    for one in spending:
+        key = (one.day, one.provider, one.model)
+        if (sum_of := sums.get(key)) is None:
+            sums[key] = one
+        else:
+            sums[key] = replace(one, requests=sum_of.requests + one.requests, usage=sum_of.usage + one.usage)
+    return tuple(sums[key] for key in sorted(sums))
 
 
 class _Sum:

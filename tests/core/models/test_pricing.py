@@ -28,6 +28,11 @@ def test_what_a_gateway_charges_is_not_known(address: str) -> None:
     assert priced(USAGE, replace(OPUS, base_url=address), NOW) == USAGE
 
 
+def test_an_account_may_send_requests_elsewhere() -> None:
+    assert priced(USAGE, OPUS, NOW, address="https://gateway.example") == USAGE
+    assert priced(USAGE, OPUS, NOW, address="https://api.anthropic.com").cost_usd is not None
+
+
 def test_what_the_vendor_reports_is_kept() -> None:
     reported = replace(USAGE, cost_usd=0.07)
     assert priced(reported, OPUS, NOW) == reported

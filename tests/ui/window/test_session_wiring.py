@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from PySide6.QtCore import QSettings, Qt
 from PySide6.QtGui import QAction
 from PySide6.QtTest import QSignalSpy, QTest
-from PySide6.QtWidgets import QApplication, QComboBox, QDialog, QListWidget, QPushButton, QWidget
+from PySide6.QtWidgets import QApplication, QComboBox, QDialog, QLabel, QListWidget, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.app import Window, build
@@ -25,6 +25,7 @@ from desktop_agent.core.protocol.model import (
     ModelRef,
     Rule,
     ToolCall,
+    Usage,
 )
 from desktop_agent.core.transcript import RETRYING, Transcript
 from desktop_agent.ui.approvals.dialog import ApprovalDialog
@@ -162,6 +163,23 @@ def test_the_bar_and_the_actions_follow_the_session(window: Window, shown: Shown
     actions.redo_turn.trigger()
     nothing = [ops.UndoChanges(selection=ChangeSelection()), ops.RedoSteps()]
     assert shown.asked[-2:] == nothing, "the session says that there is nothing"
+
+
+def test_the_cost_follows_the_session_and_starts_anew_with_the_next(window: Window, shown: Shown) -> None:
+    label = window.panels.composer.findChild(QLabel, "costLabel")
+    assert isinstance(label, QLabel)
+    shown.start("Count the pages")
+    assert label.isHidden()
+    shown.happen(ev.UsageReported(turn=1, usage=Usage(input_tokens=5, cost_usd=0.4), model=MODEL))
+    shown.happen(ev.UsageReported(turn=1, usage=Usage(input_tokens=5, cost_usd=0.02), model=MODEL, is_aside=True))
+    shown.end()
+    assert (label.isVisible(), label.text()) == (True, "$0.42")
+    shown.happen(ev.TurnStarted(turn=2, model=MODEL))
+    shown.happen(ev.UsageReported(turn=2, usage=Usage(input_tokens=5, cost_usd=0.08), model=MODEL))
+    assert label.text() == "$0.50"
+    assert "Last turn: $0.08" in label.toolTip()
+    window.panels.wiring.show(Shown().bridge)
+    assert label.isHidden()
 
 
 def test_what_is_decided_in_the_review_is_asked_of_the_session(window: Window, shown: Shown) -> None:

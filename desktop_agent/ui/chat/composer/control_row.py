@@ -1,10 +1,11 @@
-"""The row below the message field: pickers on the left, how full the context is and the buttons on the right."""
+"""The row below the message field: pickers on the left; cost, how full the context is and buttons on the right."""
 
 from collections.abc import Sequence
 
 from PySide6.QtCore import QRect
 from PySide6.QtWidgets import QWidget
 
+from desktop_agent.ui.chat.composer.cost_label import CostLabel
 from desktop_agent.ui.chat.flow import flow
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.buttons import PickerButton, make_button
@@ -17,6 +18,7 @@ class ControlRow:
     def __init__(self, theme: Theme, composer: QWidget) -> None:
         self._composer = composer
         self._controls: list[QWidget] = []
+        self.cost = CostLabel(composer)
         self.meter = ContextMeter(theme, composer)
         self.stop = make_button(
             composer.tr("Stop"),
@@ -53,7 +55,7 @@ class ControlRow:
         height = flow(controls, area)
         last = controls[-1].geometry() if controls else QRect(area.x(), area.y(), 0, 0)
         room = area.x() + area.width() - (last.right() + Space.S if controls else area.x())
-        right = self._fit_meter(buttons, room)
+        right = self._fit_status(buttons, room)
         y, right_width = last.y(), _width_of(right)
         if right_width > room:
             y = area.y() + height + Space.S
@@ -66,18 +68,20 @@ class ControlRow:
             x += size.width() + Space.S
         return max(area.y() + height, middle + row_height // 2)
 
-    def _fit_meter(self, buttons: Sequence[QWidget], room: int) -> Sequence[QWidget]:
-        """Return what stands on the right: the meter gives way, so that nothing moves when a turn begins.
+    def _fit_status(self, buttons: Sequence[QWidget], room: int) -> Sequence[QWidget]:
+        """Return what stands on the right: status gives way, so that nothing moves when a turn begins.
 
-        First its words go, then all of it.
+        First the words of the meter go, then the cost, then the meter.
         """
-        right = [self.meter, *buttons] if self.meter.text() else buttons
+        status = [widget for widget in (self.cost, self.meter) if widget.text()]
+        fits = _width_of(buttons) <= room
         self.meter.set_short(False)
-        self.meter.set_short(_width_of(right) > room >= _width_of(buttons))
-        if _width_of(right) > room >= _width_of(buttons):
-            right = buttons
-        self.meter.setVisible(self.meter in right)
-        return right
+        self.meter.set_short(fits and _width_of([*status, *buttons]) > room)
+        while status and fits and _width_of([*status, *buttons]) > room:
+            status.pop(0)
+        for widget in (self.cost, self.meter):
+            widget.setVisible(widget in status)
+        return [*status, *buttons]
 
 
 def _width_of(widgets: Sequence[QWidget]) -> int:

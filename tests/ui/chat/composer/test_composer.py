@@ -7,7 +7,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.core.protocol.model import ContextUse, ModelRef
+from desktop_agent.core.protocol.model import ContextUse, ModelRef, Usage
 from desktop_agent.ui.chat.composer.composer import Composer
 from desktop_agent.ui.chat.composer.prompt_history import PromptHistory
 from desktop_agent.ui.chat.composer.queue_card import QueueCard
@@ -17,6 +17,8 @@ from desktop_agent.ui.window.mode_pickers import ModePickers
 from tests.ui.chat.stage import click, record, type_text
 
 USE = ContextUse(tokens=68_000, window=200_000, source="reported")
+PAID = Usage(input_tokens=300, output_tokens=1_204, cache_read_tokens=9_700, cost_usd=0.42)
+LAST = Usage(input_tokens=100, output_tokens=20, cost_usd=0.03)
 
 
 class Desk:
@@ -192,6 +194,7 @@ class TestFitting:
             desk.composer.add_control(QPushButton(text))
         desk.composer.set_working(is_working=True)
         desk.composer.set_context(USE)
+        desk.composer.set_cost(PAID, LAST)
         desk.composer.set_queued([("p", "waits " * 50)])
         desk.window.resize(width, 500)
         children = [
@@ -306,3 +309,58 @@ def test_the_pickers_use_fewer_words_rather_than_a_second_row(desk: Desk, width:
     desk.qtbot.waitUntil(lambda: len({control.y() for control in controls}) == 1)
     assert abs(desk.child("stopButton").geometry().center().y() - controls[0].geometry().center().y()) <= 1
     assert all(control.toolTip() for control in controls)
+
+
+def test_the_cost_is_shown_when_it_is_known(desk: Desk) -> None:
+    label = desk.child("costLabel")
+    assert isinstance(label, QLabel)
+    desk.composer.set_cost(Usage(input_tokens=5), Usage(input_tokens=5))
+    assert label.isHidden()
+    desk.composer.set_cost(PAID, LAST)
+    assert (label.isVisible(), label.text()) == (True, "$0.42")
+    assert label.toolTip().split("\n") == [
+        "This session: $0.42",
+        "Last turn: $0.03",
+        "10\u202f000 tokens read by the model, 1\u202f204 written",
+        "97 % of what it read came from its cache",
+    ]
+    assert label.accessibleDescription() == label.toolTip()
+    desk.composer.set_cost(Usage(), Usage())
+    assert (label.isHidden(), label.toolTip()) == (True, "")
+
+
+def test_a_cost_that_is_known_in_part_is_shown_as_the_least(desk: Desk) -> None:
+    label = desk.child("costLabel")
+    assert isinstance(label, QLabel)
+    desk.composer.set_cost(PAID + Usage(input_tokens=2_000), Usage(input_tokens=2_000))
+    assert label.text() == "≥ $0.42"
+    assert "The price of 2\u202f000 tokens is not known" in label.toolTip()
+    assert "Last turn" not in label.toolTip()
+
+
+def test_what_cost_nothing_is_shown_as_that(desk: Desk) -> None:
+    label = desk.child("costLabel")
+    assert isinstance(label, QLabel)
+    desk.composer.set_cost(Usage(input_tokens=5, cost_usd=0.0), Usage(input_tokens=5, cost_usd=0.0))
+    assert (label.isVisible(), label.text()) == (True, "$0.00")
+
+
+def test_the_cost_gives_way_before_the_meter_and_after_its_words(desk: Desk) -> None:
+    control = QPushButton("Sandbox")
+    desk.composer.add_control(control)
+    desk.composer.set_context(USE)
+    desk.composer.set_cost(PAID, LAST)
+    meter, cost, send = desk.child("contextMeter"), desk.child("costLabel"), desk.child("sendButton")
+    whole = meter.width()
+    assert cost.geometry().right() < meter.x()
+    room = send.x() - control.x()
+    control.setFixedWidth(room - cost.width() - 50)
+    desk.qtbot.waitUntil(lambda: meter.width() < whole)
+    assert cost.isVisible()
+    control.setFixedWidth(room - 50)
+    desk.qtbot.waitUntil(cost.isHidden)
+    assert meter.isVisible()
+    control.setFixedWidth(room - 20)
+    desk.qtbot.waitUntil(meter.isHidden)
+    control.setFixedWidth(80)
+    desk.qtbot.waitUntil(lambda: cost.isVisible() and meter.width() == whole)

@@ -1,0 +1,40 @@
+"""What the session cost, beside how full its context is."""
+
+from PySide6.QtWidgets import QLabel, QWidget
+
+from desktop_agent.core.base.money import cost_text
+from desktop_agent.core.protocol.model import Usage
+from desktop_agent.ui.widgets.context_meter import counted
+
+
+class CostLabel(QLabel):
+    """Shows the cost of the session, `$0.42`, or `≥ $0.42` when some of it is not known; nothing when nothing is."""
+
+    def __init__(self, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setObjectName("costLabel")
+        self.setAccessibleName(self.tr("Cost of this session"))
+        self.setProperty("role", "secondary")
+        self.hide()
+
+    def show_usage(self, session: Usage, turn: Usage) -> None:
+        """Show the sum of a session; the tooltip has the last turn and the tokens, too."""
+        text = cost_text(session.cost_usd, is_partial=session.is_cost_partial)
+        self.setText(text)
+        words = "\n".join(self._lines(session, turn)) if text else ""
+        self.setToolTip(words)
+        self.setAccessibleDescription(words)
+
+    def _lines(self, session: Usage, turn: Usage) -> list[str]:
+        lines = [self.tr("This session: {0}").format(cost_text(session.cost_usd, is_partial=session.is_cost_partial))]
+        if last := cost_text(turn.cost_usd, is_partial=turn.is_cost_partial):
+            lines.append(self.tr("Last turn: {0}").format(last))
+        read, written = counted(session.all_input_tokens), counted(session.output_tokens)
+        lines.append(self.tr("{0} tokens read by the model, {1} written").format(read, written))
+        if session.cache_read_tokens:
+            share = round(100 * session.cache_read_tokens / session.all_input_tokens)
+            lines.append(self.tr("{0} % of what it read came from its cache").format(share))
+        if session.is_cost_partial:
+            missing = counted(session.unpriced_tokens)
+            lines.append(self.tr("The price of {0} tokens is not known: the cost is higher.").format(missing))
+        return lines

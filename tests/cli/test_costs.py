@@ -1,0 +1,115 @@
+"""`desktop-agent costs`, as people start it, and the cost of a session where sessions are listed and shown."""
+
+from datetime import UTC, datetime, time, timedelta
+
+import pytest
+
+from desktop_agent.composition.workbench import Workbench
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.model import ModelRef, Usage
+from desktop_agent.core.store.journal.journal import Journal
+from tests.command_line import CommandLine
+
+OPUS = ModelRef(provider="anthropic", model="claude-opus-5-5")
+LOCAL = ModelRef(provider="ollama", model="qwen")
+TODAY = datetime.now(UTC).date()
+
+
+def asked(model: ModelRef | None, cost: float | None, tokens: int = 1_000) -> ev.UsageReported:
+    return ev.UsageReported(
+        turn=1, usage=Usage(input_tokens=tokens, cache_read_tokens=tokens, cost_usd=cost), model=model
+    )
+
+
+def write(number: int, *requests: ev.KnownEvent, days_ago: int = 0, workspace: str = "/home/ann/a") -> str:
+    """Write a session that was used at noon of a day."""
+    bench = Workbench.from_environment()
+    session_id = f"20261116-0900{number:02}-aaaaaa"
+    opened = ev.SessionOpened(
+        session_id=session_id, workspace=workspace, model=OPUS, approval="on_write", app_version="1"
+    )
+    prompt = ev.PromptSubmitted(turn=1, prompt_id="p", text="An apple")
+    journal = Journal.create(bench.paths.sessions / session_id / "journal.jsonl", bench.blobs)
+    noon = datetime.combine(TODAY - timedelta(days=days_ago), time(12), UTC)
+    for seq, event in enumerate((opened, prompt, *requests), start=1):
+        journal.append(event.stamped(seq, noon), is_durable=False)
+    journal.close()
+    return session_id
+
+
+@pytest.fixture
+def command(isolated_home: object, capsys: pytest.CaptureFixture[str]) -> CommandLine:
+    return CommandLine(capsys)
+
+
+def test_costs_are_summed_up_by_day_and_model_over_all_sessions(command: CommandLine) -> None:
+    write(1, asked(OPUS, 0.1), asked(OPUS, 0.2), asked(LOCAL, 0.0), days_ago=3)
+    write(2, asked(OPUS, 0.3), ev.SessionArchived(is_archived=True), days_ago=3)
+    write(3, asked(OPUS, 0.5), days_ago=5)
+    shown = command("costs", "--json").json
+    assert [(one["day"], one["model"], one["requests"], one["usage"]["cost_usd"]) for one in shown["costs"]] == [
+        (str(TODAY - timedelta(days=5)), "claude-opus-5-5", 1, 0.5),
+        (str(TODAY - timedelta(days=3)), "claude-opus-5-5", 3, 0.6),
+        (str(TODAY - timedelta(days=3)), "qwen", 1, 0.0),
+    ]
+    assert (shown["total"]["cost_usd"], shown["total"]["unpriced_tokens"]) == (1.1, 0)
+
+
+def test_people_read_a_table_the_newest_day_first(command: CommandLine) -> None:
+    write(1, asked(OPUS, 0.1), days_ago=5)
+    write(2, asked(OPUS, 0.25), asked(OPUS, 0.05), days_ago=3)
+    heading, newest, oldest, _, total = command("costs").out.splitlines()
+    assert heading.split("  ")[0] == "day (UTC)"
+    assert newest.split() == f"{TODAY - timedelta(days=3)} anthropic claude-opus-5-5 2 4,000 0 50 % $0.30".split()
+    assert oldest.endswith("$0.10")
+    assert total == "The last 30 days: 3 requests, $0.40."
+
+
+def test_what_is_not_known_is_said_and_not_counted_as_nothing(command: CommandLine) -> None:
+    write(1, asked(OPUS, 0.1), asked(OPUS, None), days_ago=3)
+    write(2, asked(LOCAL, None), days_ago=3)
+    out = command("costs").out
+    assert "≥ $0.10\n" in out
+    assert "not known\n" in out
+    assert out.endswith(
+        "The last 30 days: 3 requests, ≥ $0.10. The price of 4,000 tokens is not known: the cost is higher.\n"
+    )
+
+
+def test_only_the_wanted_days_and_the_wanted_folder_are_counted(command: CommandLine) -> None:
+    write(1, asked(OPUS, 0.1), days_ago=3)
+    write(2, asked(OPUS, 0.2), days_ago=40)
+    write(3, asked(OPUS, 0.4), days_ago=3, workspace="/home/ann/b")
+    assert command("costs", "--json").json["total"]["cost_usd"] == 0.5
+    assert command("costs", "--json", "--days", "50").json["total"]["cost_usd"] == 0.7
+    assert command("costs", "--json", "--workspace", "/home/ann/b").json["total"]["cost_usd"] == 0.4
+
+
+def test_nothing_to_tell_is_told(command: CommandLine) -> None:
+    write(1, asked(None, None))
+    assert command("costs").out == "No request of the last 30 days is recorded.\n"
+    assert command("costs", "--json").json["costs"] == []
+
+
+@pytest.mark.parametrize("days", ["0", "-1", "many", "9999999999999"])
+def test_days_that_cannot_be_are_bad_usage(command: CommandLine, days: str) -> None:
+    assert command("costs", "--days", days).code == 2
+
+
+def test_a_session_says_what_it_cost(command: CommandLine) -> None:
+    known = write(1, asked(OPUS, 0.42), days_ago=3)
+    part = write(2, asked(OPUS, 0.42), asked(OPUS, None), days_ago=3)
+    unknown = write(3, asked(OPUS, None), days_ago=3)
+    unused = write(4, days_ago=3)
+    by_id = {line.split()[0]: line for line in command("sessions", "list").out.splitlines()}
+    assert "  $0.42  " in by_id[known]
+    assert "≥ $0.42  " in by_id[part]
+    assert "$" not in by_id[unknown]
+    heads = {name: command("sessions", "show", name).out.splitlines()[2] for name in (known, part, unknown, unused)}
+    assert heads == {
+        known: "$0.42 · 2,000 tokens read, 0 written",
+        part: "≥ $0.42 · 4,000 tokens read, 0 written",
+        unknown: "cost not known · 2,000 tokens read, 0 written",
+        unused: "",
+    }
+    assert command("sessions", "show", known, "--json").json["usage"]["cost_usd"] == 0.42
