@@ -17,9 +17,9 @@ from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.money import cost_text
 from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.models.vendors import PROVIDER_IDS, usual_model
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.auth.keys import SystemKeyStore
-from desktop_agent.core.providers.catalog import PROVIDER_IDS
 from desktop_agent.core.providers.demo import DEMO_MODEL
 from desktop_agent.core.session.turn import TurnLimits
 from desktop_agent.core.settings import RunnerSettings
@@ -153,7 +153,7 @@ def _model(args: argparse.Namespace, bench: Workbench) -> ModelRef | None:
     if provider == "demo" and args.model not in (None, DEMO_MODEL):
         raise UsageError(f"The demo has no model {args.model!r}.", hint=f"Leave --model out, or say {DEMO_MODEL}.")
     is_default = provider == default.provider
-    name = args.model or (default.model if is_default else provider)
+    name = args.model or (default.model if is_default else usual_model(provider))
     return ModelRef(provider=provider, model=name, base_url=args.base_url or (default.base_url if is_default else None))
 
 

@@ -11,8 +11,8 @@ from desktop_agent.composition.shared_parts import SharedParts
 from desktop_agent.core.context.guidance import GuidanceReader
 from desktop_agent.core.context.pictures import with_pictures
 from desktop_agent.core.context_window import ContextManager, ContextParts
+from desktop_agent.core.models.vendors import PROVIDER_IDS
 from desktop_agent.core.protocol.event_log import EventLog
-from desktop_agent.core.providers.catalog import PROVIDER_IDS
 from desktop_agent.core.session.resuming.opening import read_whole_history
 from desktop_agent.core.session.retries import Retries
 from desktop_agent.core.session.turn import TurnLimits

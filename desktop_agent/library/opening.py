@@ -9,9 +9,9 @@ from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.base.private_files import close_to_others
+from desktop_agent.core.models.vendors import PROVIDER_IDS
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.base import Provider
-from desktop_agent.core.providers.catalog import PROVIDER_IDS
 from desktop_agent.core.providers.demo import DEMO_MODEL
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.settings.live_settings import LiveSettings

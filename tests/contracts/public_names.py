@@ -23,9 +23,9 @@ from desktop_agent.app.startup.arguments import parse_arguments
 from desktop_agent.cli import COMMANDS
 from desktop_agent.cli.parser import build_parser
 from desktop_agent.core.base.errors import AgentError
+from desktop_agent.core.models.vendors import PROVIDER_IDS
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
-from desktop_agent.core.providers.catalog import PROVIDER_IDS
 from desktop_agent.core.settings import declared_settings
 from desktop_agent.core.slash.declarations import BUILT_IN
 from desktop_agent.core.tools.builtin import builtin_tools

@@ -12,16 +12,16 @@ from pathlib import Path
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ModelRef
-from desktop_agent.core.providers.anthropic import AnthropicProvider
 from desktop_agent.core.providers.base import Provider
 from tests.harness import FrozenClock, Ground
+from tests.providers import anthropic_provider
 
 
 async def ask(folder: Path, url: str) -> None:
     """Begin a turn and wait for ever at its question."""
 
     async def source(_model: ModelRef) -> Provider:
-        return AnthropicProvider(api_key="key", base_url=url)
+        return anthropic_provider(api_key="key", base_url=url)
 
     ground = Ground(folder)
     ground.clock = FrozenClock()

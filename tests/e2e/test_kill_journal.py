@@ -15,7 +15,6 @@ from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import ModelRef
-from desktop_agent.core.providers.anthropic import AnthropicProvider
 from desktop_agent.core.providers.base import Provider
 from desktop_agent.core.settings import with_setting
 from desktop_agent.core.store.blobs import Blobs
@@ -25,6 +24,7 @@ from desktop_agent.core.store.journal.reading import read_journal
 from desktop_agent.core.store.verify import ListEntryCheck, verify
 from tests.e2e.journal_kill_lab import TURNS
 from tests.harness import Ground
+from tests.providers import anthropic_provider
 from tests.servers.anthropic_server import AnthropicServer
 from tests.servers.script import reply, text
 
@@ -113,7 +113,7 @@ async def go_on(ground: Ground, session_id: SessionId, server: AnthropicServer, 
     """Open the session and let it ask the model; the server checks what it is asked."""
 
     async def anthropic(_model: ModelRef) -> Provider:
-        return AnthropicProvider(api_key="sk-ant-test-0123456789", base_url=server.url)
+        return anthropic_provider(api_key="sk-ant-test-0123456789", base_url=server.url)
 
     server.will(reply(text("Going on.")))
     asked = len(server.messages)

@@ -8,9 +8,9 @@ from pathlib import Path
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import Allowed, ModelRef
-from desktop_agent.core.providers.anthropic import AnthropicProvider
 from desktop_agent.core.providers.base import Provider
 from tests.harness import FrozenClock, Ground
+from tests.providers import anthropic_provider
 from tests.servers.anthropic_server import AnthropicServer
 from tests.servers.script import reply, text, thinking, tool_use
 
@@ -31,7 +31,7 @@ async def answered(folder: Path, *, is_killed: bool) -> list[object]:
     async with AnthropicServer(*ANSWERS) as server:
 
         async def source(_model: ModelRef) -> Provider:
-            return AnthropicProvider(api_key="key", base_url=server.url)
+            return anthropic_provider(api_key="key", base_url=server.url)
 
         if is_killed:
             child = await asyncio.create_subprocess_exec(

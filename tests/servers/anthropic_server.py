@@ -1,7 +1,7 @@
 """The model server as Anthropic's Messages API, which most tests need.
 
     async with AnthropicServer(reply(text("Hello."))) as server:
-        provider = AnthropicProvider(api_key="…", base_url=server.url)
+        provider = anthropic_provider(api_key="…", base_url=server.url)
 
 As a process of its own: `python -m tests.servers.anthropic_server --script answers.json`.
 """

@@ -8,9 +8,9 @@ from desktop_agent.app.background_tasks import Try
 from desktop_agent.core.base.errors import AgentError, CredentialsError
 from desktop_agent.core.models.account import usual_account
 from desktop_agent.core.models.vendors import vendor_of
-from desktop_agent.core.providers.anthropic import AnthropicProvider
 from desktop_agent.core.providers.auth.keys import ResolvedKey, SystemKeyStore, resolve_key
 from desktop_agent.core.providers.auth.patience import beside
+from desktop_agent.core.providers.vendor_provider import keyed_provider
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.ui.settings.key_editor import KeyEditor, KeyStatus
 
@@ -83,9 +83,10 @@ class KeyActions(QObject):
                 self._show_result(is_good=False, message=self.tr("There is no key to check."))
                 return
             chosen = self._live.current.model
-            client = AnthropicProvider(
-                api_key=key,
-                base_url=chosen.base_url or None,
+            client = keyed_provider(
+                provider,
+                key,
+                address=chosen.base_url or None,
                 allows_readable_proxy=chosen.allow_readable_proxy,
             )
             try:

@@ -59,7 +59,7 @@ def _provider(name: str) -> str:
     """Return the id of a provider, as `desktop-agent run` takes it. Raises what makes it bad usage."""
     from argparse import ArgumentTypeError
 
-    from desktop_agent.core.providers.catalog import PROVIDER_IDS
+    from desktop_agent.core.models.vendors import PROVIDER_IDS
 
     if name not in PROVIDER_IDS:
         raise ArgumentTypeError(f"there is no provider {name!r}; known are {', '.join(PROVIDER_IDS)}")

@@ -11,6 +11,7 @@ from desktop_agent.app.startup.first_session import first_session
 from desktop_agent.app.ways_to_begin import WaysToBegin
 from desktop_agent.core.base.errors import WorkspaceError
 from desktop_agent.core.base.ids import SessionId
+from desktop_agent.core.models.vendors import usual_model
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.system.workspace import current_folder
@@ -70,6 +71,6 @@ def model_of(arguments: WindowArguments, default: ModelRef) -> ModelRef:
     is_default = provider == default.provider
     return ModelRef(
         provider=provider,
-        model=arguments.model or (default.model if is_default else provider),
+        model=arguments.model or (default.model if is_default else usual_model(provider)),
         base_url=arguments.base_url or (default.base_url if is_default else None),
     )

@@ -280,4 +280,4 @@ def _load_rest() -> None:
         import_module(f"desktop_agent.ui.{module}")
     get_ready()
     warm_up()
-    import_module("desktop_agent.core.providers.anthropic.connection")
+    import_module("desktop_agent.core.providers.http.connection")

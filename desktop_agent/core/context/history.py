@@ -15,7 +15,7 @@ from desktop_agent.core.context.message_building import Conversation, UserBlock,
 from desktop_agent.core.context.shortening import is_worth_it, shortened
 from desktop_agent.core.context.summaries import rendered
 from desktop_agent.core.context.tokens import block_tokens, message_tokens
-from desktop_agent.core.protocol.model import GuidanceFile, Message, Pin, TextBlock, ToolUseBlock
+from desktop_agent.core.protocol.model import AssistantMessage, GuidanceFile, Message, Pin, TextBlock, ToolUseBlock
 
 
 class History(Struct):
@@ -83,8 +83,8 @@ class History(Struct):
         bounds = self.fold.bounds()
         for turn in turns:
             first, last = bounds.get(turn, (0, 0))
-            messages = [item for item in self.fold.items[first:last] if isinstance(item, tuple)]
-            for call_id in (block.id for item in messages for block in item if isinstance(block, ToolUseBlock)):
+            messages = [item for item in self.fold.items[first:last] if isinstance(item, AssistantMessage)]
+            for call_id in (block.id for item in messages for block in item.content if isinstance(block, ToolUseBlock)):
                 result = self.fold.results.get(call_id)
                 if result is not None and call_id not in done and is_worth_it(result):
                     whole, short = answer(call_id, result), answer(call_id, shortened(result))
@@ -94,8 +94,9 @@ class History(Struct):
 
     def newest_calls(self) -> tuple[ToolUseBlock, ...]:
         """Return the calls of the last message of the model."""
-        newest = next((item for item in reversed(self.fold.items) if isinstance(item, tuple)), ())
-        return tuple(block for block in newest if isinstance(block, ToolUseBlock))
+        newest = next((item for item in reversed(self.fold.items) if isinstance(item, AssistantMessage)), None)
+        blocks = newest.content if newest is not None else ()
+        return tuple(block for block in blocks if isinstance(block, ToolUseBlock))
 
     def messages_through(self, turn: int) -> tuple[Message, ...]:
         """Return what is shown up to the end of a turn: what a compaction through it summarises."""

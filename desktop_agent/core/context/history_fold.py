@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import (
-    AssistantBlock,
+    AssistantMessage,
     FileOutcome,
     GuidanceFile,
     Pin,
@@ -65,8 +65,8 @@ class TurnStart(Struct, frozen=True):
     beginning: Beginning
 
 
-Item = TextBlock | GuidanceNote | tuple[AssistantBlock, ...]
-"""A prompt or a note as a text block, guidance, or a message of the model as a tuple of blocks."""
+Item = TextBlock | GuidanceNote | AssistantMessage
+"""A prompt or a note as a text block, guidance, or a message of the model."""
 
 
 @dataclass(slots=True)
@@ -155,7 +155,7 @@ class HistoryFold:
         self.is_as_answered = event.stop_reason != "interrupted"
         if event.stop_reason == "refusal":
             return  # left out: providers keep refusing while it stands in the conversation
-        self.items.append(event.content)
+        self.items.append(AssistantMessage(content=event.content, made_by=event.model))
         if event.stop_reason == "model_context_window_exceeded":
             self.items.append(TextBlock(text=NO_ROOM))
 

@@ -5,6 +5,7 @@ from typing import NamedTuple
 
 from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.context.history_fold import HistoryFold
+from desktop_agent.core.context.portable import portable
 from desktop_agent.core.context.shortening import shortened
 from desktop_agent.core.protocol.model import (
     AssistantBlock,
@@ -57,12 +58,12 @@ def built(
         if index == fold.asked_at and index >= made_at:
             stable = len(merged) + (1 if pending else 0)
         item = fold.items[index]
-        if isinstance(item, tuple):
-            if not (blocks := _sendable(item)):
+        if isinstance(item, AssistantMessage):
+            if not (blocks := _sendable(item.content)):
                 continue
             if pending:
                 _add_user(merged, _answers(fold, pending, short))
-            _add_assistant(merged, blocks)
+            _add_assistant(merged, AssistantMessage(content=blocks, made_by=item.made_by))
             pending = [block for block in blocks if isinstance(block, ToolUseBlock)]
         else:
             text = item if isinstance(item, TextBlock) else TextBlock(text=guidance_note(item.path, item.file))
@@ -121,9 +122,14 @@ def _add_user(messages: list[Message], blocks: Sequence[UserBlock]) -> None:
         messages.append(UserMessage(content=tuple(blocks)))
 
 
-def _add_assistant(messages: list[Message], blocks: Sequence[AssistantBlock]) -> None:
-    """Append a model message; two in a row (a paused answer and its continuation) are one to the provider."""
-    if messages and isinstance(messages[-1], AssistantMessage):
-        messages[-1] = AssistantMessage(content=(*messages[-1].content, *blocks))
+def _add_assistant(messages: list[Message], message: AssistantMessage) -> None:
+    """Append a model message; two in a row (a paused answer and its continuation) are one to the provider.
+
+    Where another model went on, the one message is its own, without what only the first would understand.
+    """
+    last = messages[-1] if messages else None
+    if isinstance(last, AssistantMessage):
+        before = last.content if last.made_by == message.made_by else portable(last.content)
+        messages[-1] = AssistantMessage(content=(*before, *message.content), made_by=message.made_by)
     else:
-        messages.append(AssistantMessage(content=tuple(blocks)))
+        messages.append(message)

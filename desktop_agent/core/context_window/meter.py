@@ -87,6 +87,8 @@ class Meter:
         except ProviderError as error:
             logger.info("Tokens were not counted: %s", error.title)
             return
+        if tokens is None:
+            return
         self._calibration.learn(model, estimated=request_tokens(request), reported=tokens)
         if self.use is before:  # else a newer value was reported meanwhile
             self._report(ContextUse(tokens=tokens, window=window, source="counted"))

@@ -33,6 +33,10 @@ class Vendor(Struct, frozen=True, kw_only=True):
     key_variable: str = ""
     """The environment variable that holds a key. Empty: it takes none from there."""
     key_header: KeyHeader = "bearer"
+    headers_variable: str = ""
+    """The environment variable that holds headers for every request, one on each line."""
+    takes_completion_limit: bool = False
+    """Whether its own models know the newer name only for the longest answer of Chat Completions."""
     is_local: bool = False
     """Whether it runs on this machine: no key is needed, and nothing is paid."""
     models: tuple[str, ...] = ()
@@ -57,6 +61,7 @@ VENDORS: tuple[Vendor, ...] = (
         wire="anthropic",
         address="https://api.anthropic.com",
         key_variable="ANTHROPIC_API_KEY",
+        headers_variable="ANTHROPIC_CUSTOM_HEADERS",
         models=("claude-sonnet-5-5", "claude-opus-5-5", "claude-haiku-5-5"),
         prices="anthropic",
         keys_page="https://platform.claude.com/settings/keys",
@@ -67,17 +72,18 @@ VENDORS: tuple[Vendor, ...] = (
         wire="openai-responses",
         address="https://api.openai.com/v1",
         key_variable="OPENAI_API_KEY",
-        models=("gpt-5.5", "gpt-5.4-mini"),
+        models=("gpt-6.2-sol", "gpt-6.2-astra", "gpt-5.5", "gpt-5.4-mini"),
         prices="openai",
         keys_page="https://platform.openai.com/api-keys",
     ),
     Vendor(
         id="openai-chat",
         label="OpenAI, Chat Completions",
+        takes_completion_limit=True,
         wire="openai-chat",
         address="https://api.openai.com/v1",
         key_variable="OPENAI_API_KEY",
-        models=("gpt-5.5", "gpt-5.4-mini"),
+        models=("gpt-6.2-sol", "gpt-6.2-astra", "gpt-5.5", "gpt-5.4-mini"),
         prices="openai",
         keys_page="https://platform.openai.com/api-keys",
     ),
@@ -98,7 +104,7 @@ VENDORS: tuple[Vendor, ...] = (
         wire="openai-responses",
         address="https://api.x.ai/v1",
         key_variable="XAI_API_KEY",
-        models=("grok-4",),
+        models=("grok-4.7", "grok-4.5"),
         prices="x-ai",
         keys_page="https://console.x.ai",
     ),
@@ -146,3 +152,13 @@ def vendor_of(provider: str) -> Vendor:
 def known_vendor(provider: str) -> Vendor | None:
     """Return the vendor with this id, or `None`: the demo has none, and a journal may name one that is gone."""
     return _BY_ID.get(provider)
+
+
+def usual_model(provider: str) -> str:
+    """Return the model to begin with. Raises `UsageError` where only the server knows which there are."""
+    if provider == DEMO:
+        return DEMO
+    vendor = vendor_of(provider)
+    if not vendor.models:
+        raise UsageError(f"Which model of {vendor.label}?", hint="Name one with --model.")
+    return vendor.models[0]

@@ -1,19 +1,20 @@
-"""The provider catalogue: which providers there are, and how one is built for a model."""
+"""The provider catalogue: how the provider of a model is built, as one of the user's accounts."""
 
 from collections.abc import Callable, Mapping
 
-from desktop_agent.core.base.errors import CredentialsError, UsageError
+from desktop_agent.core.base.errors import CredentialsError
 from desktop_agent.core.models.account import Account
+from desktop_agent.core.models.vendors import DEMO, VENDORS, vendor_of
 from desktop_agent.core.protocol.model import ModelRef
-from desktop_agent.core.providers.anthropic import AnthropicProvider
 from desktop_agent.core.providers.auth.accounts import AccountsFile
-from desktop_agent.core.providers.auth.keys import ResolvedKey, SystemKeyStore, resolve_key
+from desktop_agent.core.providers.auth.keys import SystemKeyStore, resolve_key
 from desktop_agent.core.providers.auth.patience import beside
 from desktop_agent.core.providers.base import Provider
 from desktop_agent.core.providers.demo import demo_provider
+from desktop_agent.core.providers.http.provider import HttpProvider
+from desktop_agent.core.providers.vendor_provider import account_provider, key_credential
 
-PROVIDER_IDS = ("anthropic", "demo")
-KEYED_PROVIDERS = ("anthropic",)
+KEYED_PROVIDERS = tuple(vendor.id for vendor in VENDORS if vendor.needs_key)
 """Those that want a key."""
 
 
@@ -46,28 +47,30 @@ class ProviderCatalog:
         unknown provider, and `UnsafeSettingsError` when the accounts cannot be read. No HTTP client is imported yet: a
         provider does that itself, in a thread, when it is first asked.
         """
-        match model.provider:
-            case "demo":
-                return demo_provider(is_paced=self._is_paced)
-            case "anthropic":
-                return await self._anthropic(model)
-            case _:
-                known = ", ".join(PROVIDER_IDS)
-                raise UsageError(f"There is no provider {model.provider!r}.", hint=f"Known providers: {known}.")
+        if model.provider == DEMO:
+            return demo_provider(is_paced=self._is_paced)
+        account, key = await beside(lambda: self._account_and_key(model))
+        return self.connect(account, key, model)
 
-    async def _anthropic(self, model: ModelRef) -> Provider:
-        account, key = await beside(lambda: self._credential_of(model))
-        if key.value is None:
-            raise CredentialsError(
-                f"There is no API key for {account.full_label}.",
-                hint="Enter one in Settings, run `desktop-agent auth set anthropic`, or set ANTHROPIC_API_KEY.",
-            )
-        return AnthropicProvider(
-            api_key=key.value,
-            base_url=account.address,
+    def connect(self, account: Account, key: str | None, model: ModelRef | None = None) -> HttpProvider:
+        """Return the provider of an account with this key."""
+        return account_provider(
+            account,
+            key_credential(account, key),
+            model=model,
+            environ=self._environ,
             allows_readable_proxy=self._allows_readable_proxy(),
         )
 
-    def _credential_of(self, model: ModelRef) -> tuple[Account, ResolvedKey]:
+    def _account_and_key(self, model: ModelRef) -> tuple[Account, str | None]:
+        vendor = vendor_of(model.provider)
         account = self._accounts.load().of_model(model)
-        return account, resolve_key(account, self._environ, self._keys)
+        key = resolve_key(account, self._environ, self._keys).value
+        if key is None and account.kind == "key":
+            command = f"desktop-agent auth set {vendor.id}" + (f" --account {account.name}" if account.name else "")
+            variable = f", or set {vendor.key_variable}" if account.is_usual and vendor.key_variable else ""
+            raise CredentialsError(
+                f"There is no API key for {account.full_label}.",
+                hint=f"Enter one in Settings, or run `{command}`{variable}.",
+            )
+        return account, key

@@ -17,9 +17,9 @@ from typing import cast
 
 from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.protocol.model import ModelRequest, TextBlock, ToolUseBlock, UserMessage
-from desktop_agent.core.providers.anthropic import AnthropicProvider
 from desktop_agent.core.providers.base import Completion
 from desktop_agent.core.providers.retry import RetryPolicy
+from tests.providers import anthropic_provider
 
 KEY = "sk-ant-test-0123456789abcdef"
 PROMPT = "the whole conversation"
@@ -47,7 +47,7 @@ def main() -> None:
 
 async def _asked(url: str, order: dict[str, object]) -> dict[str, object]:
     allows = order.get("allows_readable_proxy") is True
-    provider = AnthropicProvider(api_key=KEY, base_url=url, silence_s=SILENCE_S, allows_readable_proxy=allows)
+    provider = anthropic_provider(api_key=KEY, base_url=url, silence_s=SILENCE_S, allows_readable_proxy=allows)
     request = ModelRequest(
         model="claude-test",
         system="",

@@ -8,10 +8,10 @@ import pytest
 from desktop_agent.cli import main
 from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.protocol.model import ModelRequest, TextBlock, UserMessage
-from desktop_agent.core.providers.anthropic import AnthropicProvider
 from desktop_agent.core.providers.base import Completion
 from desktop_agent.core.system.network.proxies import proxy_for
 from tests.attacks.corpus import cases
+from tests.providers import anthropic_provider
 from tests.servers.anthropic_server import AnthropicServer
 from tests.servers.rude_server import RudeServer
 from tests.servers.script import reply, text
@@ -28,7 +28,7 @@ def request() -> ModelRequest:
 
 
 async def failure(url: str, *, allows: bool = False) -> ProviderError:
-    provider = AnthropicProvider(api_key=KEY, base_url=url, silence_s=2.0, allows_readable_proxy=allows)
+    provider = anthropic_provider(api_key=KEY, base_url=url, silence_s=2.0, allows_readable_proxy=allows)
     try:
         with pytest.raises(ProviderError) as caught:
             async for _ in provider.stream(request()):
@@ -51,7 +51,7 @@ async def test_a_model_on_this_machine_is_asked_without_a_proxy(
 ) -> None:
     async with RudeServer() as proxy, AnthropicServer(reply(text("hello"))) as server:
         monkeypatch.setenv(variable, proxy.url)
-        provider = AnthropicProvider(api_key=KEY, base_url=server.url.replace("127.0.0.1", host))
+        provider = anthropic_provider(api_key=KEY, base_url=server.url.replace("127.0.0.1", host))
         pieces = [piece async for piece in provider.stream(request())]
         await provider.aclose()
         assert isinstance(pieces[-1], Completion)

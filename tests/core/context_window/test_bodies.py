@@ -6,9 +6,9 @@ from typing import cast
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import JsonObject, ModelRef
-from desktop_agent.core.providers.anthropic import AnthropicProvider
 from desktop_agent.core.providers.base import Provider, ProviderSource
 from tests.harness import Ground
+from tests.providers import anthropic_provider
 from tests.servers.anthropic_server import AnthropicServer
 from tests.servers.script import Answer, reply, text, tool_use
 
@@ -17,7 +17,7 @@ SUMMARY = reply(text(json.dumps({"goals": ["ship it"], "todos": ["test it"]})))
 
 def source(server: AnthropicServer) -> ProviderSource:
     async def build(_model: ModelRef) -> Provider:
-        return AnthropicProvider(api_key="k", base_url=server.url)
+        return anthropic_provider(api_key="k", base_url=server.url)
 
     return build
 

@@ -12,11 +12,11 @@ import pytest
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ChangeSelection, Denied, ModelRef
-from desktop_agent.core.providers.anthropic import AnthropicProvider
 from desktop_agent.core.providers.anthropic.request import encode_request
 from desktop_agent.core.providers.base import Provider
 from tests.harness import FrozenClock, Ground, Open
 from tests.pictures import png
+from tests.providers import anthropic_provider
 from tests.servers import fault
 from tests.servers.anthropic_server import AnthropicServer
 from tests.servers.script import Answer, block, redacted_thinking, reply, text, thinking, tool_use
@@ -202,7 +202,7 @@ async def bodies(
         sent.append(encode_request(*args))  # pyright: ignore[reportArgumentType] - passed on as it came
         return sent[-1]
 
-    monkeypatch.setattr("desktop_agent.core.providers.anthropic.provider.encode_request", noted)
+    monkeypatch.setattr("desktop_agent.core.providers.anthropic.wire_format.encode_request", noted)
     await asyncio.to_thread(shutil.rmtree, folder, ignore_errors=True)
     ground = Ground(folder)
     ground.clock = FrozenClock()
@@ -211,7 +211,7 @@ async def bodies(
     async with AnthropicServer(*scenario.answers, is_checking=scenario.is_known) as server, AsyncExitStack() as stack:
 
         async def source(_model: ModelRef) -> Provider:
-            return AnthropicProvider(api_key="key", base_url=server.url)
+            return anthropic_provider(api_key="key", base_url=server.url)
 
         s = await stack.enter_async_context(ground.session([], provider_source=source))
         for step in scenario.steps:

@@ -170,9 +170,13 @@ class UserMessage(Struct, frozen=True, kw_only=True):
 
 
 class AssistantMessage(Struct, frozen=True, kw_only=True):
-    """One message of the model, as it came."""
+    """One message of the model, as it came.
+
+    `made_by` is whose it is: signed thinking and blocks that are not known go back to no other. `None` is not known.
+    """
 
     content: tuple[AssistantBlock, ...]
+    made_by: ModelRef | None = None
     role: Literal["assistant"] = "assistant"
 
 

@@ -1,5 +1,1 @@
-"""Anthropic's Messages API. Importing this package imports no HTTP client; the first request does."""
-
-from desktop_agent.core.providers.anthropic.provider import AnthropicProvider
-
-__all__ = ["AnthropicProvider"]
+"""Anthropic's Messages API: how requests are written and answers read. Knows no connection and no key."""

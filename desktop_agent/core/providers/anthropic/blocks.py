@@ -15,10 +15,10 @@ from desktop_agent.core.protocol.model import (
     ThinkingBlock,
     ToolUseBlock,
 )
-from desktop_agent.core.providers.anthropic.faults import broken_off
-from desktop_agent.core.providers.anthropic.wire import optional_text, required_name, required_text, required_token
 from desktop_agent.core.providers.arguments import is_too_deep, parse_arguments
 from desktop_agent.core.providers.base import StreamPiece, TextChunk, ThinkingChunk, ToolInputChunk
+from desktop_agent.core.providers.http.faults import broken_off
+from desktop_agent.core.providers.http.fields import optional_text, required_name, required_text, required_token
 from desktop_agent.core.providers.surrogates import TextJoiner, repaired, repaired_json
 
 

@@ -6,16 +6,8 @@ marks say where the stable parts end: behind the tools, the system prompt, the m
 last message.
 """
 
-import json
-import re
-from base64 import b64encode
-from collections.abc import Callable, Mapping
-from hashlib import blake2b
-from secrets import token_hex
 from typing import Literal, NamedTuple, assert_never, cast
 
-from desktop_agent.core.base.errors import ProviderError
-from desktop_agent.core.base.ids import CallId, Digest
 from desktop_agent.core.protocol.model import (
     AssistantBlock,
     BlobRef,
@@ -30,30 +22,21 @@ from desktop_agent.core.protocol.model import (
     ToolResultBlock,
     ToolUseBlock,
 )
+from desktop_agent.core.providers.http.names import call_id_in, require_tool_name, tool_name_in
+from desktop_agent.core.providers.http.pictures import (
+    PICTURE_GONE,
+    EncodedPictures,
+    Pictures,
+    data_of,
+    encode_body,
+)
 from desktop_agent.core.providers.surrogates import repaired, repaired_json
 
-_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
-_CALL_ID = re.compile(r"[a-zA-Z0-9_-]+")
+_LONGEST_NAME = 128
+_LONGEST_CALL_ID = 1_000
 _CACHED: JsonObject = {"type": "ephemeral"}
 _CACHEABLE = frozenset({"text", "tool_use", "tool_result"})
 """Blocks of ours that may carry a cache breakpoint. Thinking may not, and opaque blocks go back as they came."""
-
-PICTURE_GONE = "[The picture is no longer available.]"
-_PICTURE_TYPES = frozenset({"image/png", "image/jpeg", "image/gif", "image/webp"})
-
-
-class EncodedPictures:
-    """The base64 of the pictures in the last request, because the next one has them again."""
-
-    def __init__(self) -> None:
-        self._kept: dict[Digest, bytes] = {}
-
-    def encode(self, images: Mapping[Digest, bytes]) -> Mapping[Digest, bytes]:
-        """Return `images` in base64, and forget those of earlier requests that are not among them."""
-        kept = self._kept
-        encoded = {digest: kept[digest] if digest in kept else b64encode(images[digest]) for digest in images}
-        self._kept = encoded
-        return encoded
 
 
 class _Entry(NamedTuple):
@@ -69,35 +52,20 @@ def encode_request(request: ModelRequest, pictures: EncodedPictures | None = Non
     `pictures` remembers what was encoded for the request before. Takes milliseconds for a long conversation: call it
     from a thread.
     """
-    return _encoded(request, request_body, pictures)
+    return encode_body(request, request_body, pictures or EncodedPictures())
 
 
 def encode_count(request: ModelRequest, pictures: EncodedPictures | None = None) -> bytes:
     """Return the body of a question for how many tokens `request` takes, as JSON. Otherwise like `encode_request`."""
-    return _encoded(request, _count_body, pictures)
+    return encode_body(request, _count_body, pictures or EncodedPictures())
 
 
-def _count_body(request: ModelRequest, pictures: Mapping[Digest, str]) -> JsonObject:
+def _count_body(request: ModelRequest, pictures: Pictures) -> JsonObject:
     body = request_body(request, pictures)
     return {key: value for key, value in body.items() if key not in ("max_tokens", "stream")}
 
 
-def _encoded(
-    request: ModelRequest,
-    make_body: Callable[[ModelRequest, Mapping[Digest, str]], JsonObject],
-    pictures: EncodedPictures | None,
-) -> bytes:
-    encoded = (pictures or EncodedPictures()).encode(request.images)
-    # Megabytes of pictures are put in at the end: the JSON encoder would hold every other thread up meanwhile.
-    token = token_hex(16)
-    body = make_body(request, {digest: f"{token}:{digest}" for digest in encoded})
-    text = json.dumps(body, ensure_ascii=False, separators=(",", ":")).encode()
-    parts = re.split(rb"%s:([0-9a-f]+)" % token.encode(), text)
-    parts[1::2] = [encoded[part.decode()] for part in parts[1::2]]
-    return b"".join(parts)
-
-
-def request_body(request: ModelRequest, pictures: Mapping[Digest, str]) -> JsonObject:
+def request_body(request: ModelRequest, pictures: Pictures) -> JsonObject:
     """Return the body as a JSON object, with what `pictures` has as their data.
 
     It shares parts with `request` and with itself: for reading only.
@@ -149,11 +117,11 @@ def _is_no_result(block: JsonObject) -> bool:
     return block.get("type") != "tool_result"
 
 
-def _blocks(message: Message, pictures: Mapping[Digest, str]) -> list[JsonObject]:
+def _blocks(message: Message, pictures: Pictures) -> list[JsonObject]:
     return [block for part in message.content if (block := _block(part, pictures)) is not None]
 
 
-def _block(part: AssistantBlock | ToolResultBlock, pictures: Mapping[Digest, str]) -> JsonObject | None:
+def _block(part: AssistantBlock | ToolResultBlock, pictures: Pictures) -> JsonObject | None:
     """Return the block as the API takes it, or `None` for one that it would refuse."""
     match part:
         case TextBlock():
@@ -166,7 +134,8 @@ def _block(part: AssistantBlock | ToolResultBlock, pictures: Mapping[Digest, str
             return {"type": "redacted_thinking", "data": part.data}
         case ToolUseBlock():
             arguments = repaired_json(part.arguments)
-            return {"type": "tool_use", "id": _call_id(part.id), "name": _past_name(part.name), "input": arguments}
+            call_id, name = call_id_in(part.id, _LONGEST_CALL_ID), tool_name_in(part.name, _LONGEST_NAME)
+            return {"type": "tool_use", "id": call_id, "name": name, "input": arguments}
         case ToolResultBlock():
             return _tool_result(part, pictures)
         case OpaqueBlock():
@@ -175,8 +144,8 @@ def _block(part: AssistantBlock | ToolResultBlock, pictures: Mapping[Digest, str
             assert_never(part)
 
 
-def _tool_result(result: ToolResultBlock, pictures: Mapping[Digest, str]) -> JsonObject:
-    block: JsonObject = {"type": "tool_result", "tool_use_id": _call_id(result.call_id)}
+def _tool_result(result: ToolResultBlock, pictures: Pictures) -> JsonObject:
+    block: JsonObject = {"type": "tool_result", "tool_use_id": call_id_in(result.call_id, _LONGEST_CALL_ID)}
     content = repaired(result.content) if result.content.strip() else ""
     if result.is_error:  # an error must say something
         return block | {"content": content or "The call failed without saying why.", "is_error": True}
@@ -186,32 +155,15 @@ def _tool_result(result: ToolResultBlock, pictures: Mapping[Digest, str]) -> Jso
     return block | {"content": content} if content else block
 
 
-def _picture(image: BlobRef, pictures: Mapping[Digest, str]) -> JsonObject:
-    data = pictures.get(image.blob)
-    if data is None or image.media_type not in _PICTURE_TYPES:
+def _picture(image: BlobRef, pictures: Pictures) -> JsonObject:
+    data = data_of(image, pictures)
+    if data is None:
         return {"type": "text", "text": PICTURE_GONE}
     return {"type": "image", "source": {"type": "base64", "media_type": image.media_type, "data": data}}
 
 
 def _tool(tool: ToolDefinition) -> JsonObject:
-    if not _NAME.fullmatch(tool.name):
-        raise ProviderError(
-            f"The tool “{tool.name}” has a name that the model's API does not accept.",
-            fault="invalid_request",
-            hint="Disable it, or rename it: letters, digits, _ and -, 128 at most.",
-        )
+    require_tool_name(tool.name, _LONGEST_NAME)
     schema = cast("JsonObject", repaired_json(tool.input_schema))
     wire: JsonObject = {"name": tool.name, "input_schema": {"type": "object"} | schema}
     return wire | {"description": repaired(tool.description)} if tool.description.strip() else wire
-
-
-def _past_name(name: str) -> str:
-    """Return the name of a call that was made, perhaps by another provider's model or to a tool that never existed."""
-    return name if _NAME.fullmatch(name) else re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:128] or "unknown"
-
-
-def _call_id(call_id: CallId) -> str:
-    """Return the id as the API takes it; another provider's id becomes one of its own that is the same every time."""
-    if _CALL_ID.fullmatch(call_id):
-        return call_id
-    return f"call_{blake2b(call_id.encode(errors='surrogatepass'), digest_size=16).hexdigest()}"

@@ -6,7 +6,8 @@ from collections.abc import AsyncGenerator
 import pytest
 
 from desktop_agent.core.protocol.model import ModelRequest, TextBlock, ToolDefinition, UserMessage
-from desktop_agent.core.providers.anthropic import AnthropicProvider
+from desktop_agent.core.providers.http.provider import HttpProvider
+from tests.providers import anthropic_provider
 from tests.servers.anthropic_server import AnthropicServer
 
 pytest.register_assert_rewrite("tests.contracts.provider_conformance")
@@ -28,8 +29,8 @@ async def server() -> AsyncGenerator[AnthropicServer]:
 
 
 @pytest.fixture
-async def provider(server: AnthropicServer) -> AsyncGenerator[AnthropicProvider]:
-    provider = AnthropicProvider(api_key=KEY, base_url=server.url)
+async def provider(server: AnthropicServer) -> AsyncGenerator[HttpProvider]:
+    provider = anthropic_provider(api_key=KEY, base_url=server.url)
     yield provider
     await provider.aclose()
 

@@ -10,9 +10,10 @@ import pytest
 
 from desktop_agent.core.base.errors import ProviderError, ProviderFault
 from desktop_agent.core.protocol.model import ModelRequest
-from desktop_agent.core.providers.anthropic import AnthropicProvider
 from desktop_agent.core.providers.base import Completion, StreamPiece
+from desktop_agent.core.providers.http.provider import HttpProvider
 from tests.core.providers.anthropic.conftest import KEY
+from tests.providers import anthropic_provider
 from tests.servers import fault
 from tests.servers.anthropic_server import AnthropicServer
 from tests.servers.script import Answer, Event, Fault, reply, text, tool_use
@@ -31,7 +32,7 @@ class StoppedClock:
         raise AssertionError("a provider never waits")
 
 
-async def failure(provider: AnthropicProvider, request: ModelRequest) -> ProviderError:
+async def failure(provider: HttpProvider, request: ModelRequest) -> ProviderError:
     """Return what the request fails with; nothing of a message may have come before."""
     pieces: list[StreamPiece] = []
 
@@ -79,7 +80,7 @@ def everything_shown(error: ProviderError) -> str:
 )
 async def test_every_refusal_is_told_apart_and_explained(
     server: AnthropicServer,
-    provider: AnthropicProvider,
+    provider: HttpProvider,
     model_request: ModelRequest,
     answer: Answer,
     expected: ProviderFault,
@@ -94,7 +95,7 @@ async def test_every_refusal_is_told_apart_and_explained(
 
 
 async def test_the_details_hold_what_support_asks_for(
-    server: AnthropicServer, provider: AnthropicProvider, model_request: ModelRequest
+    server: AnthropicServer, provider: HttpProvider, model_request: ModelRequest
 ) -> None:
     server.will(fault.overloaded())
     error = await failure(provider, model_request)
@@ -102,7 +103,7 @@ async def test_the_details_hold_what_support_asks_for(
 
 
 async def test_a_key_that_the_server_repeats_is_hidden(
-    server: AnthropicServer, provider: AnthropicProvider, model_request: ModelRequest
+    server: AnthropicServer, provider: HttpProvider, model_request: ModelRequest
 ) -> None:
     server.will(fault.unauthorized(f"unknown key {KEY}"), fault.page(f"<p>Bearer {KEY}</p>", 401))
     for _ in range(2):
@@ -112,7 +113,7 @@ async def test_a_key_that_the_server_repeats_is_hidden(
 
 async def test_nothing_is_logged_that_holds_the_key(
     server: AnthropicServer,
-    provider: AnthropicProvider,
+    provider: HttpProvider,
     model_request: ModelRequest,
     caplog: pytest.LogCaptureFixture,
 ) -> None:
@@ -138,7 +139,7 @@ async def test_nothing_is_logged_that_holds_the_key(
 async def test_the_wait_that_the_server_asks_for_is_passed_on(
     server: AnthropicServer, model_request: ModelRequest, headers: dict[str, str], seconds: float | None
 ) -> None:
-    provider = AnthropicProvider(api_key=KEY, base_url=server.url, clock=StoppedClock())
+    provider = anthropic_provider(api_key=KEY, base_url=server.url, clock=StoppedClock())
     server.will(fault.rate_limited(**headers))
     error = await failure(provider, model_request)
     assert error.retry_after_s == seconds
@@ -147,7 +148,7 @@ async def test_the_wait_that_the_server_asks_for_is_passed_on(
 
 
 async def test_a_refusal_is_not_retried_behind_the_turns_back(
-    server: AnthropicServer, provider: AnthropicProvider, model_request: ModelRequest
+    server: AnthropicServer, provider: HttpProvider, model_request: ModelRequest
 ) -> None:
     server.will(fault.overloaded(), reply(text("Hi.")))
     await failure(provider, model_request)
@@ -182,7 +183,7 @@ async def test_a_refusal_is_not_retried_behind_the_turns_back(
 )
 async def test_a_stream_that_breaks_is_told_apart(
     server: AnthropicServer,
-    provider: AnthropicProvider,
+    provider: HttpProvider,
     model_request: ModelRequest,
     break_: Fault,
     expected: ProviderFault,
@@ -195,7 +196,7 @@ async def test_a_stream_that_breaks_is_told_apart(
 
 
 async def test_an_answer_that_stalls_is_a_network_fault(server: AnthropicServer, model_request: ModelRequest) -> None:
-    provider = AnthropicProvider(api_key=KEY, base_url=server.url, silence_s=0.05)
+    provider = anthropic_provider(api_key=KEY, base_url=server.url, silence_s=0.05)
     server.will(reply(text("And then"), fault.stall_after(events=3)))
     error = await failure(provider, model_request)
     assert error.fault == "network"
@@ -207,7 +208,7 @@ async def test_an_answer_that_stalls_is_a_network_fault(server: AnthropicServer,
 
 
 async def test_a_page_where_the_api_should_be_is_named_as_that(
-    server: AnthropicServer, provider: AnthropicProvider, model_request: ModelRequest
+    server: AnthropicServer, provider: HttpProvider, model_request: ModelRequest
 ) -> None:
     server.will(fault.page())
     error = await failure(provider, model_request)
@@ -223,7 +224,7 @@ async def test_an_address_where_nothing_listens(model_request: ModelRequest) -> 
     port = listener.sockets[0].getsockname()[1]
     listener.close()
     await listener.wait_closed()
-    provider = AnthropicProvider(api_key=KEY, base_url=f"http://127.0.0.1:{port}")
+    provider = anthropic_provider(api_key=KEY, base_url=f"http://127.0.0.1:{port}")
     error = await failure(provider, model_request)
     assert (error.fault, error.title) == ("network", "The model's address could not be reached.")
     assert error.hint == f"Nothing listens at http://127.0.0.1:{port}. Start the server, or check the address."
@@ -231,7 +232,7 @@ async def test_an_address_where_nothing_listens(model_request: ModelRequest) -> 
 
 
 async def test_a_name_that_nobody_knows(model_request: ModelRequest) -> None:
-    provider = AnthropicProvider(api_key=KEY, base_url="http://no-such-host.invalid")
+    provider = anthropic_provider(api_key=KEY, base_url="http://no-such-host.invalid")
     error = await failure(provider, model_request)
     assert error.fault == "network"
     assert "The name in http://no-such-host.invalid is unknown." in error.hint
@@ -245,7 +246,7 @@ async def test_a_server_that_hangs_up_without_a_word(model_request: ModelRequest
         writer.close()
 
     listener = await asyncio.start_server(hang_up, "127.0.0.1", 0)
-    provider = AnthropicProvider(api_key=KEY, base_url=f"{scheme}://127.0.0.1:{listener.sockets[0].getsockname()[1]}")
+    provider = anthropic_provider(api_key=KEY, base_url=f"{scheme}://127.0.0.1:{listener.sockets[0].getsockname()[1]}")
     error = await failure(provider, model_request)
     assert (error.fault, error.title) == ("network", "The model's address could not be reached.")
     await provider.aclose()
@@ -256,7 +257,7 @@ async def test_a_server_that_hangs_up_without_a_word(model_request: ModelRequest
 def test_a_certificate_that_cannot_be_trusted_is_named() -> None:
     import httpx2
 
-    from desktop_agent.core.providers.http_faults import network_error
+    from desktop_agent.core.providers.http.faults import network_error
 
     error = httpx2.ConnectError("x")
     error.__cause__ = ssl.SSLCertVerificationError("self-signed certificate")
@@ -266,7 +267,7 @@ def test_a_certificate_that_cannot_be_trusted_is_named() -> None:
 
 
 def test_one_of_several_causes_is_enough_to_explain() -> None:
-    from desktop_agent.core.providers.http_faults import network_error
+    from desktop_agent.core.providers.http.faults import network_error
 
     error = OSError("All connection attempts failed")
     error.__cause__ = ExceptionGroup("multiple", [OSError(101, "unreachable"), ConnectionRefusedError(111, "refused")])
@@ -278,13 +279,13 @@ def test_one_of_several_causes_is_enough_to_explain() -> None:
 
 @pytest.mark.parametrize("base_url", ["api.example.com", "ftp://example.com", "http://[::", "http://127.0.0.1:99999"])
 async def test_an_address_that_is_none(model_request: ModelRequest, base_url: str) -> None:
-    error = await failure(AnthropicProvider(api_key=KEY, base_url=base_url), model_request)
+    error = await failure(anthropic_provider(api_key=KEY, base_url=base_url), model_request)
     assert (error.fault, error.title) == ("configuration", "The model's address is not a web address.")
 
 
 @pytest.mark.parametrize("key", ["", " ", f"{KEY}\nX-Evil: 1", f"{KEY} {KEY}", f"“{KEY}”"])
 async def test_a_key_that_is_none_is_never_sent(server: AnthropicServer, model_request: ModelRequest, key: str) -> None:
-    error = await failure(AnthropicProvider(api_key=key, base_url=server.url), model_request)
+    error = await failure(anthropic_provider(api_key=key, base_url=server.url), model_request)
     assert error.fault == "authentication"
     assert server.exchanges == []
 
@@ -294,7 +295,7 @@ async def test_a_proxy_that_cannot_be_used(
     monkeypatch: pytest.MonkeyPatch, model_request: ModelRequest, proxy: str
 ) -> None:
     monkeypatch.setenv("ALL_PROXY", proxy)
-    error = await failure(AnthropicProvider(api_key=KEY, base_url="http://example.invalid"), model_request)
+    error = await failure(anthropic_provider(api_key=KEY, base_url="http://example.invalid"), model_request)
     assert (error.fault, error.title) == ("configuration", "The proxy in ALL_PROXY cannot be used.")
 
 
@@ -302,7 +303,7 @@ async def test_a_malformed_custom_header(
     monkeypatch: pytest.MonkeyPatch, server: AnthropicServer, model_request: ModelRequest
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_CUSTOM_HEADERS", "X Y: 1")
-    provider = AnthropicProvider(api_key=KEY, base_url=server.url)
+    provider = anthropic_provider(api_key=KEY, base_url=server.url)
     error = await failure(provider, model_request)
     assert (error.fault, error.title) == ("invalid_request", "The request could not be sent.")
     await provider.aclose()

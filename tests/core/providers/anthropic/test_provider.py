@@ -21,12 +21,13 @@ from desktop_agent.core.protocol.model import (
     ToolUseBlock,
     UserMessage,
 )
-from desktop_agent.core.providers.anthropic import AnthropicProvider
 from desktop_agent.core.providers.base import Completion, StreamPiece, TextChunk
+from desktop_agent.core.providers.http.provider import HttpProvider
 from desktop_agent.core.system.files import digest_of
 from tests.core.providers.anthropic.conftest import KEY
 from tests.core.test_imports import loaded_after
 from tests.pictures import png
+from tests.providers import anthropic_provider
 from tests.servers import fault, threaded
 from tests.servers.anthropic_server import MODELS, AnthropicServer
 from tests.servers.dialects.anthropic import ANTHROPIC
@@ -34,7 +35,7 @@ from tests.servers.dialects.dialect import Ask
 from tests.servers.script import ping, reply, text, thinking, tool_use
 
 
-async def pieces_of(provider: AnthropicProvider, request: ModelRequest) -> list[StreamPiece]:
+async def pieces_of(provider: HttpProvider, request: ModelRequest) -> list[StreamPiece]:
     return [piece async for piece in provider.stream(request)]
 
 
@@ -44,7 +45,7 @@ def last_of(pieces: list[StreamPiece]) -> Completion:
 
 
 async def test_the_request_carries_key_version_and_body(
-    server: AnthropicServer, provider: AnthropicProvider, model_request: ModelRequest
+    server: AnthropicServer, provider: HttpProvider, model_request: ModelRequest
 ) -> None:
     server.will(reply(text("Hi.")))
     await pieces_of(provider, model_request)
@@ -58,7 +59,7 @@ async def test_the_request_carries_key_version_and_body(
 
 
 async def test_a_turn_of_two_requests_is_valid_on_the_wire(
-    server: AnthropicServer, provider: AnthropicProvider, model_request: ModelRequest
+    server: AnthropicServer, provider: HttpProvider, model_request: ModelRequest
 ) -> None:
     server.will(
         reply(thinking("Hm.", signature="sig"), text("Looking."), tool_use("read_file", path="ü.py")),
@@ -83,7 +84,7 @@ async def test_a_turn_of_two_requests_is_valid_on_the_wire(
 
 
 async def test_a_picture_reaches_the_model_and_is_sent_again_with_the_next_request(
-    server: AnthropicServer, provider: AnthropicProvider, model_request: ModelRequest
+    server: AnthropicServer, provider: HttpProvider, model_request: ModelRequest
 ) -> None:
     """T-110: over the wire, as the API takes it."""
     server.will(reply(tool_use("view_image", path="a.png")), reply(text("Black.")), reply(text("Still black.")))
@@ -102,7 +103,7 @@ async def test_a_picture_reaches_the_model_and_is_sent_again_with_the_next_reque
 
 
 async def test_a_key_from_the_environment_is_never_used_instead(
-    monkeypatch: pytest.MonkeyPatch, server: AnthropicServer, provider: AnthropicProvider, model_request: ModelRequest
+    monkeypatch: pytest.MonkeyPatch, server: AnthropicServer, provider: HttpProvider, model_request: ModelRequest
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-somebody-elses")
     monkeypatch.setenv("ANTHROPIC_AUTH_TOKEN", "somebody-elses-token")
@@ -116,7 +117,7 @@ async def test_headers_that_the_environment_names_go_with_every_request(
     monkeypatch: pytest.MonkeyPatch, server: AnthropicServer, model_request: ModelRequest
 ) -> None:
     monkeypatch.setenv("ANTHROPIC_CUSTOM_HEADERS", "X-Team: a: b\nno header\nanthropic-version: 2027-01-01")
-    provider = AnthropicProvider(api_key=KEY, base_url=server.url)
+    provider = anthropic_provider(api_key=KEY, base_url=server.url)
     server.will(reply(text("Hi.")))
     await pieces_of(provider, model_request)
     await provider.context_window("claude-test")
@@ -127,7 +128,7 @@ async def test_headers_that_the_environment_names_go_with_every_request(
 
 
 async def test_a_connection_is_used_again(
-    server: AnthropicServer, provider: AnthropicProvider, model_request: ModelRequest
+    server: AnthropicServer, provider: HttpProvider, model_request: ModelRequest
 ) -> None:
     server.will(*[reply(text("Hi.")) for _ in range(3)])
     for _ in range(3):
@@ -136,7 +137,7 @@ async def test_a_connection_is_used_again(
 
 
 async def test_a_message_is_whole_even_if_its_response_never_ends(
-    server: AnthropicServer, provider: AnthropicProvider, model_request: ModelRequest
+    server: AnthropicServer, provider: HttpProvider, model_request: ModelRequest
 ) -> None:
     whole = len(list(ANTHROPIC.events(reply(text("Hi.")), Ask(1, {}))))
     server.will(reply(text("Hi."), fault.stall_after(events=whole)))
@@ -149,7 +150,7 @@ def test_importing_the_provider_imports_no_http_client() -> None:
 
 
 async def test_two_answers_at_once_do_not_mix(
-    server: AnthropicServer, provider: AnthropicProvider, model_request: ModelRequest
+    server: AnthropicServer, provider: HttpProvider, model_request: ModelRequest
 ) -> None:
     server.will(reply(text("a" * 50)), reply(text("b" * 50)))
     both = await asyncio.gather(pieces_of(provider, model_request), pieces_of(provider, model_request))
@@ -158,7 +159,7 @@ async def test_two_answers_at_once_do_not_mix(
 
 
 async def test_cancelling_while_the_model_thinks_closes_the_connection(
-    server: AnthropicServer, provider: AnthropicProvider, model_request: ModelRequest
+    server: AnthropicServer, provider: HttpProvider, model_request: ModelRequest
 ) -> None:
     server.will(reply(text("never"), fault.stall_after(events=0)))
     task = asyncio.create_task(pieces_of(provider, model_request))
@@ -172,7 +173,7 @@ async def test_cancelling_while_the_model_thinks_closes_the_connection(
 
 
 async def test_closing_the_provider_breaks_an_open_stream(
-    server: AnthropicServer, provider: AnthropicProvider, model_request: ModelRequest
+    server: AnthropicServer, provider: HttpProvider, model_request: ModelRequest
 ) -> None:
     server.will(reply(text("And then"), fault.stall_after(events=3)))
     stream = provider.stream(model_request)
@@ -185,14 +186,14 @@ async def test_closing_the_provider_breaks_an_open_stream(
     await server.messages[0].is_over.wait()
 
 
-async def test_a_closed_provider_refuses_to_be_used(provider: AnthropicProvider, model_request: ModelRequest) -> None:
+async def test_a_closed_provider_refuses_to_be_used(provider: HttpProvider, model_request: ModelRequest) -> None:
     await provider.aclose()
     with pytest.raises(RuntimeError, match="closed"):
         await pieces_of(provider, model_request)
 
 
 async def test_a_provider_closed_while_it_gets_ready_stays_closed(
-    server: AnthropicServer, provider: AnthropicProvider
+    server: AnthropicServer, provider: HttpProvider
 ) -> None:
     getting_ready = asyncio.create_task(provider.check_key())
     await asyncio.sleep(0)
@@ -203,7 +204,7 @@ async def test_a_provider_closed_while_it_gets_ready_stays_closed(
 
 
 async def test_nothing_is_left_for_the_garbage_collector_to_complain_about(
-    server: AnthropicServer, provider: AnthropicProvider, model_request: ModelRequest
+    server: AnthropicServer, provider: HttpProvider, model_request: ModelRequest
 ) -> None:
     server.will(reply(text("One.")), reply(text("Two."), fault.drop_after(events=3)))
     await pieces_of(provider, model_request)
@@ -217,14 +218,14 @@ async def test_nothing_is_left_for_the_garbage_collector_to_complain_about(
 
 
 async def test_a_good_key_is_accepted_without_asking_for_an_answer(
-    server: AnthropicServer, provider: AnthropicProvider
+    server: AnthropicServer, provider: HttpProvider
 ) -> None:
     await provider.check_key()
     assert [(exchange.method, exchange.path) for exchange in server.exchanges] == [("GET", "/v1/models")]
 
 
 async def test_a_wrong_key_is_found_out(server: AnthropicServer) -> None:
-    provider = AnthropicProvider(api_key="sk-ant-wrong-0123456789", base_url=server.url)
+    provider = anthropic_provider(api_key="sk-ant-wrong-0123456789", base_url=server.url)
     with pytest.raises(ProviderError) as caught:
         await provider.check_key()
     assert caught.value.fault == "authentication"
@@ -232,7 +233,7 @@ async def test_a_wrong_key_is_found_out(server: AnthropicServer) -> None:
     await provider.aclose()
 
 
-async def test_the_windows_of_the_models_that_can_be_used_are_known(provider: AnthropicProvider) -> None:
+async def test_the_windows_of_the_models_that_can_be_used_are_known(provider: HttpProvider) -> None:
     retired = [str(model["id"]) for model in MODELS if model["lifecycle"] == "retired"]
     assert await provider.context_window("claude-test-large") == 200_000
     assert [await provider.context_window(model) for model in retired] == [None] * len(retired)
@@ -247,14 +248,14 @@ async def test_a_sparse_list_of_a_gateway_is_read_as_far_as_it_goes() -> None:
         {"id": "c", "max_input_tokens": 9},
     ]
     async with AnthropicServer(models=sparse) as server:
-        provider = AnthropicProvider(api_key=KEY, base_url=server.url)
+        provider = anthropic_provider(api_key=KEY, base_url=server.url)
         assert [await provider.context_window(model) for model in ("local", "b", "c")] == [None, None, 9]
         await provider.aclose()
 
 
 @pytest.mark.parametrize("path", ["/elsewhere", "/v1"])
 async def test_an_address_with_a_wrong_path_is_no_api(server: AnthropicServer, path: str) -> None:
-    provider = AnthropicProvider(api_key=KEY, base_url=server.url + path)
+    provider = anthropic_provider(api_key=KEY, base_url=server.url + path)
     with pytest.raises(ProviderError, match="not as this model's API does") as caught:
         await provider.context_window("claude-test")
     assert caught.value.fault == "not_found"
@@ -263,11 +264,11 @@ async def test_an_address_with_a_wrong_path_is_no_api(server: AnthropicServer, p
 
 @pytest.mark.parametrize("body", ["<html></html>", "[]", '{"data": 3}', "null"])
 async def test_a_list_of_models_that_is_none(body: str) -> None:
-    from desktop_agent.core.providers.anthropic.faults import FailedCall
-    from desktop_agent.core.providers.anthropic.models import read_windows
+    from desktop_agent.core.providers.anthropic.models import read_models
+    from desktop_agent.core.providers.http.refusals import FailedCall
 
     with pytest.raises(ProviderError) as caught:
-        read_windows(body.encode(), FailedCall(address="http://example.com"))
+        read_models(body.encode(), FailedCall(address="http://example.com"))
     assert caught.value.fault == "not_found"
 
 
@@ -283,7 +284,7 @@ LONG = reply(
 
 def test_the_same_pieces_come_however_the_bytes_are_cut(model_request: ModelRequest) -> None:
     with threaded.serve() as server, asyncio.Runner() as runner:
-        provider = AnthropicProvider(api_key=KEY, base_url=server.url)
+        provider = anthropic_provider(api_key=KEY, base_url=server.url)
 
         def ask() -> list[StreamPiece]:
             async def one() -> list[StreamPiece]:

@@ -18,7 +18,7 @@ from desktop_agent.core.protocol.model import (
     ToolUseBlock,
     Usage,
 )
-from desktop_agent.core.providers.anthropic.stream import MessageBuilder, decode_event
+from desktop_agent.core.providers.anthropic.stream import AnthropicReader
 from desktop_agent.core.providers.base import Completion, StreamPiece, TextChunk, ThinkingChunk, ToolInputChunk
 from tests.servers.dialects.anthropic import ANTHROPIC
 from tests.servers.dialects.dialect import Ask
@@ -41,14 +41,13 @@ from tests.servers.staging import body
 def events_of(answer: Reply) -> list[JsonObject]:
     """Return the events of an answer as they come off the wire."""
     wire = body(answer, ANTHROPIC, Ask(1, {"model": "m"})).decode()
-    events = [decode_event(part.partition("data: ")[2]) for part in wire.split("\n\n") if part]
-    return [each for each in events if each is not None]
+    return [json.loads(part.partition("data: ")[2]) for part in wire.split("\n\n") if part]
 
 
 def built(events: list[JsonObject]) -> list[StreamPiece]:
     """Return the pieces that these events come to, the completion included."""
-    message = MessageBuilder()
-    pieces = [piece for each in events if (piece := message.add(each)) is not None]
+    message = AnthropicReader()
+    pieces = [piece for each in events for piece in message.add(json.dumps(each))]
     return [*pieces, message.completion()]
 
 
@@ -280,12 +279,12 @@ def test_a_message_that_stops_without_a_reason_is_none() -> None:
 @pytest.mark.parametrize("data", ["{", "[1]", "null", '"text"', "{}", '{"type": 3}', "[" * 100_000, "NaN"])
 def test_data_that_is_no_event_is_a_broken_stream(data: str) -> None:
     with pytest.raises(ProviderError) as caught:
-        decode_event(data)
+        AnthropicReader().add(data)
     assert caught.value.fault == "stream"
 
 
 def test_no_data_is_no_event() -> None:
-    assert decode_event("") is None
+    assert AnthropicReader().add("") == ()
 
 
 @pytest.mark.parametrize(
@@ -307,7 +306,7 @@ def test_no_data_is_no_event() -> None:
 )
 def test_a_malformed_event_is_a_broken_stream(malformed: JsonObject) -> None:
     with pytest.raises(ProviderError) as caught:
-        MessageBuilder().add(malformed)
+        AnthropicReader().add(json.dumps(malformed))
     assert caught.value.fault == "stream"
 
 

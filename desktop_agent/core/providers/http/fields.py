@@ -5,10 +5,11 @@ Those named `…_in` never fail, as in `protocol.foreign_json`; the others raise
 Plain functions over decoded JSON instead of models: an unknown block must go back as it came.
 """
 
+import json
 from typing import cast
 
 from desktop_agent.core.protocol.model import JsonObject
-from desktop_agent.core.providers.anthropic.faults import broken_off
+from desktop_agent.core.providers.http.faults import broken_off
 from desktop_agent.core.providers.surrogates import is_encodable
 from desktop_agent.core.system.network.bounds import MAX_NAME_CHARS, oversized
 
@@ -66,3 +67,25 @@ def count_in(fields: JsonObject, name: str, otherwise: int) -> int:
     value = fields.get(name)
     is_count = isinstance(value, int) and not isinstance(value, bool) and 0 <= value <= _MOST_TOKENS
     return cast("int", value) if is_count else otherwise
+
+
+def size_in(fields: JsonObject, name: str) -> int | None:
+    """Return a size, which is above zero, or `None` when there is none."""
+    value = fields.get(name)
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
+
+
+def decode_event(data: str) -> JsonObject | None:
+    """Return the object that the data of a server-sent event spells; `None` when there is none.
+
+    Raises `ProviderError` for anything else.
+    """
+    if not data:
+        return None
+    try:
+        event: object = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise broken_off(f"malformed event: {type(error).__name__}") from None
+    if not isinstance(event, dict):
+        raise broken_off("malformed event: not an object")
+    return cast("JsonObject", event)

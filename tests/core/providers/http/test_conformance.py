@@ -1,21 +1,20 @@
-"""The Anthropic provider keeps the contract that every provider keeps."""
-
-from collections.abc import AsyncGenerator
+"""The provider behind HTTP keeps the contract that every provider keeps, in each wire format."""
 
 import pytest
 
 from desktop_agent.core.protocol.model import ModelRequest
-from desktop_agent.core.providers.anthropic import AnthropicProvider
+from desktop_agent.core.providers.http.provider import HttpProvider
 from tests.contracts.provider_conformance import ProviderConformance
+from tests.contracts.wire_conformance import WireConformance, WireGround
 from tests.servers import fault
-from tests.servers.anthropic_server import AnthropicServer
+from tests.servers.model_server import ModelServer
 from tests.servers.script import reply, text, thinking, tool_use
 
 
-class AnthropicGround:
+class HttpGround:
     """The provider against the loopback server."""
 
-    def __init__(self, provider: AnthropicProvider, server: AnthropicServer, request: ModelRequest) -> None:
+    def __init__(self, provider: HttpProvider, server: ModelServer, request: ModelRequest) -> None:
         self.provider = provider
         self._server = server
         self._request = request
@@ -33,7 +32,7 @@ class AnthropicGround:
         return self._request
 
     def will_hang(self) -> ModelRequest:
-        self._server.will(reply(text("And then"), fault.stall_after(events=3)))
+        self._server.will(reply(text("And then it goes on"), fault.stall_after(events=5)))
         return self._request
 
     async def was_let_go(self) -> None:
@@ -42,10 +41,13 @@ class AnthropicGround:
         assert exchange.outcome == "abandoned"
 
 
-class TestAnthropicProvider(ProviderConformance):
+class TestHttpProvider(ProviderConformance):
     @pytest.fixture
-    async def ground(
-        self, provider: AnthropicProvider, server: AnthropicServer, model_request: ModelRequest
-    ) -> AsyncGenerator[AnthropicGround]:
-        yield AnthropicGround(provider, server, model_request)
-        assert server.violations == []
+    def ground(self, provider: HttpProvider, server: ModelServer, model_request: ModelRequest) -> HttpGround:
+        return HttpGround(provider, server, model_request)
+
+
+class TestWireFormat(WireConformance):
+    @pytest.fixture
+    def wire(self, provider: HttpProvider, server: ModelServer, model_request: ModelRequest) -> WireGround:
+        return WireGround(provider, server, model_request)

@@ -48,6 +48,13 @@ def retry_after_s(headers: Mapping[str, str], now: datetime) -> float | None:
     return seconds if seconds is not None else _seconds_until(asked, now)
 
 
+def broken_off(detail: str) -> ProviderError:
+    """The answer began, and ended before it was whole."""
+    return ProviderError(
+        "The answer broke off before it was complete.", fault="stream", hint="Send the message again.", detail=detail
+    )
+
+
 def bad_address(detail: str = "") -> ProviderError:
     """The configured address cannot be one."""
     return ProviderError(
@@ -63,7 +70,7 @@ def address_with_password() -> ProviderError:
     return ProviderError(
         "The model's address has a user name or a password in it.",
         fault="configuration",
-        hint="Remove what stands before the @. A key belongs in the keyring: `desktop-agent auth set anthropic`.",
+        hint="Remove what stands before the @. A key belongs in the keyring: `desktop-agent auth set`.",
     )
 
 

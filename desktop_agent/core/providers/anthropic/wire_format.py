@@ -1,0 +1,61 @@
+"""Anthropic's Messages API as a wire format. Source: https://platform.claude.com/docs/en/api/messages"""
+
+from collections.abc import Mapping, Sequence
+
+from desktop_agent.core.models.vendors import WireName
+from desktop_agent.core.protocol.model import ModelRequest
+from desktop_agent.core.providers.anthropic.models import read_count, read_models
+from desktop_agent.core.providers.anthropic.refusals import read_refusal
+from desktop_agent.core.providers.anthropic.request import encode_count, encode_request
+from desktop_agent.core.providers.anthropic.stream import AnthropicReader
+from desktop_agent.core.providers.base import ListedModel
+from desktop_agent.core.providers.http.pictures import EncodedPictures
+from desktop_agent.core.providers.http.refusals import FailedCall, Refusal, RefusedError
+
+API_VERSION = "2026-10-21"
+
+
+class AnthropicCounting:
+    """The count of tokens, which is free."""
+
+    path = "/v1/messages/count_tokens"
+
+    def encode(self, request: ModelRequest, pictures: EncodedPictures) -> bytes:
+        """Return the body of the question."""
+        return encode_count(request, pictures)
+
+    def read(self, answer: bytes, call: FailedCall) -> int:
+        """Return what was counted."""
+        return read_count(answer, call)
+
+
+class AnthropicFormat:
+    """Messages, streamed."""
+
+    name: WireName = "anthropic"
+    answers_path = "/v1/messages"
+    models_path = "/v1/models?limit=1000"  # the API's largest page, the newest first
+    counting = AnthropicCounting()
+
+    def __init__(self) -> None:
+        self.headers: Mapping[str, str] = {"anthropic-version": API_VERSION}
+
+    def encode(self, request: ModelRequest, pictures: EncodedPictures) -> bytes:
+        """Return the body of a request."""
+        return encode_request(request, pictures)
+
+    def reader(self) -> AnthropicReader:
+        """Return what reads one answer."""
+        return AnthropicReader()
+
+    def refusal(self, error: RefusedError) -> Refusal:
+        """Return what a status other than success means."""
+        return read_refusal(error)
+
+    def leave_out(self, refusal: Refusal, model: str) -> bool:
+        """Return that nothing in a body is optional."""
+        return False
+
+    def read_models(self, page: bytes, call: FailedCall) -> Sequence[ListedModel]:
+        """Return the models of a list that are not retired."""
+        return read_models(page, call)

@@ -1,0 +1,237 @@
+"""A model behind HTTP: one request, one stream of pieces, one connection to close, whatever the wire format."""
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Mapping, Sequence
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
+from msgspec.structs import replace
+
+from desktop_agent.core.base.clock import Clock, SystemClock
+from desktop_agent.core.base.errors import ProviderError
+from desktop_agent.core.base.web_address import address_of, has_userinfo, is_readable_on_the_way
+from desktop_agent.core.protocol.model import ModelRef, ModelRequest
+from desktop_agent.core.providers.base import ListedModel, StreamPiece
+from desktop_agent.core.providers.http.carrying import carried
+from desktop_agent.core.providers.http.credential import Credential
+from desktop_agent.core.providers.http.faults import address_with_password, bad_address, readable_by_proxy
+from desktop_agent.core.providers.http.pictures import EncodedPictures
+from desktop_agent.core.providers.http.refusals import (
+    ErrorEventError,
+    FailedCall,
+    RefusedError,
+    explain,
+    explain_refusal,
+    failures,
+    not_the_api,
+    wait_of,
+)
+from desktop_agent.core.providers.http.sse import event_data
+from desktop_agent.core.providers.http.wire_format import WireFormat
+from desktop_agent.core.system.network.proxies import proxy_for
+
+if TYPE_CHECKING:
+    from desktop_agent.core.providers.http.connection import Connection
+
+SILENCE_S = 120.0
+"""How long a stream may send nothing at all. An API sends something every few seconds, so this is a dead connection."""
+
+_DRAIN_S = 0.5
+"""How long to wait, once the message is whole, for the end of the response that makes the connection reusable."""
+
+
+class Endpoint(Struct, frozen=True, kw_only=True):
+    """Where requests go, and how."""
+
+    address: str
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What goes with every request besides, and in place of what would."""
+    key_hint: str = ""
+    """What a user does about a credential that is refused."""
+    allows_readable_proxy: bool = False
+    """Whether a proxy may see what goes to an `http://` address; otherwise nothing is sent."""
+    silence_s: float = SILENCE_S
+    model: ModelRef | None = None
+    """Who answers there: what other models thought is not sent. `None` sends everything."""
+
+
+class HttpProvider:
+    """The models of one account, in one wire format.
+
+    It never retries; the turn does. Imports its HTTP client in a thread at first use, and belongs to one event loop.
+    """
+
+    def __init__(
+        self, label: str, wire: WireFormat, endpoint: Endpoint, credential: Credential, *, clock: Clock | None = None
+    ) -> None:
+        """`label` is what people call the vendor."""
+        self.label = label
+        self._wire = wire
+        self._endpoint = replace(endpoint, address=endpoint.address.strip())
+        self._credential = credential
+        self._clock = clock or SystemClock()
+        self._connection: Connection | None = None
+        self._pictures = EncodedPictures()
+        self._building = asyncio.Lock()
+        self._is_closed = False
+
+    async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamPiece]:
+        """Yield the answer in pieces, a `Completion` last. Raises `ProviderError`.
+
+        Cancelling the consumer closes the connection. One that stops consuming without being cancelled should close the
+        generator (`contextlib.aclosing`).
+        """
+        call = self._call(request.model)
+        connection = await self._ready()
+        request = carried(request, self._endpoint.model)
+        reader = self._wire.reader()
+        content_type = ""
+        has_started = has_renewed = False
+        while not has_started:
+            headers = await self._headers()
+            body = await asyncio.to_thread(self._wire.encode, request, self._pictures)
+            try:
+                async with connection.stream(self._wire.answers_path, body, headers) as response:
+                    has_started = True
+                    content_type = response.headers.get("content-type", "")
+                    events = event_data(response.aiter_raw())
+                    async for data in events:
+                        for piece in reader.add(data):
+                            yield piece
+                        if reader.is_whole:
+                            await _drain(events)
+                            break
+            except ErrorEventError as error:
+                raise explain_refusal(error.refusal, self._call(request.model)) from None
+            except RefusedError as error:
+                has_renewed = await self._overcome(error, call, has_renewed=has_renewed)
+            except failures() as error:
+                raise explain(error, call, has_started=has_started) from None
+        if reader.is_untouched and not content_type.startswith("text/event-stream"):
+            raise not_the_api(call, f"content type: {content_type or 'none'}")
+        yield reader.completion()
+
+    async def check_key(self) -> None:
+        """Return if the credential is accepted. Raises `ProviderError` otherwise.
+
+        Asks for no answer, so it costs nothing.
+        """
+        await self.list_models()
+
+    async def list_models(self) -> Sequence[ListedModel]:
+        """Return the models that can be used, as the address lists them. Raises `ProviderError`."""
+        return self._wire.read_models(await self._get(self._wire.models_path), self._call())
+
+    async def count_tokens(self, request: ModelRequest) -> int | None:
+        """Return how many tokens the request takes, by the API's own count, which is free. Raises `ProviderError`.
+
+        `None` where that is not offered.
+        """
+        counting = self._wire.counting
+        if counting is None:
+            return None
+        call = self._call(request.model)
+        connection = await self._ready()
+        request = carried(request, self._endpoint.model)
+        body = await asyncio.to_thread(counting.encode, request, self._pictures)
+        try:
+            answer = await connection.post(counting.path, body, await self._headers())
+        except RefusedError as error:
+            raise self._explained(error, call) from None
+        except failures() as error:
+            raise explain(error, call) from None
+        return counting.read(answer, call)
+
+    async def context_window(self, model: str) -> int | None:
+        """Return the size of the model's window as the list of models has it. Raises `ProviderError`.
+
+        A name without a date means the newest model of that name, as it does to the APIs.
+        """
+        windows = {listed.id: listed.context_tokens for listed in await self.list_models()}
+        dated = (window for known, window in windows.items() if known.startswith(f"{model}-2"))
+        return windows[model] if model in windows else next(dated, None)
+
+    async def aclose(self) -> None:
+        """Release connections; a stream that is still open fails. Safe to call twice."""
+        self._is_closed = True
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            await connection.aclose()
+
+    async def _get(self, path: str) -> bytes:
+        call = self._call()
+        connection = await self._ready()
+        has_renewed = False
+        while True:
+            try:
+                return await connection.get(path, await self._headers())
+            except RefusedError as error:
+                has_renewed = await self._overcome(error, call, has_renewed=has_renewed)
+            except failures() as error:
+                raise explain(error, call) from None
+
+    async def _headers(self) -> dict[str, str]:
+        return {**await self._credential.headers(), **self._endpoint.headers}
+
+    async def _overcome(self, error: RefusedError, call: FailedCall, *, has_renewed: bool) -> bool:
+        """Return if the same request is worth sending again at once, and whether the credential was renewed by now.
+
+        That is so once with a renewed credential, and without an optional field that the model does not know. Raises
+        what the refusal means otherwise.
+        """
+        refusal = self._wire.refusal(error)
+        if refusal.fault == "authentication" and not has_renewed and await self._credential.renew():
+            return True
+        if call.model is not None and self._wire.leave_out(refusal, call.model):
+            return has_renewed
+        raise self._explained(error, call) from None
+
+    def _explained(self, error: RefusedError, call: FailedCall) -> ProviderError:
+        known = self._call(call.model)  # with the token that was renewed meanwhile among the secrets
+        return explain_refusal(self._wire.refusal(error), known, wait_s=wait_of(error, self._clock.now()))
+
+    def _call(self, model: str | None = None) -> FailedCall:
+        """Return what a call is about, or raise `ProviderError` if the configuration cannot work."""
+        given = self._endpoint.address
+        address = address_of(given)
+        if address is None:
+            raise bad_address()
+        if has_userinfo(given):
+            raise address_with_password()
+        proxy = proxy_for(given)
+        if proxy is not None and is_readable_on_the_way(given) and not self._endpoint.allows_readable_proxy:
+            raise readable_by_proxy(address, proxy)
+        return FailedCall(
+            address=address,
+            model=model,
+            proxy=proxy,
+            secrets=self._credential.secrets,
+            key_hint=self._endpoint.key_hint,
+        )
+
+    async def _ready(self) -> "Connection":
+        """Return the connection, made in a thread at first: the import and the certificates take a moment."""
+        async with self._building:
+            if self._connection is None and not self._is_closed:
+                self._connection = await asyncio.to_thread(self._build)
+            if self._is_closed:
+                await self.aclose()  # it was closed while the connection was being made
+                raise RuntimeError("the provider is closed")
+            assert self._connection is not None
+            return self._connection
+
+    def _build(self) -> "Connection":
+        from desktop_agent.core.providers.http.connection import Connection
+
+        proxy = proxy_for(self._endpoint.address)
+        silence_s = self._endpoint.silence_s
+        return Connection(self._endpoint.address, self._wire.headers, proxy=proxy, silence_s=silence_s)
+
+
+async def _drain(events: AsyncIterator[object]) -> None:
+    """Read to the end of the response, if that comes soon. The message is whole: nothing can fail any more."""
+    with suppress(TimeoutError, *failures()):
+        async with asyncio.timeout(_DRAIN_S):
+            async for _ in events:
+                pass

@@ -1,0 +1,1 @@
+"""What both of OpenAI's formats share: errors, the list of models, sizes."""

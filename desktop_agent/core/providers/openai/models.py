@@ -1,0 +1,47 @@
+"""The list of models as OpenAI, OpenRouter and the local servers give it: ids, and what some say besides."""
+
+import json
+from collections.abc import Sequence
+from typing import cast
+
+from desktop_agent.core.protocol.foreign_json import object_in, objects_in, text_in
+from desktop_agent.core.protocol.model import JsonObject
+from desktop_agent.core.providers.base import ListedModel
+from desktop_agent.core.providers.http.fields import size_in
+from desktop_agent.core.providers.http.refusals import FailedCall, not_the_api
+
+
+def read_models(page: bytes, call: FailedCall) -> Sequence[ListedModel]:
+    """Return the models of a `GET /models` answer, in its order. Raises `ProviderError` if it is no such answer."""
+    try:
+        answer: object = json.loads(page)
+    except (ValueError, RecursionError):
+        raise not_the_api(call, "the list of models is not JSON") from None
+    fields = cast("JsonObject", answer) if isinstance(answer, dict) else {}
+    if not isinstance(fields.get("data"), list) and not (fields.get("object") == "list" and "data" in fields):
+        raise not_the_api(call, "the list of models has no data")
+    return [_listed(entry) for entry in objects_in(fields, "data") if text_in(entry, "id")]
+
+
+def _listed(entry: JsonObject) -> ListedModel:
+    """Return an entry; the fields beyond `id` are OpenRouter's, LM Studio's and llama.cpp's."""
+    top, meta = object_in(entry, "top_provider"), object_in(entry, "meta")
+    parameters = _texts_in(entry, "supported_parameters")
+    modalities = _texts_in(object_in(entry, "architecture"), "input_modalities")
+    return ListedModel(
+        id=text_in(entry, "id"),
+        label=text_in(entry, "name"),
+        context_tokens=size_in(entry, "context_length")
+        or size_in(entry, "max_context_length")
+        or size_in(meta, "n_ctx_train"),
+        output_tokens=size_in(top, "max_completion_tokens"),
+        takes_images="image" in modalities if modalities else None,
+        takes_tools="tools" in parameters if parameters else None,
+        thinks="reasoning" in parameters if parameters else None,
+    )
+
+
+def _texts_in(fields: JsonObject, key: str) -> list[str]:
+    value = fields.get(key)
+    items = cast("list[object]", value) if isinstance(value, list) else []
+    return [item for item in items if isinstance(item, str)]

@@ -1,0 +1,148 @@
+"""A `ModelRequest` as the body of a Chat Completions request: pure, and valid whatever the conversation went through.
+
+Results of calls follow their calls at once, one message each; their pictures, which a result may not have here, come in
+the user's message behind them. Thinking goes back only in the field that it came in, to servers that have one.
+"""
+
+import json
+from typing import Literal, NamedTuple, cast
+
+from desktop_agent.core.protocol.model import (
+    AssistantMessage,
+    BlobRef,
+    JsonObject,
+    ModelRequest,
+    OpaqueBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolDefinition,
+    ToolResultBlock,
+    ToolUseBlock,
+    UserMessage,
+)
+from desktop_agent.core.providers.http.names import call_id_in, require_tool_name, tool_name_in
+from desktop_agent.core.providers.http.pictures import PICTURE_GONE, Pictures, data_of
+from desktop_agent.core.providers.openai_chat.thinking import DETAILS, THINKING_FIELDS
+from desktop_agent.core.providers.surrogates import repaired, repaired_json
+
+LONGEST_NAME = 64
+LONGEST_CALL_ID = 40
+
+LimitField = Literal["max_tokens", "max_completion_tokens"]
+
+_FAILED = "The call failed without saying why."
+_NOTHING = "(no output)"
+_PICTURES_OF_CALL = "The picture of the result above ({}):"
+
+
+class Body(NamedTuple):
+    """What a vendor calls the fields of a body that differ, and what its models were found not to take."""
+
+    limit_field: LimitField
+    left_out: frozenset[str] = frozenset()
+
+
+def request_body(request: ModelRequest, pictures: Pictures, shape: Body) -> JsonObject:
+    """Return the body as a JSON object, with what `pictures` has as their data."""
+    messages: list[JsonObject] = []
+    if request.system.strip():
+        messages.append({"role": "system", "content": repaired(request.system)})
+    for message in request.messages:
+        match message:
+            case UserMessage():
+                messages.extend(_user_messages(message, pictures))
+            case AssistantMessage():
+                messages.extend(_assistant_messages(message))
+    if request.pinned.strip():
+        _add_to_user(messages, repaired(request.pinned))
+    body: JsonObject = {
+        "model": request.model,
+        shape.limit_field: request.max_tokens,
+        "stream": True,
+        "stream_options": {"include_usage": True},
+        "messages": messages,
+    }
+    if request.tools:
+        body["tools"] = [_tool(tool) for tool in request.tools]
+    return {name: value for name, value in body.items() if name not in shape.left_out}
+
+
+def _add_to_user(messages: list[JsonObject], text: str) -> None:
+    """Let the user's last message end with `text`: templates of many local models want roles to take turns."""
+    last = messages[-1] if messages else {}
+    match last:
+        case {"role": "user", "content": str(content)}:
+            messages[-1] = last | {"content": f"{content}\n\n{text}"}
+        case {"role": "user", "content": list()}:
+            messages[-1] = last | {"content": [*cast("list[JsonObject]", last["content"]), _text(text)]}
+        case _:
+            messages.append({"role": "user", "content": text})
+
+
+def _user_messages(message: UserMessage, pictures: Pictures) -> list[JsonObject]:
+    """Return the results of calls, then what the user says, with the pictures of the results before it."""
+    results = [block for block in message.content if isinstance(block, ToolResultBlock)]
+    texts = [repaired(block.text) for block in message.content if isinstance(block, TextBlock) and block.text.strip()]
+    parts: list[JsonObject] = []
+    for result in results:
+        for image in result.images:
+            parts += [_text(_PICTURES_OF_CALL.format(call_id_in(result.call_id, LONGEST_CALL_ID)))]
+            parts += [_picture(image, pictures)]
+    parts += [_text(text) for text in texts]
+    messages = [_result(result) for result in results]
+    if parts:
+        is_plain = len(parts) == 1 and parts[0]["type"] == "text"
+        messages.append({"role": "user", "content": parts[0]["text"] if is_plain else parts})
+    return messages
+
+
+def _assistant_messages(message: AssistantMessage) -> list[JsonObject]:
+    """Return the model's message as one, or none where nothing is left of it."""
+    wire: JsonObject = {"role": "assistant"}
+    if text := "".join(block.text for block in message.content if isinstance(block, TextBlock)).strip():
+        wire["content"] = repaired(text)
+    if calls := [_call(block) for block in message.content if isinstance(block, ToolUseBlock)]:
+        wire["tool_calls"] = calls
+    if len(wire) == 1:
+        return []
+    for block in message.content:
+        match block:
+            case ThinkingBlock(thinking=thinking, signature=field) if field in THINKING_FIELDS:
+                wire[field] = f"{wire.get(field, '')}{repaired(thinking)}"
+            case OpaqueBlock(payload=payload) if DETAILS in payload:
+                earlier = cast("list[object]", wire.get(DETAILS, []))
+                wire[DETAILS] = [*earlier, *cast("list[object]", payload[DETAILS])]
+            case _:
+                pass
+    return [wire]
+
+
+def _call(block: ToolUseBlock) -> JsonObject:
+    arguments = json.dumps(repaired_json(block.arguments), ensure_ascii=False, separators=(",", ":"))
+    function = {"name": tool_name_in(block.name, LONGEST_NAME), "arguments": arguments}
+    return {"id": call_id_in(block.id, LONGEST_CALL_ID), "type": "function", "function": function}
+
+
+def _result(result: ToolResultBlock) -> JsonObject:
+    content = repaired(result.content) if result.content.strip() else _FAILED if result.is_error else _NOTHING
+    return {"role": "tool", "tool_call_id": call_id_in(result.call_id, LONGEST_CALL_ID), "content": content}
+
+
+def _picture(image: BlobRef, pictures: Pictures) -> JsonObject:
+    data = data_of(image, pictures)
+    if data is None:
+        return _text(PICTURE_GONE)
+    return {"type": "image_url", "image_url": {"url": f"data:{image.media_type};base64,{data}"}}
+
+
+def _text(text: str) -> JsonObject:
+    return {"type": "text", "text": text}
+
+
+def _tool(tool: ToolDefinition) -> JsonObject:
+    require_tool_name(tool.name, LONGEST_NAME)
+    schema = cast("JsonObject", repaired_json(tool.input_schema))
+    function: JsonObject = {"name": tool.name, "parameters": {"type": "object"} | schema}
+    if tool.description.strip():
+        function["description"] = repaired(tool.description)
+    return {"type": "function", "function": function}

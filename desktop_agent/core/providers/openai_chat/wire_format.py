@@ -1,0 +1,50 @@
+"""Chat Completions as a wire format. Source: https://platform.openai.com/docs/api-reference/chat"""
+
+from collections.abc import Mapping, Sequence
+
+from desktop_agent.core.models.vendors import WireName
+from desktop_agent.core.protocol.model import ModelRequest
+from desktop_agent.core.providers.base import ListedModel
+from desktop_agent.core.providers.http.left_out import LeftOut
+from desktop_agent.core.providers.http.pictures import EncodedPictures, encode_body
+from desktop_agent.core.providers.http.refusals import FailedCall, Refusal, RefusedError
+from desktop_agent.core.providers.openai.models import read_models
+from desktop_agent.core.providers.openai.refusals import read_refusal
+from desktop_agent.core.providers.openai_chat.request import Body, LimitField, request_body
+from desktop_agent.core.providers.openai_chat.stream import ChatReader
+
+
+class ChatFormat:
+    """Chat Completions, streamed."""
+
+    name: WireName = "openai-chat"
+    answers_path = "/chat/completions"
+    models_path = "/models"
+    counting = None
+
+    def __init__(self, limit_field: LimitField) -> None:
+        """`limit_field` is what the vendor calls the longest answer: OpenAI's own models know the newer name only."""
+        self.headers: Mapping[str, str] = {}
+        self._limit_field: LimitField = limit_field
+        self._left_out = LeftOut("stream_options", "parallel_tool_calls")
+
+    def encode(self, request: ModelRequest, pictures: EncodedPictures) -> bytes:
+        """Return the body of a request."""
+        shape = Body(self._limit_field, self._left_out.for_model(request.model))
+        return encode_body(request, lambda each, data: request_body(each, data, shape), pictures)
+
+    def reader(self) -> ChatReader:
+        """Return what reads one answer."""
+        return ChatReader()
+
+    def refusal(self, error: RefusedError) -> Refusal:
+        """Return what a status other than success means."""
+        return read_refusal(error)
+
+    def leave_out(self, refusal: Refusal, model: str) -> bool:
+        """Return whether the request is worth sending without an optional field that the refusal names."""
+        return self._left_out.add(refusal, model)
+
+    def read_models(self, page: bytes, call: FailedCall) -> Sequence[ListedModel]:
+        """Return the models of a list."""
+        return read_models(page, call)

@@ -1,0 +1,1 @@
+"""OpenAI's Responses, stateless: nothing of a conversation stays at the vendor, and thinking travels encrypted."""

@@ -1,0 +1,150 @@
+"""A `ModelRequest` as the body of a Responses request: pure, and valid whatever the conversation went through.
+
+The vendor stores nothing (`store` is false), so thinking goes back encrypted, as the items that it came in. The API
+refuses such an item unless what it led to follows: a message or a call of the same answer.
+"""
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import cast
+
+from desktop_agent.core.protocol.model import (
+    AssistantBlock,
+    AssistantMessage,
+    BlobRef,
+    JsonObject,
+    ModelRequest,
+    OpaqueBlock,
+    TextBlock,
+    ToolDefinition,
+    ToolResultBlock,
+    ToolUseBlock,
+    UserMessage,
+)
+from desktop_agent.core.providers.http.names import call_id_in, require_tool_name, tool_name_in
+from desktop_agent.core.providers.http.pictures import PICTURE_GONE, Pictures, data_of
+from desktop_agent.core.providers.surrogates import repaired, repaired_json
+
+LONGEST_NAME = 64
+LONGEST_CALL_ID = 64
+
+PHASE = "phase"
+"""What the API calls a text: commentary on the way, or the final answer. It wants to be told again."""
+
+ENCRYPTED = "reasoning.encrypted_content"
+
+_FAILED = "The call failed without saying why."
+_NOTHING = "(no output)"
+
+
+def request_body(request: ModelRequest, pictures: Pictures, left_out: frozenset[str] = frozenset()) -> JsonObject:
+    """Return the body as a JSON object, with what `pictures` has as their data; without the fields `left_out`."""
+    items: list[JsonObject] = []
+    for message in request.messages:
+        match message:
+            case UserMessage():
+                items.extend(_user_items(message, pictures))
+            case AssistantMessage():
+                items.extend(_assistant_items(message.content))
+    if request.pinned.strip():
+        items.append(_user_message([_text(request.pinned)]))
+    body: JsonObject = {
+        "model": request.model,
+        "max_output_tokens": request.max_tokens,
+        "stream": True,
+        "store": False,
+        "include": [ENCRYPTED],
+        "reasoning": {"summary": "auto"},
+        "input": items,
+    }
+    if request.system.strip():
+        body["instructions"] = repaired(request.system)
+    if request.tools:
+        body["tools"] = [_tool(tool) for tool in request.tools]
+    if "reasoning.summary" in left_out:
+        del body["reasoning"]
+    return {name: value for name, value in body.items() if name not in left_out}
+
+
+def _user_items(message: UserMessage, pictures: Pictures) -> Iterator[JsonObject]:
+    texts: list[JsonObject] = []
+    for block in message.content:
+        match block:
+            case ToolResultBlock():
+                yield _result(block, pictures)
+            case TextBlock(text=text) if text.strip():
+                texts.append(_text(text))
+            case TextBlock():
+                pass
+    if texts:
+        yield _user_message(texts)
+
+
+def _assistant_items(content: Sequence[AssistantBlock]) -> Iterator[JsonObject]:
+    """Yield the items of one answer; thinking waits for what it led to."""
+    waiting: list[JsonObject] = []
+    phase: object = None
+    for block in content:
+        match block:
+            case OpaqueBlock(payload={"type": "reasoning"} as item):
+                waiting.append(dict(item))
+            case OpaqueBlock(payload={"type": "message", "phase": phase}):
+                pass  # it belongs to the text that follows
+            case OpaqueBlock(payload=item):
+                yield from waiting
+                waiting.clear()
+                yield dict(item)
+            case TextBlock(text=text) if text.strip():
+                yield from waiting
+                waiting.clear()
+                said: JsonObject = {"type": "message", "role": "assistant", "content": repaired(text)}
+                yield said | ({PHASE: phase} if phase else {})
+                phase = None
+            case ToolUseBlock():
+                yield from waiting
+                waiting.clear()
+                yield _call(block)
+            case _:
+                pass
+
+
+def _call(block: ToolUseBlock) -> JsonObject:
+    arguments = json.dumps(repaired_json(block.arguments), ensure_ascii=False, separators=(",", ":"))
+    call_id, name = call_id_in(block.id, LONGEST_CALL_ID), tool_name_in(block.name, LONGEST_NAME)
+    return {"type": "function_call", "call_id": call_id, "name": name, "arguments": arguments}
+
+
+def _result(result: ToolResultBlock, pictures: Pictures) -> JsonObject:
+    content = repaired(result.content) if result.content.strip() else _FAILED if result.is_error else _NOTHING
+    item: JsonObject = {"type": "function_call_output", "call_id": call_id_in(result.call_id, LONGEST_CALL_ID)}
+    if not result.images:
+        return item | {"output": content}
+    return item | {"output": [_text(content), *(_picture(image, pictures) for image in result.images)]}
+
+
+def _user_message(content: list[JsonObject]) -> JsonObject:
+    return {"type": "message", "role": "user", "content": content}
+
+
+def _picture(image: BlobRef, pictures: Pictures) -> JsonObject:
+    data = data_of(image, pictures)
+    if data is None:
+        return _text(PICTURE_GONE)
+    return {"type": "input_image", "detail": "auto", "image_url": f"data:{image.media_type};base64,{data}"}
+
+
+def _text(text: str) -> JsonObject:
+    return {"type": "input_text", "text": repaired(text)}
+
+
+def _tool(tool: ToolDefinition) -> JsonObject:
+    require_tool_name(tool.name, LONGEST_NAME)
+    schema = cast("JsonObject", repaired_json(tool.input_schema))
+    # Not strict: that would want every property required, and a tool's schema is passed on as it is.
+    wire: JsonObject = {
+        "type": "function",
+        "name": tool.name,
+        "parameters": {"type": "object"} | schema,
+        "strict": False,
+    }
+    return wire | {"description": repaired(tool.description)} if tool.description.strip() else wire

@@ -1,0 +1,49 @@
+"""OpenAI's Responses as a wire format. Source: https://platform.openai.com/docs/api-reference/responses"""
+
+from collections.abc import Mapping, Sequence
+
+from desktop_agent.core.models.vendors import WireName
+from desktop_agent.core.protocol.model import ModelRequest
+from desktop_agent.core.providers.base import ListedModel
+from desktop_agent.core.providers.http.left_out import LeftOut
+from desktop_agent.core.providers.http.pictures import EncodedPictures, encode_body
+from desktop_agent.core.providers.http.refusals import FailedCall, Refusal, RefusedError
+from desktop_agent.core.providers.openai.models import read_models
+from desktop_agent.core.providers.openai.refusals import read_refusal
+from desktop_agent.core.providers.openai_responses.request import request_body
+from desktop_agent.core.providers.openai_responses.stream import ResponsesReader
+
+
+class ResponsesFormat:
+    """Responses, streamed and not stored."""
+
+    name: WireName = "openai-responses"
+    answers_path = "/responses"
+    models_path = "/models"
+    counting = None
+
+    def __init__(self) -> None:
+        self.headers: Mapping[str, str] = {}
+        # Models that do not think refuse the first two; a summary also needs an organisation that was verified.
+        self._left_out = LeftOut("reasoning", "include", "reasoning.summary", "max_output_tokens")
+
+    def encode(self, request: ModelRequest, pictures: EncodedPictures) -> bytes:
+        """Return the body of a request."""
+        left_out = self._left_out.for_model(request.model)
+        return encode_body(request, lambda each, data: request_body(each, data, left_out), pictures)
+
+    def reader(self) -> ResponsesReader:
+        """Return what reads one answer."""
+        return ResponsesReader()
+
+    def refusal(self, error: RefusedError) -> Refusal:
+        """Return what a status other than success means."""
+        return read_refusal(error)
+
+    def leave_out(self, refusal: Refusal, model: str) -> bool:
+        """Return whether the request is worth sending without an optional field that the refusal names."""
+        return self._left_out.add(refusal, model)
+
+    def read_models(self, page: bytes, call: FailedCall) -> Sequence[ListedModel]:
+        """Return the models of a list."""
+        return read_models(page, call)

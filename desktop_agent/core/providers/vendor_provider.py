@@ -1,0 +1,99 @@
+"""The provider of an account: its vendor's entry in the table, the wire format that it names, and who asks."""
+
+import os
+from collections.abc import Mapping
+
+from msgspec.structs import replace
+
+from desktop_agent.core.base.clock import Clock
+from desktop_agent.core.models.account import Account, usual_account
+from desktop_agent.core.models.vendors import Vendor, vendor_of
+from desktop_agent.core.protocol.model import ModelRef
+from desktop_agent.core.providers.anthropic.wire_format import AnthropicFormat
+from desktop_agent.core.providers.http.credential import Credential, KeyCredential, NoCredential
+from desktop_agent.core.providers.http.provider import SILENCE_S, Endpoint, HttpProvider
+from desktop_agent.core.providers.http.wire_format import WireFormat
+from desktop_agent.core.providers.openai_chat.wire_format import ChatFormat
+from desktop_agent.core.providers.openai_responses.wire_format import ResponsesFormat
+
+
+def account_provider(
+    account: Account,
+    credential: Credential,
+    *,
+    model: ModelRef | None = None,
+    environ: Mapping[str, str] = os.environ,
+    allows_readable_proxy: bool = False,
+    silence_s: float = SILENCE_S,
+    clock: Clock | None = None,
+) -> HttpProvider:
+    """Return the provider that asks an account's vendor in its wire format.
+
+    `model` is who answers: what other models thought is not sent to it. Touches no network, and imports no HTTP client.
+    """
+    vendor = vendor_of(account.provider)
+    endpoint = Endpoint(
+        address=account.where,
+        headers={**account.headers, **(custom_headers(vendor, environ) if account.is_usual else {})},
+        key_hint=other_key(vendor),
+        allows_readable_proxy=allows_readable_proxy,
+        silence_s=silence_s,
+        model=model,
+    )
+    return HttpProvider(account.full_label, wire_format_of(vendor, endpoint.address), endpoint, credential, clock=clock)
+
+
+def keyed_provider(
+    provider: str,
+    key: str | None,
+    *,
+    address: str | None = None,
+    allows_readable_proxy: bool = False,
+    silence_s: float = SILENCE_S,
+    clock: Clock | None = None,
+) -> HttpProvider:
+    """Return the provider of a vendor's usual account with this key, or without any, at its address or another.
+
+    Raises `UsageError` for an unknown vendor.
+    """
+    account = usual_account(provider)
+    return account_provider(
+        replace(account, address=address or ""),
+        key_credential(account, key),
+        allows_readable_proxy=allows_readable_proxy,
+        silence_s=silence_s,
+        clock=clock,
+    )
+
+
+def key_credential(account: Account, key: str | None) -> Credential:
+    """Return what an account's key, or none, is sent as."""
+    if key is None:
+        return NoCredential()
+    return KeyCredential(key, header=account.header, key_hint=other_key(vendor_of(account.provider)))
+
+
+def wire_format_of(vendor: Vendor, address: str) -> WireFormat:
+    """Return the wire format of a vendor; at another address than its own, without what only the vendor knows."""
+    match vendor.wire:
+        case "anthropic":
+            return AnthropicFormat()
+        case "openai-responses":
+            return ResponsesFormat()
+        case "openai-chat":
+            is_own = vendor.takes_completion_limit and address.rstrip("/") == vendor.address
+            return ChatFormat(limit_field="max_completion_tokens" if is_own else "max_tokens")
+
+
+def other_key(vendor: Vendor) -> str:
+    """Return what a user does about a key that is refused."""
+    if vendor.is_local:
+        return "The server wants a key: enter it in Settings."
+    return f"Enter another key in Settings, or correct {vendor.key_variable} if the key comes from the environment."
+
+
+def custom_headers(vendor: Vendor, environ: Mapping[str, str]) -> dict[str, str]:
+    """Return what the vendor's variable for headers names, a header on each line, as other programs read it."""
+    text = environ.get(vendor.headers_variable, "") if vendor.headers_variable else ""
+    lines = (line.partition(":") for line in text.split("\n"))
+    return {name.strip(): value.strip() for name, colon, value in lines if colon}

@@ -1,0 +1,83 @@
+"""A provider and the server it talks to, in each wire format, away from the settings of the user who runs the tests."""
+
+import os
+from collections.abc import AsyncGenerator
+from typing import NamedTuple
+
+import pytest
+
+from desktop_agent.core.protocol.model import ModelRequest, TextBlock, ToolDefinition, UserMessage
+from desktop_agent.core.providers.http.provider import HttpProvider
+from desktop_agent.core.providers.vendor_provider import keyed_provider
+from tests.servers.dialects.anthropic import ANTHROPIC
+from tests.servers.dialects.chat import CHAT, OPENROUTER, ChatDialect
+from tests.servers.dialects.dialect import Dialect
+from tests.servers.dialects.responses import RESPONSES
+from tests.servers.model_server import ModelServer
+
+pytest.register_assert_rewrite("tests.contracts.provider_conformance", "tests.contracts.wire_conformance")
+
+KEY = "sk-test-0123456789abcdef"
+
+
+class Spoken(NamedTuple):
+    """A wire format as the servers of some vendor speak it."""
+
+    vendor: str
+    dialect: Dialect
+
+
+SPOKEN = {
+    "anthropic": Spoken("anthropic", ANTHROPIC),
+    "openai": Spoken("openai", RESPONSES),
+    "openai-chat": Spoken("openai-chat", CHAT),
+    "openrouter": Spoken("openrouter", OPENROUTER),
+    "whole calls without a place": Spoken("llamacpp", ChatDialect(calls="whole", has_index=False, alternates=True)),
+    "calls together, no end": Spoken(
+        "ollama",
+        ChatDialect(calls="together", has_index=False, has_done=False, has_empty_deltas=True),
+    ),
+    "ids again and again": Spoken("ollama", ChatDialect(thinking="reasoning", repeats_ids=True, usage_at="finish")),
+}
+
+
+@pytest.fixture(autouse=True)
+def no_settings_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in os.environ:
+        if name.upper().startswith(("ANTHROPIC_", "OPENAI_")) or name.upper().endswith("_PROXY"):
+            monkeypatch.delenv(name)
+
+
+@pytest.fixture(params=SPOKEN)
+def spoken(request: pytest.FixtureRequest) -> Spoken:
+    """Return each of the formats."""
+    return SPOKEN[request.param]
+
+
+@pytest.fixture
+async def server(spoken: Spoken) -> AsyncGenerator[ModelServer]:
+    async with ModelServer(key=KEY, dialect=spoken.dialect) as server:
+        yield server
+        assert server.violations == []
+
+
+@pytest.fixture
+async def provider(spoken: Spoken, server: ModelServer) -> AsyncGenerator[HttpProvider]:
+    provider = keyed_provider(spoken.vendor, KEY, address=server.url)
+    yield provider
+    await provider.aclose()
+
+
+@pytest.fixture
+def model_request() -> ModelRequest:
+    """A request with everything that a first request has."""
+    return ModelRequest(
+        model="test-large",
+        system="You are careful.",
+        messages=(UserMessage(content=(TextBlock(text="Fix the off-by-one."),)),),
+        tools=(
+            ToolDefinition(name="read_file", description="Read a file.", input_schema={"type": "object"}),
+            ToolDefinition(name="edit_file", description="Edit a file.", input_schema={"type": "object"}),
+        ),
+        max_tokens=1024,
+    )

@@ -1,0 +1,24 @@
+"""Providers for tests, as the catalogue would build them, without the settings and the keys of a machine."""
+
+from desktop_agent.core.base.clock import Clock
+from desktop_agent.core.providers.http.provider import SILENCE_S, HttpProvider
+from desktop_agent.core.providers.vendor_provider import keyed_provider
+
+
+def anthropic_provider(
+    *,
+    api_key: str,
+    base_url: str | None = None,
+    allows_readable_proxy: bool = False,
+    silence_s: float = SILENCE_S,
+    clock: Clock | None = None,
+) -> HttpProvider:
+    """Return a provider that speaks Anthropic's Messages."""
+    return keyed_provider(
+        "anthropic",
+        api_key,
+        address=base_url,
+        allows_readable_proxy=allows_readable_proxy,
+        silence_s=silence_s,
+        clock=clock,
+    )
