@@ -12,6 +12,7 @@ from desktop_agent.composition.user_settings import UserSettings
 from desktop_agent.core.base.clock import Clock, SystemClock
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.providers.auth.keys import SystemKeyStore
+from desktop_agent.core.providers.auth.sign_ins import SignIns
 from desktop_agent.core.providers.base import ProviderSource
 from desktop_agent.core.providers.catalog import ProviderCatalog
 from desktop_agent.core.providers.retry import RetryPolicy
@@ -64,10 +65,12 @@ def lay_foundation(paths: AppPaths, settings: UserSettings, **own: Unpack[OwnPar
     stored = StoredSessions(
         paths=paths, catalog=catalog, blobs=blobs, live=live, clock=clock, default_model=settings.default_model
     )
+    sign_ins = SignIns(keys, settings.accounts, paths.data, clock=clock, environ=environ)
     providers = ProviderCatalog(
         environ,
         keys,
         settings.accounts,
+        sign_ins=sign_ins,
         allows_readable_proxy=lambda: live.current.model.allow_readable_proxy,
     )
     tools = own.get("tools") or builtin_tools(

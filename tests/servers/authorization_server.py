@@ -47,6 +47,8 @@ class AuthorizationServer:
     """The server, from entering the context to leaving it."""
 
     def __init__(self, **behaviour: object) -> None:
+        self.resource = "https://api.openai.com/v1"
+        """What its tokens are for."""
         self.behaviour = Behaviour(**behaviour)  # pyright: ignore[reportArgumentType] - fields by their names
         self.asked: list[Fields] = []
         """What the pages that ask the user were asked, in order."""
@@ -81,7 +83,12 @@ class AuthorizationServer:
 
     def chatgpt(self) -> ChatGptService:
         """The service at this server."""
-        return ChatGptService(authorize_url=f"{self.url}/authorize", token_url=f"{self.url}/token", issuer=self.url)
+        return ChatGptService(
+            authorize_url=f"{self.url}/authorize",
+            token_url=f"{self.url}/token",
+            issuer=self.url,
+            resource=self.resource,
+        )
 
     def openrouter(self) -> OpenRouterService:
         """The service at this server."""
@@ -175,7 +182,7 @@ class AuthorizationServer:
         if path == "/keys":
             problem = self._problem_of_code(fields, "")
             return (403, {"error": {"code": 403}}) if problem else (200, {"key": KEY, "user_id": "u"})
-        if path == "/token" and fields.get("resource") != "https://api.openai.com/v1":
+        if path == "/token" and fields.get("resource") != self.resource:
             return 400, {"error": "invalid_target"}
         if fields["grant_type"] == "refresh_token":
             return self._refreshed(fields["refresh_token"])

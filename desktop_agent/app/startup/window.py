@@ -232,8 +232,10 @@ def _load_core(
     from importlib import import_module
 
     from desktop_agent.composition.workbench import Workbench
+    from desktop_agent.core.base.clock import SystemClock
     from desktop_agent.core.providers.auth.accounts import ACCOUNTS_NAME, AccountsFile
     from desktop_agent.core.providers.auth.keys import SystemKeyStore
+    from desktop_agent.core.providers.auth.sign_ins import SignIns
     from desktop_agent.core.providers.catalog import ProviderCatalog
 
     # They show the entries and the changes of the session that is opened next, and what git has of them.
@@ -241,10 +243,12 @@ def _load_core(
         import_module(f"desktop_agent.{module}")
     import_module("pygit2")  # keeps the window's thread for two frames: rather now than while a session is being opened
     keys = SystemKeyStore(tell=tell, over=lambda: tell(""))
+    accounts = AccountsFile(paths.config / ACCOUNTS_NAME)
     providers = ProviderCatalog(
         environ,
         keys,
-        AccountsFile(paths.config / ACCOUNTS_NAME),
+        accounts,
+        sign_ins=SignIns(keys, accounts, paths.data, clock=SystemClock(), environ=environ, tell=tell),
         is_paced=True,
         allows_readable_proxy=lambda: live.current.model.allow_readable_proxy,
     )

@@ -9,8 +9,10 @@ from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.auth.accounts import AccountsFile
 from desktop_agent.core.providers.auth.keys import SystemKeyStore, resolve_key
 from desktop_agent.core.providers.auth.patience import beside
+from desktop_agent.core.providers.auth.sign_ins import SignIns
 from desktop_agent.core.providers.base import Provider
 from desktop_agent.core.providers.demo import demo_provider
+from desktop_agent.core.providers.http.credential import Credential
 from desktop_agent.core.providers.http.provider import HttpProvider
 from desktop_agent.core.providers.vendor_provider import account_provider, key_credential
 
@@ -27,16 +29,19 @@ class ProviderCatalog:
         keys: SystemKeyStore,
         accounts: AccountsFile,
         *,
+        sign_ins: SignIns,
         is_paced: bool = False,
         allows_readable_proxy: Callable[[], bool] = lambda: False,
     ) -> None:
-        """`is_paced` lets the demo write at a pace that people can follow.
+        """`sign_ins` has the credentials of accounts without a key.
 
+        `is_paced` lets the demo write at a pace that people can follow.
         `allows_readable_proxy` says whether a proxy may see what goes to an unencrypted address.
         """
         self._environ = environ
         self._keys = keys
         self._accounts = accounts
+        self._sign_ins = sign_ins
         self._is_paced = is_paced
         self._allows_readable_proxy = allows_readable_proxy
 
@@ -50,13 +55,18 @@ class ProviderCatalog:
         if model.provider == DEMO:
             return demo_provider(is_paced=self._is_paced)
         account, key = await beside(lambda: self._account_and_key(model))
+        if account.kind in ("oauth", "profile"):
+            return self._provider(account, await self._sign_ins.credential(account), model)
         return self.connect(account, key, model)
 
     def connect(self, account: Account, key: str | None, model: ModelRef | None = None) -> HttpProvider:
         """Return the provider of an account with this key."""
+        return self._provider(account, key_credential(account, key), model)
+
+    def _provider(self, account: Account, credential: Credential, model: ModelRef | None) -> HttpProvider:
         return account_provider(
             account,
-            key_credential(account, key),
+            credential,
             model=model,
             environ=self._environ,
             allows_readable_proxy=self._allows_readable_proxy(),
@@ -65,6 +75,8 @@ class ProviderCatalog:
     def _account_and_key(self, model: ModelRef) -> tuple[Account, str | None]:
         vendor = vendor_of(model.provider)
         account = self._accounts.load().of_model(model)
+        if account.kind in ("oauth", "profile"):
+            return account, None
         key = resolve_key(account, self._environ, self._keys).value
         if key is None and account.kind == "key":
             command = f"desktop-agent auth set {vendor.id}" + (f" --account {account.name}" if account.name else "")

@@ -14,7 +14,7 @@ from desktop_agent.core.providers.http.credential import Credential, KeyCredenti
 from desktop_agent.core.providers.http.provider import SILENCE_S, Endpoint, HttpProvider
 from desktop_agent.core.providers.http.wire_format import WireFormat
 from desktop_agent.core.providers.openai_chat.wire_format import ChatFormat
-from desktop_agent.core.providers.openai_responses.wire_format import ResponsesFormat
+from desktop_agent.core.providers.openai_responses.wire_format import NOT_ON_A_PLAN, ResponsesFormat
 
 
 def account_provider(
@@ -35,12 +35,12 @@ def account_provider(
     endpoint = Endpoint(
         address=account.where,
         headers={**account.headers, **(custom_headers(vendor, environ) if account.is_usual else {})},
-        key_hint=other_key(vendor),
+        key_hint=other_credential(account),
         allows_readable_proxy=allows_readable_proxy,
         silence_s=silence_s,
         model=model,
     )
-    return HttpProvider(account.full_label, wire_format_of(vendor, endpoint.address), endpoint, credential, clock=clock)
+    return HttpProvider(account.full_label, wire_format_of(account), endpoint, credential, clock=clock)
 
 
 def keyed_provider(
@@ -70,23 +70,29 @@ def key_credential(account: Account, key: str | None) -> Credential:
     """Return what an account's key, or none, is sent as."""
     if key is None:
         return NoCredential()
-    return KeyCredential(key, header=account.header, key_hint=other_key(vendor_of(account.provider)))
+    return KeyCredential(key, header=account.header, key_hint=other_credential(account))
 
 
-def wire_format_of(vendor: Vendor, address: str) -> WireFormat:
-    """Return the wire format of a vendor; at another address than its own, without what only the vendor knows."""
+def wire_format_of(account: Account) -> WireFormat:
+    """Return the wire format of an account; elsewhere than at its vendor's, without what only the vendor knows."""
+    vendor = vendor_of(account.provider)
     match vendor.wire:
         case "anthropic":
             return AnthropicFormat()
         case "openai-responses":
-            return ResponsesFormat()
+            return ResponsesFormat(never=NOT_ON_A_PLAN if account.kind == "oauth" else ())
         case "openai-chat":
-            is_own = vendor.takes_completion_limit and address.rstrip("/") == vendor.address
+            is_own = vendor.takes_completion_limit and account.where.rstrip("/") == vendor.address
             return ChatFormat(limit_field="max_completion_tokens" if is_own else "max_tokens")
 
 
-def other_key(vendor: Vendor) -> str:
-    """Return what a user does about a key that is refused."""
+def other_credential(account: Account) -> str:
+    """Return what a user does about a key, or a sign-in, that is refused."""
+    vendor = vendor_of(account.provider)
+    if account.kind == "oauth":
+        return f"Sign in again: `desktop-agent auth sign-in {vendor.id} --account {account.label}`."
+    if account.kind == "profile":
+        return "Sign in again: `ant auth login`."
     if vendor.is_local:
         return "The server wants a key: enter it in Settings."
     return f"Enter another key in Settings, or correct {vendor.key_variable} if the key comes from the environment."

@@ -10,10 +10,11 @@ from pathlib import Path
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import CredentialsError, UnsafeSettingsError, UsageError
 from desktop_agent.core.models.account import Account
+from desktop_agent.core.models.vendors import vendor_of
 from desktop_agent.core.providers.auth.accounts import AccountsFile
 from desktop_agent.core.providers.auth.keys import SystemKeyStore, entry_of
 from desktop_agent.core.providers.auth.patience import beside
-from desktop_agent.core.providers.auth.profiles.profile import DEFAULT_BASE_URL, Profile, read_profile
+from desktop_agent.core.providers.auth.profiles.profile import Profile, read_profile
 from desktop_agent.core.providers.auth.profiles.source import request_headers, token_source
 from desktop_agent.core.providers.auth.sign_in import chatgpt, openrouter
 from desktop_agent.core.providers.auth.sign_in.flow import Browser
@@ -76,7 +77,8 @@ class SignIns:
         Raises `CredentialsError`; `UsageError` for a name that another account has; `UnsafeSettingsError` when the
         accounts cannot be read. Being cancelled leaves everything as it was.
         """
-        account = await self._new_or_same(Account(provider=CHATGPT_PROVIDER, name=name, kind="oauth"))
+        address = _own_address(CHATGPT_PROVIDER, self._services.chatgpt.resource)
+        account = await self._new_or_same(Account(provider=CHATGPT_PROVIDER, name=name, address=address, kind="oauth"))
         await self._require_keyring()
         entry = entry_of(account)
         earlier = await beside(lambda: read_registration(self._keys, entry))
@@ -206,8 +208,13 @@ class SignIns:
 
 
 def _account_of(profile: Profile) -> Account:
-    address = "" if profile.base_url == DEFAULT_BASE_URL else profile.base_url
+    address = _own_address(PROFILE_PROVIDER, profile.base_url)
     return Account(provider=PROFILE_PROVIDER, name=profile.name, address=address, kind="profile")
+
+
+def _own_address(provider: str, address: str) -> str:
+    """Return what an account says of its address: nothing when it is its vendor's own."""
+    return "" if address.rstrip("/") == vendor_of(provider).address.rstrip("/") else address
 
 
 def _require_address(account: Account, address: str) -> None:

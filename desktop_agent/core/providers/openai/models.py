@@ -1,4 +1,7 @@
-"""The list of models as OpenAI, OpenRouter and the local servers give it: ids, and what some say besides."""
+"""The list of models as OpenAI, OpenRouter and the local servers give it: ids, and what some say besides.
+
+For who signed in with ChatGPT, OpenAI gives another list: `models`, each with a `slug`, some of them hidden.
+"""
 
 import json
 from collections.abc import Sequence
@@ -18,6 +21,8 @@ def read_models(page: bytes, call: FailedCall) -> Sequence[ListedModel]:
     except (ValueError, RecursionError):
         raise not_the_api(call, "the list of models is not JSON") from None
     fields = cast("JsonObject", answer) if isinstance(answer, dict) else {}
+    if isinstance(fields.get("models"), list) and "data" not in fields:
+        return [_of_a_plan(entry) for entry in objects_in(fields, "models") if _is_offered(entry)]
     if not isinstance(fields.get("data"), list) and not (fields.get("object") == "list" and "data" in fields):
         raise not_the_api(call, "the list of models has no data")
     return [_listed(entry) for entry in objects_in(fields, "data") if text_in(entry, "id")]
@@ -38,6 +43,18 @@ def _listed(entry: JsonObject) -> ListedModel:
         takes_images="image" in modalities if modalities else None,
         takes_tools="tools" in parameters if parameters else None,
         thinks="reasoning" in parameters if parameters else None,
+    )
+
+
+def _is_offered(entry: JsonObject) -> bool:
+    return bool(text_in(entry, "slug")) and text_in(entry, "visibility") != "hide"
+
+
+def _of_a_plan(entry: JsonObject) -> ListedModel:
+    return ListedModel(
+        id=text_in(entry, "slug"),
+        label=text_in(entry, "display_name"),
+        context_tokens=size_in(entry, "context_window"),
     )
 
 

@@ -1,6 +1,6 @@
 """OpenAI's Responses as a wire format. Source: https://platform.openai.com/docs/api-reference/responses"""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from desktop_agent.core.models.vendors import WireName
 from desktop_agent.core.protocol.model import ModelRequest
@@ -13,6 +13,12 @@ from desktop_agent.core.providers.openai.refusals import read_refusal
 from desktop_agent.core.providers.openai_responses.request import request_body
 from desktop_agent.core.providers.openai_responses.stream import ResponsesReader
 
+NOT_ON_A_PLAN = frozenset({"max_output_tokens"})
+"""What is refused of us when a request counts against a ChatGPT plan. It wants `stream` and no `store`, as we have it.
+
+Source: https://developers.openai.com/siwc/token-sharing-open-source/models-and-inference
+"""
+
 
 class ResponsesFormat:
     """Responses, streamed and not stored."""
@@ -22,10 +28,11 @@ class ResponsesFormat:
     models_path = "/models"
     counting = None
 
-    def __init__(self) -> None:
+    def __init__(self, *, never: Collection[str] = ()) -> None:
+        """`never` names the fields that are left out of every request."""
         self.headers: Mapping[str, str] = {}
         # Models that do not think refuse the first two; a summary also needs an organisation that was verified.
-        self._left_out = LeftOut("reasoning", "include", "reasoning.summary", "max_output_tokens")
+        self._left_out = LeftOut("reasoning", "include", "reasoning.summary", "max_output_tokens", never=never)
 
     def encode(self, request: ModelRequest, pictures: EncodedPictures) -> bytes:
         """Return the body of a request."""

@@ -6,8 +6,6 @@ ChatGPT shows the user the machines that use the plan. It is random, says nothin
 import uuid
 from pathlib import Path
 
-from filelock import FileLock, Timeout
-
 from desktop_agent.core.base.errors import CredentialsError
 from desktop_agent.core.base.private_files import PRIVATE_FILE, make_private_folder
 from desktop_agent.core.system.file_writes import write_atomically
@@ -21,6 +19,8 @@ def host_id(folder: Path) -> str:
 
     Processes that ask at the same time get the same. Raises `CredentialsError` when it cannot be kept.
     """
+    from filelock import FileLock, Timeout  # slow, and of no use before a sign-in
+
     path = folder / "host-id"
     try:
         make_private_folder(folder)

@@ -1,0 +1,146 @@
+"""A whole turn as an account that signed in: its token goes with each request, and is renewed once when refused."""
+
+import json
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from desktop_agent.core.base.clock import SystemClock
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.model import ModelRef
+from desktop_agent.core.providers.auth.accounts import AccountsFile
+from desktop_agent.core.providers.auth.keys import SystemKeyStore
+from desktop_agent.core.providers.auth.sign_ins import Services, SignIns
+from desktop_agent.core.providers.base import Provider
+from desktop_agent.core.providers.catalog import ProviderCatalog
+from tests.core.providers.auth.file_keyring import FileKeyring
+from tests.harness import Ground
+from tests.servers import fault
+from tests.servers.authorization_server import AuthorizationServer
+from tests.servers.browser import UserInBrowser
+from tests.servers.dialects.anthropic import ANTHROPIC
+from tests.servers.dialects.responses import RESPONSES
+from tests.servers.model_server import Exchange, ModelServer
+from tests.servers.script import Answer, reply, text, tool_use
+
+
+@dataclass
+class World:
+    """A model server, an authorisation server, and a catalogue of one user's accounts."""
+
+    models: ModelServer
+    server: AuthorizationServer
+    sign_ins: SignIns
+    catalog: ProviderCatalog
+
+    async def signed_in_with_chatgpt(self) -> ModelRef:
+        async with UserInBrowser() as browser:
+            account = await self.sign_ins.sign_in_with_chatgpt(browser)
+        return ModelRef(provider="openai", model="gpt-test-large", account=account.name)
+
+    @property
+    def tokens(self) -> list[str]:
+        """The token that each request to a model came with."""
+        return [_token(exchange) for exchange in self.models.messages]
+
+
+@asynccontextmanager
+async def world(folder: Path, *answers: Answer, is_anthropic: bool = False) -> AsyncGenerator[World]:
+    dialect = ANTHROPIC if is_anthropic else RESPONSES
+    async with ModelServer(*answers, dialect=dialect) as models, AuthorizationServer() as server:
+        server.resource = models.url
+        keys, accounts = SystemKeyStore(FileKeyring(folder / "keyring.json")), AccountsFile(folder / "accounts.toml")
+        environ = {"ANTHROPIC_CONFIG_DIR": str(folder / "anthropic")}
+        services = Services(server.chatgpt(), server.openrouter())
+        sign_ins = SignIns(keys, accounts, folder / "data", clock=SystemClock(), environ=environ, services=services)
+        yield World(models, server, sign_ins, ProviderCatalog(environ, keys, accounts, sign_ins=sign_ins))
+
+
+async def test_requests_carry_the_token_and_what_a_plan_takes(ground: Ground, tmp_path: Path) -> None:
+    async with world(tmp_path, reply(text("Hello."))) as here:
+        ended, notices = await _turn(ground, here, await here.signed_in_with_chatgpt())
+    assert ended.reason == "completed"
+    assert notices == []
+    assert here.tokens[0] in here.server.secrets
+    sent = here.models.messages[0].fields
+    assert (sent["stream"], sent["store"], type(sent["input"])) == (True, False, list)
+    assert "max_output_tokens" not in sent
+    assert here.models.violations == []
+
+
+async def test_a_token_that_is_refused_in_the_middle_of_a_turn_is_renewed_and_the_turn_goes_on(
+    ground: Ground, tmp_path: Path
+) -> None:
+    ground.write("a.py", "x = 1\n")
+    call = reply(tool_use("read_file", path="a.py"))
+    async with world(tmp_path, call, fault.unauthorized(), reply(text("Read."))) as here:
+        ended, notices = await _turn(ground, here, await here.signed_in_with_chatgpt())
+    assert ended.reason == "completed"
+    assert notices == []
+    first, refused, renewed = here.tokens
+    assert first == refused != renewed
+    assert [request["grant_type"] for request in here.server.token_requests] == ["authorization_code", "refresh_token"]
+
+
+async def test_a_sign_in_that_is_revoked_in_the_middle_of_a_turn_ends_it_with_a_question(
+    ground: Ground, tmp_path: Path
+) -> None:
+    ground.write("a.py", "x = 1\n")
+    async with world(tmp_path, reply(tool_use("read_file", path="a.py")), fault.unauthorized()) as here:
+        model = await here.signed_in_with_chatgpt()
+        here.server.revoke()
+        ended, (notice,) = await _turn(ground, here, model)
+        again, (told,) = await _turn(ground, here, model)
+    assert (ended.reason, again.reason) == ("provider_error", "provider_error")
+    assert notice.title == told.title == "You are not signed in with ChatGPT any more."
+    assert "auth sign-in openai" in notice.hint
+    assert notice.code == "no_key"
+    assert len(here.models.messages) == 2
+    written = b"".join(file.read_bytes() for file in ground.paths.data.rglob("*") if file.is_file())
+    assert [secret for secret in here.server.secrets if secret.encode() in written] == []
+
+
+async def test_a_renewed_token_that_is_refused_too_is_not_renewed_for_ever(ground: Ground, tmp_path: Path) -> None:
+    async with world(tmp_path, fault.unauthorized(), fault.unauthorized()) as here:
+        ended, (notice,) = await _turn(ground, here, await here.signed_in_with_chatgpt())
+    assert ended.reason == "provider_error"
+    assert notice.level == "error"
+    assert len(here.models.messages) == 2
+    assert "auth sign-in openai --account chatgpt" in notice.hint
+    assert not any(secret in f"{notice.title}{notice.hint}{notice.detail}" for secret in here.server.secrets)
+
+
+async def test_a_profile_of_anthropics_tools_answers(ground: Ground, tmp_path: Path) -> None:
+    async with world(tmp_path, reply(text("Hello.")), is_anthropic=True) as here:
+        _write_profile(tmp_path / "anthropic", here)
+        account = await here.sign_ins.use_profile("default")
+        model = ModelRef(provider="anthropic", model="claude-test", account=account.name)
+        ended, notices = await _turn(ground, here, model)
+    assert (ended.reason, notices) == ("completed", [])
+    assert here.tokens == ["sk-ant-oat01-of-the-profile"]
+    assert here.models.messages[0].headers["anthropic-beta"] == "oauth-2025-04-20"
+    assert here.models.violations == []
+
+
+async def _turn(ground: Ground, here: World, model: ModelRef) -> tuple[ev.TurnEnded, list[ev.Notice]]:
+    async def build(_model: ModelRef) -> Provider:
+        return await here.catalog.build(model)
+
+    async with ground.session([], provider_source=build) as s:
+        ended = await s.prompt()
+        return ended, s.rx.all(ev.Notice)
+
+
+def _token(exchange: Exchange) -> str:
+    return exchange.headers.get("authorization", "").removeprefix("Bearer ")
+
+
+def _write_profile(folder: Path, here: World) -> None:
+    config = {"authentication": {"type": "user_oauth", "client_id": "c"}, "base_url": here.models.url}
+    tokens = {"access_token": "sk-ant-oat01-of-the-profile", "refresh_token": "r", "expires_at": 4_000_000_000}
+    for part, content in (("configs", config), ("credentials", tokens)):
+        path = folder / part / "default.json"
+        path.parent.mkdir(parents=True)
+        path.write_text(json.dumps(content))
+        path.chmod(0o600)
