@@ -39,6 +39,7 @@ def account_provider(
         allows_readable_proxy=allows_readable_proxy,
         silence_s=silence_s,
         model=model,
+        is_prepaid=account.kind == "oauth",
     )
     return HttpProvider(account.full_label, wire_format_of(account), endpoint, credential, clock=clock)
 
@@ -83,7 +84,8 @@ def wire_format_of(account: Account) -> WireFormat:
             return ResponsesFormat(never=NOT_ON_A_PLAN if account.kind == "oauth" else ())
         case "openai-chat":
             is_own = vendor.takes_completion_limit and account.where.rstrip("/") == vendor.address
-            return ChatFormat(limit_field="max_completion_tokens" if is_own else "max_tokens")
+            limit_field = "max_completion_tokens" if is_own else "max_tokens"
+            return ChatFormat(limit_field=limit_field, reports_cost=vendor.reports_cost)
 
 
 def other_credential(account: Account) -> str:

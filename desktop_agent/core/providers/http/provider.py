@@ -11,8 +11,9 @@ from msgspec.structs import replace
 from desktop_agent.core.base.clock import Clock, SystemClock
 from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.base.web_address import address_of, has_userinfo, is_readable_on_the_way
+from desktop_agent.core.models.pricing import priced
 from desktop_agent.core.protocol.model import ModelRef, ModelRequest
-from desktop_agent.core.providers.base import ListedModel, StreamPiece
+from desktop_agent.core.providers.base import Completion, ListedModel, StreamPiece
 from desktop_agent.core.providers.http.carrying import carried
 from desktop_agent.core.providers.http.credential import Credential
 from desktop_agent.core.providers.http.faults import address_with_password, bad_address, readable_by_proxy
@@ -53,7 +54,9 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     """Whether a proxy may see what goes to an `http://` address; otherwise nothing is sent."""
     silence_s: float = SILENCE_S
     model: ModelRef | None = None
-    """Who answers there: what other models thought is not sent. `None` sends everything."""
+    """Who answers there: what other models thought is not sent, and prices are known. `None` sends everything."""
+    is_prepaid: bool = False
+    """Whether a subscription covers what is asked there."""
 
 
 class HttpProvider:
@@ -110,7 +113,7 @@ class HttpProvider:
                 raise explain(error, call, has_started=has_started) from None
         if reader.is_untouched and not content_type.startswith("text/event-stream"):
             raise not_the_api(call, f"content type: {content_type or 'none'}")
-        yield reader.completion()
+        yield await self._with_cost(reader.completion(), request.model)
 
     async def check_key(self) -> None:
         """Return if the credential is accepted. Raises `ProviderError` otherwise.
@@ -170,6 +173,15 @@ class HttpProvider:
                 has_renewed = await self._overcome(error, call, has_renewed=has_renewed)
             except failures() as error:
                 raise explain(error, call) from None
+
+    async def _with_cost(self, completion: Completion, name: str) -> Completion:
+        """Return the message with what it cost, where that is known. The table of prices is read in a thread."""
+        if self._endpoint.model is None:
+            return completion
+        model, now = replace(self._endpoint.model, model=name), self._clock.now()
+        address, is_prepaid = self._endpoint.address, self._endpoint.is_prepaid
+        usage = await asyncio.to_thread(priced, completion.usage, model, now, address=address, is_prepaid=is_prepaid)
+        return replace(completion, usage=usage)
 
     async def _headers(self) -> dict[str, str]:
         return {**await self._credential.headers(), **self._endpoint.headers}

@@ -1,5 +1,7 @@
 """Tokens as both formats count them: the whole input, of which some came from a cache or went into it."""
 
+import math
+
 from desktop_agent.core.protocol.foreign_json import object_in
 from desktop_agent.core.protocol.model import JsonObject, Usage
 from desktop_agent.core.providers.http.fields import count_in
@@ -17,3 +19,11 @@ def read_usage(fields: JsonObject, *, whole_input: str, output: str) -> Usage:
         cache_read_tokens=read,
         cache_write_tokens=written,
     )
+
+
+def cost_in(fields: JsonObject) -> float | None:
+    """Return what a request cost in US dollars, as OpenRouter reports it; `None` where it does not."""
+    value = fields.get("cost")
+    if not isinstance(value, int | float) or isinstance(value, bool):
+        return None
+    return float(value) if 0 <= value < math.inf else None

@@ -6,6 +6,8 @@ response itself ended.
 
 from collections.abc import Mapping
 
+from msgspec.structs import replace
+
 from desktop_agent.core.protocol.foreign_json import object_in, objects_in, text_in
 from desktop_agent.core.protocol.model import AssistantBlock, JsonObject, StopReason, TextBlock, Usage
 from desktop_agent.core.providers.arguments import weight_of
@@ -15,7 +17,7 @@ from desktop_agent.core.providers.http.fields import decode_event
 from desktop_agent.core.providers.http.refusals import ErrorEventError
 from desktop_agent.core.providers.http.stopping import runnable_only_if_asked
 from desktop_agent.core.providers.openai.refusals import reported_error
-from desktop_agent.core.providers.openai.usage import read_usage
+from desktop_agent.core.providers.openai.usage import cost_in, read_usage
 from desktop_agent.core.providers.openai_chat.calls import GrowingCalls
 from desktop_agent.core.providers.openai_chat.thinking import GrowingThinking
 from desktop_agent.core.providers.surrogates import TextJoiner, repaired
@@ -35,7 +37,9 @@ _STOP_REASONS: Mapping[str, StopReason] = {
 class ChatReader:
     """One message, from its first chunk to its last. Every method may raise `ProviderError` with the fault `stream`."""
 
-    def __init__(self) -> None:
+    def __init__(self, *, reports_cost: bool = False) -> None:
+        """`reports_cost` says that the usage has a cost in US dollars, which is believed."""
+        self._reports_cost = reports_cost
         self._message_id = ""
         self._usage = Usage()
         self._finish_reason = ""
@@ -69,6 +73,8 @@ class ChatReader:
         self._message_id = self._message_id or repaired(text_in(chunk, "id"))
         if usage := object_in(chunk, "usage"):
             self._usage = read_usage(usage, whole_input="prompt_tokens", output="completion_tokens")
+            if self._reports_cost:
+                self._usage = replace(self._usage, cost_usd=cost_in(usage))
         choices = objects_in(chunk, "choices")
         return tuple(self._take(choices[0])) if choices else ()
 

@@ -22,10 +22,14 @@ class ChatFormat:
     models_path = "/models"
     counting = None
 
-    def __init__(self, limit_field: LimitField) -> None:
-        """`limit_field` is what the vendor calls the longest answer: OpenAI's own models know the newer name only."""
+    def __init__(self, limit_field: LimitField, *, reports_cost: bool = False) -> None:
+        """`limit_field` is what the vendor calls the longest answer: OpenAI's own models know the newer name only.
+
+        `reports_cost` says that the usage of an answer has its cost in US dollars.
+        """
         self.headers: Mapping[str, str] = {}
         self._limit_field: LimitField = limit_field
+        self._reports_cost = reports_cost
         self._left_out = LeftOut("stream_options", "parallel_tool_calls")
 
     def encode(self, request: ModelRequest, pictures: EncodedPictures) -> bytes:
@@ -35,7 +39,7 @@ class ChatFormat:
 
     def reader(self) -> ChatReader:
         """Return what reads one answer."""
-        return ChatReader()
+        return ChatReader(reports_cost=self._reports_cost)
 
     def refusal(self, error: RefusedError) -> Refusal:
         """Return what a status other than success means."""
