@@ -1,5 +1,7 @@
 """Keyrings for tests: real backends of `keyring`, one that keeps entries in memory and one that fails."""
 
+import keyring
+import pytest
 from keyring.backend import KeyringBackend
 from keyring.errors import PasswordDeleteError
 
@@ -36,3 +38,8 @@ class BrokenKeyring(MemoryKeyring):
 
     def set_password(self, service: str, username: str, password: str) -> None:
         raise self.error
+
+
+def use_keyring(monkeypatch: pytest.MonkeyPatch, backend: KeyringBackend) -> None:
+    """Let `backend` be the keyring of this machine for one test."""
+    monkeypatch.setattr(keyring.core, "_keyring_backend", backend)

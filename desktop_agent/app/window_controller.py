@@ -14,7 +14,7 @@ from desktop_agent.app.settings.settings_controller import SettingsController
 from desktop_agent.app.settings.setup import Setup
 from desktop_agent.app.shown_folder import ShownFolder
 from desktop_agent.app.startup.arguments import WindowArguments
-from desktop_agent.app.startup.first_view import FirstView, model_of
+from desktop_agent.app.startup.first_view import FirstView, model_named_by
 from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import AgentError
@@ -49,7 +49,7 @@ class WindowController:
             spawner,
             try_,
             begun,
-            default_model=lambda: model_of(arguments, bench.default_model()),
+            default_model=lambda: bench.model_meant(model_named_by(arguments)),
         )
         navigator, ways = self._sessions.navigator, self._sessions.ways
         self._first_view = FirstView(navigator, arguments, bench.catalog, self._setup.keys, ways, try_)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 COMMANDS = ("run", "sessions", "changes", "costs", "storage", "tools", "auth", "config", "doctor")
 
-WITH_VALUE = ("--resume", "--provider", "--model", "--base-url")
+WITH_VALUE = ("--resume", "--provider", "--model", "--base-url", "--account")
 """The options of the window behind which a value stands."""
 
 

@@ -1,61 +1,154 @@
-"""`desktop-agent auth`: the keys of providers, kept in the operating system's keyring."""
+"""`desktop-agent auth`: accounts with providers, and their keys in the operating system's keyring."""
 
 import argparse
 import getpass
+import os
 import sys
 from collections.abc import Mapping
 
-from desktop_agent.cli.console import Console
-from desktop_agent.core.base.errors import CredentialsError, UsageError
-from desktop_agent.core.models.account import usual_account
-from desktop_agent.core.models.vendors import vendor_of
+from msgspec.structs import replace
+
+from desktop_agent.cli.console import Console, table
+from desktop_agent.core.base.errors import CredentialsError, UnsafeSettingsError, UsageError
+from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.models.account import Account, AccountKind, is_same_name, named, usual_account, why_unusable
+from desktop_agent.core.models.vendors import VENDORS, Vendor, vendor_of
 from desktop_agent.core.protocol.model import JsonObject
-from desktop_agent.core.providers.auth.keys import SystemKeyStore, resolve_key
-from desktop_agent.core.providers.catalog import KEYED_PROVIDERS
+from desktop_agent.core.providers.auth.accounts import ACCOUNTS_NAME, AccountsFile, LoadedAccounts
+from desktop_agent.core.providers.auth.keys import ResolvedKey, SystemKeyStore, entry_of, resolve_key
+from desktop_agent.core.settings.live_settings import LiveSettings
+from desktop_agent.core.settings.model_choice import NamedModel, model_meant
 
 
 def main(args: argparse.Namespace, console: Console) -> int:
     """Carry out one of the subcommands."""
-    store = SystemKeyStore(tell=console.say)
+    paths = AppPaths.from_environment()
+    store, file = SystemKeyStore(tell=console.say), AccountsFile(paths.config / ACCOUNTS_NAME)
+    loaded = file.load()
+    if loaded.problems:
+        raise UnsafeSettingsError(loaded.problems)
     match args.action:
         case "status":
-            return _status(store, args.environ, console)
+            live = LiveSettings.load(paths.settings_file(), os.environ)
+            _Status(loaded, store, live, args.environ).show(console)
         case "set":
-            _require_known(args.provider)
-            store.set(args.provider, _read_key())
-            text = f"The key for {args.provider} is in the system keyring."
-            console.result({"provider": args.provider, "source": "keyring"}, text)
+            account = _set(_meant(args, loaded), loaded, file, store)
+            text = f"The key for {account.full_label} is in the system keyring. It is sent to {account.where}."
+            console.result(_document(account, "keyring"), text)
         case "delete":
-            _require_known(args.provider)
-            store.delete(args.provider)
-            text = f"The key for {args.provider} is no longer in the system keyring."
-            console.result({"provider": args.provider, "source": None}, text)
+            account = _account(args, loaded)
+            store.delete(entry_of(account))
+            file.remove(account)
+            text = f"The key for {account.full_label} is no longer in the system keyring."
+            console.result(_document(account, None), text)
         case _:
             raise AssertionError(args.action)
     return 0
 
 
-def _status(store: SystemKeyStore, environ: Mapping[str, str], console: Console) -> int:
-    """Say for each provider where its key comes from; never the key."""
-    documents: list[JsonObject] = []
-    lines: list[str] = []
-    for provider in KEYED_PROVIDERS:
-        variable = vendor_of(provider).key_variable
+_WITHOUT_A_KEY: Mapping[AccountKind, str] = {
+    "key": "no key",
+    "oauth": "a sign-in",
+    "profile": "a profile of the vendor's own tools",
+    "none": "needs no key",
+}
+
+
+class _Status:
+    """Says of each account where its key comes from, never the key, and what it is for."""
+
+    def __init__(
+        self, loaded: LoadedAccounts, store: SystemKeyStore, live: LiveSettings, environ: Mapping[str, str]
+    ) -> None:
+        self._loaded = loaded
+        self._store = store
+        self._live = live
+        self._environ = environ
+
+    def show(self, console: Console) -> None:
+        documents: list[JsonObject] = []
+        rows: list[list[str]] = []
+        for vendor in VENDORS:
+            for account in self._loaded.of(vendor.id):
+                document, row = self._of(vendor, account)
+                documents.append(document)
+                rows.append(row)
+        console.result({"providers": documents}, table(rows))
+
+    def _of(self, vendor: Vendor, account: Account) -> tuple[JsonObject, list[str]]:
+        address = self._address_of(account)
+        used_for = "new sessions" if self._is_chosen(account) else ""
         try:
-            key = resolve_key(usual_account(provider), environ, store)
-            source, problem = key.source, ""
+            key, problem = resolve_key(account, self._environ, self._store), ""
         except CredentialsError as error:
-            source, problem = None, str(error)
+            key, problem = ResolvedKey(None, None), str(error)
         words = {
-            "environment": f"from {variable}",
+            "environment": f"from {vendor.key_variable}",
             "keyring": "in the system keyring",
             "run": "of this run",
-            None: problem or "no key",
+            None: problem or _WITHOUT_A_KEY[account.kind],
         }
-        documents.append({"provider": provider, "source": source, "problem": problem})
-        lines.append(f"{provider:<12}{words[source]}")
-    console.result({"providers": documents}, "\n".join(lines))
-    return 0
+        document = _document(replace(account, address=address), key.source) | {"problem": problem, "used_for": used_for}
+        return document, [vendor.id, account.label, words[key.source], address, used_for]
+
+    def _address_of(self, account: Account) -> str:
+        meant = NamedModel(provider=account.provider, account=account.label)
+        return model_meant(meant, self._live.loaded, self._environ).base_url or account.where
+
+    def _is_chosen(self, account: Account) -> bool:
+        chosen = self._live.current.model
+        return account.provider == chosen.provider and is_same_name(account.name, named(chosen.account))
+
+
+def _document(account: Account, source: str | None) -> JsonObject:
+    return {
+        "provider": account.provider,
+        "account": account.name,
+        "source": source,
+        "address": account.where,
+        "kind": account.kind,
+    }
+
+
+def _account(args: argparse.Namespace, loaded: LoadedAccounts) -> Account:
+    """Return the account that the options name. Raises `UsageError` when there is none."""
+    _require_offered(args.provider)
+    name = named(args.account or "")
+    if (account := loaded.find(args.provider, name)) is not None:
+        return account
+    known = ", ".join(account.label for account in loaded.of(args.provider))
+    raise UsageError(f"There is no account {name!r} for {vendor_of(args.provider).label}.", hint=f"There are: {known}.")
+
+
+def _meant(args: argparse.Namespace, loaded: LoadedAccounts) -> Account:
+    """Return the account that is to have a key, as the options want it. Raises `UsageError` for a bad one."""
+    _require_offered(args.provider)
+    name = named(args.account or "")
+    usual = replace(usual_account(args.provider), name=name)
+    account = replace(loaded.find(args.provider, name) or usual, kind="key")
+    if args.base_url is not None:
+        account = replace(account, address=args.base_url.strip())
+    if args.header is not None:
+        account = replace(account, header=args.header)
+    if account.is_usual and account.address:
+        raise UsageError(
+            "The usual account has no address of its own.",
+            hint="Give the account a name with --account, or set model.base_url.",
+        )
+    if reason := why_unusable(account):
+        raise UsageError(f"The account cannot be used: {reason}.")
+    return account
+
+
+def _set(account: Account, loaded: LoadedAccounts, file: AccountsFile, store: SystemKeyStore) -> Account:
+    """Keep the key that is typed for an account, and then the account, if it is not as every provider's usual one."""
+    before = loaded.find(account.provider, account.name)
+    store.set(entry_of(account), _read_key())
+    if account != before:
+        file.put(account)
+        if before is not None and entry_of(before) != entry_of(account):
+            store.delete(entry_of(before))  # it belongs to the address that the account had
+    return account
 
 
 def _read_key() -> str:
@@ -66,6 +159,7 @@ def _read_key() -> str:
     return key.strip()
 
 
-def _require_known(provider: str) -> None:
-    if provider not in KEYED_PROVIDERS:
-        raise UsageError(f"There is no provider {provider!r}.", hint=f"Known: {', '.join(KEYED_PROVIDERS)}.")
+def _require_offered(provider: str) -> None:
+    known = [vendor.id for vendor in VENDORS]
+    if provider not in known:
+        raise UsageError(f"There is no provider {provider!r}.", hint=f"Known: {', '.join(known)}.")

@@ -23,6 +23,7 @@ from desktop_agent.core.base.errors import CredentialsError
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.base.programs import find_program, search_path
 from desktop_agent.core.base.web_address import address_of, is_readable_on_the_way
+from desktop_agent.core.providers.auth.accounts import ACCOUNTS_NAME, AccountsFile, LoadedAccounts
 from desktop_agent.core.providers.auth.keys import SystemKeyStore
 from desktop_agent.core.sandbox.find import find_sandbox
 from desktop_agent.core.settings.live_settings import LiveSettings
@@ -60,6 +61,7 @@ def main(args: argparse.Namespace, console: Console) -> int:
     workspace = (args.workspace or current_folder()).resolve()
     paths = AppPaths.from_environment()
     live = LiveSettings.load(paths.settings_file(), os.environ)
+    accounts = AccountsFile(paths.config / ACCOUNTS_NAME).load()
     path = search_path(os.environ, workspace)
     checks = [
         _python(),
@@ -71,8 +73,9 @@ def main(args: argparse.Namespace, console: Console) -> int:
         _git(workspace),
         _ripgrep(workspace),
         *_folders(paths),
-        _settings(live, RulesFile(paths.config / RULES_NAME)),
+        _settings(live, RulesFile(paths.config / RULES_NAME), accounts),
         *_address(live.current.model.base_url),
+        *(check for account in accounts.added for check in _address(account.address)),
     ]
     console.result({"checks": [asdict(check) for check in checks]}, _as_text(checks))
     return int(any(check.state == "problem" for check in checks))
@@ -222,11 +225,11 @@ def _address(url: str) -> list[Check]:
     return [Check("model address", "warning", message, "Use an https:// address.")]
 
 
-def _settings(live: LiveSettings, file: RulesFile) -> Check:
-    """Look at the settings, and read the rules as a run would."""
+def _settings(live: LiveSettings, file: RulesFile, accounts: LoadedAccounts) -> Check:
+    """Look at the settings and accounts, and read the rules as a run would."""
     rules = LiveRules(file)
     rules.look()
-    faults = (*live.faults, *rules.faults)
+    faults = (*live.faults, *rules.faults, *accounts.problems)
     if faults:
         message = f"Nothing runs: {'; '.join(map(str, faults))}"
         return Check("settings", "problem", message, "Mend what is named.")

@@ -3,10 +3,11 @@
 import argparse
 from datetime import datetime, timedelta
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, get_args
 
 from desktop_agent.core.base.package import __version__
 from desktop_agent.core.base.web_address import address_argument
+from desktop_agent.core.models.vendors import PROVIDER_IDS, VENDORS, KeyHeader
 
 if TYPE_CHECKING:
     # argparse has no public name for what add_subparsers returns.
@@ -19,9 +20,14 @@ EXPORT_FORMS = ("md", "html", "jsonl", "patch")
 SANDBOXES = ("restricted", "strict", "none")
 HIT_KINDS = ("title", "prompt", "reply", "command", "output", "change")
 
+_VENDOR_IDS = tuple(vendor.id for vendor in VENDORS)
+
+_HEADERS = " (the default) or ".join(get_args(KeyHeader))
+
 _WINDOW = """\
 without a command, the window opens:
-  desktop-agent [WORKSPACE] [--resume [ID] | --continue | --demo] [--provider P] [--model M] [--base-url URL]
+  desktop-agent [WORKSPACE] [--resume [ID] | --continue | --demo]
+                [--provider P] [--model M] [--base-url URL] [--account NAME]
 
 Example: desktop-agent ~/code/app --continue"""
 
@@ -102,9 +108,10 @@ def _add_run(commands: "_Commands") -> None:
     session = run.add_mutually_exclusive_group()
     session.add_argument("--resume", metavar="ID", help="go on with this session")
     session.add_argument("--continue", dest="continue_last", action="store_true", help="go on with the last one here")
-    run.add_argument("--provider", metavar="P", help="the model's provider: anthropic, demo")
+    run.add_argument("--provider", metavar="P", help=f"the model's provider: {', '.join(PROVIDER_IDS)}")
     run.add_argument("--model", metavar="M", help="the model")
     run.add_argument("--base-url", type=address_argument, metavar="URL", help="another address of the provider")
+    run.add_argument("--account", metavar="NAME", help="the provider's account; `auth status` lists them")
     _add_mode(run)
     run.add_argument("--max-turns", type=_at_least_one, metavar="N", help="at most N requests to the model (8)")
     _add_switch(run, "--exit-on-tool-error", "stop after the first failed call")
@@ -252,12 +259,18 @@ def _add_tools(commands: "_Commands") -> None:
 
 
 def _add_auth(commands: "_Commands") -> None:
-    auth = commands.add_parser("auth", help="Keep the providers' keys in the system keyring.")
+    auth = commands.add_parser("auth", help="Keep accounts with providers, and their keys in the system keyring.")
     actions = auth.add_subparsers(dest="action", required=True, metavar="ACTION")
-    _command(actions, "status", "Say where each provider's key comes from.", "auth status")
-    for name, summary in (("set", "Store a key."), ("delete", "Remove a key.")):
-        action = _command(actions, name, summary, f"auth {name} anthropic")
-        action.add_argument("provider", metavar="PROVIDER")
+    _command(actions, "status", "Say of each account where its key comes from, and where it goes.", "auth status")
+    keep = _command(actions, "set", "Store a key.", "auth set anthropic --account work")
+    address = "the address that this key is for: it is sent nowhere else (default: the provider's own)"
+    keep.add_argument("--base-url", type=address_argument, metavar="URL", help=address)
+    keep.add_argument("--header", choices=get_args(KeyHeader), metavar="H", help=f"how it travels: {_HEADERS}")
+    remove = _command(actions, "delete", "Remove a key, and the account if it has a name.", "auth delete anthropic")
+    which = "which of the provider's accounts (default: the usual one)"
+    for action in (keep, remove):
+        action.add_argument("provider", metavar="PROVIDER", help=f"one of {', '.join(_VENDOR_IDS)}")
+        action.add_argument("--account", metavar="NAME", help=which)
 
 
 def _add_config(commands: "_Commands") -> None:

@@ -17,13 +17,13 @@ from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.money import cost_text
 from desktop_agent.core.base.paths import AppPaths
-from desktop_agent.core.models.vendors import PROVIDER_IDS, usual_model
-from desktop_agent.core.protocol.model import ModelRef
+from desktop_agent.core.models.vendors import DEMO, PROVIDER_IDS
 from desktop_agent.core.providers.auth.keys import SystemKeyStore
 from desktop_agent.core.providers.demo import DEMO_MODEL
 from desktop_agent.core.session.turn import TurnLimits
 from desktop_agent.core.settings import RunnerSettings
 from desktop_agent.core.settings.live_settings import LiveSettings
+from desktop_agent.core.settings.model_choice import NamedModel
 from desktop_agent.core.system.workspace import current_folder
 from desktop_agent.core.tools.access import CallRules
 from desktop_agent.core.tools.files.suggest import closest_names
@@ -101,7 +101,7 @@ def _options(args: argparse.Namespace, bench: Workbench) -> RunOptions:
         workspace=workspace,
         resume=_session(args, bench, workspace),
         session=SessionOptions(
-            model=_model(args, bench),
+            named=_model(args),
             approval=args.approval,
             sandbox=args.sandbox,
             rules=CallRules(
@@ -142,19 +142,14 @@ def _session(args: argparse.Namespace, bench: Workbench, workspace: Path) -> Ses
     return None
 
 
-def _model(args: argparse.Namespace, bench: Workbench) -> ModelRef | None:
-    """The model that the options name; None when they name nothing, so that a resumed session keeps its own."""
-    if (args.provider, args.model, args.base_url) == (None, None, None):
-        return None
-    default = bench.default_model()
-    provider = args.provider or default.provider
-    if provider not in PROVIDER_IDS:
+def _model(args: argparse.Namespace) -> NamedModel:
+    """Return what the options say of the model; a resumed session keeps the rest."""
+    provider: str | None = args.provider
+    if provider is not None and provider not in PROVIDER_IDS:
         raise UsageError(f"There is no provider {provider!r}.", hint=f"Known providers: {', '.join(PROVIDER_IDS)}.")
-    if provider == "demo" and args.model not in (None, DEMO_MODEL):
+    if provider == DEMO and args.model not in (None, DEMO_MODEL):
         raise UsageError(f"The demo has no model {args.model!r}.", hint=f"Leave --model out, or say {DEMO_MODEL}.")
-    is_default = provider == default.provider
-    name = args.model or (default.model if is_default else usual_model(provider))
-    return ModelRef(provider=provider, model=name, base_url=args.base_url or (default.base_url if is_default else None))
+    return NamedModel(provider=provider, model=args.model, base_url=args.base_url, account=args.account)
 
 
 def _summary(result: RunResult) -> str:

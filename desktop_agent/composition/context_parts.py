@@ -83,4 +83,6 @@ def build_commands(shared: SharedParts, plan: SessionPlan, context_manager: Cont
         contents=shared.blobs.of_file,
         services=shared.services,
         provider_ids=PROVIDER_IDS,
+        model_meant=shared.model_meant,
+        accounts=shared.accounts,
     )

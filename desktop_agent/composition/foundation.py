@@ -81,6 +81,8 @@ def lay_foundation(paths: AppPaths, settings: UserSettings, **own: Unpack[OwnPar
         paths=paths,
         settings_file=live.path,
         rules=settings.rules,
+        accounts=settings.accounts,
+        model_meant=settings.model_meant,
         environ=environ,
         clock=clock,
         blobs=blobs,

@@ -4,6 +4,8 @@ import asyncio
 from functools import partial
 from pathlib import Path
 
+from msgspec.structs import replace
+
 from desktop_agent.composition.assembly import assemble
 from desktop_agent.composition.opened_session import OpenedSession
 from desktop_agent.composition.resumption import take_up
@@ -11,16 +13,20 @@ from desktop_agent.composition.session_plan import SessionOptions, SessionPlan, 
 from desktop_agent.composition.shared_parts import SharedParts
 from desktop_agent.composition.user_settings import UserSettings
 from desktop_agent.composition.viewing import ViewedSession
+from desktop_agent.core.base.errors import AccountGoneError, AgentError, UsageError
 from desktop_agent.core.base.ids import SessionId, new_session_id
 from desktop_agent.core.base.package import __version__
 from desktop_agent.core.context.packing import system_prompt
+from desktop_agent.core.models.vendors import known_vendor, usual_model
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import ModelRef
+from desktop_agent.core.session.failure_notices import NO_ACCOUNT, notice_of
 from desktop_agent.core.session.recorder import Sink
 from desktop_agent.core.session.session import Session
 from desktop_agent.core.session.session_state import SessionState
 from desktop_agent.core.system.workspace import usable_workspace
-from desktop_agent.core.transcript import Transcript
+from desktop_agent.core.transcript import NoticeEntry, Transcript
 
 
 class SessionOpener:
@@ -31,8 +37,13 @@ class SessionOpener:
         self._settings = settings
 
     async def create(self, workspace: Path, sink: Sink, options: SessionOptions) -> Session:
-        """Start a session. Raises `WorkspaceError`, `UnsafeSettingsError` or `StorageError`."""
-        shared = self._shared
+        """Start a session. Raises `WorkspaceError`, `UnsafeSettingsError` or `StorageError`.
+
+        Raises `UsageError` when no model is named, and only the server knows which there are.
+        """
+        shared, model = self._shared, self._model_of(options)
+        if not model.model:
+            model = replace(model, model=usual_model(model.provider))
         root = await asyncio.to_thread(usable_workspace, workspace)
         settings = await self._settings.safe_in(root)
         now = shared.clock.now()
@@ -42,7 +53,7 @@ class SessionOpener:
         opened = ev.SessionOpened(
             session_id=session_id,
             workspace=str(root),
-            model=options.model or self._settings.default_model(),
+            model=model,
             approval=options.approval or settings.current.execution.approval,
             sandbox=options.sandbox or settings.current.execution.sandbox,
             app_version=__version__,
@@ -66,7 +77,9 @@ class SessionOpener:
     async def open(
         self, session_id: SessionId, sink: Sink, options: SessionOptions | None = None, *, is_attended: bool = True
     ) -> OpenedSession:
-        """Open a session to go on with it; of the options, the rules and limits count.
+        """Open a session to go on with it, as it was; the rules and limits of the options hold.
+
+        Says first if its account is not there any more.
 
         Raises `SessionNotFoundError`, `SessionBusyError` or `StorageError`.
         """
@@ -77,6 +90,7 @@ class SessionOpener:
             settings = self._settings.settings_in(root)
             await settings.refresh()
             system = await asyncio.to_thread(system_prompt, root, taken.state.transcript.session.opened_at)
+            gone = await self._about_account(options, taken.state.transcript)
         except BaseException:
             taken.storage.close()
             raise
@@ -85,7 +99,7 @@ class SessionOpener:
             state=taken.state,
             root=root,
             system=system,
-            opening=taken.notices,
+            opening=(*taken.notices, *gone),
             sink=sink,
             settings=settings,
             rules=options.rules,
@@ -100,14 +114,48 @@ class SessionOpener:
     ) -> OpenedSession:
         """Start a session in `workspace`, or go on with the `resumed` one in its own, in the modes of the options.
 
-        No user can answer what an earlier process asked. Raises what `create` and `open` raise.
+        No user can answer what an earlier process asked. Raises what `create` and `open` raise, and `UsageError` for
+        an account that is not there.
         """
         if resumed is None:
+            await self._require_account(self._model_of(options))
             return OpenedSession(await self.create(workspace, sink, options), Transcript())
         opened = await self.open(resumed, sink, options, is_attended=False)
-        if (options.model, options.approval, options.sandbox) != (None, None, None):
-            opened.session.submit(ops.SetMode(model=options.model, approval=options.approval, sandbox=options.sandbox))
+        is_named = options.model is not None or not options.named.is_nothing
+        model = self._model_of(options, opened.session.transcript.session.model) if is_named else None
+        if (model, options.approval, options.sandbox) != (None, None, None):
+            opened.session.submit(ops.SetMode(model=model, approval=options.approval, sandbox=options.sandbox))
         return opened
+
+    def _model_of(self, options: SessionOptions, before: ModelRef | None = None) -> ModelRef:
+        return options.model or self._settings.model_meant(options.named, before)
+
+    async def _require_account(self, model: ModelRef) -> None:
+        """Raise `UsageError` when the account of a model is not there."""
+        try:
+            await self._look_for_account(model)
+        except AccountGoneError as error:
+            raise UsageError(error.title, hint=error.hint) from error
+
+    async def _about_account(self, options: SessionOptions, transcript: Transcript) -> tuple[ev.Notice, ...]:
+        """Say that the account of a session is not there any more, if that is not the last thing that was said.
+
+        Of one that the options name it is an error.
+        """
+        model = self._model_of(options, transcript.session.model)
+        if options.named.account is not None:
+            await self._require_account(model)
+        last = transcript.entries[-1] if transcript.entries else None
+        try:
+            await self._look_for_account(model)
+        except AgentError as error:
+            is_said = isinstance(last, NoticeEntry) and last.notice.code == NO_ACCOUNT
+            return () if is_said else (replace(notice_of(error, None), level="warning"),)  # nothing has failed yet
+        return ()
+
+    async def _look_for_account(self, model: ModelRef) -> None:
+        if model.account and known_vendor(model.provider) is not None:
+            (await asyncio.to_thread(self._shared.accounts.load)).of_model(model)
 
     async def view(self, session_id: SessionId, sink: Sink) -> ViewedSession:
         """Open a session only to read it. Raises `SessionNotFoundError` or `StorageError`."""

@@ -13,6 +13,7 @@ from desktop_agent.core.sandbox.guarded import places_of_stand_ins
 from desktop_agent.core.session.recorder import Sink
 from desktop_agent.core.session.session_state import SessionState
 from desktop_agent.core.session.turn import TurnLimits
+from desktop_agent.core.settings.model_choice import NamedModel
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
@@ -60,6 +61,8 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
     """What a front end may ask of a session when it opens it; what is None is as the settings say."""
 
     model: ModelRef | None = None
+    named: NamedModel = NamedModel()
+    """Some of a model, in place of all of it: in a session that goes on, the rest stays as it is."""
     approval: ApprovalPolicy | None = None
     sandbox: SandboxMode | None = None
     rules: CallRules | None = None

@@ -1,6 +1,6 @@
 """What all sessions of one process share."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -11,8 +11,11 @@ from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.context.tokens import Calibration
+from desktop_agent.core.protocol.model import ModelRef
+from desktop_agent.core.providers.auth.accounts import AccountsFile
 from desktop_agent.core.providers.base import ProviderSource
 from desktop_agent.core.providers.retry import RetryPolicy
+from desktop_agent.core.settings.model_choice import NamedModel
 from desktop_agent.core.slash.parts import Services
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
@@ -47,6 +50,9 @@ class SharedParts(Struct, frozen=True, kw_only=True):
     paths: AppPaths
     settings_file: Path | None
     rules: LiveRules
+    accounts: AccountsFile
+    model_meant: Callable[[NamedModel, ModelRef | None], ModelRef]
+    """Completes a model that is named in part by the one that answers now, and by the settings."""
     environ: Mapping[str, str]
     clock: Clock
     blobs: Blobs

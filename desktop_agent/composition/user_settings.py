@@ -1,6 +1,7 @@
 """The settings, lasting rules and accounts of a user, and what is in force in each of their workspaces."""
 
 import asyncio
+from collections.abc import Mapping
 from pathlib import Path
 
 from desktop_agent.core.approvals.rulebook import LiveRules
@@ -11,6 +12,7 @@ from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.auth.accounts import ACCOUNTS_NAME, AccountsFile
 from desktop_agent.core.settings import FileProblem, Settings
 from desktop_agent.core.settings.live_settings import LiveSettings
+from desktop_agent.core.settings.model_choice import NamedModel, model_meant
 from desktop_agent.core.settings.project_trust import ProjectTrust
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 
@@ -18,10 +20,11 @@ from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 class UserSettings:
     """What the user has set, for all sessions of one process."""
 
-    def __init__(self, paths: AppPaths, settings: Settings | LiveSettings) -> None:
+    def __init__(self, paths: AppPaths, settings: Settings | LiveSettings, environ: Mapping[str, str]) -> None:
         """Touches no disk. With plain `settings` there is no file: they change only through `live`."""
         self.live = settings if isinstance(settings, LiveSettings) else LiveSettings(settings)
         self.rules = LiveRules(RulesFile(paths.config / RULES_NAME))
+        self._environ = environ
         self.accounts = AccountsFile(paths.config / ACCOUNTS_NAME)
         self._workspaces: dict[Path, WorkspaceSettings] = {}
         self._trust = ProjectTrust(paths.project_answers)
@@ -45,5 +48,8 @@ class UserSettings:
 
     def default_model(self) -> ModelRef:
         """The model that the settings name."""
-        chosen = self.live.current.model
-        return ModelRef(provider=chosen.provider, model=chosen.name, base_url=chosen.base_url or None)
+        return self.model_meant(NamedModel())
+
+    def model_meant(self, meant: NamedModel, now: ModelRef | None = None) -> ModelRef:
+        """The model that is meant by somebody who leaves the rest as it is `now`, or to the settings."""
+        return model_meant(meant, self.live.loaded, self._environ, now)

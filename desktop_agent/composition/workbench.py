@@ -42,7 +42,7 @@ class Workbench:
 
         What a program brings itself, by name, is listed in `OwnParts`.
         """
-        self._settings = UserSettings(paths, settings)
+        self._settings = UserSettings(paths, settings, own.get("environ", os.environ))
         foundation = lay_foundation(paths, self._settings, **own)
         self._shared = foundation.shared
         self.opener = SessionOpener(self._shared, self._settings)
@@ -55,6 +55,9 @@ class Workbench:
         self.settings_in = self._settings.settings_in
         self.faults_in = self._settings.faults_in
         self.default_model = self._settings.default_model
+        self.model_meant = self._settings.model_meant
+        self.accounts = self._settings.accounts
+        """The user's accounts with providers."""
         self.blobs = self._shared.blobs
         self.catalog = self._shared.catalog
         self.environ = self._shared.environ

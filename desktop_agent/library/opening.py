@@ -9,12 +9,12 @@ from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.base.private_files import close_to_others
-from desktop_agent.core.models.vendors import PROVIDER_IDS
+from desktop_agent.core.models.vendors import DEMO, PROVIDER_IDS
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.base import Provider
-from desktop_agent.core.providers.demo import DEMO_MODEL
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.settings.live_settings import LiveSettings
+from desktop_agent.core.settings.model_choice import NamedModel
 from desktop_agent.core.tools.builtin import builtin_tools
 from desktop_agent.core.tools.function_tool import Function, tool
 from desktop_agent.core.tools.registry import ToolRegistry
@@ -48,9 +48,9 @@ def model_meant(model: ModelRef | str | None, bench: Workbench, *, has_provider:
     """Return the model that is meant; None is the one of the settings or of the session."""
     if not isinstance(model, str):
         return model or (ModelRef(provider="own", model="own") if has_provider else None)
-    if model == "demo":
-        return ModelRef(provider="demo", model=DEMO_MODEL)
+    if model == DEMO:
+        return bench.model_meant(NamedModel(provider=DEMO))
     provider, slash, name = model.partition("/")
     if slash and provider in PROVIDER_IDS:
         return ModelRef(provider=provider, model=name)
-    return ModelRef(provider=bench.default_model().provider, model=model, base_url=bench.default_model().base_url)
+    return bench.model_meant(NamedModel(model=model))

@@ -3,6 +3,7 @@
 from msgspec import Struct, field
 
 from desktop_agent.core.base.errors import (
+    AccountGoneError,
     AgentError,
     CredentialsError,
     StorageError,
@@ -13,7 +14,7 @@ from desktop_agent.core.base.errors import (
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import FileChange, TextBlock, Usage
-from desktop_agent.core.session.failure_notices import UNSAFE_SETTINGS
+from desktop_agent.core.session.failure_notices import NO_ACCOUNT, UNSAFE_SETTINGS
 
 FAILURES: frozenset[ev.TurnEndReason] = frozenset(
     {"provider_error", "storage_error", "workspace_error", "internal_error"}
@@ -23,6 +24,7 @@ FAILURES: frozenset[ev.TurnEndReason] = frozenset(
 _KINDS: dict[str, type[AgentError]] = {
     "storage": StorageError,
     "no_key": CredentialsError,
+    NO_ACCOUNT: AccountGoneError,
     "workspace": WorkspaceError,
     "not_undone": WorkspaceError,
     "not_redone": WorkspaceError,

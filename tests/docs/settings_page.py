@@ -1,5 +1,6 @@
 """Writes `docs/settings.md` from the declarations: `python -m tests.docs.settings_page`."""
 
+from collections.abc import Mapping
 from itertools import groupby
 from pathlib import Path
 
@@ -49,7 +50,7 @@ def _row(setting: Setting) -> str:
     name = setting.key.rpartition(".")[2]
     notes = [
         about.text,
-        f"The environment variable `{about.variable}` overrides the file." if about.variable else "",
+        _variables(about.variables),
         _EFFECTS[about.effect],
         _TIGHTENINGS[about.tightening] if about.tightening else "",
     ]
@@ -62,6 +63,17 @@ def _row(setting: Setting) -> str:
     unit = {1: about.unit, 1024: "bytes", 2**20: "bytes"}[about.per_unit]
     allowed = f"{allowed}, {unit}" if unit else allowed
     return f"| `{name}` | {what} | {default or unset} | {allowed} |"
+
+
+def _variables(by_provider: Mapping[str, str]) -> str:
+    """Say which environment variables go before the file, and with which providers."""
+    providers: dict[str, list[str]] = {}
+    for provider, variable in by_provider.items():
+        providers.setdefault(variable, []).append(f"`{provider}`")
+    return " ".join(
+        f"With the provider {' or '.join(names)}, the environment variable `{variable}` overrides the file."
+        for variable, names in providers.items()
+    )
 
 
 def _defaults() -> str:

@@ -55,8 +55,8 @@ def followed(model: ModelRef, before: ModelRef, now: ModelRef) -> ModelRef:
     """Return what `model` becomes when the settings said `before` and say `now`: what the user chose is kept."""
     if model == before:
         return now
-    if model.provider == now.provider and model.base_url == before.base_url:
-        return replace(model, base_url=now.base_url)
+    if model.provider == now.provider and (model.base_url, model.account) == (before.base_url, before.account):
+        return replace(model, base_url=now.base_url, account=now.account)
     return model
 
 

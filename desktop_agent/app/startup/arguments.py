@@ -20,6 +20,7 @@ class WindowArguments(Struct, frozen=True, kw_only=True):
     provider: str | None = None
     model: str | None = None
     base_url: str | None = None
+    account: str | None = None
 
 
 def parse_arguments(argv: Sequence[str]) -> WindowArguments:
@@ -27,6 +28,8 @@ def parse_arguments(argv: Sequence[str]) -> WindowArguments:
     if not argv:
         return WindowArguments()
     import argparse
+
+    from desktop_agent.core.models.vendors import PROVIDER_IDS
 
     parser = argparse.ArgumentParser(
         prog="desktop-agent",
@@ -41,9 +44,11 @@ def parse_arguments(argv: Sequence[str]) -> WindowArguments:
     )
     start.add_argument("--continue", dest="resume", action="store_const", const=NEWEST, help="go on with the last one")
     start.add_argument("--demo", action="store_true", help="a scripted model on a small bundled project; needs no key")
-    parser.add_argument("--provider", type=_provider, metavar="P", help="the model's provider: anthropic, demo")
+    providers = f"the model's provider: {', '.join(PROVIDER_IDS)}"
+    parser.add_argument("--provider", type=_provider, metavar="P", help=providers)
     parser.add_argument("--model", metavar="M", help="the model")
     parser.add_argument("--base-url", type=address_argument, metavar="URL", help="another address of the provider")
+    parser.add_argument("--account", metavar="NAME", help="the provider's account; without it, that of the settings")
     found = parser.parse_args(argv)
     return WindowArguments(
         workspace=found.workspace,
@@ -52,6 +57,7 @@ def parse_arguments(argv: Sequence[str]) -> WindowArguments:
         provider=found.provider,
         model=found.model,
         base_url=found.base_url,
+        account=found.account,
     )
 
 

@@ -11,8 +11,7 @@ from desktop_agent.app.startup.first_session import first_session
 from desktop_agent.app.ways_to_begin import WaysToBegin
 from desktop_agent.core.base.errors import WorkspaceError
 from desktop_agent.core.base.ids import SessionId
-from desktop_agent.core.models.vendors import usual_model
-from desktop_agent.core.protocol.model import ModelRef
+from desktop_agent.core.settings.model_choice import NamedModel
 from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.system.workspace import current_folder
 
@@ -65,12 +64,8 @@ def _plausible_folder() -> Path | None:
     return None if folder in (Path.home(), Path(folder.anchor)) else folder
 
 
-def model_of(arguments: WindowArguments, default: ModelRef) -> ModelRef:
-    """Return the model of the command line, else the `default` of the settings."""
-    provider = arguments.provider or default.provider
-    is_default = provider == default.provider
-    return ModelRef(
-        provider=provider,
-        model=arguments.model or (default.model if is_default else usual_model(provider)),
-        base_url=arguments.base_url or (default.base_url if is_default else None),
+def model_named_by(arguments: WindowArguments) -> NamedModel:
+    """Return what the command line says of the model."""
+    return NamedModel(
+        provider=arguments.provider, model=arguments.model, base_url=arguments.base_url, account=arguments.account
     )

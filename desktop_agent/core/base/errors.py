@@ -11,6 +11,7 @@ Exception
 │   ├── WorkspaceError         the folder is missing, a file, or unreadable
 │   ├── SandboxError           a command cannot be confined as asked, so it is not run
 │   ├── CredentialsError       no key, or the keyring refused
+│   │   └── AccountGoneError   the account that a session names is not there any more
 │   └── ProviderError          the model could not be reached or refused the request
 └── ToolError                  a tool call failed; the message is written for the model
 ```
@@ -105,6 +106,10 @@ class SandboxError(AgentError):
 
 class CredentialsError(AgentError):
     """There is no key for the provider, or the keyring refused to hand it out or take it."""
+
+
+class AccountGoneError(CredentialsError):
+    """The account that a session names is not there, or belongs to another address than the session says."""
 
 
 class ProviderError(AgentError):

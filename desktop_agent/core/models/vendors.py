@@ -32,6 +32,10 @@ class Vendor(Struct, frozen=True, kw_only=True):
     """Where its API begins: the version is part of it where the format's paths have none."""
     key_variable: str = ""
     """The environment variable that holds a key. Empty: it takes none from there."""
+    address_variable: str = ""
+    """The environment variable that names another address. Empty: there is none."""
+    model_variable: str = ""
+    """The environment variable that names a model. Empty: there is none."""
     key_header: KeyHeader = "bearer"
     headers_variable: str = ""
     """The environment variable that holds headers for every request, one on each line."""
@@ -62,6 +66,8 @@ VENDORS: tuple[Vendor, ...] = (
         address="https://api.anthropic.com",
         key_variable="ANTHROPIC_API_KEY",
         headers_variable="ANTHROPIC_CUSTOM_HEADERS",
+        address_variable="ANTHROPIC_BASE_URL",
+        model_variable="ANTHROPIC_MODEL",
         models=("claude-sonnet-5-5", "claude-opus-5-5", "claude-haiku-5-5"),
         prices="anthropic",
         keys_page="https://platform.claude.com/settings/keys",
@@ -72,6 +78,7 @@ VENDORS: tuple[Vendor, ...] = (
         wire="openai-responses",
         address="https://api.openai.com/v1",
         key_variable="OPENAI_API_KEY",
+        address_variable="OPENAI_BASE_URL",
         models=("gpt-6.2-sol", "gpt-6.2-astra", "gpt-5.5", "gpt-5.4-mini"),
         prices="openai",
         keys_page="https://platform.openai.com/api-keys",
@@ -83,6 +90,7 @@ VENDORS: tuple[Vendor, ...] = (
         wire="openai-chat",
         address="https://api.openai.com/v1",
         key_variable="OPENAI_API_KEY",
+        address_variable="OPENAI_BASE_URL",
         models=("gpt-6.2-sol", "gpt-6.2-astra", "gpt-5.5", "gpt-5.4-mini"),
         prices="openai",
         keys_page="https://platform.openai.com/api-keys",
@@ -160,5 +168,5 @@ def usual_model(provider: str) -> str:
         return DEMO
     vendor = vendor_of(provider)
     if not vendor.models:
-        raise UsageError(f"Which model of {vendor.label}?", hint="Name one with --model.")
+        raise UsageError(f"Which model of {vendor.label}?", hint="Name one in the settings, or with --model.")
     return vendor.models[0]

@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 from desktop_agent.core.base.errors import CredentialsError
 from desktop_agent.core.models.account import Account
-from desktop_agent.core.models.vendors import DEMO, VENDORS, vendor_of
+from desktop_agent.core.models.vendors import DEMO, vendor_of
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.auth.accounts import AccountsFile
 from desktop_agent.core.providers.auth.keys import SystemKeyStore, resolve_key
@@ -15,9 +15,6 @@ from desktop_agent.core.providers.demo import demo_provider
 from desktop_agent.core.providers.http.credential import Credential
 from desktop_agent.core.providers.http.provider import HttpProvider
 from desktop_agent.core.providers.vendor_provider import account_provider, key_credential
-
-KEYED_PROVIDERS = tuple(vendor.id for vendor in VENDORS if vendor.needs_key)
-"""Those that want a key."""
 
 
 class ProviderCatalog:

@@ -1,6 +1,7 @@
 """What a user reads about a failure in a session: a title, what to do, and a code for programs."""
 
 from desktop_agent.core.base.errors import (
+    AccountGoneError,
     AgentError,
     CredentialsError,
     ProviderError,
@@ -10,12 +11,15 @@ from desktop_agent.core.base.errors import (
 )
 from desktop_agent.core.base.web_address import address_of, is_readable_on_the_way
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol.model import ModelRef
 
 UNSAFE_SETTINGS = "settings"
 """The code of the notice that nothing runs because settings or rules cannot be read."""
 
+NO_ACCOUNT = "no_account"
+"""The code of the notice that the account which a session names is not there."""
+
 _CODES: dict[type[AgentError], str] = {
+    AccountGoneError: NO_ACCOUNT,
     CredentialsError: "no_key",
     WorkspaceError: "workspace",
     UnsafeSettingsError: UNSAFE_SETTINGS,
@@ -30,9 +34,8 @@ def notice_of(error: AgentError, turn: int | None) -> ev.Notice:
     return ev.Notice(level="error", code=code, title=error.title, hint=error.hint, detail=error.detail, turn=turn)
 
 
-def readable_address_notice(model: ModelRef) -> ev.Notice | None:
+def readable_address_notice(address: str) -> ev.Notice | None:
     """Return the warning about an address that gets the key unencrypted over a network; None for any other."""
-    address = model.base_url or ""
     if not is_readable_on_the_way(address):
         return None
     return ev.Notice(

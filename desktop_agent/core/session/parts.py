@@ -12,6 +12,7 @@ from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.context_window import ContextManager
 from desktop_agent.core.jobs.background import Jobs
 from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.providers.auth.accounts import AccountsFile
 from desktop_agent.core.providers.base import ProviderSource
 from desktop_agent.core.session.recorder import Recorder
 from desktop_agent.core.session.retries import Retries
@@ -57,6 +58,7 @@ class SessionParts(Struct, frozen=True, kw_only=True):
     retries: Retries
     clock: Clock
     provider_source: ProviderSource
+    accounts: AccountsFile
     read_history: Callable[[], Awaitable[None]]
     """Folds into the state's history what was left out because a compaction had summarised it."""
     release: Callable[[], Awaitable[None]]

@@ -206,7 +206,8 @@ class Session:
 
     async def _warn_of_address(self, model: ModelRef) -> None:
         """Warn, before the key leaves, of an address that gets it unencrypted."""
-        if (warning := readable_address_notice(model)) is not None:
+        address = await asyncio.to_thread(self._parts.accounts.address_of, model)
+        if (warning := readable_address_notice(address)) is not None:
             await self._parts.recorder.record(warning)
 
     async def _guard(

@@ -41,8 +41,8 @@ class About(Struct, frozen=True, kw_only=True):
     """Whether its texts are paths, relative to the settings file, or a web address, which has no password in it."""
     effect: Effect = "now"
     is_advanced: bool = False
-    variable: str = ""
-    """The environment variable that goes before the file."""
+    variables: Mapping[str, str] = field(default_factory=dict[str, str])
+    """The environment variable that goes before the file, by the provider with which it does."""
     tightening: Tightening | None = None
     """How a project may change it; None: not at all."""
 

@@ -257,7 +257,8 @@ def _with_environment(
 ) -> Settings:
     """Let the environment variables of the settings that have one replace what the file says."""
     for key, setting in declared_settings().items():
-        variable = setting.about.variable
+        # The provider itself is declared first, and has none.
+        variable = setting.about.variables.get(settings.model.provider, "")
         if not variable or not (text := environ.get(variable)):
             continue
         value: object = int(text) if setting.kind == "whole" and text.isdecimal() and len(text) < 20 else text

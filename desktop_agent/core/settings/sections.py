@@ -6,6 +6,7 @@ Those about calls are in `command_sections`.
 from dataclasses import dataclass
 from typing import Literal
 
+from desktop_agent.core.models.vendors import PROVIDER_LABELS, VENDORS
 from desktop_agent.core.settings.command_sections import (
     CaptureSettings,
     ExecutionSettings,
@@ -21,11 +22,11 @@ DEFAULT_MODEL = "claude-sonnet-5-5"
 class ModelSettings:
     """`[model]`: who answers."""
 
-    provider: Literal["anthropic", "demo"] = setting(
+    provider: str = setting(
         "anthropic",
         title="Provider",
         text="Whose model answers. The demo follows a script and needs neither a key nor a network.",
-        words={"anthropic": "Anthropic", "demo": "Demo, without a key"},
+        words=PROVIDER_LABELS,
         effect="next session",
     )
     name: str = setting(
@@ -33,23 +34,30 @@ class ModelSettings:
         title="Model",
         text="The model's name, as its provider calls it.",
         effect="next session",
-        variable="ANTHROPIC_MODEL",
+        variables={vendor.id: vendor.model_variable for vendor in VENDORS if vendor.model_variable},
     )
     base_url: str = setting(
         "",
         title="Address",
-        text="Another address than the provider's own, for a gateway or proxy.",
+        text="Another address than the provider's own, for a gateway or proxy. An account with a name has its own.",
         holds="address",
         unset="the provider's own",
         effect="next session",
-        variable="ANTHROPIC_BASE_URL",
+        variables={vendor.id: vendor.address_variable for vendor in VENDORS if vendor.address_variable},
     )
     max_tokens: int = setting(
         16_000,
         title="Longest answer",
         text="How long a single answer may be. A longer one is cut and can be continued.",
         unit="tokens",
-        variable="ANTHROPIC_MAX_TOKENS",
+        variables={"anthropic": "ANTHROPIC_MAX_TOKENS"},
+    )
+    account: str = setting(
+        "",
+        title="Account",
+        text="By which of the provider's accounts its models are asked. `desktop-agent auth status` lists them.",
+        unset="the usual one",
+        effect="next session",
     )
     context_tokens: int = setting(
         200_000,

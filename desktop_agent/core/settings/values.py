@@ -208,12 +208,13 @@ def _declared(section: object, prefix: str) -> Iterator[Setting]:
         is_optional = isinstance(hint, UnionType)
         if isinstance(hint, UnionType):
             hint = next(option for option in get_args(hint) if option is not NoneType)
-        is_choice = get_origin(hint) is Literal
+        # Which choices there are may be data, such as the vendors of models: then the words for them are the choices.
+        choices = get_args(hint) if get_origin(hint) is Literal else tuple(about.words)
         yield Setting(
             key=f"{prefix}{item.name}",
-            kind="choice" if is_choice else _KINDS[hint],
+            kind="choice" if choices else _KINDS[hint],
             default=default,
-            choices=get_args(hint) if is_choice else (),
+            choices=choices,
             is_optional=is_optional,
             about=about,
         )

@@ -1,22 +1,30 @@
 """`/model` and `/config`: what the session works with from the next step on."""
 
+import asyncio
+
 from desktop_agent.core.base.errors import UsageError
+from desktop_agent.core.models.vendors import DEMO
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ModelRef
+from desktop_agent.core.settings.model_choice import NamedModel
 from desktop_agent.core.slash.parse import Invocation, first_word, plain_text
 from desktop_agent.core.slash.parts import CommandParts, Reply, SessionHands, no_more, refusal, reported
 from desktop_agent.core.slash.wording import code, fenced
 
 
 async def model(invocation: Invocation, parts: CommandParts, hands: SessionHands) -> Reply:
-    """Show the model or set it. A name without a provider is one of the same provider."""
+    """Show the model or set it. A name without a provider is one of the same provider, by the same account."""
     now = parts.transcript.session.model
     if not invocation.words:
-        shown = code(f"{now.provider}/{now.model}") if now is not None else "none"
+        shown = _shown(now) if now is not None else "none"
         known = ", ".join(code(name) for name in parts.provider_ids)
-        return Reply(f"The model is {shown}. `/model PROVIDER/NAME` chooses another; providers: {known}.")
+        return Reply(
+            f"The model is {shown}. `/model PROVIDER/NAME` chooses another, `/model PROVIDER/NAME ACCOUNT` another "
+            f"account as well; providers: {known}."
+        )
     wanted, *more = invocation.words
-    no_more(more, "/model PROVIDER/NAME")
+    account = more.pop(0) if more else None
+    no_more(more, "/model PROVIDER/NAME ACCOUNT")
     provider, slash, name = wanted.partition("/")
     if not slash and now is not None:
         provider, name = now.provider, wanted
@@ -25,12 +33,19 @@ async def model(invocation: Invocation, parts: CommandParts, hands: SessionHands
         raise UsageError(f"There is no provider {code(provider)}.", hint=f"Known are {known}.")
     if not name:
         raise UsageError("The name of the model is missing.", hint=f"Write `/model {provider}/NAME`.")
-    base_url = now.base_url if now is not None and now.provider == provider else None
-    done = await hands.perform(ops.SetMode(model=ModelRef(provider=provider, model=name, base_url=base_url)))
+    chosen = parts.model_meant(NamedModel(provider=provider, model=name, account=account), now)
+    if chosen.account and chosen.provider != DEMO:
+        (await asyncio.to_thread(parts.accounts.load)).of_model(chosen)  # raises what says which there are
+    done = await hands.perform(ops.SetMode(model=chosen))
     if done.notice is not None:
         return refusal(done.notice)
     when = "the next turn" if hands.is_busy() else "now"
-    return Reply(f"The model is {code(f'{provider}/{name}')} from {when} on.")
+    return Reply(f"The model is {_shown(chosen)} from {when} on.")
+
+
+def _shown(model: ModelRef) -> str:
+    name = code(f"{model.provider}/{model.model}")
+    return f"{name}, by the account {code(model.account)}," if model.account else name
 
 
 async def config(invocation: Invocation, parts: CommandParts, hands: SessionHands) -> Reply:

@@ -14,7 +14,9 @@ from desktop_agent.core.context_window import ContextManager
 from desktop_agent.core.export import ExportForm
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
-from desktop_agent.core.protocol.model import FileImage
+from desktop_agent.core.protocol.model import FileImage, ModelRef
+from desktop_agent.core.providers.auth.accounts import AccountsFile
+from desktop_agent.core.settings.model_choice import NamedModel
 from desktop_agent.core.slash.declarations import BUILT_IN, Declaration
 from desktop_agent.core.tools.secret_names import SecretNames
 from desktop_agent.core.transcript import Transcript
@@ -77,6 +79,10 @@ class CommandParts(Struct, frozen=True, kw_only=True):
     services: Services
     provider_ids: tuple[str, ...]
     """Whose models can be chosen."""
+    model_meant: Callable[[NamedModel, ModelRef | None], ModelRef]
+    """Completes a model that is named in part by the one that answers now, and by the settings."""
+    accounts: AccountsFile
+    """By which models can be asked."""
 
 
 class Performed(Struct, frozen=True):

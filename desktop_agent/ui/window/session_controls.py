@@ -1,5 +1,6 @@
 """Connects what the user sets in a session: its model and modes, its jobs, its rules."""
 
+from msgspec.structs import replace
 from PySide6.QtCore import QObject
 
 from desktop_agent.core.protocol.model import ModelRef
@@ -21,8 +22,10 @@ class SessionControls(QObject):
 
     def _set_model(self, provider: str, model: str) -> None:
         before = self._shown.transcript.session.model
-        base_url = before.base_url if before is not None and before.provider == provider else None
-        self._shown.submit(SetMode(model=ModelRef(provider=provider, model=model, base_url=base_url)))
+        chosen = ModelRef(provider=provider, model=model)
+        if before is not None and before.provider == provider:
+            chosen = replace(before, model=model)  # by the same account, at the same address
+        self._shown.submit(SetMode(model=chosen))
 
     def _set_approval(self, policy: str) -> None:
         if policy in ("always", "on_write", "on_request", "never"):

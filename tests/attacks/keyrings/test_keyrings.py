@@ -3,9 +3,11 @@
 import json
 import signal
 from collections.abc import Callable, Sequence
+from contextlib import closing
 from pathlib import Path
 
 import pytest
+import secretstorage
 from _pytest.mark import ParameterSet
 
 from tests.attacks.corpus import cases
@@ -21,6 +23,7 @@ ASKING: tuple[Mode, ...] = ("locked", "missing")
 """Those that wait for the user for a minute, and can be interrupted."""
 
 KEY = "sk-ant-test-0000000000000000"
+WORK_KEY = "sk-ant-work-0000000000000000"
 RUN = ("run", "--prompt", "go", "--json")
 COMMANDS: dict[str, tuple[str, ...]] = {
     "run": RUN, "doctor": ("doctor", "--json"), "status": ("auth", "status", "--json"),
@@ -76,10 +79,33 @@ def test_a_signal_ends_what_waits_for_the_user(
     assert code in ends
 
 
-def test_a_real_keyring_keeps_hands_out_and_forgets_a_key(program: Program, gnome_keyring: None) -> None:
-    assert program("auth", "set", "anthropic", text=f"{KEY}\n").returncode == 0
-    [told] = json.loads(program("auth", "status", "--json").stdout)["providers"]
-    assert (told["source"], told["problem"]) == ("keyring", "")
+def test_a_real_keyring_keeps_hands_out_replaces_and_forgets_the_keys_of_two_accounts(
+    program: Program, gnome_keyring: None
+) -> None:
+    work = ("--account", "work")
+    assert told(program) == {"": None}
+    for key, options in ((KEY, ()), (WORK_KEY, (*work, "--base-url", "https://models.example"))):
+        assert program("auth", "set", "anthropic", *options, text=f"{key}\n").returncode == 0
+    assert told(program) == {"": "keyring", "work": "keyring"}
+    assert kept() == {"anthropic": KEY, "anthropic:work@https://models.example": WORK_KEY}
+    assert program("auth", "set", "anthropic", *work, text="sk-ant-new-000000000000\n").returncode == 0
+    assert kept() == {"anthropic": KEY, "anthropic:work@https://models.example": "sk-ant-new-000000000000"}
     assert program("auth", "delete", "anthropic").returncode == 0
-    [told] = json.loads(program("auth", "status", "--json").stdout)["providers"]
-    assert told["source"] is None
+    assert told(program) == {"": None, "work": "keyring"}
+    assert program("auth", "delete", "anthropic", *work).returncode == 0
+    assert told(program) == {"": None}
+    assert kept() == {}
+
+
+def told(program: Program) -> dict[str, str | None]:
+    """Where the keys of Anthropic's accounts are, by what the command says."""
+    accounts = json.loads(program("auth", "status", "--json").stdout)["providers"]
+    assert not any(account["problem"] for account in accounts)
+    return {account["account"]: account["source"] for account in accounts if account["provider"] == "anthropic"}
+
+
+def kept() -> dict[str, str]:
+    """What the keyring has of the application, asked in another way than the application asks."""
+    with closing(secretstorage.dbus_init()) as bus:
+        items = secretstorage.search_items(bus, {"service": "desktop-agent"})
+        return {item.get_attributes()["username"]: item.get_secret().decode() for item in items}

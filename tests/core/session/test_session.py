@@ -12,6 +12,7 @@ from desktop_agent.core.capture.stat_capture import StatCapture
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.context.history_fold import STOPPED
 from desktop_agent.core.context.message_building import UNANSWERED
+from desktop_agent.core.models.account import Account
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import (
@@ -24,6 +25,7 @@ from desktop_agent.core.protocol.model import (
     ToolResultBlock,
     UserMessage,
 )
+from desktop_agent.core.providers.auth.accounts import ACCOUNTS_NAME, AccountsFile
 from desktop_agent.core.providers.base import Provider
 from desktop_agent.core.providers.scripted import Call, Crash, Fail, Hang, Say, ScriptedProvider, Stop, Think, in_order
 from desktop_agent.core.session.turn import CUT_OFF, TurnLimits
@@ -719,6 +721,16 @@ async def test_an_address_that_is_not_encrypted_is_warned_of_once_before_it_is_a
     assert warning.title.startswith("http://10.1.2.3:8000 is not encrypted")
     kinds = [event.type for event in s.rx.recorded]
     assert kinds.index("notice") < kinds.index("message_done")
+
+
+async def test_the_address_of_an_account_is_warned_of_as_well(ground: Ground) -> None:
+    file = AccountsFile(ground.paths.config / ACCOUNTS_NAME)
+    file.put(Account(provider="anthropic", name="lab", address="http://10.1.2.3:8000"))
+    async with ground.session([[Say("one")]]) as s:
+        s.submit(ops.SetMode(model=ModelRef(provider="anthropic", model="m", account="lab")))
+        await s.prompt()
+    (warning,) = s.rx.all(ev.Notice)
+    assert warning.title.startswith("http://10.1.2.3:8000 is not encrypted")
 
 
 async def test_a_password_in_an_address_is_not_recorded(ground: Ground) -> None:

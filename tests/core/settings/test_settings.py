@@ -134,6 +134,11 @@ def test_the_environment_replaces_what_the_file_says(file: Path) -> None:
     assert (model.name, model.max_tokens, model.base_url) == ("of the shell", 9, "http://x")
 
 
+def test_a_variable_of_one_provider_says_nothing_of_another(file: Path) -> None:
+    loaded = load(file, '[model]\nprovider = "demo"\n', ANTHROPIC_MODEL="m", ANTHROPIC_BASE_URL="http://x")
+    assert (loaded.settings.model.name, loaded.settings.model.base_url) == (Settings().model.name, "")
+
+
 def test_a_bad_variable_is_named_and_the_file_holds(file: Path) -> None:
     loaded = load(file, "[model]\nmax_tokens = 7\n", ANTHROPIC_MAX_TOKENS="plenty")
     assert loaded.settings.model.max_tokens == 7

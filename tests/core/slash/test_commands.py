@@ -9,8 +9,10 @@ import pytest
 
 from desktop_agent.core.base.errors import ProviderError, StorageError, UsageError
 from desktop_agent.core.base.ids import SessionId
+from desktop_agent.core.models.account import Account
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
+from desktop_agent.core.providers.auth.accounts import ACCOUNTS_NAME, AccountsFile
 from desktop_agent.core.providers.scripted import Call, Fail, Hang, Say, ScriptedProvider, in_order
 from desktop_agent.core.slash.declarations import BUILT_IN, usage
 from desktop_agent.core.slash.parts import ExportForm, Services
@@ -286,7 +288,22 @@ class TestModel:
             assert model is not None
             assert (model.provider, model.model) == ("anthropic", "claude-opus-5")
 
-    @pytest.mark.parametrize("text", ["/model nobody/x", "/model anthropic/", "/model a b"])
+    async def test_it_sets_the_account_which_stays_while_the_provider_does(self, ground: Ground) -> None:
+        AccountsFile(ground.paths.config / ACCOUNTS_NAME).put(Account(provider="anthropic", name="work"))
+        async with ground.session([]) as opened:
+            assert "work" in await fine(opened, "/model anthropic/claude-sonnet-5 work")
+            await fine(opened, "/model claude-opus-5")
+            model = opened.session.transcript.session.model
+            assert model is not None
+            assert (model.model, model.account) == ("claude-opus-5", "work")
+            assert "work" not in await fine(opened, "/model claude-opus-5 usual")
+
+    async def test_an_account_that_is_not_there_is_refused_with_those_that_are(self, ground: Ground) -> None:
+        async with ground.session([]) as opened:
+            assert "usual" in await bad(opened, "/model anthropic/claude-sonnet-5 work")
+            assert "scripted/scripted" in await fine(opened, "/model")
+
+    @pytest.mark.parametrize("text", ["/model nobody/x", "/model anthropic/", "/model a b c"])
     async def test_an_unknown_provider_is_refused(self, ground: Ground, text: str) -> None:
         async with ground.session([]) as opened:
             assert await bad(opened, text)

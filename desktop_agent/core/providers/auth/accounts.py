@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, cast, get_args
 from msgspec import Struct
 from msgspec.structs import replace
 
-from desktop_agent.core.base.errors import CredentialsError, UnsafeSettingsError, UsageError
+from desktop_agent.core.base.errors import AccountGoneError, UnsafeSettingsError, UsageError
 from desktop_agent.core.models.account import (
     Account,
     AccountKind,
@@ -28,7 +28,7 @@ from desktop_agent.core.models.account import (
     usual_account,
     why_unusable,
 )
-from desktop_agent.core.models.vendors import VENDORS, KeyHeader, vendor_of
+from desktop_agent.core.models.vendors import VENDORS, KeyHeader, known_vendor, vendor_of
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.settings import FileProblem
 from desktop_agent.core.settings.entry_values import choice_in, table_of, text_in
@@ -60,7 +60,7 @@ class LoadedAccounts(Struct, frozen=True):
         """Return the account by which `model` is asked, at the address where that is done.
 
         The usual account goes where the user says that the provider is; one with a name has its own address. Raises
-        `UnsafeSettingsError` for a broken file, `CredentialsError` when the account is gone or belongs elsewhere, and
+        `UnsafeSettingsError` for a broken file, `AccountGoneError` when it is not there or belongs elsewhere, and
         `UsageError` for an unknown provider.
         """
         if self.problems:
@@ -72,15 +72,15 @@ class LoadedAccounts(Struct, frozen=True):
             return account
         if account.is_usual:
             return replace(account, address=model.base_url)
-        raise CredentialsError(
+        raise AccountGoneError(
             f"The account {account.name!r} of {vendor_of(account.provider).label} belongs to {account.where}, "
             f"not to {model.base_url}.",
             hint="A credential goes to its own address only. Choose another account, or add one for that address.",
         )
 
-    def _no_account(self, model: ModelRef) -> CredentialsError:
+    def _no_account(self, model: ModelRef) -> AccountGoneError:
         known = ", ".join(f"{account.label} ({account.where})" for account in self.of(model.provider))
-        return CredentialsError(
+        return AccountGoneError(
             f"There is no account {model.account!r} for {vendor_of(model.provider).label}.",
             hint=f"Choose another: {known}. Or add it again with `desktop-agent auth set {model.provider} "
             f"--account {model.account}`.",
@@ -105,6 +105,13 @@ class AccountsFile:
             except ValueError as error:
                 problems.append(self._file.problem_of(entry, str(error), is_fault=True))
         return LoadedAccounts(tuple(accounts), tuple(problems))
+
+    def address_of(self, model: ModelRef) -> str:
+        """Return the address that a model names, or its account has; empty for the provider's own. Blocks."""
+        if model.base_url or not model.account or known_vendor(model.provider) is None:
+            return model.base_url or ""
+        account = self.load().find(model.provider, model.account)
+        return account.address if account is not None else ""
 
     def put(self, account: Account) -> None:
         """Add an account, or replace the one of the same provider and name. Blocks.

@@ -175,9 +175,9 @@ def resolve_key(account: Account, environ: Mapping[str, str], store: SystemKeySt
     """Return the key of an account; of the usual one from its environment variable if that is set, else from `store`.
 
     Raises `CredentialsError` when the environment has none and the store cannot be read. Blocks as the store does, but
-    asks it nothing about an account without a credential.
+    asks it nothing about an account without a key.
     """
-    if account.kind == "none":
+    if account.kind != "key":
         return ResolvedKey(None, None)
     if account.is_usual and (from_environment := environ.get(vendor_of(account.provider).key_variable, "").strip()):
         return ResolvedKey(from_environment, "environment")

@@ -23,11 +23,11 @@ _SIGN_WIDTH = 22
 _SIGNS = {"info": "ℹ", "warning": "⚠", "error": "✕"}
 _ROLES = {"info": "accent_text", "warning": "warning_text", "error": "danger_text"}
 
-SETTINGS_CODES = frozenset({"authentication", "no_key", "permission", "billing"})
+SETTINGS_CODES = frozenset({"authentication", "no_key", "no_account", "permission", "billing"})
 """Notices whose cure is in the settings."""
 
 RETRY_CODES = frozenset(
-    {*get_args(ProviderFault), "provider_error", "no_key", "workspace", "storage", "internal_error"}
+    {*get_args(ProviderFault), "provider_error", "no_key", "no_account", "workspace", "storage", "internal_error"}
 )
 """What ended a turn and may be over, or may have been put right, when the model is asked once more."""
 

@@ -11,7 +11,7 @@ from desktop_agent.core.base.errors import CredentialsError
 from desktop_agent.core.models.account import Account, usual_account
 from desktop_agent.core.models.vendors import VENDORS, Vendor
 from desktop_agent.core.providers.auth.keys import ResolvedKey, SystemKeyStore, entry_of, resolve_key
-from tests.memory_keyring import BrokenKeyring, MemoryKeyring
+from tests.memory_keyring import BrokenKeyring, MemoryKeyring, use_keyring
 
 KEY = "sk-ant-test-0123456789abcdef"
 ANTHROPIC = usual_account("anthropic")
@@ -112,7 +112,7 @@ def test_a_probe_says_why_a_keyring_is_unusable(backend: KeyringBackend, problem
 
 def test_the_systems_own_keyring_is_asked_by_default(monkeypatch: pytest.MonkeyPatch) -> None:
     backend = MemoryKeyring()
-    monkeypatch.setattr(keyring.core, "_keyring_backend", backend)
+    use_keyring(monkeypatch, backend)
     SystemKeyStore().set("openai", KEY)
     assert backend.entries == {("desktop-agent", "openai"): KEY}
 

@@ -1,0 +1,69 @@
+"""Which model is meant by somebody who names only some of it: the settings and the environment say the rest."""
+
+from collections.abc import Mapping
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from desktop_agent.core.models.account import named
+from desktop_agent.core.models.vendors import DEMO, known_vendor, usual_model
+from desktop_agent.core.protocol.model import ModelRef
+from desktop_agent.core.settings.loading import LoadedSettings
+from desktop_agent.core.settings.sections import DEFAULT_MODEL
+
+
+class NamedModel(Struct, frozen=True, kw_only=True):
+    """What somebody names of a model, on a command line or in a program; `None` is what they leave open."""
+
+    provider: str | None = None
+    model: str | None = None
+    base_url: str | None = None
+    account: str | None = None
+    """As people call it: `usual` is the one without a name."""
+
+    @property
+    def is_nothing(self) -> bool:
+        """Whether they name nothing at all."""
+        return self == NamedModel()
+
+
+def model_meant(
+    meant: NamedModel, loaded: LoadedSettings, environ: Mapping[str, str], now: ModelRef | None = None
+) -> ModelRef:
+    """Return the model that is meant. Its name is empty where nobody knows one.
+
+    What is left open is as in the model `now`, if that is of the same provider, else as the settings say. These hold
+    for their own provider only: an address or an account would lead elsewhere.
+    """
+    if now is not None and meant.provider in (None, now.provider):
+        model = meant.model or now.model
+        if meant.account is None:
+            return replace(now, model=model, base_url=meant.base_url or now.base_url)
+        meant = replace(meant, provider=now.provider, model=model)
+    chosen = loaded.settings.model
+    provider = meant.provider or chosen.provider
+    if provider == DEMO:
+        return ModelRef(provider=DEMO, model=meant.model or DEMO)
+    is_usual_provider = provider == chosen.provider
+    account = named(chosen.account if is_usual_provider else "") if meant.account is None else named(meant.account)
+    base_url = meant.base_url
+    if not base_url and not account:
+        base_url = chosen.base_url if is_usual_provider else _variable(provider, "address", environ)
+    name = meant.model or (_name_in(loaded) if is_usual_provider else _variable(provider, "model", environ))
+    vendor = known_vendor(provider)
+    if not name and vendor is not None and vendor.models:
+        name = usual_model(provider)
+    return ModelRef(provider=provider, model=name, base_url=base_url or None, account=account)
+
+
+def _name_in(loaded: LoadedSettings) -> str:
+    """Return the name that the settings have; their default is the name of a model of one vendor only."""
+    name = loaded.settings.model.name
+    return name if name != DEFAULT_MODEL or "model.name" in loaded.sources else ""
+
+
+def _variable(provider: str, what: str, environ: Mapping[str, str]) -> str:
+    vendor = known_vendor(provider)
+    if vendor is None:
+        return ""
+    return environ.get(vendor.address_variable if what == "address" else vendor.model_variable, "")

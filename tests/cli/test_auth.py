@@ -1,0 +1,175 @@
+"""`desktop-agent auth`: accounts are added, shown with what they are for, and removed, and no key is ever shown."""
+
+import io
+import os
+from pathlib import Path
+
+import pytest
+from keyring.errors import KeyringLocked
+
+from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.settings.settings_file import save_setting
+from tests.command_line import CommandLine, Ran
+from tests.memory_keyring import BrokenKeyring, MemoryKeyring, use_keyring
+
+KEY = "sk-ant-test-0123456789abcdef"
+GATEWAY = "https://models.example"
+
+
+class Auth(CommandLine):
+    """Runs `desktop-agent auth`, and types a key."""
+
+    def __init__(self, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+        super().__init__(capsys)
+        self._monkeypatch = monkeypatch
+
+    def __call__(self, *arguments: str | Path, key: str = KEY) -> Ran:
+        self._monkeypatch.setattr("sys.stdin", io.StringIO(f"{key}\n"))
+        ran = super().__call__("auth", *arguments)
+        assert not key or key not in ran.out + ran.err
+        return ran
+
+    @property
+    def accounts(self) -> dict[str, dict[str, str | None]]:
+        """What `status` says of one provider, by the names of accounts."""
+        told = self("status", "--json").json["providers"]
+        return {account["account"]: account for account in told if account["provider"] == "anthropic"}
+
+
+@pytest.fixture
+def backend(monkeypatch: pytest.MonkeyPatch) -> MemoryKeyring:
+    backend = MemoryKeyring()
+    use_keyring(monkeypatch, backend)
+    return backend
+
+
+@pytest.fixture
+def auth(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, backend: MemoryKeyring) -> Auth:
+    return Auth(capsys, monkeypatch)
+
+
+@pytest.fixture
+def paths() -> AppPaths:
+    return AppPaths.from_environment(os.environ)
+
+
+def test_the_usual_account_needs_no_name_and_no_file(auth: Auth, backend: MemoryKeyring, paths: AppPaths) -> None:
+    assert auth("set", "anthropic", "--json").json == {
+        "provider": "anthropic", "account": "", "source": "keyring", "address": "https://api.anthropic.com",
+        "kind": "key",
+    }  # fmt: skip
+    assert backend.entries == {("desktop-agent", "anthropic"): KEY}
+    assert not (paths.config / "accounts.toml").exists()
+    assert auth.accounts[""]["source"] == "keyring"
+    assert auth("delete", "anthropic").code == 0
+    assert backend.entries == {}
+
+
+def test_two_accounts_have_their_own_keys_and_addresses(auth: Auth, backend: MemoryKeyring) -> None:
+    auth("set", "anthropic")
+    said = auth("set", "anthropic", "--account", "Work", "--base-url", GATEWAY, key="sk-ant-other-0123456789")
+    assert said.code == 0
+    assert f"sent to {GATEWAY}" in said.out
+    told = auth.accounts
+    assert [(account["source"], account["address"]) for account in told.values()] == [
+        ("keyring", "https://api.anthropic.com"),
+        ("keyring", GATEWAY),
+    ]
+    assert set(backend.entries.values()) == {KEY, "sk-ant-other-0123456789"}
+    lines = auth("status").out.splitlines()
+    assert "Work" in lines[1]
+    assert GATEWAY in lines[1]
+    auth("delete", "anthropic", "--account", "work")
+    assert list(auth.accounts) == [""]
+    assert list(backend.entries.values()) == [KEY]
+
+
+def test_how_a_key_travels_is_kept_with_the_account(auth: Auth, paths: AppPaths) -> None:
+    auth("set", "anthropic", "--account", "work", "--header", "x-api-key")
+    auth("set", "anthropic", "--account", "work", key="another-key")
+    assert 'header = "x-api-key"' in (paths.config / "accounts.toml").read_text()
+    auth("set", "anthropic", "--account", "work", "--header", "bearer")
+    assert "header" not in (paths.config / "accounts.toml").read_text()
+
+
+def test_a_local_server_needs_no_key_and_may_have_one(auth: Auth) -> None:
+    def ollama() -> tuple[str, str | None]:
+        (told,) = (told for told in auth("status", "--json").json["providers"] if told["provider"] == "ollama")
+        return told["kind"], told["source"]
+
+    assert ollama() == ("none", None)
+    auth("set", "ollama")
+    assert ollama() == ("key", "keyring")
+    auth("delete", "ollama")
+    assert ollama() == ("none", None)
+
+
+def test_the_key_of_an_address_that_was_changed_is_forgotten(auth: Auth, backend: MemoryKeyring) -> None:
+    auth("set", "anthropic", "--account", "work", "--base-url", GATEWAY)
+    auth("set", "anthropic", "--account", "work", "--base-url", "https://other.example", key="another-key")
+    assert list(backend.entries.values()) == ["another-key"]
+    assert auth.accounts["work"]["address"] == "https://other.example"
+    auth("set", "anthropic", "--account", "work", key="a-third-key")
+    assert auth.accounts["work"]["address"] == "https://other.example"
+
+
+def test_it_says_which_account_new_sessions_have(auth: Auth, paths: AppPaths) -> None:
+    auth("set", "anthropic", "--account", "work")
+    assert [account["used_for"] for account in auth.accounts.values()] == ["new sessions", ""]
+    save_setting(paths.settings_file(), "model.account", "Work")
+    assert [account["used_for"] for account in auth.accounts.values()] == ["", "new sessions"]
+
+
+def test_it_says_where_the_usual_account_goes(auth: Auth, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("ANTHROPIC_BASE_URL", GATEWAY)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    auth("set", "anthropic", "--account", "work", key="another-key")
+    told = auth.accounts
+    assert (told[""]["source"], told[""]["address"]) == ("environment", GATEWAY)
+    assert (told["work"]["source"], told["work"]["address"]) == ("keyring", "https://api.anthropic.com")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["set", "nope"], "no provider"),
+        (["set", "demo"], "no provider"),
+        (["set", "anthropic", "--base-url", GATEWAY], "no address of its own"),
+        (["set", "anthropic", "--account", "two words"], "letters"),
+        (["set", "anthropic", "--account", KEY], "looks like a key"),
+        (["set", "anthropic", "--account", "a", "--base-url", "models.example"], "web address"),
+        (["set", "anthropic", "--account", "a", "--base-url", "https://me:pw@models.example"], "password"),
+        (["delete", "anthropic", "--account", "work"], "There are: usual"),
+    ],
+)
+def test_what_cannot_be_is_refused_and_nothing_is_kept(
+    auth: Auth, backend: MemoryKeyring, paths: AppPaths, arguments: list[str], says: str
+) -> None:
+    ran = auth(*arguments, key="the-typed-key")
+    assert ran.code == 2
+    assert says in ran.err
+    assert KEY not in ran.err
+    assert backend.entries == {}
+    assert not (paths.config / "accounts.toml").exists()
+
+
+def test_a_keyring_that_keeps_nothing_adds_no_account(
+    auth: Auth, monkeypatch: pytest.MonkeyPatch, paths: AppPaths
+) -> None:
+    use_keyring(monkeypatch, BrokenKeyring(KeyringLocked("locked")))
+    ran = auth("set", "anthropic", "--account", "work")
+    assert ran.code == 1
+    assert "locked" in ran.err
+    assert not (paths.config / "accounts.toml").exists()
+
+
+@pytest.mark.parametrize("action", [["status"], ["set", "anthropic"], ["delete", "anthropic"], ["doctor"]])
+def test_a_broken_file_stops_everything_and_is_named_with_its_line(
+    auth: Auth, backend: MemoryKeyring, paths: AppPaths, action: list[str]
+) -> None:
+    paths.config.mkdir(parents=True)
+    (paths.config / "accounts.toml").write_text('[[account]]\nprovider = "antropic"\n')
+    ran = auth(*action) if action != ["doctor"] else CommandLine.__call__(auth, "doctor")
+    assert ran.code == (2 if action != ["doctor"] else 1)
+    assert "accounts.toml:1: account 1: provider must be one of anthropic" in ran.out + ran.err
+    assert backend.entries == {}

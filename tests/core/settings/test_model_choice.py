@@ -1,0 +1,70 @@
+"""What somebody leaves open of a model comes from the one that answers now, or from settings of the same provider."""
+
+import pytest
+
+from desktop_agent.core.models.vendors import usual_model
+from desktop_agent.core.protocol.model import ModelRef
+from desktop_agent.core.settings import LoadedSettings, ModelSettings, Settings, SettingSource
+from desktop_agent.core.settings.model_choice import NamedModel, model_meant
+
+GATEWAY = "https://models.example"
+NOW = ModelRef(provider="anthropic", model="m", base_url=GATEWAY)
+
+
+def meant(
+    *,
+    now: ModelRef | None = None,
+    settings: ModelSettings | None = None,
+    env: dict[str, str] | None = None,
+    **named: str,
+) -> ModelRef:
+    loaded = LoadedSettings(Settings(model=settings or ModelSettings()), ())
+    return model_meant(NamedModel(**named), loaded, env or {}, now)
+
+
+def test_who_names_nothing_means_the_settings() -> None:
+    settings = ModelSettings(name="own", base_url=GATEWAY)
+    assert meant(settings=settings) == ModelRef(provider="anthropic", model="own", base_url=GATEWAY)
+
+
+def test_an_account_of_the_settings_has_its_own_address() -> None:
+    settings = ModelSettings(account="work", base_url=GATEWAY)
+    assert meant(settings=settings) == ModelRef(provider="anthropic", model="claude-sonnet-5-5", account="work")
+    assert meant(settings=settings, account="usual").base_url == GATEWAY
+
+
+@pytest.mark.parametrize("provider", ["openai", "openrouter", "demo"])
+def test_what_the_settings_say_of_one_provider_holds_for_no_other(provider: str) -> None:
+    model = meant(settings=ModelSettings(name="own", account="work", base_url=GATEWAY), provider=provider)
+    assert (model.provider, model.base_url, model.account) == (provider, None, "")
+    assert model.model not in ("own", "")
+
+
+def test_another_provider_has_what_its_own_variables_say() -> None:
+    env = {"ANTHROPIC_BASE_URL": GATEWAY, "ANTHROPIC_MODEL": "own"}
+    assert meant(settings=ModelSettings(provider="demo"), provider="anthropic", env=env) == ModelRef(
+        provider="anthropic", model="own", base_url=GATEWAY
+    )
+    assert meant(settings=ModelSettings(provider="demo"), provider="openai", env=env).base_url is None
+
+
+def test_the_default_name_is_of_one_vendor_only_unless_it_was_written() -> None:
+    settings = Settings(model=ModelSettings(provider="openai"))
+    source = {"model.name": SettingSource("file", "config.toml")}
+    assert model_meant(NamedModel(), LoadedSettings(settings, ()), {}).model == usual_model("openai")
+    assert model_meant(NamedModel(), LoadedSettings(settings, (), source), {}).model == settings.model.name
+    assert meant(settings=ModelSettings(provider="ollama")).model == ""
+
+
+def test_a_conversation_that_goes_on_keeps_what_is_not_named() -> None:
+    settings = ModelSettings(name="other", base_url="https://other.example")
+    assert meant(now=NOW, settings=settings) == NOW
+    assert meant(now=NOW, settings=settings, model="n") == ModelRef(provider="anthropic", model="n", base_url=GATEWAY)
+    changed = meant(now=NOW, settings=settings, account="work")
+    assert changed == ModelRef(provider="anthropic", model="m", account="work")
+    assert meant(now=changed, settings=settings, account="usual").base_url == "https://other.example"
+
+
+def test_a_conversation_that_changes_its_provider_takes_nothing_along() -> None:
+    now = ModelRef(provider="openai", model="m", base_url=GATEWAY, account="work")
+    assert meant(now=now, provider="anthropic") == ModelRef(provider="anthropic", model="claude-sonnet-5-5")

@@ -1,0 +1,128 @@
+"""A run is by one account: its key goes to its address, and the session says which it was."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.models.account import Account
+from desktop_agent.core.providers.auth.accounts import ACCOUNTS_NAME, AccountsFile
+from desktop_agent.core.providers.auth.keys import SystemKeyStore, entry_of
+from desktop_agent.core.settings.settings_file import save_setting
+from tests.command_line import Ran
+from tests.e2e.run.agent import Agent
+from tests.memory_keyring import MemoryKeyring, use_keyring
+from tests.servers.script import reply, text
+from tests.servers.threaded import ThreadedServer, serve
+
+USUAL_KEY, WORK_KEY = "sk-ant-test-000000000000", "sk-ant-work-000000000000"
+
+
+class Accounts:
+    """The accounts of the user of a test, with keys in memory."""
+
+    def __init__(self, backend: MemoryKeyring) -> None:
+        self.paths = AppPaths.from_environment(os.environ)
+        self.file = AccountsFile(self.paths.config / ACCOUNTS_NAME)
+        self._store = SystemKeyStore(backend)
+
+    def add(self, name: str, server: ThreadedServer, key: str = WORK_KEY) -> Account:
+        account = Account(provider="anthropic", name=name, address=server.url)
+        self.file.put(account)
+        self._store.set(entry_of(account), key)
+        return account
+
+
+@pytest.fixture
+def accounts(monkeypatch: pytest.MonkeyPatch) -> Accounts:
+    backend = MemoryKeyring()
+    use_keyring(monkeypatch, backend)
+    return Accounts(backend)
+
+
+def go(agent: Agent, workspace: Path, *more: str) -> Ran:
+    return agent("run", "--prompt", "go", "--workspace", workspace, "--json", *more)
+
+
+def keys(server: ThreadedServer) -> list[str]:
+    """The keys that a server got."""
+    return [request.headers["authorization"].removeprefix("Bearer ") for request in server.messages]
+
+
+def test_each_key_goes_to_the_address_of_its_account_only(agent: Agent, workspace: Path, accounts: Accounts) -> None:
+    with serve(reply(text("at work"))) as work, serve(reply(text("at home"))) as home:
+        accounts.add("work", work)
+        assert go(agent, workspace, "--account", "Work").json["final_response"] == "at work"
+        assert go(agent, workspace, "--base-url", home.url).json["final_response"] == "at home"
+        assert (keys(work), keys(home)) == ([WORK_KEY], [USUAL_KEY])
+        refused = go(agent, workspace, "--account", "work", "--base-url", home.url)
+        assert refused.code == 2
+        assert "own address only" in refused.err
+        assert len(home.messages) == 1
+
+
+def test_a_session_goes_on_by_its_account(agent: Agent, workspace: Path, accounts: Accounts) -> None:
+    with serve(reply(text("one")), reply(text("two"))) as work:
+        accounts.add("work", work)
+        session = go(agent, workspace, "--account", "work").json["session_id"]
+        assert go(agent, workspace, "--resume", session).json["final_response"] == "two"
+        assert keys(work) == [WORK_KEY, WORK_KEY]
+
+
+def test_the_settings_name_the_account_of_new_sessions(agent: Agent, workspace: Path, accounts: Accounts) -> None:
+    with serve(reply(text("one"))) as work:
+        accounts.add("work", work)
+        save_setting(accounts.paths.settings_file(), "model.account", "work")
+        assert go(agent, workspace).code == 0
+        assert keys(work) == [WORK_KEY]
+        save_setting(accounts.paths.settings_file(), "model.account", "gone")
+        refused = go(agent, workspace)
+        assert refused.code == 2
+        assert "no account 'gone' for Anthropic" in refused.err
+        assert "work" in refused.err
+
+
+def test_a_session_whose_account_is_gone_says_so_and_goes_on_by_another(
+    agent: Agent, workspace: Path, accounts: Accounts
+) -> None:
+    with serve(reply(text("one"))) as work, serve(reply(text("two")), reply(text("three"))) as other:
+        gone = accounts.add("work", work)
+        accounts.add("other", other, "sk-ant-other-0000000000")
+        session = go(agent, workspace, "--account", "work").json["session_id"]
+        accounts.file.remove(gone)
+        ran = go(agent, workspace, "--resume", session)
+        assert (ran.code, ran.json["stopped_reason"]) == (1, "provider_error")
+        assert ran.err.count("There is no account 'work' for Anthropic.") >= 1
+        assert "other" in ran.err
+        assert go(agent, workspace, "--resume", session, "--account", "nope").code == 2
+        ran = go(agent, workspace, "--resume", session, "--account", "other")
+        assert ran.json["final_response"] == "two"
+        assert "no account" not in ran.err
+        assert go(agent, workspace, "--resume", session).json["final_response"] == "three"
+        assert len(work.messages) == 1
+        assert keys(other) == ["sk-ant-other-0000000000"] * 2
+
+
+def test_nothing_runs_while_the_accounts_cannot_be_read(agent: Agent, workspace: Path, accounts: Accounts) -> None:
+    with serve() as server:
+        accounts.add("work", server)
+        accounts.file.path.write_text(accounts.file.path.read_text() + "key = 'x'\n")
+        for more in (["--account", "work"], ["--base-url", server.url]):
+            ran = go(agent, workspace, *more)
+            assert ran.code != 0
+            assert "accounts.toml:1: account 1: 'key' is not known" in ran.err
+        assert server.messages == []
+
+
+def test_no_key_of_an_account_is_in_any_file(
+    agent: Agent, workspace: Path, accounts: Accounts, isolated_home: Path
+) -> None:
+    with serve(reply(text("one"))) as work:
+        accounts.add("work", work)
+        ran = go(agent, workspace, "--account", "work", "--verbose")
+    assert ran.code == 0
+    files = [path for path in (*isolated_home.rglob("*"), *workspace.rglob("*")) if path.is_file()]
+    assert files
+    assert [path for path in files if WORK_KEY.encode() in path.read_bytes()] == []
+    assert WORK_KEY not in ran.out + ran.err
