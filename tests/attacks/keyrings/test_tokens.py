@@ -1,5 +1,8 @@
 """A sign-in in a real keyring: kept, renewed, found by the next process, and gone after the sign-out."""
 
+import gc
+import warnings
+from collections.abc import Generator
 from pathlib import Path
 
 import pytest
@@ -15,6 +18,16 @@ from tests.servers.browser import UserInBrowser
 LONG = "eyJ-" + "a" * 4_000
 
 
+@pytest.fixture
+def connections_of_the_library() -> Generator[None]:
+    """Let go of the connections that `keyring` leaves to the garbage collector, before another test is blamed."""
+    yield
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ResourceWarning)
+        gc.collect()
+
+
+@pytest.mark.usefixtures("connections_of_the_library")
 async def test_a_real_keyring_keeps_renews_and_forgets_a_sign_in(gnome_keyring: None, tmp_path: Path) -> None:
     async with (
         AuthorizationServer(grant={"access_token": LONG, "expires_in": 60}) as server,
