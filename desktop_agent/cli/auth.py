@@ -37,6 +37,11 @@ def main(args: argparse.Namespace, console: Console) -> int:
             console.result(_document(account, "keyring"), text)
         case "delete":
             account = _account(args, loaded)
+            if account.kind in ("oauth", "profile"):
+                raise UsageError(
+                    f"{account.full_label} has no key: it is signed in.",
+                    hint=f"Use `desktop-agent auth sign-out {account.provider} --account {account.label}`.",
+                )
             store.delete(entry_of(account))
             file.remove(account)
             text = f"The key for {account.full_label} is no longer in the system keyring."

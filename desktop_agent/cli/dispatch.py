@@ -29,6 +29,8 @@ _MODULES = {
     ("changes", "undo"): "changes.undo_redo",
     ("changes", "redo"): "changes.undo_redo",
     ("tools", "call"): "tool_call",
+    ("auth", "sign-in"): "signing",
+    ("auth", "sign-out"): "signing",
 }
 """The modules of actions, where it is not the command's own."""
 

@@ -271,6 +271,13 @@ def _add_auth(commands: "_Commands") -> None:
     for action in (keep, remove):
         action.add_argument("provider", metavar="PROVIDER", help=f"one of {', '.join(_VENDOR_IDS)}")
         action.add_argument("--account", metavar="NAME", help=which)
+    for name, summary in (
+        ("sign-in", "Sign in by the browser: openai (ChatGPT), openrouter; or use a profile of Anthropic's tools."),
+        ("sign-out", "Forget a sign-in."),
+    ):
+        action = _command(actions, name, summary, f"auth {name} openai")
+        action.add_argument("provider", metavar="PROVIDER")
+        action.add_argument("--account", metavar="NAME", help="the account, when there are several of the provider")
 
 
 def _add_config(commands: "_Commands") -> None:

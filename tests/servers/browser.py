@@ -1,6 +1,7 @@
 """The browser of a user who signs in: it opens a page, goes where it is sent, and shows what it gets there."""
 
 import asyncio
+import sys
 from collections.abc import Callable
 from contextlib import suppress
 from types import TracebackType
@@ -81,6 +82,12 @@ class UserInBrowser:
             self.has_seen_a_page.set()
 
 
+async def browse(address: str) -> None:
+    """Sign in at an address, and see the page that comes in the end."""
+    async with UserInBrowser() as browser:
+        await browser.open(address)
+
+
 class ClosedBrowser(UserInBrowser):
     """A browser that is opened and closed without an answer."""
 
@@ -92,3 +99,8 @@ class ClosedBrowser(UserInBrowser):
         self.opened.append(address)
         self.is_open.set()
         return True
+
+
+if __name__ == "__main__":
+    with asyncio.Runner() as runner:
+        runner.run(browse(sys.argv[1]))

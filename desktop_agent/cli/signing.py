@@ -1,0 +1,187 @@
+"""`desktop-agent auth sign-in` and `sign-out`: accounts whose credential a browser brings, or Anthropic's tools."""
+
+import argparse
+import asyncio
+import os
+import sys
+import webbrowser
+from collections.abc import Coroutine, Mapping
+
+from desktop_agent.cli.console import Console
+from desktop_agent.cli.interruptible import run_to_end
+from desktop_agent.core.base.clock import SystemClock
+from desktop_agent.core.base.errors import UsageError
+from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.models.account import Account, named
+from desktop_agent.core.models.vendors import vendor_of
+from desktop_agent.core.protocol.model import JsonObject
+from desktop_agent.core.providers.auth.accounts import ACCOUNTS_NAME, AccountsFile
+from desktop_agent.core.providers.auth.keys import SystemKeyStore
+from desktop_agent.core.providers.auth.other_programs import other_sign_ins
+from desktop_agent.core.providers.auth.patience import beside
+from desktop_agent.core.providers.auth.profiles.profile import active_name, profiles
+from desktop_agent.core.providers.auth.sign_ins import (
+    CHATGPT_NAME,
+    CHATGPT_PROVIDER,
+    OPENROUTER_PROVIDER,
+    PROFILE_PROVIDER,
+    SignIns,
+)
+
+_WAITING = "Waiting for the browser, at most 10 minutes. Ctrl+C cancels."
+
+
+def main(args: argparse.Namespace, console: Console) -> int:
+    """Carry out one of the two."""
+    paths = AppPaths.from_environment()
+    accounts = AccountsFile(paths.config / ACCOUNTS_NAME)
+    sign_ins = SignIns(
+        SystemKeyStore(tell=console.say), accounts, paths.data, clock=SystemClock(), environ=args.environ
+    )
+    command = Signing(sign_ins, accounts, console, args.environ)
+    work = command.sign_in if args.action == "sign-in" else command.sign_out
+    name = None if args.account is None else named(args.account)
+    return asyncio.run(run_to_end(_Cancellable(work(args.provider, name))))  # noqa: TID251 - entry point
+
+
+class Signing:
+    """Signs one account in or out, and tells the user about it."""
+
+    def __init__(
+        self, sign_ins: SignIns, accounts: AccountsFile, console: Console, environ: Mapping[str, str] = os.environ
+    ) -> None:
+        self._sign_ins = sign_ins
+        self._accounts = accounts
+        self._console = console
+        self._environ = environ
+
+    async def sign_in(self, provider: str, name: str | None) -> int:
+        """Sign in with what the provider has for that; `name` is the account's, or what it is called anyway."""
+        browser = TerminalsBrowser(self._console, self._environ)
+        match provider:
+            case "openai":
+                self._explain_others("Codex")
+                account = await self._sign_ins.sign_in_with_chatgpt(browser, name or CHATGPT_NAME)
+                registration = await self._sign_ins.registration(account)
+                who = f" as {registration.email}" if registration is not None and registration.email else ""
+                self._tell(account, f"You are signed in with ChatGPT{who}.")
+            case "openrouter":
+                account = await self._sign_ins.sign_in_with_openrouter(browser, name or "")
+                self._tell(account, "You are signed in with OpenRouter: a key of yours is in the system keyring.")
+            case "anthropic":
+                account = await self._sign_ins.use_profile(self._profile(name))
+                self._tell(account, f"The profile {account.name!r} of Anthropic's tools is an account now.")
+            case _:
+                known = ", ".join((CHATGPT_PROVIDER, OPENROUTER_PROVIDER, PROFILE_PROVIDER))
+                raise UsageError(
+                    f"There is no sign-in for {provider!r}.",
+                    hint=f"There is one for: {known}. Others take a key: `desktop-agent auth set {provider}`.",
+                )
+        return 0
+
+    async def sign_out(self, provider: str, name: str | None) -> int:
+        """Forget what a sign-in of the provider brought, and take its account out."""
+        account = self._signed_in(provider, name)
+        await self._sign_ins.sign_out(account)
+        document: JsonObject = {"provider": account.provider, "account": account.name, "signed_in": False}
+        self._console.result(document, f"{account.full_label} is signed out on this machine.{_left_behind(account)}")
+        return 0
+
+    def _signed_in(self, provider: str, name: str | None) -> Account:
+        """Return the account that is meant. Raises `UsageError` when it has no sign-in, or it is not clear which."""
+        vendor_of(provider)
+        found = [
+            account
+            for account in self._accounts.load().of(provider)
+            if account.kind in ("oauth", "profile") or provider == OPENROUTER_PROVIDER
+        ]
+        meant = [account for account in found if name is None or account.name.casefold() == name.casefold()]
+        if len(meant) == 1 or (meant and provider == OPENROUTER_PROVIDER and name is None):
+            return meant[0]
+        known = ", ".join(account.label for account in found) or "none"
+        raise UsageError(
+            f"No account of {provider} is meant that signed in."
+            if not meant
+            else f"Several accounts of {provider} signed in.",
+            hint=f"Name one with --account: {known}.",
+        )
+
+    def _profile(self, name: str | None) -> str:
+        found = [profile.name for profile in profiles(self._environ)]
+        chosen = name or active_name(self._environ)
+        if chosen in found:
+            return chosen
+        self._explain_others("Claude Code")
+        raise UsageError(
+            f"Anthropic's tools have no profile {chosen!r} that somebody signed in for.",
+            hint=f"Profiles there are: {', '.join(found) or 'none'}. Make one with `ant auth login`, or use a key: "
+            "`desktop-agent auth set anthropic`.",
+        )
+
+    def _explain_others(self, program: str) -> None:
+        for other in other_sign_ins(self._environ):
+            if other.program == program:
+                self._console.say(f"{other.why_not} {other.instead}")
+
+    def _tell(self, account: Account, words: str) -> None:
+        document: JsonObject = {
+            "provider": account.provider,
+            "account": account.name,
+            "kind": account.kind,
+            "signed_in": True,
+        }
+        option = "" if account.is_usual else f" --account {account.name}"
+        self._console.result(document, f"{words}\nUse it with --provider {account.provider}{option}.")
+
+
+class TerminalsBrowser:
+    """The browser of a user at a terminal."""
+
+    def __init__(self, console: Console, environ: Mapping[str, str] = os.environ) -> None:
+        self._console = console
+        self._environ = environ
+
+    async def open(self, address: str) -> bool:
+        """Open the user's browser, unless it would be one in this terminal."""
+        if not self._has_windows():
+            return False
+        self._console.say(f"If no browser opens, open this address on this machine:\n{address}\n{_WAITING}")
+        return await beside(lambda: webbrowser.open(address))
+
+    def show(self, address: str) -> None:
+        """Show the address."""
+        self._console.say(f"Open this address in a browser on this machine:\n{address}\n{_WAITING}")
+
+    def _has_windows(self) -> bool:
+        if sys.platform in ("win32", "darwin"):
+            return True
+        return any(self._environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))
+
+
+class _Cancellable:
+    """A command that Ctrl+C cancels."""
+
+    def __init__(self, work: Coroutine[object, object, int]) -> None:
+        self._work = work
+        self._task: asyncio.Task[int] | None = None
+
+    def interrupt(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    async def run(self) -> int:
+        self._task = asyncio.ensure_future(self._work)
+        try:
+            return await self._task
+        except asyncio.CancelledError:
+            return 130
+
+
+def _left_behind(account: Account) -> str:
+    match account.kind:
+        case "profile":
+            return " The profile is untouched: it belongs to Anthropic's tools."
+        case "key":
+            return f" The key is still good: revoke it at {vendor_of(account.provider).keys_page}."
+        case _:
+            return ""
