@@ -28,6 +28,8 @@ def words(dialog: QDialog) -> str:
     return "\n".join(label.text() for label in dialog.findChildren(QLabel) if label.isVisible())
 
 
+# A call that a silent keyring never answers is given up, and its connection with it.
+@pytest.mark.filterwarnings("ignore:unclosed <socket:ResourceWarning")
 def test_the_window_quits_while_the_keyring_waits_for_the_user(go: Go, secret_service: Start, tmp_path: Path) -> None:
     secret_service("locked")
 
