@@ -39,7 +39,7 @@ class WindowController:
         self._bench = bench
         self._begun = begun
         try_ = BackgroundTasks(spawner, panels.conversation.banner)
-        self._setup = Setup(panels.window, theme, bench.paths, bench.live, bench.keys, bench.environ, try_)
+        self._setup = Setup(panels.window, theme, bench, try_)
         self._settings = SettingsController(panels, theme, bench, self._setup, spawner)
         self._sessions = WindowSessions(
             panels,

@@ -22,6 +22,7 @@ from desktop_agent.core.settings import (
     shown_value,
 )
 from desktop_agent.core.settings.live_settings import LiveSettings, SettingChange
+from desktop_agent.core.settings.model_choice import left_behind
 from desktop_agent.core.settings.project import PROJECT_FILE, PROJECT_FOLDER, ProjectProposal
 from desktop_agent.core.settings.project_trust import ProjectTrust
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
@@ -87,7 +88,10 @@ def _change(live: LiveSettings, path: Path, args: argparse.Namespace, console: C
         change = live.reset_now(args.key)
         text = f"{args.key} is no longer in {path}; {_in_force(change)}"
     else:
+        behind = left_behind(live.loaded, args.value) if args.key == "model.provider" else ()
         change = live.change_now(args.key, read_value(args.value))
+        for key in behind:
+            console.say(f"warning: {key} was written for another provider; `desktop-agent config reset {key}` drops it")
         text = f"{args.key} = {shown_value(change.after)} in {path}"
         if change.overridden_by is not None:
             text = f"{args.key} is set in {path}; {_in_force(change)}"

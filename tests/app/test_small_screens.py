@@ -28,7 +28,7 @@ async def spare(user, room):
     actions = SettingsActions(**dict.fromkeys((field.name for field in fields(SettingsActions)), print))
     picture = QImage(4000, 3000, QImage.Format.Format_RGB32)
     dialogs = [
-        SettingsDialog(theme, [], lambda: datetime.now(UTC), actions, window),
+        SettingsDialog(theme, lambda: datetime.now(UTC), actions, window),
         ContextInspector(theme, window),
         PictureWindow("photo.png", picture, picture.size(), window),
         OnboardingDialog(theme, window),

@@ -24,6 +24,11 @@ class ThreadedServer:
         return self._server.url
 
     @property
+    def exchanges(self) -> list[Exchange]:
+        """Every request so far."""
+        return self._server.exchanges
+
+    @property
     def messages(self) -> list[Exchange]:
         """The requests for an answer of the model so far."""
         return self._server.messages

@@ -1,27 +1,28 @@
 """Setting up: the settings dialog, and the keys behind it."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from pathlib import Path
 
 from PySide6.QtCore import QObject, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 
 from desktop_agent.app.background_tasks import Try
+from desktop_agent.app.settings.account_actions import AccountActions
 from desktop_agent.app.settings.key_actions import KeyActions
+from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import AgentError
-from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.models.vendors import DEMO
 from desktop_agent.core.protocol.model import Rule
-from desktop_agent.core.providers.auth.keys import SystemKeyStore
-from desktop_agent.core.settings.live_settings import LiveSettings, SettingChange
+from desktop_agent.core.settings.live_settings import SettingChange
+from desktop_agent.core.settings.model_choice import left_behind
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.ui.settings.actions import SettingsActions
 from desktop_agent.ui.settings.dialog import SettingsDialog
-from desktop_agent.ui.settings.state import SettingsView
+from desktop_agent.ui.settings.state import AccountsView, SettingsView
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.window.main_window import MainWindow
-from desktop_agent.ui.window.mode_pickers import ANTHROPIC_MODELS
 
 
 class Setup(QObject):
@@ -39,19 +40,20 @@ class Setup(QObject):
         self,
         window: MainWindow,
         theme: Theme,
-        paths: AppPaths,
-        live: LiveSettings,
-        keys: SystemKeyStore,
-        environ: Mapping[str, str],
+        bench: Workbench,
         try_: Try,
     ) -> None:
         super().__init__(window)
         self._window = window
         self._theme = theme
-        self._path = live.path or paths.settings_file()
+        live = bench.live
+        self._path = live.path or bench.paths.settings_file()
         self._live = live
+        self._asked = live.current.model.provider
+        """The provider that was asked last, before the demo if that is chosen."""
         self._project: WorkspaceSettings | None = None
-        self.keys = KeyActions(live, keys, environ, try_, self)
+        self.keys = KeyActions(bench, try_, self, changed=self._refresh_accounts)
+        self._accounts = AccountActions(bench, try_, self, show=self._show_accounts, fail=self._show_failure)
         self._try = try_
         self._saving = asyncio.Lock()
         live.subscribe(self._show_settings)
@@ -63,6 +65,9 @@ class Setup(QObject):
             open_file=self._on_file,
             answer_project=self.project_answered.emit,
             revoke_rule=self.rule_revoked.emit,
+            add_account=self._accounts.add,
+            remove_account=self._accounts.remove,
+            show_key=self.keys.show_status,
             save_key=self.keys.save,
             remove_key=self.keys.remove,
             check_key=self.keys.check,
@@ -83,12 +88,13 @@ class Setup(QObject):
     def _open(self) -> SettingsDialog:
         dialog = self._dialog
         if dialog is None:
-            dialog = SettingsDialog(self._theme, ANTHROPIC_MODELS, SystemClock().now, self._actions, self._window)
+            dialog = SettingsDialog(self._theme, SystemClock().now, self._actions, self._window)
             dialog.finished.connect(self._forget_settings)
             self._dialog, self.keys.editor = dialog, dialog.key
         self._show_settings()
         dialog.rules.show_rules(self._rules)
-        self.keys.show_status()
+        self.keys.show_status(dialog.key.account)
+        self._accounts.refresh()
         dialog.open()
         return dialog
 
@@ -109,6 +115,8 @@ class Setup(QObject):
             self._dialog = self.keys.editor = None
 
     def _show_settings(self) -> None:
+        if (provider := self._live.current.model.provider) != DEMO:
+            self._asked = provider
         if self._dialog is None:
             return
         project = self._project
@@ -118,8 +126,25 @@ class Setup(QObject):
         self._dialog.show_view(SettingsView.of(self._live.loaded, tightened))
         self._dialog.show_project(proposal, project.answer if project is not None else None)
 
+    def _refresh_accounts(self) -> None:
+        self._accounts.refresh()
+
+    def _show_accounts(self, accounts: AccountsView) -> None:
+        if self._dialog is not None:
+            self._dialog.show_accounts(accounts)
+
     def _on_changed(self, key: str, value: object) -> None:
-        self._try(self._save(lambda: self._live.change(key, value)))
+        if key == "model.provider":
+            self._try(self._save(lambda: self._change_provider(str(value))))
+        else:
+            self._try(self._save(lambda: self._live.change(key, value)))
+
+    async def _change_provider(self, provider: str) -> SettingChange:
+        """Choose another provider, without the address, account and model of the one before."""
+        if provider != self._asked:
+            for key in left_behind(self._live.loaded, provider):
+                await self._live.reset(key)
+        return await self._live.change("model.provider", provider)
 
     def _on_reset(self, key: str) -> None:
         self._try(self._save(lambda: self._live.reset(key)))
@@ -130,13 +155,16 @@ class Setup(QObject):
             try:
                 change = await carry_out()
             except AgentError as error:
-                if self._dialog is None:
-                    raise
-                self._show_settings()  # the control shows again what holds
-                self._dialog.foot.show_failure(error)
+                self._show_failure(error)
                 return
         if self._dialog is not None:
             self._dialog.foot.show_change(change)
+
+    def _show_failure(self, error: AgentError) -> None:
+        if self._dialog is None:
+            raise error
+        self._show_settings()  # the control shows again what holds
+        self._dialog.foot.show_failure(error)
 
     def _on_file(self) -> None:
         self._try(self._open_file())

@@ -5,7 +5,7 @@ A credential belongs to one account, so to one provider, address and name: it go
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Literal
 
 from msgspec import Struct, field
@@ -60,6 +60,13 @@ def usual_account(provider: str) -> Account:
     """Return the account that a provider has without any being added. Raises `UsageError` for an unknown provider."""
     vendor = vendor_of(provider)
     return Account(provider=provider, kind="key" if vendor.needs_key else "none", header=vendor.key_header)
+
+
+def accounts_of(provider: str, added: Iterable[Account]) -> tuple[Account, ...]:
+    """Return all accounts of a provider, the usual one first. Raises `UsageError` for an unknown provider."""
+    own = [account for account in added if account.provider == provider]
+    usual = next((account for account in own if account.is_usual), None) or usual_account(provider)
+    return (usual, *(account for account in own if not account.is_usual))
 
 
 def named(label: str) -> str:

@@ -9,7 +9,7 @@ from desktop_agent.core.models.account import named
 from desktop_agent.core.models.vendors import DEMO, known_vendor, usual_model
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.settings.loading import LoadedSettings
-from desktop_agent.core.settings.sections import DEFAULT_MODEL
+from desktop_agent.core.settings.sections import DEFAULT_MODEL, ModelSettings
 
 
 class NamedModel(Struct, frozen=True, kw_only=True):
@@ -49,17 +49,27 @@ def model_meant(
     base_url = meant.base_url
     if not base_url and not account:
         base_url = chosen.base_url if is_usual_provider else _variable(provider, "address", environ)
-    name = meant.model or (_name_in(loaded) if is_usual_provider else _variable(provider, "model", environ))
+    written = name_in(chosen, is_written="model.name" in loaded.sources)
+    name = meant.model or (written if is_usual_provider else _variable(provider, "model", environ))
     vendor = known_vendor(provider)
     if not name and vendor is not None and vendor.models:
         name = usual_model(provider)
     return ModelRef(provider=provider, model=name, base_url=base_url or None, account=account)
 
 
-def _name_in(loaded: LoadedSettings) -> str:
-    """Return the name that the settings have; their default is the name of a model of one vendor only."""
-    name = loaded.settings.model.name
-    return name if name != DEFAULT_MODEL or "model.name" in loaded.sources else ""
+def name_in(settings: ModelSettings, *, is_written: bool) -> str:
+    """Return the model that the settings name, or nothing: their default is a model of one vendor only.
+
+    `is_written` says that the user wrote it.
+    """
+    return settings.name if is_written or settings.name != DEFAULT_MODEL else ""
+
+
+def left_behind(loaded: LoadedSettings, provider: str) -> tuple[str, ...]:
+    """Return the settings that the user wrote for another provider, and which would lead this one's key elsewhere."""
+    written = (key for key in ("model.account", "model.base_url", "model.name") if key in loaded.sources)
+    is_other = provider not in (DEMO, loaded.settings.model.provider)
+    return tuple(key for key in written if loaded.sources[key].kind == "file") if is_other else ()
 
 
 def _variable(provider: str, what: str, environ: Mapping[str, str]) -> str:

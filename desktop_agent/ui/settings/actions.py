@@ -4,6 +4,8 @@ from collections.abc import Callable
 
 from msgspec import Struct
 
+from desktop_agent.core.models.account import Account
+
 
 class SettingsActions(Struct, frozen=True, kw_only=True):
     """Given to the dialog, which hands them to its pages. All return at once; the dialog is shown what came of them."""
@@ -18,9 +20,15 @@ class SettingsActions(Struct, frozen=True, kw_only=True):
     """Says `trusted` or `ignored` to the project's settings."""
     revoke_rule: Callable[[str], None]
     """Takes back a rule (its id)."""
-    save_key: Callable[[str, str], None]
-    """Keeps a key: provider, key. The dialog has forgotten it."""
-    remove_key: Callable[[str], None]
-    """Forgets the key that is kept: provider."""
-    check_key: Callable[[str, str], None]
-    """Sees whether a key works: provider, and the typed key or nothing for the one in use."""
+    add_account: Callable[[Account], None]
+    """Adds an account, and lets new conversations be by it."""
+    remove_account: Callable[[Account], None]
+    """Takes an account out, with its key."""
+    show_key: Callable[[Account], None]
+    """Finds out where the key of an account comes from."""
+    save_key: Callable[[Account, str], None]
+    """Keeps the key of an account. The dialog has forgotten it."""
+    remove_key: Callable[[Account], None]
+    """Forgets the key of an account that is kept."""
+    check_key: Callable[[Account, str], None]
+    """Sees whether a key of an account works: the typed one, or if that is empty, the one in use."""

@@ -1,6 +1,6 @@
 """The settings dialog: a view of the settings, which emits what the user wants and changes nothing itself."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from datetime import datetime
 from typing import Literal
 
@@ -23,7 +23,7 @@ from desktop_agent.ui.settings.navigation import Navigation
 from desktop_agent.ui.settings.parts import Page, note
 from desktop_agent.ui.settings.project_page import ProjectPage
 from desktop_agent.ui.settings.rules_page import RulesPage
-from desktop_agent.ui.settings.state import SettingsView
+from desktop_agent.ui.settings.state import AccountsView, SettingsView
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.layouts import hairline, hbox, vbox
 from desktop_agent.ui.widgets.screen_room import resize_within_screen
@@ -43,12 +43,10 @@ class SettingsDialog(QDialog):
     def __init__(
         self,
         theme: Theme,
-        models: Iterable[str],
         now: Callable[[], datetime],
         actions: SettingsActions,
         parent: QWidget | None = None,
     ) -> None:
-        """`models` are the names offered for the model; any other can be typed."""
         super().__init__(parent)
         self.setObjectName("settingsDialog")
         self.setWindowTitle(self.tr("Settings"))
@@ -56,7 +54,7 @@ class SettingsDialog(QDialog):
         self.setModal(True)
         self.settings_actions = actions
         """What its pages do beyond the dialog."""
-        self._model = ModelPage(models, theme, actions)
+        self._model = ModelPage(theme, actions)
         self.key = self._model.key
         """The field for the key."""
         self.rules = RulesPage(theme, now, actions.revoke_rule)
@@ -93,6 +91,10 @@ class SettingsDialog(QDialog):
             page.show_view(view)
         self._problems.setText("\n".join(view.other_problems))
         self._problems.setVisible(bool(view.other_problems))
+
+    def show_accounts(self, accounts: AccountsView) -> None:
+        """Show which accounts there are. Emits nothing."""
+        self._model.show_accounts(accounts)
 
     def show_section(self, section: Section) -> None:
         """Turn to a section."""

@@ -10,6 +10,8 @@ from msgspec import Struct
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
 
+from desktop_agent.core.models.account import Account
+from desktop_agent.core.models.vendors import vendor_of
 from desktop_agent.ui.settings.actions import SettingsActions
 from desktop_agent.ui.settings.parts import note, say
 from desktop_agent.ui.theme import Space
@@ -20,7 +22,7 @@ from desktop_agent.ui.widgets.pasted_keys import TAKES_KEYS
 
 
 class KeyStatus(Struct, frozen=True, kw_only=True):
-    """Where the key in use comes from; never the key itself.
+    """Where the key of an account comes from; never the key itself.
 
     `place` is the name of the environment variable, or of the keyring. `problem` says in words why the keyring cannot
     be used; a key is then used in this run only.
@@ -32,12 +34,13 @@ class KeyStatus(Struct, frozen=True, kw_only=True):
 
 
 class KeyEditor(QWidget):
-    """Save, check and remove the key of one provider."""
+    """Save, check and remove the key of one account."""
 
-    def __init__(self, provider: str, actions: SettingsActions) -> None:
+    def __init__(self, account: Account, actions: SettingsActions) -> None:
         super().__init__()
         self._actions = actions
-        self._provider = provider
+        self.account = account
+        """Whose key it is."""
         self._status: KeyStatus | None = None
         self._is_busy = False
         self._pressed: QPushButton | None = None
@@ -61,6 +64,16 @@ class KeyEditor(QWidget):
         self._update()
 
     # --- what the dialog asks -------------------------------------------------------------------------------------
+
+    def show_account(self, account: Account) -> None:
+        """Show the key of this account from now on; its status is asked for."""
+        if account != self.account:
+            self.forget()
+            say(self._result, "")
+            say(self._where, "")
+            self.account, self._status, self._is_busy = account, None, False
+            self._ask_to_remove(is_asking=False)
+            self._actions.show_key(account)
 
     def show_status(self, status: KeyStatus) -> None:
         """Show where the key in use comes from."""
@@ -144,8 +157,12 @@ class KeyEditor(QWidget):
                 return self.tr("In use: a key for this run only. It is kept nowhere.")
             case None if status.problem:
                 return status.problem
+            case None if self.account.kind == "none":
+                return self.tr("No key is needed. One that you save is sent, and kept in the system keyring.")
             case None:
-                return self.tr("There is no key yet. It will be kept in the system keyring, never in a file.")
+                kept = self.tr("There is no key yet. It will be kept in the system keyring, never in a file.")
+                page = vendor_of(self.account.provider).keys_page
+                return f"{kept} {self.tr('Keys are made at {0}').format(page)}" if page else kept
 
     # --- what the user does -------------------------------------------------------------------------------------
 
@@ -158,7 +175,9 @@ class KeyEditor(QWidget):
     def _update(self) -> None:
         source = self._status.source if self._status is not None else None
         self._save.setEnabled(self._can_save())
-        self._check.setEnabled(not self._is_busy and (bool(self._typed()) or source is not None))
+        can_check = bool(self._typed()) or source is not None or self.account.kind == "none"
+        self._check.setEnabled(not self._is_busy and can_check)
+        self._check.setText(self.tr("Check key") if self.account.kind == "key" else self.tr("Check the server"))
         self._remove.setEnabled(not self._is_busy)
         self._remove.setVisible(source == "keyring" and not self._really_remove.isVisibleTo(self))
         self._result.setVisible(bool(self._result.text()))
@@ -172,10 +191,10 @@ class KeyEditor(QWidget):
             return
         key = self._typed()
         self.forget()
-        self._actions.save_key(self._provider, key)
+        self._actions.save_key(self.account, key)
 
     def _on_check(self) -> None:
-        self._actions.check_key(self._provider, self._typed())
+        self._actions.check_key(self.account, self._typed())
 
     def _on_remove(self) -> None:
         self._ask_to_remove(is_asking=True)
@@ -188,7 +207,7 @@ class KeyEditor(QWidget):
     def _on_really_remove(self) -> None:
         self.take_focus()
         self._ask_to_remove(is_asking=False)
-        self._actions.remove_key(self._provider)
+        self._actions.remove_key(self.account)
 
     def _ask_to_remove(self, *, is_asking: bool) -> None:
         self._really_remove.setVisible(is_asking)

@@ -1,43 +1,49 @@
-"""The section about the model: who answers, at which address, with which key."""
+"""The section about the model: who answers, as which account, at which address, with which key."""
 
-from collections.abc import Iterable
-
-from PySide6.QtWidgets import QComboBox, QLineEdit, QWidget
+from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QWidget
 
 from desktop_agent.core.base.web_address import is_readable_on_the_way
+from desktop_agent.core.models.account import named, usual_account
+from desktop_agent.core.models.vendors import DEMO, PROVIDER_IDS, PROVIDER_LABELS, VENDORS, known_vendor
+from desktop_agent.core.settings.model_choice import name_in
+from desktop_agent.ui.settings.account_chooser import AccountChooser
 from desktop_agent.ui.settings.actions import SettingsActions
+from desktop_agent.ui.settings.controls import words
 from desktop_agent.ui.settings.generated_page import SettingRows, settings_of
 from desktop_agent.ui.settings.key_editor import KeyEditor
-from desktop_agent.ui.settings.parts import Page, form, name_of, note, pick, picker
-from desktop_agent.ui.settings.state import SettingsView
+from desktop_agent.ui.settings.parts import Page, form, name_of, note, pick, picker, say
+from desktop_agent.ui.settings.state import AccountsView, SettingsView
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.layouts import hairline, vbox
 from desktop_agent.ui.widgets.picker import Picker
 
-_HAND_MADE = ("model.provider", "model.name", "model.base_url")
+_HAND_MADE = ("model.provider", "model.account", "model.name", "model.base_url")
 
 
 class ModelPage(Page):
-    """Provider, model, address, key, and how much the model may read and write."""
+    """Provider, account, model, address, key, and how much the model may read and write."""
 
-    def __init__(self, models: Iterable[str], theme: Theme, actions: SettingsActions) -> None:
+    def __init__(self, theme: Theme, actions: SettingsActions) -> None:
         super().__init__(self.tr("Model"))
         self._actions = actions
-        self.key = KeyEditor("anthropic", actions)
+        self.key = KeyEditor(usual_account(VENDORS[0].id), actions)
+        self._view: SettingsView | None = None
+        self._accounts = AccountsView()
         self._known_name = ""
         self._known_address = ""
-        self._provider = picker(
-            self.tr("Provider"), [(self.tr("Anthropic"), "anthropic"), (self.tr("Demo, without a key"), "demo")]
-        )
-        self._name = self._build_name(models)
+        self._provider = picker(self.tr("Provider"), [(words(PROVIDER_LABELS[known]), known) for known in PROVIDER_IDS])
+        self._provider.setMinimumContentsLength(24)
+        self._chooser = AccountChooser(actions)
+        self._name = self._build_name()
         self._address = QLineEdit()
         self._address.setObjectName("baseUrlEdit")
         self._address.setAccessibleName(self.tr("Address"))
-        self._address.setPlaceholderText("https://api.anthropic.com")
+        self._address_note = note("")
         self._rows = SettingRows(settings_of("model", _HAND_MADE), theme, actions)
         self._rows.build()
         self._lay_out()
         self._provider.currentIndexChanged.connect(self._on_provider)
+        self._chooser.chosen.connect(self._on_account)
         self._name.currentIndexChanged.connect(self._on_name)
         line = self._name.lineEdit()
         assert line is not None
@@ -45,43 +51,90 @@ class ModelPage(Page):
         self._address.editingFinished.connect(self._on_address)
 
     def show_view(self, view: SettingsView) -> None:
-        settings = view.settings.model
+        self._view = view
         self._rows.show_view(view)
         variables = [variable for key in _HAND_MADE if (variable := view.variable_of(key))]
         self._variables.setText(self.tr("Set by the environment: {0}.").format(", ".join(variables)))
         self._variables.setVisible(bool(variables))
-        self._name.setEnabled(not view.variable_of("model.name"))
-        self._address.setEnabled(not view.variable_of("model.base_url"))
-        self._known_name, self._known_address = settings.name, settings.base_url
-        pick(self._provider, settings.provider)
-        self._name.blockSignals(True)
-        self._name.setCurrentText(settings.name)
-        self._name.blockSignals(False)
-        self._address.setText(settings.base_url)
-        self._update_provider()
+        pick(self._provider, view.settings.model.provider)
+        self._show_provider(view)
+
+    def show_accounts(self, accounts: AccountsView) -> None:
+        """Show which accounts there are. Emits nothing."""
+        self._accounts = accounts
+        if self._view is not None:
+            self._show_provider(self._view)
 
     def show_key(self) -> None:
         """Show the field for the key, for the demo too: a key may be kept before it is needed."""
-        self._anthropic.show()
+        self._asked.show()
+
+    # --- showing ----------------------------------------------------------------------------------------------------
+
+    def _show_provider(self, view: SettingsView) -> None:
+        """Show what belongs to the provider of the settings."""
+        settings = view.settings.model
+        vendor = known_vendor(settings.provider)
+        self._asked.setVisible(vendor is not None)
+        self._demo.setVisible(vendor is None)
+        if vendor is None:
+            self._chooser.show_accounts(self._accounts, self.key.account.provider, self.key.account.name)
+            return
+        self._chooser.show_accounts(self._accounts, vendor.id, named(settings.account))
+        if (account := self._chooser.account) is not None:
+            self.key.show_account(account)
+        self.key.setVisible(account is not None and account.kind in ("key", "none") and not self._accounts.problem)
+        self._show_name(view, vendor.models)
+        self._show_address(view)
+
+    def _show_name(self, view: SettingsView, models: tuple[str, ...]) -> None:
+        settings = view.settings.model
+        self._known_name = name_in(settings, is_written="model.name" in view.sources) or next(iter(models), "")
+        self._name.blockSignals(True)
+        self._name.clear()
+        self._name.addItems(models)
+        self._name.setCurrentText(self._known_name)
+        self._name.blockSignals(False)
+        self._name.setEnabled(not view.variable_of("model.name"))
+
+    def _show_address(self, view: SettingsView) -> None:
+        """Show where requests go: an account with a name has its own address, which it keeps."""
+        account, vendor = self._chooser.account, known_vendor(view.settings.model.provider)
+        is_usual = account is None or account.is_usual
+        self._known_address = view.settings.model.base_url
+        self._address.setPlaceholderText(vendor.address if vendor is not None else "")
+        self._address.setText(self._known_address if account is None or is_usual else account.where)
+        self._address.setReadOnly(not is_usual)
+        self._address.setEnabled(is_usual and not view.variable_of("model.base_url"))
+        if is_usual:
+            say(self._address_note, self.tr("Only for a gateway or proxy; empty means the provider's own."))
+        else:
+            say(self._address_note, self.tr("The account's own. To have another, add another account."))
+        self._on_address_text(self._address.text())
 
     # --- building -------------------------------------------------------------------------------------------------
 
-    def _build_name(self, models: Iterable[str]) -> Picker:
-        name = picker(self.tr("Model"), [(model, model) for model in models])
+    def _build_name(self) -> Picker:
+        name = picker(self.tr("Model"), [])
         name.setObjectName("modelNameEdit")
         name.setEditable(True)
         name.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
         name.setMinimumContentsLength(24)
+        line = name.lineEdit()
+        assert line is not None
+        line.setPlaceholderText(self.tr("As the server calls it"))
         return name
 
     def _lay_out(self) -> None:
         who = form()
         who.addRow(name_of(self.tr("Provider")), self._provider)
-        self._anthropic = QWidget()
+        self._asked = QWidget()
         which = form()
+        which.addRow(self._top_name(self.tr("Account")), self._chooser)
+        which.addRow(self._chooser.form)
         which.addRow(name_of(self.tr("Model")), self._name)
         which.addRow(name_of(self.tr("Address")), self._address)
-        which.addRow(name_of(""), note(self.tr("Only for a gateway or proxy; empty means Anthropic's own.")))
+        which.addRow(name_of(""), self._address_note)
         self._readable = note(
             self.tr("Not encrypted: anyone on the way can read the key and the conversation."), "warning"
         )
@@ -89,25 +142,34 @@ class ModelPage(Page):
         self._on_address_text(self._address.text())
         self._address.textChanged.connect(self._on_address_text)
         self._variables = note("", "warning")
-        vbox(which, self._variables, hairline(), self.key, on=self._anthropic, spacing=Space.M)
+        vbox(which, self._variables, hairline(), self.key, on=self._asked, spacing=Space.M)
         self._demo = note(self.tr("The demo follows a script. It needs no key, no network and no address."))
         self.column.addLayout(who)
-        self.column.addWidget(self._anthropic)
+        self.column.addWidget(self._asked)
         self.column.addWidget(self._demo)
         self.column.addWidget(hairline())
         self.column.addLayout(self._rows)
         self.column.addStretch()
 
+    def _top_name(self, text: str) -> QLabel:
+        """Return the name of a field of several lines, beside its first."""
+        name = name_of(text)
+        name.setFixedHeight(self._provider.height())
+        return name
+
     # --- changes --------------------------------------------------------------------------------------------------
 
     def _on_provider(self) -> None:
-        self._update_provider()
-        self._actions.change("model.provider", self._provider.currentData())
+        provider = self._provider.currentData()
+        self._asked.setVisible(provider != DEMO)
+        self._demo.setVisible(provider == DEMO)
+        self._actions.change("model.provider", provider)
 
-    def _update_provider(self) -> None:
-        is_demo = self._provider.currentData() == "demo"
-        self._anthropic.setVisible(not is_demo)
-        self._demo.setVisible(is_demo)
+    def _on_account(self, name: str) -> None:
+        if name:
+            self._actions.change("model.account", name)
+        else:
+            self._actions.reset("model.account")
 
     def _on_name(self) -> None:
         # Qt says that editing has finished at Enter, and again when the field loses the focus.
@@ -121,6 +183,6 @@ class ModelPage(Page):
 
     def _on_address(self) -> None:
         address = self._address.text().strip()
-        if address != self._known_address:
+        if not self._address.isReadOnly() and address != self._known_address:
             self._known_address = address
             self._actions.change("model.base_url", address)

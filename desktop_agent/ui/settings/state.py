@@ -4,7 +4,26 @@ from collections.abc import Mapping
 
 from msgspec import Struct
 
+from desktop_agent.core.models.account import Account, accounts_of, is_same_name
 from desktop_agent.core.settings import FileProblem, LoadedSettings, Settings, SettingSource, setting_values
+
+
+class AccountsView(Struct, frozen=True, kw_only=True):
+    """The accounts of the user, as far as they are known."""
+
+    added: tuple[Account, ...] = ()
+    is_known: bool = False
+    """Whether their file has been read."""
+    problem: str = ""
+    """Why none of them is used; empty when they can be."""
+
+    def of(self, provider: str) -> tuple[Account, ...]:
+        """Return the accounts of a provider, the usual one first."""
+        return accounts_of(provider, self.added)
+
+    def find(self, provider: str, name: str) -> Account | None:
+        """Return the account of this name; empty is the usual one."""
+        return next((account for account in self.of(provider) if is_same_name(account.name, name)), None)
 
 
 class SettingsView(Struct, frozen=True):

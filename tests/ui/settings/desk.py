@@ -9,6 +9,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QLineEdit, QPushButton
 from pytestqt.qtbot import QtBot
 
+from desktop_agent.core.models.account import Account
 from desktop_agent.core.settings import (
     LoadedSettings,
     Settings,
@@ -17,7 +18,7 @@ from desktop_agent.ui.settings.actions import SettingsActions
 from desktop_agent.ui.settings.dialog import SettingsDialog
 from desktop_agent.ui.settings.key_editor import KeyStatus
 from desktop_agent.ui.settings.setting_row import SettingRow
-from desktop_agent.ui.settings.state import SettingsView
+from desktop_agent.ui.settings.state import AccountsView, SettingsView
 from desktop_agent.ui.settings.switch import Switch
 from desktop_agent.ui.theme import Theme
 
@@ -29,9 +30,12 @@ class Desk:
 
     def __init__(self, app: QApplication, qtbot: QtBot) -> None:
         self.changed: list[tuple[str, object]] = []
-        self.saved: list[tuple[str, str]] = []
-        self.removed: list[str] = []
-        self.checks: list[tuple[str, str]] = []
+        self.saved: list[tuple[Account, str]] = []
+        self.removed: list[Account] = []
+        self.checks: list[tuple[Account, str]] = []
+        self.added: list[Account] = []
+        self.removed_accounts: list[Account] = []
+        self.asked_keys: list[Account] = []
         self.reset: list[str] = []
         self.answers: list[str] = []
         self.revoked: list[str] = []
@@ -42,14 +46,17 @@ class Desk:
             open_file=self._note_file,
             answer_project=self.answers.append,
             revoke_rule=self.revoked.append,
+            add_account=self.added.append,
+            remove_account=self.removed_accounts.append,
+            show_key=self.asked_keys.append,
             save_key=self._note_saved,
             remove_key=self.removed.append,
             check_key=self._note_check,
         )
-        models = ["claude-sonnet-5-5", "claude-opus-5-5"]
-        self.dialog = SettingsDialog(Theme(app, "light"), models, lambda: NOW, actions)
+        self.dialog = SettingsDialog(Theme(app, "light"), lambda: NOW, actions)
         qtbot.addWidget(self.dialog)
         self.show(Settings())
+        self.dialog.show_accounts(AccountsView(is_known=True))
         self.dialog.key.show_status(KeyStatus())
         self.dialog.open()
         qtbot.waitExposed(self.dialog)
@@ -60,11 +67,11 @@ class Desk:
     def _note_file(self) -> None:
         self.opened_files += 1
 
-    def _note_saved(self, provider: str, key: str) -> None:
-        self.saved.append((provider, key))
+    def _note_saved(self, account: Account, key: str) -> None:
+        self.saved.append((account, key))
 
-    def _note_check(self, provider: str, key: str) -> None:
-        self.checks.append((provider, key))
+    def _note_check(self, account: Account, key: str) -> None:
+        self.checks.append((account, key))
 
     def show(self, settings: Settings, **more: Any) -> None:
         """Show these settings as they would come from a file."""

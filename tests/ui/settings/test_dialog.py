@@ -58,7 +58,11 @@ def test_every_setting_has_its_control_on_a_page(desk: Desk) -> None:
     for section in ("appearance", "approvals", "conversations", "tools", "changes", "command line"):
         desk.dialog.show_section(section)
     on_rows = {row.setting.key for row in desk.dialog.findChildren(SettingRow)}
-    by_hand = {"model.provider", "model.name", "model.base_url", "execution.approval", "execution.sandbox"}
+    by_hand = {
+        *["model.provider", "model.account", "model.name", "model.base_url"],
+        "execution.approval",
+        "execution.sandbox",
+    }
     assert on_rows | by_hand == set(declared_settings())
 
 

@@ -7,9 +7,11 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QWidget
 
+from desktop_agent.core.models.account import usual_account
 from desktop_agent.ui.settings.key_editor import KeyStatus
 from tests.ui.settings.desk import Desk
 
+ANTHROPIC = usual_account("anthropic")
 SECRET = "sk-ant-api03-very-secret"
 
 
@@ -27,7 +29,7 @@ def test_a_saved_key_goes_out_once_and_is_nowhere_any_more(desk: Desk, caplog: p
     caplog.set_level(logging.DEBUG)
     QTest.keyClicks(desk.field, f"{SECRET} ")
     desk.click("saveKeyButton")
-    assert desk.saved == [("anthropic", SECRET)]
+    assert desk.saved == [(ANTHROPIC, SECRET)]
     QTest.keyClick(desk.field, Qt.Key.Key_Z, Qt.KeyboardModifier.ControlModifier)
     assert SECRET not in everything_said(desk.dialog)
     assert SECRET not in caplog.text
@@ -68,17 +70,17 @@ def test_without_a_keyring_a_key_can_be_used_in_this_run_and_checked(desk: Desk)
     QTest.keyClicks(desk.field, SECRET)
     assert desk.button("saveKeyButton").isEnabled()
     desk.click("checkKeyButton")
-    assert desk.checks == [("anthropic", SECRET)]
+    assert desk.checks == [(ANTHROPIC, SECRET)]
     desk.dialog.key.show_result("The key works.", is_good=True)
     QTest.keyClick(desk.field, Qt.Key.Key_Return)
-    assert desk.saved == [("anthropic", SECRET)]
+    assert desk.saved == [(ANTHROPIC, SECRET)]
 
 
 def test_a_check_shows_that_it_runs_and_what_came_of_it(desk: Desk) -> None:
     assert not desk.button("checkKeyButton").isEnabled()
     desk.dialog.key.show_status(KeyStatus(source="keyring", place="SecretService"))
     desk.click("checkKeyButton")
-    assert desk.checks == [("anthropic", "")]
+    assert desk.checks == [(ANTHROPIC, "")]
     desk.dialog.key.show_busy("Checking the key…")
     assert "Checking the key…" in desk.visible_texts()
     assert not desk.button("checkKeyButton").isEnabled()
@@ -115,4 +117,4 @@ def test_only_a_kept_key_can_be_removed_and_only_after_a_second_thought(desk: De
     assert desk.removed == []
     desk.click("removeKeyButton")
     desk.click("reallyRemoveKeyButton")
-    assert desk.removed == ["anthropic"]
+    assert desk.removed == [ANTHROPIC]

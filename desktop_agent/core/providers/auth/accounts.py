@@ -24,6 +24,7 @@ from desktop_agent.core.base.errors import AccountGoneError, UnsafeSettingsError
 from desktop_agent.core.models.account import (
     Account,
     AccountKind,
+    accounts_of,
     is_same_name,
     usual_account,
     why_unusable,
@@ -48,9 +49,7 @@ class LoadedAccounts(Struct, frozen=True):
 
     def of(self, provider: str) -> tuple[Account, ...]:
         """Return all accounts of a provider, the usual one first. Raises `UsageError` for an unknown provider."""
-        own = [account for account in self.added if account.provider == provider]
-        usual = next((account for account in own if account.is_usual), None) or usual_account(provider)
-        return (usual, *(account for account in own if not account.is_usual))
+        return accounts_of(provider, self.added)
 
     def find(self, provider: str, name: str) -> Account | None:
         """Return the account of this name; empty is the usual one. Raises `UsageError` for an unknown provider."""

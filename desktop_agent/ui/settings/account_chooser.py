@@ -1,0 +1,149 @@
+"""Which account of a provider is used, with what each is for; adding and removing them."""
+
+from PySide6.QtCore import Signal
+from PySide6.QtWidgets import QWidget
+
+from desktop_agent.core.models.account import Account, is_same_name
+from desktop_agent.ui.settings.account_form import AccountForm
+from desktop_agent.ui.settings.account_words import account_label, account_purpose
+from desktop_agent.ui.settings.actions import SettingsActions
+from desktop_agent.ui.settings.parts import note, picker, say
+from desktop_agent.ui.settings.state import AccountsView
+from desktop_agent.ui.theme import Space
+from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
+
+
+class AccountChooser(QWidget):
+    """The accounts of one provider.
+
+    Signals:
+        chosen: the user wants new conversations to be by the account of this name.
+    """
+
+    chosen = Signal(str)
+
+    def __init__(self, actions: SettingsActions) -> None:
+        super().__init__()
+        self._actions = actions
+        self._provider = ""
+        self._name = ""
+        self._view = AccountsView()
+        self._box = picker(self.tr("Account"), [])
+        self._box.setObjectName("accountPicker")
+        self._box.setMinimumContentsLength(24)
+        self._add = make_button(self.tr("Add…"), object_name="newAccountButton", clicked=self._on_new)
+        self._add.setAccessibleName(self.tr("Add an account"))
+        self._remove = make_button(
+            self.tr("Remove"), object_name="removeAccountButton", clicked=self._on_remove, variant="destructive"
+        )
+        self._remove.setAccessibleName(self.tr("Remove this account"))
+        self._really_remove = make_button(
+            self.tr("Remove with its key"),
+            object_name="reallyRemoveAccountButton",
+            clicked=self._on_really_remove,
+            variant="destructive",
+        )
+        self._keep = make_button(self.tr("Keep it"), object_name="keepAccountButton", clicked=self._on_keep)
+        self._purpose = note("")
+        self._purpose.setObjectName("accountPurpose")
+        self.form = AccountForm()
+        """Asks for a new account."""
+        self.form.hide()
+        self._ask_to_remove(is_asking=False)
+        row = hbox((self._box, 1), self._add, self._remove, self._really_remove, self._keep, STRETCH, spacing=Space.S)
+        vbox(row, self._purpose, on=self, spacing=Space.S)
+        self._box.currentIndexChanged.connect(self._on_chosen)
+        self.form.added.connect(self._on_added)
+        self.form.cancelled.connect(self._on_cancelled)
+
+    @property
+    def account(self) -> Account | None:
+        """The account that is shown; `None` when there is none of its name."""
+        return self._view.find(self._provider, self._name)
+
+    def show_accounts(self, view: AccountsView, provider: str, name: str) -> None:
+        """Show the accounts of a provider, and which of them new conversations are by. Emits nothing."""
+        if provider != self._provider:
+            self.form.hide()
+            self._ask_to_remove(is_asking=False)
+        self._view, self._provider, self._name = view, provider, name
+        self._fill()
+        self._say_purpose()
+        self._update()
+
+    def _fill(self) -> None:
+        accounts = self._view.of(self._provider)
+        self._box.blockSignals(True)
+        self._box.clear()
+        for account in accounts:
+            self._box.addItem(account_label(account), account.name)
+        place = next((index for index, one in enumerate(accounts) if is_same_name(one.name, self._name)), None)
+        if place is None:
+            place = self._box.count()
+            self._box.addItem(self._name, self._name)
+        self._box.setCurrentIndex(place)
+        self._box.blockSignals(False)
+
+    def _say_purpose(self) -> None:
+        if self._view.problem:
+            say(self._purpose, self._view.problem, "error")
+        elif (account := self.account) is not None:
+            say(self._purpose, account_purpose(account))
+        elif self._view.is_known:
+            text = self.tr("There is no account “{0}” any more. Choose another one, or add it again.")
+            say(self._purpose, text.format(self._name), "error")
+        else:
+            say(self._purpose, "")
+
+    def _update(self) -> None:
+        is_sound = self._view.is_known and not self._view.problem
+        is_asking = self._really_remove.isVisibleTo(self)
+        self._box.setEnabled(is_sound and not is_asking)
+        self._add.setVisible(not is_asking)
+        self._add.setEnabled(is_sound and self.form.isHidden())
+        can_remove = is_sound and bool(self._name) and self.account is not None
+        self._remove.setVisible(can_remove and not is_asking)
+
+    # --- what the user does -------------------------------------------------------------------------------------
+
+    def _on_chosen(self) -> None:
+        name = self._box.currentData()
+        if isinstance(name, str) and name != self._name:
+            self._name = name
+            self._say_purpose()
+            self._update()
+            self.chosen.emit(name)
+
+    def _on_new(self) -> None:
+        self.form.begin(self._provider, self._view.of(self._provider))
+        self._update()
+
+    def _on_added(self, account: Account) -> None:
+        self._actions.add_account(account)
+        self._on_cancelled()
+
+    def _on_cancelled(self) -> None:
+        self.form.hide()
+        self._update()
+        self._box.setFocus()
+
+    def _on_remove(self) -> None:
+        self._ask_to_remove(is_asking=True)
+        self._keep.setFocus()
+
+    def _on_keep(self) -> None:
+        self._ask_to_remove(is_asking=False)
+        self._remove.setFocus()
+
+    def _on_really_remove(self) -> None:
+        account = self.account
+        self._ask_to_remove(is_asking=False)
+        self._box.setFocus()
+        if account is not None:
+            self._actions.remove_account(account)
+
+    def _ask_to_remove(self, *, is_asking: bool) -> None:
+        self._really_remove.setVisible(is_asking)
+        self._keep.setVisible(is_asking)
+        self._update()
