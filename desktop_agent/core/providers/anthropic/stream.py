@@ -9,7 +9,6 @@ from typing import cast, get_args
 from desktop_agent.core.protocol.model import JsonObject, StopReason, Usage
 from desktop_agent.core.providers.anthropic.blocks import GrowingBlock, start_block
 from desktop_agent.core.providers.anthropic.refusals import reported_error
-from desktop_agent.core.providers.arguments import weight_of
 from desktop_agent.core.providers.base import Completion, StreamPiece
 from desktop_agent.core.providers.http.faults import broken_off
 from desktop_agent.core.providers.http.fields import (
@@ -20,10 +19,10 @@ from desktop_agent.core.providers.http.fields import (
     required_object,
     required_text,
 )
+from desktop_agent.core.providers.http.parts import Parts
 from desktop_agent.core.providers.http.refusals import ErrorEventError
 from desktop_agent.core.providers.http.stopping import runnable_only_if_asked
 from desktop_agent.core.providers.surrogates import repaired
-from desktop_agent.core.system.network.bounds import MAX_BLOCKS, MAX_CALLS, MAX_CHARS, oversized
 
 _STOP_REASONS: frozenset[str] = frozenset(get_args(StopReason))
 
@@ -35,10 +34,7 @@ class AnthropicReader:
         self._message_id = ""
         self._usage = Usage()
         self._stop_reason: str | None = None
-        self._blocks: dict[int, GrowingBlock] = {}
-        self._open: set[int] = set()
-        self._calls = 0
-        self._chars = 0
+        self._blocks = Parts[GrowingBlock]()
         self.is_untouched = True
         """Whether nothing came at all that this API would send."""
         self.is_whole = False
@@ -59,10 +55,10 @@ class AnthropicReader:
             raise broken_off("the stream ended before the message did")
         if self._stop_reason is None:
             raise broken_off("the message ended without a reason")
-        if self._open:
+        if self._blocks.has_open:
             raise broken_off("the message ended inside a block")
         reason = cast("StopReason", self._stop_reason if self._stop_reason in _STOP_REASONS else "other")
-        blocks = (self._blocks[index].result() for index in sorted(self._blocks))
+        blocks = (block.result() for block in self._blocks.in_order())
         return Completion(
             message_id=self._message_id,
             content=tuple(runnable_only_if_asked(block, reason) for block in blocks),
@@ -83,12 +79,10 @@ class AnthropicReader:
                 return self._start(required_index(event), required_object(event, "content_block"))
             case "content_block_delta":
                 delta = required_object(event, "delta")
-                self._measure(delta)
-                return self._block(event).add(delta)
+                self._blocks.measure(delta)
+                return self._blocks.at(required_index(event)).add(delta)
             case "content_block_stop":
-                block = self._block(event)
-                self._open.discard(required_index(event))
-                return block.end()
+                return self._blocks.end(required_index(event)).end()
             case "message_delta":
                 reason = required_object(event, "delta").get("stop_reason")
                 self._stop_reason = reason if isinstance(reason, str) else self._stop_reason
@@ -100,26 +94,10 @@ class AnthropicReader:
         return None
 
     def _start(self, index: int, fields: JsonObject) -> StreamPiece | None:
-        if index in self._blocks:
-            raise broken_off(f"block {index} started twice")
-        self._calls += fields.get("type") == "tool_use"
-        if len(self._blocks) >= MAX_BLOCKS or self._calls > MAX_CALLS:
-            raise oversized(f"more than {MAX_CALLS} calls or {MAX_BLOCKS:,} blocks")
-        self._measure(fields)
-        self._blocks[index] = start_block(fields)
-        self._open.add(index)
-        return self._blocks[index].begin()
-
-    def _measure(self, fields: JsonObject) -> None:
-        self._chars += weight_of(fields)
-        if self._chars > MAX_CHARS:
-            raise oversized(f"more than {MAX_CHARS:,} characters")
-
-    def _block(self, event: JsonObject) -> GrowingBlock:
-        index = required_index(event)
-        if index not in self._open:
-            raise broken_off(f"block {index} is not open")
-        return self._blocks[index]
+        self._blocks.measure(fields)
+        block = start_block(fields)
+        self._blocks.begin(index, block, is_call=fields.get("type") == "tool_use")
+        return block.begin()
 
     def _count(self, event: JsonObject) -> None:
         """Take the token counts of an event. They are totals, and a later event may leave some out."""

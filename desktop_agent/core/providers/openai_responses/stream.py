@@ -8,17 +8,16 @@ from collections.abc import Mapping
 
 from desktop_agent.core.protocol.foreign_json import object_in, text_in
 from desktop_agent.core.protocol.model import AssistantBlock, JsonObject, StopReason, ToolUseBlock, Usage
-from desktop_agent.core.providers.arguments import weight_of
 from desktop_agent.core.providers.base import Completion, StreamPiece
 from desktop_agent.core.providers.http.faults import broken_off
 from desktop_agent.core.providers.http.fields import decode_event, required_object, required_text
+from desktop_agent.core.providers.http.parts import Parts
 from desktop_agent.core.providers.http.refusals import ErrorEventError
 from desktop_agent.core.providers.http.stopping import runnable_only_if_asked
 from desktop_agent.core.providers.openai.refusals import reported_error
 from desktop_agent.core.providers.openai.usage import read_usage
 from desktop_agent.core.providers.openai_responses.items import GrowingItem, start_item
 from desktop_agent.core.providers.surrogates import repaired
-from desktop_agent.core.system.network.bounds import MAX_BLOCKS, MAX_CALLS, MAX_CHARS, oversized
 
 _INCOMPLETE: Mapping[str, StopReason] = {"max_output_tokens": "max_tokens", "content_filter": "refusal"}
 
@@ -30,10 +29,7 @@ class ResponsesReader:
         self._message_id = ""
         self._usage = Usage()
         self._incomplete = ""
-        self._items: dict[int, GrowingItem] = {}
-        self._open: set[int] = set()
-        self._calls = 0
-        self._chars = 0
+        self._items = Parts[GrowingItem](times_said=2)
         self.is_untouched = True
         """Whether nothing came at all that this API would send."""
         self.is_whole = False
@@ -54,9 +50,9 @@ class ResponsesReader:
         """Return the whole message, or raise if any of it is missing."""
         if not self.is_whole:
             raise broken_off("the stream ended before the message did")
-        if self._open:
+        if self._items.has_open:
             raise broken_off("the message ended inside an item")
-        items = [self._items[index] for index in sorted(self._items)]
+        items = self._items.in_order()
         content: list[AssistantBlock] = [block for item in items for block in item.result()]
         reason = self._stop_reason(content, has_refused=any(item.has_refused for item in items))
         return Completion(
@@ -83,39 +79,22 @@ class ResponsesReader:
             case "error":
                 raise ErrorEventError(reported_error(object_in(event, "error") or event))
             case _ if "output_index" in event:
-                self._measure(event)
-                return self._item(_index(event)).add(event)
+                self._items.measure(event)
+                return self._items.at(_index(event)).add(event)
             case _:
                 pass
         return None
 
     def _start(self, index: int, item: JsonObject) -> StreamPiece | None:
-        if index in self._items:
-            raise broken_off(f"item {index} started twice")
-        self._calls += item.get("type") == "function_call"
-        if len(self._items) >= MAX_BLOCKS or self._calls > MAX_CALLS:
-            raise oversized(f"more than {MAX_CALLS} calls or {MAX_BLOCKS:,} items")
-        self._items[index] = start_item(item)
-        self._open.add(index)
-        return self._items[index].begin()
+        growing = start_item(item)
+        self._items.begin(index, growing, is_call=item.get("type") == "function_call")
+        return growing.begin()
 
     def _end(self, index: int, item: JsonObject) -> StreamPiece | None:
         if index not in self._items:  # a server that sends items whole
             self._start(index, item)
-        self._measure(item)
-        piece = self._item(index).end(item)
-        self._open.discard(index)
-        return piece
-
-    def _item(self, index: int) -> GrowingItem:
-        if index not in self._open:
-            raise broken_off(f"item {index} is not open")
-        return self._items[index]
-
-    def _measure(self, fields: JsonObject) -> None:
-        self._chars += weight_of(fields)
-        if self._chars > 2 * MAX_CHARS:  # every text comes twice: in pieces, and with the end of its item
-            raise oversized(f"more than {MAX_CHARS:,} characters")
+        self._items.measure(item)
+        return self._items.end(index).end(item)
 
     def _conclude(self, response: JsonObject) -> None:
         self.is_whole = True
