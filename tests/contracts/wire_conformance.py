@@ -1,4 +1,4 @@
-"""What every wire format must do, whoever speaks it: one suite, run once per format against a scripted server.
+"""What every wire format must do, whichever vendor speaks it: one suite, run once per format against a scripted server.
 
 class TestMyFormat(WireConformance):
     @pytest.fixture
@@ -148,7 +148,7 @@ class WireConformance:
         ("answer", "expected", "title"),
         [
             (fault.unauthorized(), "authentication", "The key was refused."),
-            (fault.not_found(), "not_found", "There is no model named “test-large”."),
+            (fault.not_found(), "not_found", "There is no model named “claude-test-large”."),
             (fault.rate_limited(), "rate_limited", "The account's rate limit is reached."),
             (fault.no_credit(), "billing", "The account has no credit"),
             (fault.server_error(), "server", "The model's service had an internal error."),

@@ -122,7 +122,7 @@ async def test_a_signed_out_account_leaves_nothing(tmp_path: Path) -> None:
         await sign_ins.sign_out(account)
         assert here.keyring.entries == {}
         assert here.accounts.load().added == ()
-        with pytest.raises(CredentialsError, match="Nobody is signed in"):
+        with pytest.raises(CredentialsError, match="You are not signed in"):
             await sign_ins.credential(account)
         await sign_ins.sign_out(account)
 

@@ -1,12 +1,10 @@
-"""A provider and the server it talks to, in each wire format, away from the settings of the user who runs the tests."""
+"""A provider and the server it talks to, in each wire format."""
 
-import os
 from collections.abc import AsyncGenerator
 from typing import NamedTuple
 
 import pytest
 
-from desktop_agent.core.protocol.model import ModelRequest, TextBlock, ToolDefinition, UserMessage
 from desktop_agent.core.providers.http.provider import HttpProvider
 from desktop_agent.core.providers.vendor_provider import keyed_provider
 from tests.servers.dialects.anthropic import ANTHROPIC
@@ -41,13 +39,6 @@ SPOKEN = {
 }
 
 
-@pytest.fixture(autouse=True)
-def no_settings_of_the_machine(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in os.environ:
-        if name.upper().startswith(("ANTHROPIC_", "OPENAI_")) or name.upper().endswith("_PROXY"):
-            monkeypatch.delenv(name)
-
-
 @pytest.fixture(params=SPOKEN)
 def spoken(request: pytest.FixtureRequest) -> Spoken:
     """Return each of the formats."""
@@ -66,18 +57,3 @@ async def provider(spoken: Spoken, server: ModelServer) -> AsyncGenerator[HttpPr
     provider = keyed_provider(spoken.vendor, KEY, address=server.url)
     yield provider
     await provider.aclose()
-
-
-@pytest.fixture
-def model_request() -> ModelRequest:
-    """A request with everything that a first request has."""
-    return ModelRequest(
-        model="test-large",
-        system="You are careful.",
-        messages=(UserMessage(content=(TextBlock(text="Fix the off-by-one."),)),),
-        tools=(
-            ToolDefinition(name="read_file", description="Read a file.", input_schema={"type": "object"}),
-            ToolDefinition(name="edit_file", description="Edit a file.", input_schema={"type": "object"}),
-        ),
-        max_tokens=1024,
-    )

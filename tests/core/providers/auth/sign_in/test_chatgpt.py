@@ -111,7 +111,7 @@ async def test_a_page_that_guesses_does_not_end_the_sign_in() -> None:
         assert (await running).registration == EARLIER
 
 
-async def test_nobody_finishes_it_in_time() -> None:
+async def test_the_user_does_not_finish_it_in_time() -> None:
     clock, browser = HandClock(), ClosedBrowser()
     async with AuthorizationServer() as server:
         running = asyncio.ensure_future(sign_in(browser, host_id=HOST_ID, clock=clock, service=server.chatgpt()))

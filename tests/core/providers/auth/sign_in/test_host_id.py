@@ -1,4 +1,4 @@
-"""The installation has one name, whoever asks first."""
+"""The installation has one name, whichever process asks first."""
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path

@@ -105,7 +105,7 @@ async def test_a_request_without_end_is_cut_off(receiver: RedirectReceiver) -> N
     assert (await ask(receiver.address, head=endless)).status == 431
 
 
-async def test_connections_that_say_nothing_are_in_nobodys_way(receiver: RedirectReceiver) -> None:
+async def test_connections_that_say_nothing_stand_in_no_way(receiver: RedirectReceiver) -> None:
     port = urlsplit(receiver.address).port
     idle = [await asyncio.open_connection("127.0.0.1", port) for _ in range(5)]
     assert (await ask(f"{receiver.address}?code=abc&state={STATE}")).status == 200

@@ -157,7 +157,7 @@ async def test_a_sign_in_that_was_revoked_in_the_middle_is_over_after_one_try(tm
         assert len(server.token_requests) == 1
 
 
-async def test_nobody_is_signed_in(tmp_path: Path) -> None:
+async def test_without_a_sign_in(tmp_path: Path) -> None:
     async with AuthorizationServer() as server:
         with pytest.raises(SignedOutError):
             await Desk(tmp_path, server).source().access_token()
