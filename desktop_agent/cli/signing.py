@@ -113,7 +113,7 @@ class Signing:
             return chosen
         self._explain_others("Claude Code")
         raise UsageError(
-            f"Anthropic's tools have no profile {chosen!r} that somebody signed in for.",
+            f"Anthropic's tools have no profile {chosen!r} with a sign-in.",
             hint=f"Profiles there are: {', '.join(found) or 'none'}. Make one with `ant auth login`, or use a key: "
             "`desktop-agent auth set anthropic`.",
         )

@@ -51,5 +51,5 @@ class UserSettings:
         return self.model_meant(NamedModel())
 
     def model_meant(self, meant: NamedModel, now: ModelRef | None = None) -> ModelRef:
-        """The model that is meant by somebody who leaves the rest as it is `now`, or to the settings."""
+        """The model that the user means, who leaves the rest as it is `now`, or to the settings."""
         return model_meant(meant, self.live.loaded, self._environ, now)

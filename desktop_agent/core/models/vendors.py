@@ -1,4 +1,4 @@
-"""The vendors of models, as data: a vendor is an address, the wire format spoken there, and how it is told who asks.
+"""The vendors of models, as data: an address, the wire format spoken there, and how a request says who asks.
 
 Adding one that is compatible with a wire format means adding an entry to `VENDORS`, and nothing else.
 

@@ -1,4 +1,4 @@
-"""Which model is meant by somebody who names only some of it: the settings and the environment say the rest."""
+"""Which model the user means who names only some of it: the settings and the environment say the rest."""
 
 from collections.abc import Mapping
 
@@ -13,7 +13,7 @@ from desktop_agent.core.settings.sections import DEFAULT_MODEL, ModelSettings
 
 
 class NamedModel(Struct, frozen=True, kw_only=True):
-    """What somebody names of a model, on a command line or in a program; `None` is what they leave open."""
+    """What the user names of a model, on a command line or in a program; `None` is left open."""
 
     provider: str | None = None
     model: str | None = None
@@ -30,7 +30,7 @@ class NamedModel(Struct, frozen=True, kw_only=True):
 def model_meant(
     meant: NamedModel, loaded: LoadedSettings, environ: Mapping[str, str], now: ModelRef | None = None
 ) -> ModelRef:
-    """Return the model that is meant. Its name is empty where nobody knows one.
+    """Return the model that is meant. Its name is empty where none is known.
 
     What is left open is as in the model `now`, if that is of the same provider, else as the settings say. These hold
     for their own provider only: an address or an account would lead elsewhere.

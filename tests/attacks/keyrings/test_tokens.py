@@ -46,7 +46,7 @@ async def test_a_real_keyring_keeps_renews_and_forgets_a_sign_in(gnome_keyring: 
             assert (await credential.headers())["Authorization"] == f"Bearer {LONG}-renewed"
         assert len(server.token_requests) == 2
         await process().sign_out(account)
-        with pytest.raises(CredentialsError, match="Nobody is signed in"):
+        with pytest.raises(CredentialsError, match="You are not signed in"):
             await process().credential(account)
         kept = [file.read_bytes() for file in (tmp_path / "data").rglob("*") if file.is_file()]
         assert not any(secret.encode() in content for secret in server.secrets for content in kept)

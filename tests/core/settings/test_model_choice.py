@@ -1,4 +1,4 @@
-"""What somebody leaves open of a model comes from the one that answers now, or from settings of the same provider."""
+"""What the user leaves open of a model comes from the one that answers now, or from settings of the same provider."""
 
 import pytest
 

@@ -10,7 +10,7 @@ from desktop_agent.core.protocol.model import JsonObject
 
 
 def pairing(items: list[JsonObject]) -> Iterator[str]:
-    """Yield calls that are answered never, twice, late or that nobody made."""
+    """Yield calls that are answered never, twice, late or that were not made."""
     waiting: list[object] = []
     answered: list[object] = []
     for number, item in enumerate(items):

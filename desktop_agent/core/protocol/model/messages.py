@@ -119,7 +119,7 @@ class Usage(Struct, frozen=True, kw_only=True):
 
     @property
     def is_cost_partial(self) -> bool:
-        """Whether it cost more than `cost_usd`, nobody knows how much."""
+        """Whether it cost more than `cost_usd`; how much more is not known."""
         return self.unpriced_tokens > 0
 
     def __add__(self, other: "Usage") -> "Usage":

@@ -136,13 +136,13 @@ class SignIns:
             await asyncio.to_thread(self._accounts.remove, account)
 
     async def registration(self, account: Account) -> Registration | None:
-        """Return who signed in, or `None` when nobody has. Raises `CredentialsError`."""
+        """Return the user who signed in, or `None`. Raises `CredentialsError`."""
         return await beside(lambda: read_registration(self._keys, entry_of(account)))
 
     async def credential(self, account: Account) -> TokenCredential:
         """Return what goes with the requests of an account of the kind `oauth` or `profile`.
 
-        Raises `CredentialsError` when nobody is signed in, or the tokens belong to another address.
+        Raises `CredentialsError` without a sign-in, or when the tokens belong to another address.
         """
         if account.kind == "profile":
             profile = await asyncio.to_thread(read_profile, account.name, self._environ)
@@ -153,13 +153,13 @@ class SignIns:
         registration = await self.registration(account)
         if registration is None:
             raise CredentialsError(
-                f"Nobody is signed in for {account.full_label}.",
+                f"You are not signed in for {account.full_label}.",
                 hint=f"Sign in: `desktop-agent auth sign-in {account.provider} --account {account.label}`.",
             )
         return TokenCredential(self._shared(account, lambda: self._chatgpt_source(account, registration)))
 
     def _shared(self, account: Account, make: Callable[[], TokenSource]) -> TokenSource:
-        """Return the one source of an account: whoever uses it shares what it knows."""
+        """Return the one source of an account: all its users share what it knows."""
         entry = entry_of(account)
         if entry not in self._sources:
             self._sources[entry] = make()

@@ -89,7 +89,7 @@ def read_profile(name: str, environ: Mapping[str, str] = os.environ) -> Profile:
     folder = config_folder(environ)
     config = _read_config(name, folder / "configs" / f"{name}.json")
     if config.authentication.type != "user_oauth":
-        raise _unusable(name, "nobody signed in for it; it is of another kind")
+        raise _unusable(name, "it has no sign-in of a user; it is of another kind")
     base_url = (config.base_url or environ.get("ANTHROPIC_BASE_URL") or DEFAULT_BASE_URL).rstrip("/")
     if not base_url.startswith(("https://", "http://")) or is_readable_on_the_way(base_url) or has_userinfo(base_url):
         raise _unusable(name, "its base_url is no https:// address")

@@ -1,4 +1,4 @@
-"""What only one sign-in knows, so that an answer to any other is told apart."""
+"""What only one sign-in knows, so that it recognises its own answer."""
 
 import base64
 import hashlib
@@ -23,7 +23,7 @@ class Attempt:
 
     @classmethod
     def new(cls) -> Self:
-        """Return one that nobody can guess."""
+        """Return one that cannot be guessed."""
         return cls(*(secrets.token_urlsafe(_RANDOM_BYTES) for _ in range(3)))
 
     @property

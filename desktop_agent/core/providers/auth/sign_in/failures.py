@@ -10,7 +10,7 @@ _CODE = re.compile(r"[A-Za-z0-9_.:-]{1,64}")
 
 
 def timed_out(service: str, limit_s: float, *, has_refused: bool) -> CredentialsError:
-    """Nobody came back in time; `has_refused` says that somebody came with the answer to another sign-in."""
+    """The browser did not come back in time; `has_refused` says that the answer to another sign-in came."""
     if has_refused:
         return CredentialsError(
             f"The browser came back with the answer to another sign-in, not to this one with {service}.",

@@ -29,7 +29,7 @@ async def code_from_browser(
 ) -> Mapping[str, str]:
     """Have the user sign in at `address`, and return the parameters of the answer, a `code` among them.
 
-    Raises `CredentialsError` when it is declined, or not there in time. Nobody can see that a browser was closed: the
+    Raises `CredentialsError` when it is declined, or not there in time. That a browser was closed cannot be seen: the
     user cancels, or the time runs out.
     """
     opening = asyncio.ensure_future(_open(browser, address))

@@ -39,7 +39,7 @@ class RedirectReceiver:
     """Listens from entering the context to leaving it. Belongs to one event loop."""
 
     def __init__(self, path: str, *, state: str | None, host: str = "127.0.0.1") -> None:
-        """`state` is `None` for a service that sends none back: then the path must be one that nobody can guess.
+        """`state` is `None` for a service that sends none back: then the path must be one that cannot be guessed.
 
         `host` is what the service is told; the port is one of 127.0.0.1 in any case.
         """

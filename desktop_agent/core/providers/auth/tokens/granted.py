@@ -11,7 +11,7 @@ class Tokens:
 
     access: str = field(repr=False)
     refresh: str | None = field(default=None, repr=False)
-    """`None` when somebody else renews the access token."""
+    """`None` when another program renews the access token."""
     expires_at: datetime | None = None
     """`None` when that is not known: the token is used until it is refused."""
     scopes: frozenset[str] = frozenset()
@@ -25,7 +25,7 @@ class KeptTokens(Protocol):
     """Where the tokens of one account are kept, for every process of the user. All of it raises `CredentialsError`."""
 
     async def load(self) -> Tokens | None:
-        """Return what is kept now, or `None` when nobody is signed in."""
+        """Return what is kept now, or `None` without a sign-in."""
         ...
 
     async def keep(self, tokens: Tokens) -> None:
