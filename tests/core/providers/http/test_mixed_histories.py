@@ -1,0 +1,161 @@
+"""A conversation that several vendors' models took part in is a valid request to each of them, in its own format.
+
+The judges are the SDKs' own types, and each API's rules for calls and their results (`tests/servers/validation`).
+"""
+
+import json
+from typing import NamedTuple
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from desktop_agent.core.models.account import usual_account
+from desktop_agent.core.protocol.model import (
+    AssistantBlock,
+    AssistantMessage,
+    Message,
+    ModelRef,
+    ModelRequest,
+    OpaqueBlock,
+    RedactedThinkingBlock,
+    TextBlock,
+    ThinkingBlock,
+    ToolDefinition,
+    ToolResultBlock,
+    ToolUseBlock,
+    UserMessage,
+)
+from desktop_agent.core.providers.http.carrying import carried
+from desktop_agent.core.providers.http.pictures import EncodedPictures
+from desktop_agent.core.providers.vendor_provider import wire_format_of
+from tests.servers.dialects.anthropic import ANTHROPIC
+from tests.servers.dialects.chat import CHAT, OPENROUTER
+from tests.servers.dialects.dialect import Dialect
+from tests.servers.dialects.responses import RESPONSES
+
+
+class Speaker(NamedTuple):
+    """A model that may have taken part, and what it leaves in a history that only its vendor understands."""
+
+    model: ModelRef
+    thought: tuple[AssistantBlock, ...]
+
+
+CLAUDE = Speaker(
+    ModelRef(provider="anthropic", model="claude-sonnet-5-5"),
+    (ThinkingBlock(thinking="Hm.", signature="c2ln"), RedactedThinkingBlock(data="ZGF0YQ==")),
+)
+GPT = Speaker(
+    ModelRef(provider="openai", model="gpt-6.1-sol"),
+    (
+        ThinkingBlock(thinking="Hm.", signature=""),
+        OpaqueBlock(payload={"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "c2VhbGVk"}),
+        OpaqueBlock(payload={"type": "message", "phase": "commentary"}),
+    ),
+)
+ROUTED = Speaker(
+    ModelRef(provider="openrouter", model="vendor/model"),
+    (
+        ThinkingBlock(thinking="Hm.", signature="reasoning_details"),
+        OpaqueBlock(payload={"reasoning_details": [{"type": "reasoning.text", "text": "Hm.", "index": 0}]}),
+    ),
+)
+PLAIN = Speaker(ModelRef(provider="openai-chat", model="gpt-5.4-mini"), ())
+SCRIPTED = Speaker(ModelRef(provider="demo", model="demo"), (ThinkingBlock(thinking="Hm.", signature="demo"),))
+
+ASKED: dict[str, tuple[ModelRef, Dialect]] = {
+    "anthropic": (CLAUDE.model, ANTHROPIC),
+    "openai": (GPT.model, RESPONSES),
+    "openai-chat": (PLAIN.model, CHAT),
+    "openrouter": (ROUTED.model, OPENROUTER),
+}
+
+texts = st.text(max_size=12)
+names = st.sampled_from(["read_file", "edit file", "mcp:a/b", "x" * 130])
+ids = st.sampled_from(["toolu_1", "call.1", "fc|1", "c" * 70, "9"])
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> tuple[Message, ...]:
+    """Messages in turns, the first and the last one the user's; every call answered once."""
+    messages: list[Message] = [UserMessage(content=(TextBlock(text="Begin."),))]
+    number = 0
+    for turn in range(draw(st.integers(0, 5))):
+        speaker = draw(st.sampled_from([CLAUDE, GPT, ROUTED, PLAIN, SCRIPTED]))
+        calls: list[ToolUseBlock] = []
+        for _ in range(draw(st.integers(0, 2))):
+            number += 1
+            call_id = f"{draw(ids)}-{number}"
+            calls.append(ToolUseBlock(id=call_id, name=draw(names), arguments={"path": draw(texts)}))
+        thought = tuple(_of_turn(block, turn) for block in speaker.thought) if draw(st.booleans()) else ()
+        said = (TextBlock(text=draw(texts)),) if draw(st.booleans()) or not calls else ()
+        messages.append(AssistantMessage(content=(*thought, *said, *calls), made_by=speaker.model))
+        results = [
+            ToolResultBlock(call_id=call.id, content=draw(texts), is_error=draw(st.booleans())) for call in calls
+        ]
+        asked = [TextBlock(text=draw(texts))] if draw(st.booleans()) or not calls else []
+        messages.append(UserMessage(content=(*results, *asked)))
+    messages.append(UserMessage(content=(TextBlock(text="Go on."),)))
+    return tuple(messages)
+
+
+def _of_turn(block: AssistantBlock, turn: int) -> AssistantBlock:
+    """Return a block as it comes in this turn: items have ids of their own."""
+    if isinstance(block, OpaqueBlock) and "id" in block.payload:
+        return OpaqueBlock(payload=block.payload | {"id": f"rs_{turn}"})
+    return block
+
+
+def body_for(provider: str, messages: tuple[Message, ...]) -> tuple[object, Dialect]:
+    """Return the body that a provider's models would get, and who judges it."""
+    model, dialect = ASKED[provider]
+    request = ModelRequest(
+        model=model.model,
+        system="You are careful.",
+        messages=messages,
+        tools=(ToolDefinition(name="read_file", description="Read.", input_schema={"type": "object"}),),
+        max_tokens=1024,
+    )
+    return json.loads(
+        wire_format_of(usual_account(provider)).encode(carried(request, model), EncodedPictures())
+    ), dialect
+
+
+@pytest.mark.parametrize("provider", ASKED)
+@given(messages=histories())
+def test_whatever_was_said_by_whom_each_gets_a_request_that_its_api_takes(
+    provider: str, messages: tuple[Message, ...]
+) -> None:
+    body, dialect = body_for(provider, messages)
+    assert dialect.violations(dialect.answers_at, body) == []
+
+
+@pytest.mark.parametrize(
+    ("provider", "kept"),
+    [("anthropic", "c2ln"), ("openai", "c2VhbGVk"), ("openrouter", "reasoning.text"), ("openai-chat", "Said.")],
+)
+def test_each_gets_back_its_own_thinking_and_no_other(provider: str, kept: str) -> None:
+    marks = {"c2ln", "ZGF0YQ==", "c2VhbGVk", "reasoning.text"}
+    messages: list[Message] = []
+    for speaker in (CLAUDE, GPT, ROUTED, PLAIN, SCRIPTED):
+        messages.append(UserMessage(content=(TextBlock(text="Go on."),)))
+        messages.append(AssistantMessage(content=(*speaker.thought, TextBlock(text="Said.")), made_by=speaker.model))
+    messages.append(UserMessage(content=(TextBlock(text="Go on."),)))
+    sent = json.dumps(body_for(provider, tuple(messages))[0])
+    own = {"anthropic": {"c2ln", "ZGF0YQ=="}}.get(provider, {kept} & marks)
+    assert kept in sent
+    assert {mark for mark in marks if mark in sent} == own
+    assert sent.count("Said.") == 5
+
+
+def test_the_cached_beginning_is_still_told_when_messages_are_left_out() -> None:
+    only_thought = AssistantMessage(content=CLAUDE.thought, made_by=CLAUDE.model)
+    user = UserMessage(content=(TextBlock(text="Go on."),))
+    own = AssistantMessage(content=(TextBlock(text="Mine."),), made_by=GPT.model)
+    request = ModelRequest(
+        model="m", system="", messages=(user, only_thought, user, own, user), tools=(), max_tokens=1, stable_messages=4
+    )
+    fitted = carried(request, GPT.model)
+    assert fitted.messages == (user, user, own, user)
+    assert fitted.stable_messages == 3
