@@ -47,7 +47,7 @@ class OnboardingDialog(QDialog):
         self._key = ChoiceCard(
             theme,
             self.tr("Enter an API key"),
-            self.tr("For Anthropic's models. Kept in your system keyring, and nowhere else."),
+            self.tr("For Anthropic, OpenAI, OpenRouter or xAI. Kept in your system keyring, and nowhere else."),
         )
         start, enter = self.tr("Start the demo"), self.tr("Enter a key…")
         self._start_demo = make_button(start, object_name="demoButton", clicked=self._on_demo, variant="primary")

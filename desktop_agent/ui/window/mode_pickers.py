@@ -4,13 +4,11 @@ from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 
+from desktop_agent.core.models.vendors import VENDORS, known_vendor
 from desktop_agent.core.protocol.model import ApprovalPolicy, ModelRef, SandboxMode
 from desktop_agent.ui.widgets.buttons import PickerButton
 from desktop_agent.ui.wording.mode_words import MODES, POLICIES, approval_words, sandbox_words, short_words
 from desktop_agent.ui.wording.tooltips import plain_tooltip
-
-ANTHROPIC_MODELS = ("claude-sonnet-5-5", "claude-opus-5-5", "claude-haiku-5-5")
-"""Offered without asking; any other name can be typed in the settings."""
 
 _MAX_LABEL = 28
 
@@ -100,7 +98,8 @@ class ModePickers(QObject):
         return button
 
     def _fill_models(self, current: ModelRef) -> None:
-        known = [("anthropic", name) for name in ANTHROPIC_MODELS]
+        vendor = known_vendor(current.provider) or VENDORS[0]
+        known = [(vendor.id, name) for name in vendor.models]
         chosen = (current.provider, current.model)
         choices = known if chosen in known or current.provider == "demo" else [chosen, *known]
         choices.append(("demo", "demo"))

@@ -8,9 +8,11 @@ from PySide6.QtTest import QSignalSpy
 from PySide6.QtWidgets import QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
+from desktop_agent.core.models.vendors import vendor_of
 from desktop_agent.core.protocol.model import ApprovalPolicy, ModelRef, SandboxMode
-from desktop_agent.ui.window.mode_pickers import ANTHROPIC_MODELS, ModePickers
+from desktop_agent.ui.window.mode_pickers import ModePickers
 
+CLAUDES = vendor_of("anthropic").models
 SONNET = ModelRef(provider="anthropic", model="claude-sonnet-5-5")
 DEMO = ModelRef(provider="demo", model="demo")
 
@@ -69,13 +71,21 @@ def test_every_policy_is_shown_as_what_it_comes_to(pickers: ModePickers, policy:
     assert (shown == "Asks before writing") is (policy == "on_write")
 
 
-def test_a_model_of_somebody_else_is_offered_beside_the_known_ones(pickers: ModePickers) -> None:
+def test_a_model_that_is_not_listed_is_offered_beside_the_known_ones(pickers: ModePickers) -> None:
     own = ModelRef(provider="anthropic", model="my-own-model")
     pickers.show_mode(own, "on_write", "restricted")
     texts = [action.text() for action in choices(pickers.model_button)]
-    assert texts == ["my-own-model", *ANTHROPIC_MODELS, "Demo model"]
+    assert texts == ["my-own-model", *CLAUDES, "Demo model"]
     pickers.show_mode(SONNET, "on_write", "restricted")
-    assert [action.text() for action in choices(pickers.model_button)] == [*ANTHROPIC_MODELS, "Demo model"]
+    assert [action.text() for action in choices(pickers.model_button)] == [*CLAUDES, "Demo model"]
+
+
+def test_the_models_of_the_vendor_that_answers_are_offered_and_of_no_other(pickers: ModePickers) -> None:
+    models = vendor_of("openai").models
+    pickers.show_mode(ModelRef(provider="openai", model=models[1]), "on_write", "restricted")
+    assert [action.text() for action in choices(pickers.model_button)] == [*models, "Demo model"]
+    pickers.show_mode(ModelRef(provider="ollama", model="qwen"), "on_write", "restricted")
+    assert [action.text() for action in choices(pickers.model_button)] == ["qwen", "Demo model"]
 
 
 def test_a_very_long_name_is_cut_on_the_button_and_whole_in_the_tool_tip(pickers: ModePickers) -> None:
@@ -96,7 +106,7 @@ def test_picking_asks_and_changes_nothing_by_itself(pickers: ModePickers) -> Non
     pickers.approval_chosen.connect(ask)
     choices(pickers.model_button)[1].trigger()
     choices(pickers.approval_button)[0].trigger()
-    assert asked == [("anthropic", ANTHROPIC_MODELS[1]), ("always",)]
+    assert asked == [("anthropic", CLAUDES[1]), ("always",)]
     assert pickers.model_button.text() == "claude-sonnet-5-5 ▾"
     assert pickers.approval_button.text() == "Asks before writing ▾"
 
