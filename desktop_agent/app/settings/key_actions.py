@@ -15,7 +15,7 @@ from desktop_agent.core.providers.auth.keys import ResolvedKey, entry_of, resolv
 from desktop_agent.core.providers.auth.patience import beside
 from desktop_agent.core.providers.vendor_provider import account_provider, key_credential
 from desktop_agent.core.settings.model_choice import NamedModel
-from desktop_agent.ui.settings.key_editor import KeyEditor, KeyStatus
+from desktop_agent.ui.settings.accounts.key_editor import KeyEditor, KeyStatus
 
 
 class KeyActions(QObject):

@@ -6,11 +6,11 @@ from desktop_agent.core.base.web_address import is_readable_on_the_way
 from desktop_agent.core.models.account import named, usual_account
 from desktop_agent.core.models.vendors import DEMO, PROVIDER_IDS, PROVIDER_LABELS, VENDORS, known_vendor
 from desktop_agent.core.settings.model_choice import name_in
-from desktop_agent.ui.settings.account_chooser import AccountChooser
+from desktop_agent.ui.settings.accounts.chooser import AccountChooser
+from desktop_agent.ui.settings.accounts.key_editor import KeyEditor
 from desktop_agent.ui.settings.actions import SettingsActions
 from desktop_agent.ui.settings.controls import words
 from desktop_agent.ui.settings.generated_page import SettingRows, settings_of
-from desktop_agent.ui.settings.key_editor import KeyEditor
 from desktop_agent.ui.settings.parts import Page, form, name_of, note, pick, picker, say
 from desktop_agent.ui.settings.state import AccountsView, SettingsView
 from desktop_agent.ui.theme import Space, Theme

@@ -14,9 +14,9 @@ from desktop_agent.core.settings import (
     LoadedSettings,
     Settings,
 )
+from desktop_agent.ui.settings.accounts.key_editor import KeyStatus
 from desktop_agent.ui.settings.actions import SettingsActions
 from desktop_agent.ui.settings.dialog import SettingsDialog
-from desktop_agent.ui.settings.key_editor import KeyStatus
 from desktop_agent.ui.settings.setting_row import SettingRow
 from desktop_agent.ui.settings.state import AccountsView, SettingsView
 from desktop_agent.ui.settings.switch import Switch

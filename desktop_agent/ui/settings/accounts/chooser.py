@@ -4,8 +4,8 @@ from PySide6.QtCore import Signal
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.models.account import Account, is_same_name
-from desktop_agent.ui.settings.account_form import AccountForm
-from desktop_agent.ui.settings.account_words import account_label, account_purpose
+from desktop_agent.ui.settings.accounts.form import AccountForm
+from desktop_agent.ui.settings.accounts.words import account_label, account_purpose
 from desktop_agent.ui.settings.actions import SettingsActions
 from desktop_agent.ui.settings.parts import note, picker, say
 from desktop_agent.ui.settings.state import AccountsView

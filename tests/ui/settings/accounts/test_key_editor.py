@@ -8,7 +8,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QLineEdit, QPushButton, QWidget
 
 from desktop_agent.core.models.account import usual_account
-from desktop_agent.ui.settings.key_editor import KeyStatus
+from desktop_agent.ui.settings.accounts.key_editor import KeyStatus
 from tests.ui.settings.desk import Desk
 
 ANTHROPIC = usual_account("anthropic")

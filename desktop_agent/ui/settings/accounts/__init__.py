@@ -1,0 +1,1 @@
+"""Accounts in the settings: choosing, adding and removing one, and its key."""
