@@ -1,17 +1,15 @@
 """Draws the rows of matches."""
 
-from collections.abc import Sequence
-
 from PySide6.QtCore import QObject, QRectF
-from PySide6.QtGui import QColor, QFont, QFontMetricsF, QPainter
+from PySide6.QtGui import QFontMetricsF, QPainter
 from PySide6.QtWidgets import QStyleOptionViewItem
 
 from desktop_agent.ui.files.drawing import FileDelegate
 from desktop_agent.ui.files.file_words import displayed
 from desktop_agent.ui.files.matches_model import MatchesModel
-from desktop_agent.ui.files.matching import Span
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.widgets.rows import AnyIndex, FocusRing, draw_ground, draw_line
+from desktop_agent.ui.widgets.emphasis import draw_emphasised
+from desktop_agent.ui.widgets.rows import AnyIndex, FocusRing, draw_ground
 
 
 class MatchDelegate(FileDelegate):
@@ -28,49 +26,17 @@ class MatchDelegate(FileDelegate):
         colour = draw_ground(painter, self.theme, option, self.ring)
         rect = QRectF(option.rect).adjusted(Space.S, 0, -Space.S, 0)
         rect = self.draw_mark(painter, rect, mark, is_folder=False)
-        shown = displayed(match.path)
+        shown = displayed(match.text)
         name_at = shown.rfind("/") + 1
-        found = [(len(displayed(match.path[:start])), len(displayed(match.path[:end]))) for start, end in match.spans]
+        found = [(len(displayed(match.text[:start])), len(displayed(match.text[:end]))) for start, end in match.spans]
         name_spans = [(max(start, name_at) - name_at, end - name_at) for start, end in found if end > name_at]
         folder_spans = [(start, min(end, name_at - 1)) for start, end in found if start < name_at - 1]
-        used = self._draw_parts(painter, rect, shown[name_at:], name_spans, colour, self.fonts.text)
+        used = draw_emphasised(painter, self.theme, rect, shown[name_at:], name_spans, colour, self.fonts.text)
         rect.setLeft(rect.left() + used + Space.S)
         folder, dropped = _elided_left(shown[: max(name_at - 1, 0)], QFontMetricsF(self.fonts.small), rect.width())
         spans = [(max(start - dropped, 0), end - dropped) for start, end in folder_spans if end > dropped]
-        self._draw_parts(painter, rect, folder, spans, self.theme.colour("muted"), self.fonts.small)
+        draw_emphasised(painter, self.theme, rect, folder, spans, self.theme.colour("muted"), self.fonts.small)
         painter.restore()
-
-    def _draw_parts(
-        self, painter: QPainter, rect: QRectF, text: str, spans: Sequence[Span], colour: QColor, font: QFont
-    ) -> float:
-        """Draw `text` with `spans` emphasised, clipped to `rect`; return how wide it is."""
-        strong = QFont(font)
-        strong.setWeight(QFont.Weight.DemiBold)
-        emphasis = self.theme.colour("accent_text")
-        left = rect.left()
-        for start, end, is_strong in _parts(len(text), spans):
-            part_font, part_colour = (strong, emphasis) if is_strong else (font, colour)
-            part = text[start:end]
-            room = QRectF(left, rect.top(), rect.right() - left, rect.height())
-            if room.width() <= 0:
-                break
-            draw_line(painter, room, part, part_font, part_colour)
-            left += QFontMetricsF(part_font).horizontalAdvance(part)
-        return min(left, rect.right()) - rect.left()
-
-
-def _parts(length: int, spans: Sequence[Span]) -> Sequence[tuple[int, int, bool]]:
-    """Cut `length` characters at the spans: `(start, end, is_inside)`."""
-    parts: list[tuple[int, int, bool]] = []
-    at = 0
-    for start, end in spans:
-        if start > at:
-            parts.append((at, start, False))
-        parts.append((start, end, True))
-        at = end
-    if at < length:
-        parts.append((at, length, False))
-    return parts
 
 
 def _elided_left(text: str, metrics: QFontMetricsF, width: float) -> tuple[str, int]:

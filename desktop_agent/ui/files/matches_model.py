@@ -4,9 +4,9 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QAbstractListModel, QObject, Qt
 
+from desktop_agent.core.base.matching import Match
 from desktop_agent.ui.files.file_words import describe_mark, displayed
 from desktop_agent.ui.files.marks import FileMark, FileMarks
-from desktop_agent.ui.files.matching import FileMatch
 from desktop_agent.ui.widgets.rows import NO_PARENT, AnyIndex
 from desktop_agent.ui.wording.tooltips import plain_tooltip
 
@@ -16,22 +16,22 @@ class MatchesModel(QAbstractListModel):
 
     def __init__(self, parent: QObject | None = None) -> None:
         super().__init__(parent)
-        self._matches: Sequence[FileMatch] = ()
+        self._matches: Sequence[Match] = ()
         self._marks = FileMarks()
 
-    def show(self, matches: Sequence[FileMatch], marks: FileMarks) -> None:
+    def show(self, matches: Sequence[Match], marks: FileMarks) -> None:
         """Show these matches instead of the present ones."""
         self.beginResetModel()
         self._matches, self._marks = matches, marks
         self.endResetModel()
 
-    def match_at(self, row: int) -> FileMatch:
+    def match_at(self, row: int) -> Match:
         """Return what is in this row."""
         return self._matches[row]
 
     def mark_at(self, row: int) -> FileMark:
         """Return what git and the agent say about the file in this row."""
-        return self._marks.of(self._matches[row].path, is_dir=False)
+        return self._marks.of(self._matches[row].text, is_dir=False)
 
     def rowCount(self, parent: AnyIndex = NO_PARENT) -> int:
         return 0 if parent.isValid() else len(self._matches)
@@ -39,7 +39,7 @@ class MatchesModel(QAbstractListModel):
     def data(self, index: AnyIndex, role: int = Qt.ItemDataRole.DisplayRole) -> object:
         if not self.checkIndex(index, QAbstractListModel.CheckIndexOption.IndexIsValid):
             return None
-        words = [displayed(self._matches[index.row()].path), *describe_mark(self.mark_at(index.row()))]
+        words = [displayed(self._matches[index.row()].text), *describe_mark(self.mark_at(index.row()))]
         match role:
             case Qt.ItemDataRole.DisplayRole:
                 return words[0]

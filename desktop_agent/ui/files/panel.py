@@ -7,10 +7,10 @@ from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QHideEvent, QKeyEvent, QShowEvent
 from PySide6.QtWidgets import QStackedLayout, QWidget
 
+from desktop_agent.core.base.matching import Matches
 from desktop_agent.core.system.gitrepo import NoStatus, RepoStatus
 from desktop_agent.ui.files.field import FilterField
 from desktop_agent.ui.files.file_words import why_no_marks
-from desktop_agent.ui.files.matching import FileMatches
 from desktop_agent.ui.files.model import FileTreeModel
 from desktop_agent.ui.files.path_actions import PathActions
 from desktop_agent.ui.files.reader import Spawn, TreeReader
@@ -152,7 +152,7 @@ class FileTree(QWidget):
             self._reader.forget_files()
         self._reader.find(text)
 
-    def _on_matches_found(self, matches: FileMatches) -> None:
+    def _on_matches_found(self, matches: Matches) -> None:
         if not self._filter.text().strip():
             return
         self._shown.show_matches(matches)

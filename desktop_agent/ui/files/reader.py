@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 from PySide6.QtCore import QElapsedTimer, QObject, Signal
 
+from desktop_agent.core.base.matching import Matches
 from desktop_agent.core.system.gitrepo import NoStatus, Repository, RepoStatus
 from desktop_agent.core.system.workspace import FolderListing
 from desktop_agent.ui.files.marks import FileMarks
-from desktop_agent.ui.files.matching import FileMatches
 from desktop_agent.ui.files.model import FileTreeModel
 from desktop_agent.ui.files.outline import Folder, OutlineEdit, edits_between
 
@@ -33,7 +33,7 @@ class TreeReader(QObject):
 
     Signals:
         repository_read: the state of the repository is known: a `RepoStatus`, or a `NoStatus` with the reason.
-        matches_found: the answer to the latest `find`: a `FileMatches`.
+        matches_found: the answer to the latest `find`: a `Matches`.
     """
 
     repository_read = Signal(object)
@@ -211,8 +211,8 @@ async def _all_files(workspace: Path) -> Sequence[str]:
     return listed[0]
 
 
-def _match(files: Sequence[str], query: str, marks: FileMarks) -> FileMatches:
-    from desktop_agent.ui.files.matching import find_matches
+def _match(files: Sequence[str], query: str, marks: FileMarks) -> Matches:
+    from desktop_agent.core.base.matching import find_matches
 
     existing = [path for path in files if not marks.is_deleted(path)]
     return find_matches(existing, query, limit=MAX_MATCHES)

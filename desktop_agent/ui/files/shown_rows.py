@@ -2,10 +2,10 @@
 
 from PySide6.QtCore import QObject
 
+from desktop_agent.core.base.matching import Matches
 from desktop_agent.ui.files.drawing import TreeDelegate
 from desktop_agent.ui.files.match_drawing import MatchDelegate
 from desktop_agent.ui.files.matches_model import MatchesModel
-from desktop_agent.ui.files.matching import FileMatches
 from desktop_agent.ui.files.model import FileTreeModel
 from desktop_agent.ui.files.view import FileRows
 from desktop_agent.ui.theme import Theme
@@ -29,7 +29,7 @@ class ShownRows(QObject):
     def path_at(self, row: int) -> str:
         """Return the path of a row, relative to the workspace, with `/`."""
         if self.is_filtering and self._matches is not None:
-            return self._matches[0].match_at(row).path
+            return self._matches[0].match_at(row).text
         return self._tree.outline.place(row).path
 
     def is_folder(self, row: int) -> bool:
@@ -68,7 +68,7 @@ class ShownRows(QObject):
             elif (parent := self._tree.outline.parent_row(row)) >= 0:
                 self._rows.select_row(parent)
 
-    def show_matches(self, matches: FileMatches) -> None:
+    def show_matches(self, matches: Matches) -> None:
         """Show these files instead of the tree."""
         if self._matches is None:
             self._matches = self._make_matches()

@@ -5,13 +5,13 @@ from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QApplication, QTableView
 from pytestqt.qtbot import QtBot
 
+from desktop_agent.core.base.matching import find_matches
 from desktop_agent.core.system.gitrepo import FileStatus
 from desktop_agent.core.system.workspace import FolderListing
 from desktop_agent.ui.files.drawing import TreeDelegate
 from desktop_agent.ui.files.marks import FileMarks
 from desktop_agent.ui.files.match_drawing import MatchDelegate
 from desktop_agent.ui.files.matches_model import MatchesModel
-from desktop_agent.ui.files.matching import find_matches
 from desktop_agent.ui.files.model import FileTreeModel
 from desktop_agent.ui.files.outline import edits_between
 from desktop_agent.ui.files.view import FileRows

@@ -1,42 +1,42 @@
-"""Which files a user means by a few letters, best first. Pure, and made for a thread."""
+"""Which names a user means by a few letters, best first: of files or of models. Pure, and made for a thread."""
 
 import heapq
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 Span = tuple[int, int]
-"""Characters `start:end` of a path."""
+"""Characters `start:end` of a name."""
 
 
-class FileMatch(NamedTuple):
-    """A file that fits, and which parts of its path are why."""
+class Match(NamedTuple):
+    """A name that fits, and which parts of it are why."""
 
-    path: str
+    text: str
     spans: tuple[Span, ...]
 
 
-class FileMatches(NamedTuple):
+class Matches(NamedTuple):
     """The best matches, and how many there are in all."""
 
-    best: list[FileMatch]
+    best: list[Match]
     total: int
 
 
-def find_matches(paths: Sequence[str], query: str, *, limit: int) -> FileMatches:
-    """Return the files whose path contains every word of `query`, in any case and order.
+def find_matches(paths: Sequence[str], query: str, *, limit: int) -> Matches:
+    """Return the names that contain every word of `query`, in any case and order. A name is like a path, with slashes.
 
-    If no path does, a path with the letters of `query` in this order is a match too: `pgpy` finds `pages.py`. Matches
-    in the file's own name come before matches in its folders, and short paths before long ones.
+    If no name does, one with the letters of `query` in this order is a match too: `pgpy` finds `pages.py`. Matches
+    behind the last slash come before matches in front of it, and short names before long ones.
     """
     words = query.lower().split()
     if not words:
-        return FileMatches([], 0)
+        return Matches([], 0)
     count = _Count()
     best = heapq.nsmallest(limit, count.of(_ranked_by_words(paths, words)))
     if best:
-        return FileMatches([FileMatch(path, _spans_of_words(path, words)) for *_, path in best], count.total)
+        return Matches([Match(path, _spans_of_words(path, words)) for *_, path in best], count.total)
     found = heapq.nsmallest(limit, count.of(_ranked_by_letters(paths, "".join(words))))
-    return FileMatches([FileMatch(path, _spans_of_letters(path, "".join(words))) for *_, path in found], count.total)
+    return Matches([Match(path, _spans_of_letters(path, "".join(words))) for *_, path in found], count.total)
 
 
 class _Count:
@@ -73,11 +73,11 @@ def _rank_of_words(lower: str, words: Sequence[str]) -> int | None:
         if at < 0:
             return None
         if at < name_at:
-            worst = 3  # only in the folders
+            worst = 3  # only in front of the last slash
         elif worst < 2 and not lower.startswith(word, name_at):
-            worst = 2  # inside the name
+            worst = 2  # inside the last part
         elif worst < 1 and name_at + len(word) < len(lower):
-            worst = 1  # the beginning of the name
+            worst = 1  # the beginning of it
     return worst
 
 
@@ -89,7 +89,7 @@ def _spans_of_words(path: str, words: Sequence[str]) -> tuple[Span, ...]:
 
 
 def _spans_of_letters(path: str, letters: str) -> tuple[Span, ...]:
-    """Return where the letters are, from the last to the first, so that the file's own name is preferred."""
+    """Return where the letters are, from the last to the first, so that the last part is preferred."""
     lower = path.lower()
     if len(lower) != len(path):
         return ()
