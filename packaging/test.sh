@@ -5,6 +5,7 @@ set -euo pipefail
 source "$(dirname "${BASH_SOURCE[0]}")/setup.sh"
 
 make_venv "$root/packaging/requirements-test.txt"
+install_npm_packages
 install_qt_libraries
 install_sandbox
 if command -v apt-get >/dev/null; then apt_install xvfb xauth strace make fonts-inter fonts-jetbrains-mono dbus-daemon gnome-keyring; fi

