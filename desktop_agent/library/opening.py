@@ -52,5 +52,5 @@ def model_meant(model: ModelRef | str | None, bench: Workbench, *, has_provider:
         return bench.model_meant(NamedModel(provider=DEMO))
     provider, slash, name = model.partition("/")
     if slash and provider in PROVIDER_IDS:
-        return ModelRef(provider=provider, model=name)
+        return bench.model_meant(NamedModel(provider=provider, model=name))
     return bench.model_meant(NamedModel(model=model))

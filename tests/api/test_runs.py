@@ -10,6 +10,7 @@ from desktop_agent import (
     Agent,
     AgentError,
     ApprovalRequest,
+    ModelRef,
     ProviderError,
     RunFailedError,
     Say,
@@ -137,6 +138,15 @@ async def test_a_model_without_a_key_says_where_to_put_one(poem: Path, tmp_path:
     async with Agent(poem.parent, model="anthropic/claude-sonnet-4-5", home=tmp_path / "home") as agent:
         with pytest.raises(RunFailedError, match="no API key for Anthropic"):
             await agent.run("Speak.")
+
+
+async def test_a_named_provider_is_asked_where_its_environment_says(
+    poem: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
+    async with Agent(poem.parent, model="openai-chat/gpt-5.4-mini", home=tmp_path / "home") as agent:
+        model = agent.transcript.session.model
+    assert model == ModelRef(provider="openai-chat", model="gpt-5.4-mini", base_url="http://127.0.0.1:9/v1")
 
 
 async def test_leaving_the_context_ends_a_turn_that_runs(agent_with: MakeAgent) -> None:

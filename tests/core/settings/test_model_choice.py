@@ -48,6 +48,15 @@ def test_another_provider_has_what_its_own_variables_say() -> None:
     assert meant(settings=ModelSettings(provider="demo"), provider="openai", env=env).base_url is None
 
 
+@pytest.mark.parametrize("provider", ["openai", "openai-chat"])
+@pytest.mark.parametrize("usual", ["anthropic", "openai-chat"])
+def test_the_address_of_openai_is_for_its_two_formats(provider: str, usual: str) -> None:
+    env = {"OPENAI_BASE_URL": GATEWAY}
+    settings = ModelSettings(provider=usual, base_url=GATEWAY if usual == provider else "")
+    assert meant(settings=settings, provider=provider, env=env).base_url == GATEWAY
+    assert meant(settings=settings, provider="openrouter", env=env).base_url is None
+
+
 def test_the_default_name_is_of_one_vendor_only_unless_it_was_written() -> None:
     settings = Settings(model=ModelSettings(provider="openai"))
     source = {"model.name": SettingSource("file", "config.toml")}
