@@ -1,6 +1,7 @@
 """`desktop-agent auth`: accounts with providers, and their keys in the operating system's keyring."""
 
 import argparse
+import asyncio
 import getpass
 import os
 import sys
@@ -12,10 +13,13 @@ from desktop_agent.cli.console import Console, table
 from desktop_agent.core.base.errors import CredentialsError, UnsafeSettingsError, UsageError
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.models.account import Account, AccountKind, is_same_name, named, usual_account, why_unusable
+from desktop_agent.core.models.local_server import LocalServer
 from desktop_agent.core.models.vendors import VENDORS, Vendor, vendor_of
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.providers.auth.accounts import ACCOUNTS_NAME, AccountsFile, LoadedAccounts
 from desktop_agent.core.providers.auth.keys import ResolvedKey, SystemKeyStore, entry_of, resolve_key
+from desktop_agent.core.providers.local.look import look_for_servers
+from desktop_agent.core.providers.local.places import Place, is_here
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.settings.model_choice import NamedModel, model_meant
 
@@ -69,19 +73,26 @@ class _Status:
         self._store = store
         self._live = live
         self._environ = environ
+        self._servers: dict[Place, LocalServer] = {}
 
     def show(self, console: Console) -> None:
+        accounts = [(vendor, account) for vendor in VENDORS for account in self._loaded.of(vendor.id)]
+        places = [self._place_of(account) for vendor, account in accounts if vendor.is_local]
+        local = list(dict.fromkeys(place for place in places if is_here(place.address)))
+        found = asyncio.run(look_for_servers(local))  # noqa: TID251 - entry point
+        self._servers = dict(zip(local, found, strict=True))
         documents: list[JsonObject] = []
         rows: list[list[str]] = []
-        for vendor in VENDORS:
-            for account in self._loaded.of(vendor.id):
-                document, row = self._of(vendor, account)
-                documents.append(document)
-                rows.append(row)
-        console.result({"providers": documents}, table(rows))
+        for vendor, account in accounts:
+            document, row = self._of(vendor, account)
+            documents.append(document)
+            rows.append(row)
+        below = ["", *(server.words for server in found)] if found else []
+        console.result({"providers": documents}, "\n".join([table(rows), *below]))
 
     def _of(self, vendor: Vendor, account: Account) -> tuple[JsonObject, list[str]]:
         address = self._address_of(account)
+        server = self._servers.get(self._place_of(account))
         used_for = "new sessions" if self._is_chosen(account) else ""
         try:
             key, problem = resolve_key(account, self._environ, self._store), ""
@@ -93,8 +104,12 @@ class _Status:
             "run": "of this run",
             None: problem or _WITHOUT_A_KEY[account.kind],
         }
-        document = _document(replace(account, address=address), key.source) | {"problem": problem, "used_for": used_for}
+        document = _document(replace(account, address=address), key.source)
+        document |= {"problem": problem, "used_for": used_for, "server": _server_document(server)}
         return document, [vendor.id, account.label, words[key.source], address, used_for]
+
+    def _place_of(self, account: Account) -> Place:
+        return Place(provider=account.provider, address=self._address_of(account))
 
     def _address_of(self, account: Account) -> str:
         meant = NamedModel(provider=account.provider, account=account.label)
@@ -113,6 +128,12 @@ def _document(account: Account, source: str | None) -> JsonObject:
         "address": account.where,
         "kind": account.kind,
     }
+
+
+def _server_document(server: LocalServer | None) -> JsonObject | None:
+    if server is None:
+        return None
+    return {"state": server.state, "models": list(server.models), "message": server.title, "hint": server.hint}
 
 
 def _account(args: argparse.Namespace, loaded: LoadedAccounts) -> Account:

@@ -4,6 +4,7 @@ Every check tries the thing itself. Qt is tried in a process of its own: without
 """
 
 import argparse
+import asyncio
 import os
 import subprocess
 import sys
@@ -25,6 +26,8 @@ from desktop_agent.core.base.programs import find_program, search_path
 from desktop_agent.core.base.web_address import address_of, is_readable_on_the_way
 from desktop_agent.core.providers.auth.accounts import ACCOUNTS_NAME, AccountsFile, LoadedAccounts
 from desktop_agent.core.providers.auth.keys import SystemKeyStore
+from desktop_agent.core.providers.local.look import look_for_servers
+from desktop_agent.core.providers.local.places import local_places
 from desktop_agent.core.sandbox.find import find_sandbox
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.system.child_environment import child_environment, kept_back_from
@@ -76,6 +79,7 @@ def main(args: argparse.Namespace, console: Console) -> int:
         _settings(live, RulesFile(paths.config / RULES_NAME), accounts),
         *_address(live.current.model.base_url),
         *(check for account in accounts.added for check in _address(account.address)),
+        *_local_servers(accounts, live, args.environ),
     ]
     console.result({"checks": [asdict(check) for check in checks]}, _as_text(checks))
     return int(any(check.state == "problem" for check in checks))
@@ -223,6 +227,22 @@ def _address(url: str) -> list[Check]:
         return []
     message = f"{address_of(url)} is not encrypted: anyone on the way can read the key and the conversation."
     return [Check("model address", "warning", message, "Use an https:// address.")]
+
+
+def _local_servers(accounts: LoadedAccounts, live: LiveSettings, environ: Mapping[str, str]) -> list[Check]:
+    """Say which servers of models run on this machine. One that is not there matters only where it is to be asked."""
+    chosen = live.current.model
+    places = local_places(accounts.added, environ, {chosen.provider: chosen.base_url})
+    found = asyncio.run(look_for_servers(places))  # noqa: TID251 - entry point
+    return [
+        Check(
+            f"local model {server.label}",
+            "ok" if server.is_usable or server.provider != chosen.provider else "warning",
+            server.title,
+            server.hint,
+        )
+        for server in found
+    ]
 
 
 def _settings(live: LiveSettings, file: RulesFile, accounts: LoadedAccounts) -> Check:

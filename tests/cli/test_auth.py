@@ -11,6 +11,8 @@ from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.settings.settings_file import save_setting
 from tests.command_line import CommandLine, Ran
 from tests.memory_keyring import BrokenKeyring, MemoryKeyring, use_keyring
+from tests.servers.dialects.local import OLLAMA
+from tests.servers.threaded import serve
 
 KEY = "sk-ant-test-0123456789abcdef"
 GATEWAY = "https://models.example"
@@ -102,6 +104,29 @@ def test_a_local_server_needs_no_key_and_may_have_one(auth: Auth) -> None:
     assert ollama() == ("key", "keyring")
     auth("delete", "ollama")
     assert ollama() == ("none", None)
+
+
+def test_it_says_whether_local_servers_run_and_with_which_models(auth: Auth, paths: AppPaths) -> None:
+    with serve(dialect=OLLAMA, asks_for_key=False) as server:
+        save_setting(paths.settings_file(), "model.provider", "ollama")
+        save_setting(paths.settings_file(), "model.base_url", server.url)
+        told = {each["provider"]: each["server"] for each in auth("status", "--json").json["providers"]}
+        lines = auth("status").out.splitlines()
+    assert told["anthropic"] is None
+    assert told["ollama"] == {
+        "state": "running",
+        "models": ["nomic-embed-text:latest", "qwen3:8b"],
+        "message": f"Ollama runs on 127.0.0.1:{server.port}, with 2 models.",
+        "hint": "",
+    }
+    assert told["ollama"]["message"] in lines
+
+
+def test_a_server_of_another_machine_is_not_asked(auth: Auth, paths: AppPaths) -> None:
+    save_setting(paths.settings_file(), "model.provider", "ollama")
+    save_setting(paths.settings_file(), "model.base_url", "http://models.example:11434/v1")
+    told = {each["provider"]: each["server"] for each in auth("status", "--json").json["providers"]}
+    assert told["ollama"] is None
 
 
 def test_the_key_of_an_address_that_was_changed_is_forgotten(auth: Auth, backend: MemoryKeyring) -> None:

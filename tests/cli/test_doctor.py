@@ -3,6 +3,7 @@
 import json
 import os
 import re
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +12,8 @@ from typing import Any
 import pytest
 
 from desktop_agent.core.sandbox.find import find_sandbox
+from tests.servers.dialects.local import OLLAMA
+from tests.servers.threaded import serve
 
 
 def doctor(*options: str, **environ: str) -> subprocess.CompletedProcess[str]:
@@ -74,6 +77,26 @@ def test_a_windows_platform_that_does_not_start_is_a_problem() -> None:
     assert run.returncode == 1
     assert checks(run)["qt"]["state"] == "problem"
     assert checks(run)["qt"]["hint"]
+
+
+def test_it_says_which_local_servers_run() -> None:
+    with serve(dialect=OLLAMA, asks_for_key=False) as server:
+        found = checks(doctor("--json", OLLAMA_HOST=f"127.0.0.1:{server.port}"))
+    assert found["local model Ollama"]["state"] == "ok"
+    assert found["local model Ollama"]["message"] == f"Ollama runs on 127.0.0.1:{server.port}, with 2 models."
+
+
+@pytest.mark.parametrize(("provider", "state"), [("anthropic", "ok"), ("ollama", "warning")])
+def test_a_local_server_that_does_not_run_matters_to_who_chose_it(tmp_path: Path, provider: str, state: str) -> None:
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "config.toml").write_text(f'[model]\nprovider = "{provider}"\n')
+    with socket.socket() as bound:  # its port stays closed: nobody listens, and nobody else can take it
+        bound.bind(("127.0.0.1", 0))
+        host = f"127.0.0.1:{bound.getsockname()[1]}"
+        found = checks(doctor("--json", DESKTOP_AGENT_HOME=str(tmp_path), OLLAMA_HOST=host))
+    assert found["local model Ollama"]["state"] == state
+    assert found["local model Ollama"]["message"] == f"Ollama is not running on {host}."
+    assert found["local model Ollama"]["hint"] == "Start it with `ollama serve`."
 
 
 def test_people_read_lines_with_a_hint_below() -> None:

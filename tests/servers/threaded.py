@@ -24,6 +24,11 @@ class ThreadedServer:
         return self._server.url
 
     @property
+    def port(self) -> int:
+        """The port it listens on."""
+        return self._server.port
+
+    @property
     def exchanges(self) -> list[Exchange]:
         """Every request so far."""
         return self._server.exchanges
@@ -48,7 +53,7 @@ class ThreadedServer:
 
 
 @contextmanager
-def serve(*answers: Answer, dialect: Dialect = ANTHROPIC) -> Generator[ThreadedServer]:
+def serve(*answers: Answer, dialect: Dialect = ANTHROPIC, asks_for_key: bool = True) -> Generator[ThreadedServer]:
     """Run a server in its own thread for the length of the block."""
     started = threading.Event()
     running: list[ThreadedServer] = []
@@ -56,7 +61,7 @@ def serve(*answers: Answer, dialect: Dialect = ANTHROPIC) -> Generator[ThreadedS
 
     async def main() -> None:
         loop, stopped = asyncio.get_running_loop(), asyncio.Event()
-        async with ModelServer(*answers, dialect=dialect) as server:
+        async with ModelServer(*answers, dialect=dialect, asks_for_key=asks_for_key) as server:
             running.append(ThreadedServer(server, loop))
             stop.append(lambda: loop.call_soon_threadsafe(stopped.set))
             started.set()

@@ -4,7 +4,8 @@ Adding one that is compatible with a wire format means adding an entry to `VENDO
 
 Sources of the addresses and formats: each vendor's own reference, read in November 2026. xAI and LM Studio recommend
 the Responses format; OpenRouter has it in beta, Ollama and llama.cpp without stored reasoning, so these are asked by
-Chat Completions.
+Chat Completions. How local servers are recognised: `/api/version` of Ollama's API, LM Studio's REST API, and `/props`
+of llama.cpp's server.
 """
 
 from typing import Literal
@@ -18,6 +19,21 @@ WireName = Literal["anthropic", "openai-responses", "openai-chat"]
 
 KeyHeader = Literal["bearer", "x-api-key"]
 """How a key travels: `Authorization: Bearer KEY`, or `x-api-key: KEY`."""
+
+
+class LocalSign(Struct, frozen=True, kw_only=True):
+    """How a server on the user's machine is told from whatever else may listen there, and what it takes to use it."""
+
+    path: str
+    """Where it is asked, from the root of its address."""
+    member: str
+    """What the object has that only it answers there."""
+    start: str
+    """How the user starts it, as a sentence."""
+    add_model: str
+    """How the user gets a model that it can use, as a sentence."""
+    host_variable: str = ""
+    """The environment variable of its own that names its host and port. Empty: there is none."""
 
 
 class Vendor(Struct, frozen=True, kw_only=True):
@@ -41,8 +57,8 @@ class Vendor(Struct, frozen=True, kw_only=True):
     """The environment variable that holds headers for every request, one on each line."""
     takes_completion_limit: bool = False
     """Whether its own models know the newer name only for the longest answer of Chat Completions."""
-    is_local: bool = False
-    """Whether it runs on this machine: no key is needed, and nothing is paid."""
+    local: LocalSign | None = None
+    """What tells it apart when it runs on this machine."""
     models: tuple[str, ...] = ()
     """Offered before its own list is known, the usual one first."""
     prices: str = ""
@@ -51,6 +67,11 @@ class Vendor(Struct, frozen=True, kw_only=True):
     """Whether an answer says what it cost."""
     keys_page: str = ""
     """Where a user makes a key."""
+
+    @property
+    def is_local(self) -> bool:
+        """Whether it runs on this machine: no key is needed, and nothing is paid."""
+        return self.local is not None
 
     @property
     def needs_key(self) -> bool:
@@ -121,21 +142,37 @@ VENDORS: tuple[Vendor, ...] = (
         label="Ollama",
         wire="openai-chat",
         address="http://127.0.0.1:11434/v1",
-        is_local=True,
+        local=LocalSign(
+            path="/api/version",
+            member="version",
+            start="Start it with `ollama serve`.",
+            add_model="Get one with `ollama pull NAME`.",
+            host_variable="OLLAMA_HOST",
+        ),
     ),
     Vendor(
         id="lmstudio",
         label="LM Studio",
         wire="openai-responses",
         address="http://127.0.0.1:1234/v1",
-        is_local=True,
+        local=LocalSign(
+            path="/api/v0/models",
+            member="data",
+            start="Start its server with `lms server start`, or in its Developer tab.",
+            add_model="Get one in LM Studio, or with `lms get NAME`.",
+        ),
     ),
     Vendor(
         id="llamacpp",
         label="llama.cpp",
         wire="openai-chat",
         address="http://127.0.0.1:8080/v1",
-        is_local=True,
+        local=LocalSign(
+            path="/props",
+            member="default_generation_settings",
+            start="Start it with `llama-server -m MODEL.gguf`.",
+            add_model="Start it with one: `llama-server -m MODEL.gguf`.",
+        ),
     ),
 )
 

@@ -1,0 +1,146 @@
+"""A server of this machine is recognised by what it answers, its models are listed, and what is wrong is said."""
+
+import asyncio
+import socket
+from collections.abc import Generator
+
+import pytest
+
+from desktop_agent.core.models.local_server import LocalServer
+from desktop_agent.core.models.vendors import VENDORS
+from desktop_agent.core.protocol.model import JsonObject
+from desktop_agent.core.providers.local.look import look_at, look_for_servers
+from desktop_agent.core.providers.local.places import Place
+from tests.servers.dialects.local import LLAMA_CPP, LM_STUDIO, LOADING, OLLAMA, LocalDialect
+from tests.servers.model_server import ModelServer
+from tests.servers.rude_server import RudeServer
+from tests.servers.script import Whole
+
+DIALECTS = {"ollama": OLLAMA, "lmstudio": LM_STUDIO, "llamacpp": LLAMA_CPP}
+
+
+def local(dialect: LocalDialect) -> ModelServer:
+    return ModelServer(dialect=dialect, asks_for_key=False, is_checking=False)
+
+
+async def seen(provider: str, address: str, limit_s: float = 5.0) -> LocalServer:
+    return await look_at(Place(provider=provider, address=address), limit_s=limit_s)
+
+
+@pytest.fixture
+def closed_port() -> Generator[int]:
+    """A port that nothing listens on, and nothing else can take meanwhile."""
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        yield bound.getsockname()[1]
+
+
+@pytest.mark.parametrize("provider", DIALECTS)
+async def test_a_server_is_recognised_and_its_models_are_listed(provider: str) -> None:
+    dialect = DIALECTS[provider]
+    async with local(dialect) as server:
+        found = await seen(provider, server.url)
+    assert found.state == "running"
+    assert list(found.models) == [model["id"] for model in dialect.models]
+    assert found.is_usable
+    assert all("authorization" not in exchange.headers for exchange in server.exchanges)
+
+
+async def test_what_runs_is_said_with_how_many_models_it_has() -> None:
+    async with local(OLLAMA) as server:
+        found = await seen("ollama", server.url)
+    assert found.words == f"Ollama runs on 127.0.0.1:{server.port}, with 2 models."
+    assert found.usual_model == "qwen3:8b", "a model that only embeds cannot answer"
+
+
+@pytest.mark.parametrize(
+    ("provider", "hint"),
+    [
+        ("ollama", "Start it with `ollama serve`."),
+        ("lmstudio", "Start its server with `lms server start`, or in its Developer tab."),
+        ("llamacpp", "Start it with `llama-server -m MODEL.gguf`."),
+    ],
+)
+async def test_what_does_not_run_is_said_with_how_to_start_it(provider: str, hint: str, closed_port: int) -> None:
+    found = await seen(provider, f"http://127.0.0.1:{closed_port}/v1")
+    label = next(vendor.label for vendor in VENDORS if vendor.id == provider)
+    assert found.words == f"{label} is not running on 127.0.0.1:{closed_port}. {hint}"
+    assert not found.is_usable
+
+
+@pytest.mark.parametrize("wanted", DIALECTS)
+@pytest.mark.parametrize("runs", DIALECTS)
+async def test_each_is_told_from_the_others(wanted: str, runs: str) -> None:
+    async with local(DIALECTS[runs]) as server:
+        found = await seen(wanted, server.url)
+    if wanted == runs:
+        assert found.state == "running"
+    else:
+        assert (found.state, found.instead, found.models) == ("other", runs, ())
+
+
+async def test_a_web_page_on_the_port_is_no_model() -> None:
+    async with local(LocalDialect(unknown=Whole(200, "<html>It works!</html>"))) as server:
+        found = await seen("llamacpp", server.url)
+    assert found.state == "other"
+    assert found.title == f"Something else answers on 127.0.0.1:{server.port}, not llama.cpp."
+
+
+async def test_a_server_that_speaks_of_models_without_being_known_is_no_llama_cpp() -> None:
+    async with local(LocalDialect(unknown=Whole(404, {"detail": "Not Found"}))) as server:
+        assert (await seen("llamacpp", server.url)).state == "other"
+
+
+async def test_a_server_that_loads_its_model_is_waited_for_by_the_user() -> None:
+    async with local(LOADING) as server:
+        found = await seen("llamacpp", server.url)
+    assert found.words == f"llama.cpp on 127.0.0.1:{server.port} is still loading its model. Look again in a moment."
+
+
+async def test_a_server_without_models_says_how_to_get_one() -> None:
+    async with ModelServer(dialect=OLLAMA, asks_for_key=False, is_checking=False, models=[]) as server:
+        found = await seen("ollama", server.url)
+    assert not found.is_usable
+    assert found.words.endswith("without a model. Get one with `ollama pull NAME`.")
+
+
+async def test_a_server_that_wants_a_key_says_so_and_gets_none() -> None:
+    async with local(LocalDialect(unknown=Whole(401, {"error": {"message": "Invalid API Key"}}))) as server:
+        found = await seen("llamacpp", server.url)
+    assert found.state == "locked"
+    assert "Settings" in found.hint
+    assert all("authorization" not in exchange.headers for exchange in server.exchanges)
+
+
+@pytest.mark.parametrize("answer", [(None,), (b"SSH-2.0-OpenSSH_9.2\r\n",), (b"HTTP/1.1 200 OK\r\n", None), ()])
+async def test_what_speaks_no_http_is_given_up(answer: tuple[bytes | None, ...]) -> None:
+    async with RudeServer(*answer) as server:
+        found = await seen("ollama", f"{server.url}/v1", limit_s=0.2)
+    assert found.state == "silent"
+    assert "does not answer" in found.title
+
+
+async def test_all_places_are_asked_at_once() -> None:
+    """One that never answers keeps no other waiting: its answer comes only after the others were found."""
+    has_listed = asyncio.Event()
+
+    def note(event: JsonObject) -> None:
+        if event.get("path") == "/v1/models":
+            has_listed.set()
+
+    server = ModelServer(dialect=OLLAMA, asks_for_key=False, is_checking=False, on_event=note)
+    async with RudeServer(None) as silent, server:
+        places = [Place(provider="llamacpp", address=f"{silent.url}/v1"), Place(provider="ollama", address=server.url)]
+        looking = asyncio.ensure_future(look_for_servers(places, limit_s=600.0))
+        await has_listed.wait()
+        looking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await looking
+
+
+async def test_places_are_answered_in_their_order(closed_port: int) -> None:
+    async with local(OLLAMA) as server:
+        absent = Place(provider="lmstudio", address=f"http://127.0.0.1:{closed_port}/v1")
+        found = await look_for_servers([absent, Place(provider="ollama", address=server.url)])
+    assert [each.provider for each in found] == ["lmstudio", "ollama"]
+    assert [each.state for each in found] == ["not_running", "running"]
