@@ -10,6 +10,7 @@ from desktop_agent.app.file_opening import FileOpening
 from desktop_agent.app.quit_question import QuitQuestion
 from desktop_agent.app.sessions.ports import OpeningPort
 from desktop_agent.app.sessions.window_sessions import WindowSessions
+from desktop_agent.app.settings.model_offering import ModelOffering
 from desktop_agent.app.settings.settings_controller import SettingsController
 from desktop_agent.app.settings.setup import Setup
 from desktop_agent.app.shown_folder import ShownFolder
@@ -40,6 +41,7 @@ class WindowController:
         self._begun = begun
         try_ = BackgroundTasks(spawner, panels.conversation.banner)
         self._setup = Setup(panels.window, theme, bench, try_)
+        ModelOffering(panels, bench, self._setup, try_)
         self._settings = SettingsController(panels, theme, bench, self._setup, spawner)
         self._sessions = WindowSessions(
             panels,

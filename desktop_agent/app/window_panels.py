@@ -3,6 +3,7 @@
 from datetime import UTC, datetime
 
 from msgspec import Struct
+from PySide6.QtGui import QKeySequence
 
 from desktop_agent.app.review.diffs import BlobDiffs
 from desktop_agent.app.review.rule_judges import RuleJudges
@@ -11,12 +12,14 @@ from desktop_agent.ui.chat.composer.composer import Composer
 from desktop_agent.ui.chat.transcript.view import TranscriptView
 from desktop_agent.ui.files.panel import FileTree
 from desktop_agent.ui.jobs.panel import JobsPanel
+from desktop_agent.ui.models.picker import ModelPicker
 from desktop_agent.ui.review.panel.panel import ReviewPanel
 from desktop_agent.ui.runtime.eventloop import TaskSpawner
 from desktop_agent.ui.sessions.panel import SessionList
 from desktop_agent.ui.sessions.search_panel import SearchPanel
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.focus_keeper import FocusKeeper
+from desktop_agent.ui.widgets.icons import Icons
 from desktop_agent.ui.widgets.pasted_keys import PastedKeys
 from desktop_agent.ui.window.conversation_pane import ConversationPane
 from desktop_agent.ui.window.main_window import MainWindow, Panels
@@ -36,6 +39,7 @@ class WindowPanels(Struct, frozen=True):
     transcript: TranscriptView
     composer: Composer
     pickers: ModePickers
+    models: ModelPicker
     review: ReviewPanel
     jobs: JobsPanel
     wiring: SessionWiring
@@ -44,7 +48,7 @@ class WindowPanels(Struct, frozen=True):
 
 
 def build_panels(
-    window: MainWindow, theme: Theme, diffs: BlobDiffs, judges: RuleJudges, spawner: TaskSpawner
+    window: MainWindow, theme: Theme, diffs: BlobDiffs, judges: RuleJudges, spawner: TaskSpawner, icons: Icons
 ) -> WindowPanels:
     """Build all panels, empty, put them into the window and connect what needs no session."""
     sessions = SessionList(theme)
@@ -61,6 +65,7 @@ def build_panels(
         transcript=shown.transcript,
         composer=shown.composer,
         pickers=shown.pickers,
+        models=ModelPicker(window, shown.pickers.model_button, shown.composer, theme, icons, window.memory, now=_now),
         review=shown.review,
         jobs=shown.jobs,
         wiring=SessionWiring(window, theme, window.actions_, shown, diffs, spawner.spawn, _now, judges.judge),
@@ -93,6 +98,10 @@ def _connect(panels: WindowPanels) -> None:
     panels.jobs.closed.connect(window.hide_jobs)
     panels.review.diff_mode_changed.connect(window.memory.remember_diff_mode)
     panels.files.set_filter_shortcut(actions.filter_files.shortcut().toString())
+    panels.pickers.set_model_keys(actions.choose_model.shortcut().toString(QKeySequence.SequenceFormat.NativeText))
+    panels.pickers.model_shown.connect(panels.models.show_model)
+    panels.composer.prompt_submitted.connect(panels.models.note_use)
+    actions.connect(actions.choose_model, panels.models.open)
     panels.composer.edit.refuses = panels.pasted_keys.refuses
     actions.connect(actions.find, panels.conversation.find_bar.open_bar)
     actions.connect(actions.filter_files, window.side.show)

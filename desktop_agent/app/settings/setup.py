@@ -81,6 +81,10 @@ class Setup(QObject):
         """Show the settings with the keyboard in the field for the key, and what was pasted elsewhere in it."""
         self._open().enter_key(pasted)
 
+    def connect_provider(self, provider: str) -> None:
+        """Show the settings with the keyboard in the field for this provider's key; another may stay chosen."""
+        self._open().connect_provider(provider)
+
     def open_project(self) -> None:
         """Show the settings at what the project wants."""
         self._open().show_section("project")

@@ -88,7 +88,7 @@ class Window(QObject):
         self._diffs = BlobDiffs(Blobs(self._paths.blobs))
         self._icons = Icons(self.theme)
         judges = RuleJudges(lambda _workspace: live.current.execution)
-        self._panels = build_panels(self.main_window, self.theme, self._diffs, judges, self._spawner)
+        self._panels = build_panels(self.main_window, self.theme, self._diffs, judges, self._spawner, self._icons)
         self.main_window.top_bar.attach_icons(self._icons)
         ui = live.current.ui
         apply_look(self.theme, ui)

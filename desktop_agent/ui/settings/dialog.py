@@ -110,6 +110,12 @@ class SettingsDialog(QDialog):
         else:
             self.key.take_focus()
 
+    def connect_provider(self, provider: str) -> None:
+        """Turn to the field for the key of a provider, which need not be the chosen one. Call it when it is open."""
+        self.show_section("model")
+        self._model.connect_provider(provider)
+        self.key.take_focus()
+
     def show_project(self, proposal: ProjectProposal | None, answer: str | None) -> None:
         """Show what the project's file comes to; without one there is no such section."""
         self._sections.item(self._row_of("project")).setHidden(proposal is None)

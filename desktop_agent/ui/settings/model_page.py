@@ -29,6 +29,8 @@ class ModelPage(Page):
         self.key = KeyEditor(usual_account(VENDORS[0].id), actions)
         self._view: SettingsView | None = None
         self._accounts = AccountsView()
+        self._connecting = ""
+        """The provider whose key is asked for although another one is chosen; empty otherwise."""
         self._known_name = ""
         self._known_address = ""
         self._provider = picker(self.tr("Provider"), [(words(PROVIDER_LABELS[known]), known) for known in PROVIDER_IDS])
@@ -56,8 +58,13 @@ class ModelPage(Page):
         variables = [variable for key in _HAND_MADE if (variable := view.variable_of(key))]
         self._variables.setText(self.tr("Set by the environment: {0}.").format(", ".join(variables)))
         self._variables.setVisible(bool(variables))
-        pick(self._provider, view.settings.model.provider)
         self._show_provider(view)
+
+    def connect_provider(self, provider: str) -> None:
+        """Show the key of a provider, which stays unchosen: nothing changes for new conversations."""
+        self._connecting = provider
+        if self._view is not None:
+            self._show_provider(self._view)
 
     def show_accounts(self, accounts: AccountsView) -> None:
         """Show which accounts there are. Emits nothing."""
@@ -74,18 +81,29 @@ class ModelPage(Page):
     def _show_provider(self, view: SettingsView) -> None:
         """Show what belongs to the provider of the settings."""
         settings = view.settings.model
-        vendor = known_vendor(settings.provider)
+        if self._connecting == settings.provider:
+            self._connecting = ""
+        vendor = known_vendor(self._connecting or settings.provider)
+        pick(self._provider, self._connecting or settings.provider)
         self._asked.setVisible(vendor is not None)
         self._demo.setVisible(vendor is None)
+        self._show_unchosen(settings.provider)
         if vendor is None:
             self._chooser.show_accounts(self._accounts, self.key.account.provider, self.key.account.name)
             return
-        self._chooser.show_accounts(self._accounts, vendor.id, named(settings.account))
+        self._chooser.show_accounts(self._accounts, vendor.id, "" if self._connecting else named(settings.account))
         if (account := self._chooser.account) is not None:
             self.key.show_account(account)
         self.key.setVisible(account is not None and account.kind in ("key", "none") and not self._accounts.problem)
         self._show_name(view, vendor.models)
         self._show_address(view)
+
+    def _show_unchosen(self, chosen: str) -> None:
+        """Show the key alone of a provider that is not the chosen one, and say which is."""
+        self._which.setHidden(bool(self._connecting))
+        text = self.tr("Add a key, and you can choose models of it in any conversation. New ones begin with {0}.")
+        say(self._unchosen, text.format(words(PROVIDER_LABELS[chosen])))
+        self._unchosen.setVisible(bool(self._connecting))
 
     def _show_name(self, view: SettingsView, models: tuple[str, ...]) -> None:
         settings = view.settings.model
@@ -129,6 +147,7 @@ class ModelPage(Page):
         who = form()
         who.addRow(name_of(self.tr("Provider")), self._provider)
         self._asked = QWidget()
+        self._unchosen = note("")
         which = form()
         which.addRow(self._top_name(self.tr("Account")), self._chooser)
         which.addRow(self._chooser.form)
@@ -142,7 +161,9 @@ class ModelPage(Page):
         self._on_address_text(self._address.text())
         self._address.textChanged.connect(self._on_address_text)
         self._variables = note("", "warning")
-        vbox(which, self._variables, hairline(), self.key, on=self._asked, spacing=Space.M)
+        self._which = QWidget()
+        self._which.setLayout(which)
+        vbox(self._unchosen, self._which, self._variables, hairline(), self.key, on=self._asked, spacing=Space.M)
         self._demo = note(self.tr("The demo follows a script. It needs no key, no network and no address."))
         self.column.addLayout(who)
         self.column.addWidget(self._asked)
@@ -161,6 +182,7 @@ class ModelPage(Page):
 
     def _on_provider(self) -> None:
         provider = self._provider.currentData()
+        self._connecting = ""
         self._asked.setVisible(provider != DEMO)
         self._demo.setVisible(provider == DEMO)
         self._actions.change("model.provider", provider)

@@ -1,5 +1,7 @@
 """What the rows of every list have in common: fonts, the ground behind them, a focus ring for the keyboard only."""
 
+from functools import cache
+
 from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, QRectF, QSize, Qt
 from PySide6.QtGui import QColor, QFocusEvent, QFont, QFontMetricsF, QPainter, QPen
 from PySide6.QtWidgets import QAbstractItemView, QFrame, QStyle, QStyledItemDelegate, QStyleOptionViewItem
@@ -117,4 +119,10 @@ def draw_line(
     painter.setFont(font)
     painter.setPen(colour)
     fitting = QFontMetricsF(font).elidedText(text, Qt.TextElideMode.ElideRight, rect.width() + 0.5)
-    painter.drawText(rect, alignment | Qt.TextFlag.TextSingleLine, fitting)
+    painter.drawText(rect, _single_line(alignment), fitting)
+
+
+@cache
+def _single_line(alignment: Qt.AlignmentFlag) -> int:
+    """Return the flags of one line. Kept: to combine Python's enumerations takes as long as to draw a word."""
+    return (alignment | Qt.TextFlag.TextSingleLine).value

@@ -26,6 +26,7 @@ _DECLARATIONS = (
     _Declaration("import_session", "Import a conversation…", ""),
     _Declaration("export_session", "Export the conversation…", ""),
     _Declaration("focus_composer", "Write a message", "Ctrl+L"),
+    _Declaration("choose_model", "Choose a model…", "Ctrl+Shift+M"),
     _Declaration("stop", "Stop the agent", "Ctrl+."),
     _Declaration("find", "Find in the conversation", "Ctrl+F"),
     _Declaration("search", "Search all sessions…", "Ctrl+Shift+F"),
@@ -58,6 +59,7 @@ class Actions:
     import_session: QAction
     export_session: QAction
     focus_composer: QAction
+    choose_model: QAction
     stop: QAction
     find: QAction
     search: QAction

@@ -1,6 +1,5 @@
 """Connects what the user sets in a session: its model and modes, its jobs, its rules."""
 
-from msgspec.structs import replace
 from PySide6.QtCore import QObject
 
 from desktop_agent.core.protocol.model import ModelRef
@@ -15,17 +14,18 @@ class SessionControls(QObject):
     def __init__(self, shown: ShownSession, panels: SessionPanels, parent: QObject) -> None:
         super().__init__(parent)
         self._shown = shown
-        panels.pickers.model_chosen.connect(self._set_model)
         panels.pickers.approval_chosen.connect(self._set_approval)
         panels.pickers.sandbox_chosen.connect(self._set_sandbox)
         panels.jobs.stop_requested.connect(self._stop_job)
 
-    def _set_model(self, provider: str, model: str) -> None:
-        before = self._shown.transcript.session.model
-        chosen = ModelRef(provider=provider, model=model)
-        if before is not None and before.provider == provider:
-            chosen = replace(before, model=model)  # by the same account, at the same address
-        self._shown.submit(SetMode(model=chosen))
+    @property
+    def model(self) -> ModelRef | None:
+        """The model that answers in the shown session."""
+        return self._shown.transcript.session.model
+
+    def set_model(self, model: ModelRef) -> None:
+        """Let another model answer, from the next turn on."""
+        self._shown.submit(SetMode(model=model))
 
     def _set_approval(self, policy: str) -> None:
         if policy in ("always", "on_write", "on_request", "never"):

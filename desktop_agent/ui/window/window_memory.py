@@ -1,8 +1,15 @@
 """What the next start of the window knows of this one: sizes and places, and what was chosen for diffs and colours."""
 
+from collections.abc import Sequence
+from typing import Literal
+
+import msgspec
 from PySide6.QtCore import QByteArray, QSettings
 
 from desktop_agent.core.diff.row_layout import RowMode
+
+KeptModel = tuple[str, str, str]
+"""Provider, account and model."""
 
 
 class WindowMemory:
@@ -44,6 +51,17 @@ class WindowMemory:
     def remember_theme(self, choice: str) -> None:
         """Paint the first frame of the next start in this theme."""
         self._store.setValue("theme", choice)
+
+    def models(self, name: Literal["favourite_models", "recent_models"]) -> Sequence[KeptModel]:
+        """Return the user's favourite models in their order, or those used last."""
+        try:
+            return msgspec.json.decode(str(self._store.value(name, "[]")), type=list[KeptModel])
+        except msgspec.MsgspecError:
+            return ()
+
+    def remember_models(self, name: Literal["favourite_models", "recent_models"], models: Sequence[KeptModel]) -> None:
+        """Offer these at the next start, too."""
+        self._store.setValue(name, msgspec.json.encode(models).decode())
 
     def _bytes(self, key: str) -> QByteArray | None:
         value = self._store.value(key)

@@ -1,0 +1,154 @@
+"""Which rows the picker shows: favourites, recent ones and every account; or what fits what was typed. Pure."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Literal
+
+from msgspec import Struct
+from PySide6.QtCore import QCoreApplication
+
+from desktop_agent.core.base.matching import Span, find_matches
+from desktop_agent.ui.models.offers import AccountOffers, ModelKey, ModelOffer
+
+RowKind = Literal["heading", "note", "model", "named", "connect"]
+"""A `named` row takes what was typed as a model's name; a `note` says what is wrong with the account above it."""
+
+
+_MOST_FOUND = 200
+"""More rows than anyone reads: who does not find a model among them types another letter."""
+
+
+class Row(Struct, frozen=True):
+    """One line of the list."""
+
+    kind: RowKind
+    text: str
+    offer: ModelOffer | None = None
+    """What is chosen by it; None for a row that chooses no model."""
+    account: AccountOffers | None = None
+    spans: tuple[Span, ...] = ()
+    """Why it fits, in `text`."""
+    tells_account: bool = False
+    """Whether it says whose model it is, because the rows around it are of several."""
+
+    @property
+    def is_choice(self) -> bool:
+        """Whether anything happens when it is chosen."""
+        return self.kind in ("model", "named", "connect")
+
+
+class Choices(Struct, frozen=True, kw_only=True):
+    """Everything that rows are made of."""
+
+    accounts: tuple[AccountOffers, ...] = ()
+    favourites: tuple[ModelKey, ...] = ()
+    recent: tuple[ModelKey, ...] = ()
+    current: ModelKey | None = None
+
+    def all_rows(self) -> tuple[Row, ...]:
+        """Return the rows while nothing is typed."""
+        rows: list[Row] = []
+        kept = set(self.favourites)
+        for title, keys in ((_tr("Favourites"), self.favourites), (_tr("Recent"), self.recent)):
+            found = [row for key in keys if (row := self._row_of(key)) is not None]
+            if keys is self.recent:
+                found = [row for row in found if row.offer is not None and row.offer.key not in kept]
+            if found:
+                rows += [Row("heading", title), *found]
+        for account in self._connected():
+            offers = self._offers(account)
+            if offers or account.problem:
+                rows.append(Row("heading", account.label, account=account))
+            if account.problem:
+                rows.append(Row("note", account.problem, account=account))
+            rows += [Row("model", offer.label, offer, account) for offer in offers]
+        return (*rows, *self._connect_rows())
+
+    def finder(self) -> Callable[[str], tuple[Row, ...]]:
+        """Return what finds the rows that fit what was typed: favourites and recent ones, then others, best first.
+
+        Quick, because it is called with every key.
+        """
+        offers = {
+            _name(account, offer): (account, offer) for account in self._connected() for offer in self._offers(account)
+        }
+        kept = {*self.favourites, *self.recent}
+        names, near = tuple(offers), tuple(name for name, (_, offer) in offers.items() if offer.key in kept)
+        tells = sum(not account.is_fixed for account in self._connected()) > 1
+
+        def find(query: str) -> tuple[Row, ...]:
+            words = query.lower().split()
+            matches = find_matches(names, query, limit=_MOST_FOUND)
+            first = {
+                match.text: match
+                for match in find_matches(near, query, limit=len(near)).best
+                if _has_all(match.text, words) or not (matches.best and _has_all(matches.best[0].text, words))
+            }
+            found: list[Row] = []
+            for text, spans in (*first.values(), *(match for match in matches.best if match.text not in first)):
+                account, offer = offers[text]
+                inner = _inside(spans, len(text) - len(offer.label))
+                found.append(Row("model", offer.label, offer, account, inner, tells))
+            if matches.total > _MOST_FOUND:
+                more = _tr("{0} more; type more letters to find them").format(f"{matches.total - _MOST_FOUND:,}")
+                found.append(Row("note", more))
+            missing = (row for row in self._connect_rows() if _has_all(row.text, words))
+            return (*found, *missing, *self._named_rows(query.strip()))
+
+        return find
+
+    # --- parts --------------------------------------------------------------------------------------------------------
+
+    def _connected(self) -> list[AccountOffers]:
+        return [account for account in self.accounts if account.is_connected]
+
+    def _offers(self, account: AccountOffers) -> Sequence[ModelOffer]:
+        """The models of an account, after the current one if that is not listed."""
+        current = self.current
+        if current is None or (current.provider, current.account) != (account.provider, account.account):
+            return account.models
+        if any(offer.key == current for offer in account.models):
+            return account.models
+        return (account.offer(current.model), *account.models)
+
+    def _row_of(self, key: ModelKey) -> Row | None:
+        """The row of a favourite or recent model; none while its account is not there."""
+        for account in self._connected():
+            if (account.provider, account.account) == (key.provider, key.account):
+                offer = account.offer(key.model)
+                return Row("model", offer.label, offer, account, tells_account=True)
+        return None
+
+    def _named_rows(self, typed: str) -> Iterator[Row]:
+        """A row for each account that could have a model of this name, the current account first."""
+        if not typed or any(sign.isspace() for sign in typed):
+            return
+        here = (self.current.provider, self.current.account) if self.current is not None else None
+        for account in sorted(self._connected(), key=lambda account: (account.provider, account.account) != here):
+            if not account.is_fixed and all(offer.key.model != typed for offer in self._offers(account)):
+                text = _tr("Use “{0}” of {1}").format(typed, account.label)
+                yield Row("named", text, account.offer(typed), account)
+
+    def _connect_rows(self) -> Iterator[Row]:
+        for account in self.accounts:
+            if not account.is_connected:
+                yield Row("connect", _tr("Connect {0}…").format(account.label), account=account)
+
+
+def _has_all(text: str, words: Iterable[str]) -> bool:
+    lower = text.lower()
+    return all(word in lower for word in words)
+
+
+def _name(account: AccountOffers, offer: ModelOffer) -> str:
+    """By which a model is found: account, name and label, which comes last because it is what is shown."""
+    parts = [account.label, offer.key.model] if offer.key.model != offer.label else [account.label]
+    return "/".join([*parts, offer.label])
+
+
+def _inside(spans: Iterable[Span], start: int) -> tuple[Span, ...]:
+    """Return the parts of spans from `start` on, counted from there."""
+    return tuple((max(begin - start, 0), end - start) for begin, end in spans if end > start)
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("Models", text)

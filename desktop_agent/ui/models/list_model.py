@@ -1,0 +1,96 @@
+"""The rows of the picker as Qt knows them."""
+
+from collections.abc import Set as AbstractSet
+
+from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, Qt
+
+from desktop_agent.ui.models.choices import Row
+from desktop_agent.ui.models.offers import ModelKey
+from desktop_agent.ui.models.words import described
+from desktop_agent.ui.widgets.rows import NO_PARENT, AnyIndex
+from desktop_agent.ui.wording.tooltips import plain_tooltip
+
+
+class ModelRows(QAbstractListModel):
+    """One row per line of the list. Headings and notes cannot be chosen."""
+
+    def __init__(self, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._rows: tuple[Row, ...] = ()
+        self.current: ModelKey | None = None
+        """The model that answers now."""
+        self.favourites: AbstractSet[ModelKey] = frozenset()
+
+    def show(self, rows: tuple[Row, ...]) -> None:
+        """Show these instead of the present ones."""
+        self.beginResetModel()
+        self._rows = rows
+        self.endResetModel()
+
+    def row_at(self, row: int) -> Row:
+        """Return what is in this row."""
+        return self._rows[row]
+
+    def first_choice(self, key: ModelKey | None = None) -> QModelIndex:
+        """Return the first row that can be chosen, of this model if it is there; an invalid index without any."""
+        places = [place for place, row in enumerate(self._rows) if row.is_choice]
+        wanted = (place for place in places if (offer := self._rows[place].offer) is not None and offer.key == key)
+        place = next(wanted, None) if key is not None else None
+        if place is None:
+            place = next(iter(places), None)
+        return self.index(place) if place is not None else QModelIndex()
+
+    def step_from(self, row: int, by: int) -> QModelIndex:
+        """Return the row that can be chosen `by` steps on; one step beyond an end leads to the other."""
+        places = [place for place, found in enumerate(self._rows) if found.is_choice]
+        if not places:
+            return QModelIndex()
+        if row not in places:
+            return self.index(places[0 if by > 0 else -1])
+        at = places.index(row) + by
+        if abs(by) == 1:
+            at %= len(places)
+        return self.index(places[max(0, min(at, len(places) - 1))])
+
+    def is_current(self, row: Row) -> bool:
+        """Whether this model answers now."""
+        return row.kind == "model" and row.offer is not None and row.offer.key == self.current
+
+    def is_favourite(self, row: Row) -> bool:
+        """Whether the user marked this model."""
+        return row.offer is not None and row.offer.key in self.favourites
+
+    def rowCount(self, parent: AnyIndex = NO_PARENT) -> int:
+        return 0 if parent.isValid() else len(self._rows)
+
+    def flags(self, index: AnyIndex) -> Qt.ItemFlag:
+        if not index.isValid() or not self._rows[index.row()].is_choice:
+            return Qt.ItemFlag.NoItemFlags
+        return Qt.ItemFlag.ItemIsEnabled | Qt.ItemFlag.ItemIsSelectable
+
+    def data(self, index: AnyIndex, role: int = Qt.ItemDataRole.DisplayRole) -> object:
+        if not index.isValid():
+            return None
+        row = self._rows[index.row()]
+        match role:
+            case Qt.ItemDataRole.DisplayRole:
+                return row.text
+            case Qt.ItemDataRole.AccessibleTextRole:
+                return ", ".join(self._words(row))
+            case Qt.ItemDataRole.ToolTipRole:
+                return plain_tooltip("\n".join(self._words(row)))
+            case _:
+                return None
+
+    def _words(self, row: Row) -> list[str]:
+        """All that a row says, in words."""
+        if row.kind != "model" or row.offer is None:
+            return [row.text]
+        words = described(row.offer)
+        if row.account is not None and not row.account.is_fixed:
+            words.insert(1, row.account.label)
+        if self.is_current(row):
+            words.append(self.tr("Answers now"))
+        if self.is_favourite(row):
+            words.append(self.tr("A favourite"))
+        return words

@@ -1,0 +1,58 @@
+"""What there is to choose from: models by account, as plain data that the application provides."""
+
+from datetime import datetime
+
+from msgspec import Struct
+
+from desktop_agent.core.models.prices import Rates
+
+
+class ModelKey(Struct, frozen=True):
+    """What tells one choice from all others. The account's name is empty for the provider's usual one."""
+
+    provider: str
+    account: str
+    model: str
+
+
+class ModelOffer(Struct, frozen=True, kw_only=True):
+    """One model of one account. `None` is unknown."""
+
+    key: ModelKey
+    label: str
+    """What people call it; the name that requests have is in the key."""
+    context_tokens: int | None = None
+    """How much it reads at once."""
+    price: Rates | None = None
+    """In US dollars for a million tokens."""
+    takes_images: bool | None = None
+    thinks: bool | None = None
+    efforts: tuple[str, ...] = ()
+    """The levels of thinking that may be asked for, the least first."""
+
+
+class AccountOffers(Struct, frozen=True, kw_only=True):
+    """The models of one account."""
+
+    provider: str
+    account: str = ""
+    """Its name; empty for the provider's usual one."""
+    label: str
+    """What people call it, among all."""
+    models: tuple[ModelOffer, ...] = ()
+    is_connected: bool = True
+    """Whether there is a credential for it, or it needs none."""
+    is_fixed: bool = False
+    """Whether it has these models and no others: the demo."""
+    is_listing: bool = False
+    """Whether its address can be asked for a list."""
+    listed_at: datetime | None = None
+    """When its own list was read; None for what is known without it."""
+    is_refreshing: bool = False
+    problem: str = ""
+    """Why its list could not be read, in words."""
+
+    def offer(self, model: str) -> ModelOffer:
+        """Return this model, with nothing known of it if it is not in the list."""
+        known = next((offer for offer in self.models if offer.key.model == model), None)
+        return known or ModelOffer(key=ModelKey(self.provider, self.account, model), label=model)

@@ -1,0 +1,121 @@
+"""What opens the picker, and what it is told meanwhile: the accounts, the model that answers, the shortlist."""
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtWidgets import QToolButton, QWidget
+
+from desktop_agent.core.models.vendors import DEMO
+from desktop_agent.core.protocol.model import ModelRef
+from desktop_agent.ui.models.offers import AccountOffers, ModelKey
+from desktop_agent.ui.models.shortlist import ModelMemory, Shortlist
+from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.widgets.icons import Icons
+
+if TYPE_CHECKING:
+    from desktop_agent.ui.models.popup import ModelPopup
+
+
+class ModelPicker(QObject):
+    """Opens at a button of the composer. The keyboard goes back to where messages are written.
+
+    Signals:
+        opened: it is about to be shown; what it shows should be brought up to date.
+        chosen: the user wants this model (a `ModelKey`).
+        connect_requested: they want to use this account (an `AccountOffers`), which has no credential.
+        refresh_requested: the lists of models shall be asked for.
+    """
+
+    opened = Signal()
+    chosen = Signal(object)
+    connect_requested = Signal(object)
+    refresh_requested = Signal()
+
+    def __init__(
+        self,
+        over: QWidget,
+        button: QToolButton,
+        home: QWidget,
+        theme: Theme,
+        icons: Icons,
+        memory: ModelMemory,
+        *,
+        now: Callable[[], datetime],
+    ) -> None:
+        """`over` is what it lies on, `home` what gets the keyboard back."""
+        super().__init__(over)
+        self._over = over
+        self._button = button
+        self._home = home
+        self._theme = theme
+        self._icons = icons
+        self._now = now
+        self._popup: ModelPopup | None = None
+        self._accounts: tuple[AccountOffers, ...] = ()
+        self._current: ModelKey | None = None
+        self.shortlist = Shortlist(memory, self)
+        """The favourites, and what was used last."""
+        self.shortlist.changed.connect(self._show)
+        button.clicked.connect(self.toggle)
+
+    def toggle(self) -> None:
+        """Open it, or close it."""
+        if self._popup is not None and self._popup.isVisible():
+            self._popup.close_popup()
+        else:
+            self.open()
+
+    def open(self) -> None:
+        """Show it, unless there is nothing to choose for."""
+        if not (self._button.isVisible() and self._button.isEnabled()):
+            return
+        self.opened.emit()
+        popup = self._popup if self._popup is not None else self._build()
+        self._popup = popup
+        self._show()
+        popup.open_popup()
+
+    def show_accounts(self, accounts: Sequence[AccountOffers]) -> None:
+        """Offer the models of these accounts."""
+        self._accounts = tuple(accounts)
+        self._show()
+
+    def show_model(self, model: ModelRef) -> None:
+        """Mark the model that answers now."""
+        self._current = ModelKey(model.provider, model.account, model.model)
+        self._show()
+
+    def note_use(self) -> None:
+        """Remember that the model was asked something."""
+        if self._current is not None and self._current.provider != DEMO:
+            self.shortlist.note_use(self._current)
+
+    def _build(self) -> "ModelPopup":
+        from desktop_agent.ui.models.popup import ModelPopup  # after the first paint
+
+        popup = ModelPopup(self._theme, self._icons, self._over, self._button, now=self._now)
+        popup.chosen.connect(self.chosen)
+        popup.connect_requested.connect(self.connect_requested)
+        popup.refresh_requested.connect(self.refresh_requested)
+        popup.favourite_toggled.connect(self.shortlist.toggle_favourite)
+        popup.closing.connect(self._on_closing)
+        return popup
+
+    def _on_closing(self) -> None:
+        self._home.setFocus()
+
+    def _show(self) -> None:
+        if self._popup is None:
+            return
+        from desktop_agent.ui.models.choices import Choices
+
+        self._popup.show_choices(
+            Choices(
+                accounts=self._accounts,
+                favourites=self.shortlist.favourites,
+                recent=self.shortlist.recent,
+                current=self._current,
+            )
+        )

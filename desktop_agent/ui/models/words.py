@@ -1,0 +1,76 @@
+"""Sizes, prices and ages of models, as short as they can be read."""
+
+from datetime import datetime
+
+from PySide6.QtCore import QCoreApplication
+
+from desktop_agent.core.models.prices import Rates
+from desktop_agent.ui.models.offers import AccountOffers, ModelOffer
+
+
+def _tr(text: str) -> str:
+    return QCoreApplication.translate("Models", text)
+
+
+def size_words(tokens: int | None) -> str:
+    """Return a context window as `200k` or `1M`; nothing when it is not known."""
+    if tokens is None or tokens <= 0:
+        return ""
+    if tokens < 1_000:
+        return str(tokens)
+    if tokens < 999_500:
+        return f"{round(tokens / 1_000)}k"
+    return f"{tokens / 1_000_000:.2f}".rstrip("0").rstrip(".") + "M" if tokens % 1_048_576 else f"{tokens >> 20}M"
+
+
+def price_words(price: Rates | None) -> str:
+    """Return what a million tokens cost, in and out: `$3 / $15`, `free`, `price unknown`."""
+    if price is None:
+        return _tr("price unknown")
+    if not price.input and not price.output:
+        return _tr("free")
+    return f"{_dollars(price.input)} / {_dollars(price.output)}"
+
+
+def _dollars(amount: float) -> str:
+    """Return `$3`, `$0.25` or `$0.075`: with as many digits as the price has, up to four behind the point."""
+    whole = f"{amount:.4f}".rstrip("0").rstrip(".")
+    decimals = len(whole.partition(".")[2])
+    return f"${amount:.2f}" if decimals == 1 else f"${whole}"
+
+
+def described(offer: ModelOffer) -> list[str]:
+    """Return all that is known of a model, a sentence each, for tooltips and readers of the screen."""
+    lines = [offer.label] if offer.label == offer.key.model else [offer.label, offer.key.model]
+    size = size_words(offer.context_tokens)
+    lines.append(
+        _tr("Reads {0} tokens at once").format(size) if size else _tr("How much it reads at once is not known")
+    )
+    if offer.price is None:
+        lines.append(_tr("Its price is not known"))
+    elif not offer.price.input and not offer.price.output:
+        lines.append(_tr("Costs nothing"))
+    else:
+        words = _tr("{0} for a million tokens read, {1} for a million written")
+        lines.append(words.format(_dollars(offer.price.input), _dollars(offer.price.output)))
+    if offer.takes_images is not None:
+        lines.append(_tr("Sees images") if offer.takes_images else _tr("Sees no images"))
+    if offer.thinks:
+        lines.append(_tr("Thinks before it answers"))
+    return lines
+
+
+def age_words(account: AccountOffers, now: datetime) -> str:
+    """Say how old the list of an account is."""
+    if not account.is_listing:
+        return ""
+    if account.is_refreshing:
+        return _tr("Asking {0}…").format(account.label)
+    if account.listed_at is None:
+        return _tr("{0}: its list was never asked for").format(account.label)
+    days = (now.date() - account.listed_at.astimezone(now.tzinfo).date()).days
+    if days <= 0:
+        return _tr("{0}: list of today").format(account.label)
+    if days == 1:
+        return _tr("{0}: list from yesterday").format(account.label)
+    return _tr("{0}: list from {1} days ago").format(account.label, days)

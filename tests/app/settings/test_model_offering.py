@@ -1,0 +1,182 @@
+"""The model picker in the real window: what it offers is what the user has, and what is chosen answers next."""
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtGui import QKeySequence
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QComboBox, QLineEdit, QListView, QWidget
+
+from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.models.account import Account
+from desktop_agent.core.protocol.model import ModelRef
+from desktop_agent.core.providers.auth.accounts import ACCOUNTS_NAME, AccountsFile
+from desktop_agent.core.settings.settings_file import save_setting
+from desktop_agent.ui.settings.dialog import SettingsDialog
+from tests.app.conftest import Go
+from tests.e2e.driver import Driver, ask_for_no_titles
+from tests.servers.script import reply, text
+from tests.servers.threaded import serve
+
+pytestmark = pytest.mark.usefixtures("qapp")
+
+CTRL_SHIFT = Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier
+
+
+@pytest.fixture(autouse=True)
+def keys(monkeypatch: pytest.MonkeyPatch, isolated_home: Path) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test-000000000000")
+    monkeypatch.setenv("OPENROUTER_API_KEY", "sk-or-test-000000000000")
+    ask_for_no_titles()
+
+
+async def open_picker(user: Driver) -> QListView:
+    await user.press(Qt.Key.Key_M, CTRL_SHIFT)
+    rows = await user.see(QListView, "modelList")
+    await user.until_true(lambda: "Connect OpenAI…" in said(rows), "the keyring has answered")
+    return rows
+
+
+def said(rows: QListView) -> list[str]:
+    model = rows.model()
+    return [str(model.index(row, 0).data()) for row in range(model.rowCount())]
+
+
+async def choose(user: Driver, words: str) -> None:
+    await user.type("modelSearch", words)
+    await user.press(Qt.Key.Key_Return)
+    await user.until_true(lambda: user.find(QListView, "modelList") is None, "the picker has closed")
+
+
+def shown_model(user: Driver) -> ModelRef:
+    model = user.transcript.session.model
+    assert model is not None
+    return model
+
+
+def test_the_keys_that_open_it_are_in_the_tooltip_and_the_keyboard_comes_back(go: Go, project: Path) -> None:
+    async def journey(user: Driver) -> None:
+        shortcut = user.window.main_window.actions_.choose_model.shortcut()
+        keys = shortcut.toString(QKeySequence.SequenceFormat.NativeText)
+        assert keys in user.window.panels.pickers.model_button.toolTip()
+        rows = await open_picker(user)
+        assert {"Anthropic", "OpenRouter", "Demo model", "Connect xAI…"} <= set(said(rows))
+        assert not any("Chat Completions" in words for words in said(rows)), "the same account a second time"
+        await user.press(Qt.Key.Key_Escape)
+        await user.until_true(lambda: not rows.isVisible(), "the picker has closed")
+        assert QApplication.focusWidget() is user.window.panels.composer.edit
+
+    go([str(project)], journey)
+
+
+def test_what_is_chosen_answers_next_and_the_journal_says_so(go: Go, project: Path, isolated_home: Path) -> None:
+    with serve(reply(text("Hello.")), reply(text("Here."))) as server:
+
+        async def journey(user: Driver) -> None:
+            for turn, words in ((1, "first"), (2, "second")):
+                user.window.panels.composer.set_text(words)
+                await user.click("sendButton")
+                await user.until_true(lambda: user.transcript.turn == turn, "the turn has begun")  # noqa: B023
+                await user.see_turn_end()
+                if turn == 1:
+                    await open_picker(user)
+                    await choose(user, "opus")
+                    await user.until_true(lambda: "opus" in shown_model(user).model, "another model is in force")
+            assert shown_model(user).base_url == server.url, "at the same address"
+            rows = await open_picker(user)
+            assert said(rows)[:3] == ["Recent", "claude-opus-5-5", "claude-sonnet-5-5"]
+
+        go([str(project), "--base-url", server.url], journey)
+        assert [exchange.fields["model"] for exchange in server.messages] == ["claude-sonnet-5-5", "claude-opus-5-5"]
+    (journal,) = (isolated_home / "desktop-agent" / "data" / "sessions").glob("*/journal.jsonl")
+    records = [json.loads(line) for line in journal.read_text(encoding="utf-8").splitlines()]
+    assert [record["model"]["model"] for record in records if record["type"] == "mode_set"] == ["claude-opus-5-5"]
+
+
+def test_another_account_is_asked_at_its_own_address(go: Go, project: Path) -> None:
+    file = AccountsFile(AppPaths.from_environment(os.environ).config / ACCOUNTS_NAME)
+    file.put(Account(provider="anthropic", name="work", address="https://models.example", kind="none"))
+
+    async def journey(user: Driver) -> None:
+        rows = await open_picker(user)
+        assert "Anthropic (work)" in said(rows)
+        await choose(user, "work opus")
+        assert shown_model(user) == ModelRef(provider="anthropic", model="claude-opus-5-5", account="work")
+        await open_picker(user)
+        await choose(user, "openrouter sonnet")
+        assert shown_model(user) == ModelRef(provider="openrouter", model="anthropic/claude-sonnet-5.5")
+        await open_picker(user)
+        await choose(user, "claude-opus-9")
+        assert shown_model(user).model == "claude-opus-9", "of the account that was asked before"
+        assert shown_model(user).provider == "openrouter"
+
+    go([str(project)], journey)
+
+
+def test_favourites_are_there_at_the_next_start(go: Go, project: Path) -> None:
+    async def mark(user: Driver) -> None:
+        await open_picker(user)
+        await user.type("modelSearch", "haiku")
+        await user.press(Qt.Key.Key_D, Qt.KeyboardModifier.ControlModifier)
+
+    async def look(user: Driver) -> None:
+        assert said(await open_picker(user))[:2] == ["Favourites", "claude-haiku-5-5"]
+
+    go([str(project)], mark)
+    go([str(project)], look)
+
+
+def test_connecting_leads_to_the_field_for_the_key_and_chooses_nothing(go: Go, project: Path) -> None:
+    async def journey(user: Driver) -> None:
+        await open_picker(user)
+        await choose(user, "xai")
+        dialog = await user.see(SettingsDialog, "settingsDialog")
+        field = await user.see(QLineEdit, "apiKeyEdit")
+        assert dialog.focusWidget() is field
+        assert dialog.key.account.provider == "xai"
+        assert [box.currentText() for box in dialog.findChildren(QComboBox) if box.isVisible()] == ["xAI"]
+        dialog.reject()
+        assert user.window.panels.wiring.controls.model == shown_model(user)
+        assert shown_model(user).provider == "anthropic"
+
+    go([str(project)], journey)
+    assert "xai" not in settings_text()
+
+
+def test_choosing_the_chosen_provider_ends_connecting(go: Go, project: Path) -> None:
+    save_setting(AppPaths.from_environment(os.environ).settings_file(), "model.provider", value="anthropic")
+
+    async def journey(user: Driver) -> None:
+        await open_picker(user)
+        await choose(user, "connect openai")
+        dialog = await user.see(SettingsDialog, "settingsDialog")
+        (box,) = (box for box in dialog.findChildren(QComboBox) if box.isVisible())
+        box.setCurrentIndex(box.findText("xAI"))
+        await user.until_true(lambda: dialog.key.account.provider == "xai", "the provider is another")
+        await user.see(QWidget, "modelNameEdit")
+        dialog.reject()
+
+    go([str(project)], journey)
+    assert 'provider = "xai"' in settings_text()
+
+
+def settings_text() -> str:
+    path = AppPaths.from_environment(os.environ).settings_file()
+    return path.read_text(encoding="utf-8") if path.exists() else ""
+
+
+def test_while_the_accounts_cannot_be_read_only_the_demo_is_offered(go: Go, project: Path) -> None:
+    path = AppPaths.from_environment(os.environ).config / ACCOUNTS_NAME
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("[[account]]\nprovider = 3\n")
+
+    async def journey(user: Driver) -> None:
+        await user.click("modelPicker")
+        rows = await user.see(QListView, "modelList")
+        await user.until_true(lambda: said(rows) == ["Without a key", "Demo model"], "the demo is offered")
+        QTest.keyClick(rows, Qt.Key.Key_Escape)
+
+    go([str(project)], journey)
