@@ -12,6 +12,7 @@ Exception
 │   ├── SandboxError           a command cannot be confined as asked, so it is not run
 │   ├── CredentialsError       no key, or the keyring refused
 │   │   └── AccountGoneError   the account that a session names is not there any more
+│   ├── ServerError            an MCP server could not be started or reached, or broke off
 │   └── ProviderError          the model could not be reached or refused the request
 └── ToolError                  a tool call failed; the message is written for the model
 ```
@@ -110,6 +111,10 @@ class CredentialsError(AgentError):
 
 class AccountGoneError(CredentialsError):
     """The account that a session names is not there, or belongs to another address than the session says."""
+
+
+class ServerError(AgentError):
+    """An MCP server could not be started or reached, ended, or does not keep to the protocol."""
 
 
 class ProviderError(AgentError):

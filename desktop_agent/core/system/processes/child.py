@@ -57,6 +57,7 @@ class ChildPipes(asyncio.SubprocessProtocol):
         self._reader = reader
         self._transport: asyncio.SubprocessTransport | None = None
         self._pauses: dict[int, asyncio.Future[None]] = {}
+        self._input_taken: asyncio.Future[None] | None = None
         self._received_bytes = 0
         self.exited: asyncio.Future[None] = loop.create_future()
         self.drained: asyncio.Future[None] = reader.ended if reader is not None else loop.create_future()
@@ -74,6 +75,17 @@ class ChildPipes(asyncio.SubprocessProtocol):
             await asyncio.wait(set(self._pauses.values()))
         while self._reader is not None and self._reader.is_taking:  # noqa: ASYNC110 -- an event per read would cost more
             await asyncio.sleep(POLL_S)
+
+    @property
+    def input(self) -> asyncio.WriteTransport | None:
+        """What the child reads, if it is sent input and still has it open."""
+        pipe = None if self._transport is None else self._transport.get_pipe_transport(0)
+        return None if pipe is None or pipe.is_closing() else cast("asyncio.WriteTransport", pipe)
+
+    async def input_taken(self) -> None:
+        """Return when the child has read enough of what it was sent for more to be sent."""
+        while self._input_taken is not None:
+            await asyncio.wait({self._input_taken})
 
     def stop_listening(self) -> None:
         """Drop whatever still comes."""
@@ -98,7 +110,18 @@ class ChildPipes(asyncio.SubprocessProtocol):
             self._pipe(fd).pause_reading()
             pause.add_done_callback(lambda _: self._resume(fd))
 
+    def pause_writing(self) -> None:
+        if self._input_taken is None:
+            self._input_taken = asyncio.get_running_loop().create_future()
+
+    def resume_writing(self) -> None:
+        waiting, self._input_taken = self._input_taken, None
+        if waiting is not None and not waiting.done():
+            waiting.set_result(None)
+
     def pipe_connection_lost(self, fd: int, exc: Exception | None) -> None:
+        if fd == 0:
+            self.resume_writing()
         self._open.discard(fd)
         if not self._open and not self.drained.done():
             self.drained.set_result(None)
@@ -155,6 +178,23 @@ class ChildProcess:
     def new_tree(self) -> ProcessTree:
         """Return what finds its processes, for another thread than ours."""
         return ProcessTree(self._mark, self.pid, self._group)
+
+    async def send(self, content: bytes) -> bool:
+        """Write to what the command reads; False when it reads no more. Returns when it can be sent more.
+
+        Cancelling only stops the waiting: what was written is on its way.
+        """
+        pipe = self._pipes.input
+        if pipe is None:
+            return False
+        pipe.write(content)
+        await self._pipes.input_taken()
+        return self._pipes.input is not None
+
+    def end_input(self) -> None:
+        """Close what the command reads, which asks many programs to end."""
+        if (pipe := self._pipes.input) is not None:
+            pipe.close()
 
     async def wait(self, timeout_s: float | None = None) -> bool:
         """Wait for the command to end by itself; False when it has not. Cancelling only stops the waiting."""

@@ -47,6 +47,8 @@ class Command(Struct, frozen=True, kw_only=True):
     environ: Mapping[str, str]
     stdin: str | None = None
     """None: there is nothing to read."""
+    takes_input: bool = False
+    """Whether it is sent input while it runs, by `ChildProcess.send`. Only for programs that are started by `start`."""
     tty: bool = False
     """Whether its input and output are a terminal; `stdin` is then typed."""
     stand_ins: tuple[Path, ...] = ()
@@ -295,8 +297,8 @@ async def _spawn_read(command: Command, mark: str, output: ThreadSink, *, types_
 async def _spawn_piped(command: Command, mark: str, pipes: ChildPipes) -> _Spawned:
     """Start `command` with a pipe of the event loop's for each stream."""
     with ExitStack() as ours:
-        stdin = await _stdin(command, ours)
         pipe = subprocess.PIPE
+        stdin = pipe if command.takes_input else await _stdin(command, ours)
         transport = await _spawn(command, command.argv, mark, pipes, stdin=stdin, stdout=pipe, stderr=pipe)
     return pipes, transport
 

@@ -1,0 +1,1 @@
+"""Servers of tools that speak the Model Context Protocol: defined, started, asked, ended with all that they started."""

@@ -1,0 +1,63 @@
+"""The protocol between a connection and whatever speaks to the server; the SDK is behind it, in `sdk/`."""
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractAsyncContextManager
+from pathlib import Path
+from typing import Protocol
+
+from msgspec import Struct
+
+from desktop_agent.core.base.errors import ServerError
+from desktop_agent.core.mcp.definition import ServerDefinition
+from desktop_agent.core.mcp.offers import CallReply, OfferedTool, Progress, ServerFacts
+from desktop_agent.core.mcp.server_log import ServerLog
+from desktop_agent.core.system.processes.runner import Command
+
+Confine = Callable[[Command], Command]
+
+
+class ConnectionLostError(ServerError):
+    """The server went away under a call. Why is known once it has ended."""
+
+
+class Client(Protocol):
+    """A server that answers. Methods raise `ServerError`: what went wrong, in words."""
+
+    facts: ServerFacts
+
+    @property
+    def pid(self) -> int | None:
+        """Its process, if it was started here."""
+        ...
+
+    async def tools(self) -> tuple[OfferedTool, ...]:
+        """Return every tool that it offers now."""
+        ...
+
+    async def call(
+        self, tool: str, arguments: Mapping[str, object], *, timeout_s: float, on_progress: Callable[[Progress], None]
+    ) -> CallReply:
+        """Call a tool. Cancelling tells the server; `timeout_s` without progress ends it."""
+        ...
+
+    async def ended(self) -> str:
+        """Return when the server is gone, and say how it went. Never returns for one that is only reached."""
+        ...
+
+
+class Surroundings(Struct, frozen=True, kw_only=True):
+    """What a client may use, and whom it tells what comes unasked."""
+
+    workspace: Path
+    environ: Mapping[str, str]
+    """For a process of the server, already without credentials."""
+    log: ServerLog
+    """Where its standard error goes, and what it says besides."""
+    confine: Confine
+    """Puts a server's command into a sandbox. Blocks."""
+    tools_changed: Callable[[], None]
+    """Call it when the server says that it offers other tools now."""
+
+
+OpenClient = Callable[[ServerDefinition, Surroundings], AbstractAsyncContextManager[Client]]
+"""Starts or reaches a server and is left when it is ended. Entered and left in one task."""

@@ -1,0 +1,246 @@
+"""One server: started when it is needed, asked, let go when nobody needs it, and tried again when it failed.
+
+A server lives in one task, its owner, which enters and leaves the client, because whoever entered it must leave it.
+Everything else asks that task: callers wait for it to be ready and speak to the client from their own tasks.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+
+from msgspec.structs import replace
+
+from desktop_agent.core.base.clock import Clock
+from desktop_agent.core.base.errors import ServerError
+from desktop_agent.core.mcp.client import Client, ConnectionLostError, OpenClient, Surroundings
+from desktop_agent.core.mcp.definition import ServerDefinition
+from desktop_agent.core.mcp.offers import CallReply, OfferedTool, Progress
+from desktop_agent.core.mcp.status import LastCall, ServerStatus
+
+MOST_FAILURES = 5
+"""After this many failed tries in a row only the user starts the server again."""
+
+FIRST_PAUSE_S = 1.0
+LONGEST_PAUSE_S = 60.0
+"""How long after a failure the server is not tried again; the pause doubles from the first to the longest."""
+
+_KEPT_CALLS = 20
+
+_LAST_WORDS_S = 4.0
+"""How long a call waits to hear how a server ended that it was made to."""
+
+_LAST_LINES = 20
+
+
+class Connection:
+    """The connection with one server, for everyone who uses it."""
+
+    def __init__(
+        self,
+        definition: ServerDefinition,
+        surroundings: Surroundings,
+        open_client: OpenClient,
+        clock: Clock,
+        on_change: Callable[[ServerStatus], None] = lambda _: None,
+    ) -> None:
+        """`on_change` is called on the event loop's thread whenever the status is another one."""
+        self.definition = definition
+        self.status = ServerStatus(name=definition.name)
+        self.log = surroundings.log
+        self._surroundings = replace(surroundings, tools_changed=self._tools_changed)
+        self._open_client = open_client
+        self._clock = clock
+        self._on_change = on_change
+        self._owner: asyncio.Task[None] | None = None
+        self._ready: asyncio.Future[Client] | None = None
+        self._wake = asyncio.Event()
+        self._is_stopping = False
+        self._is_leaving = False
+        self._are_tools_stale = False
+        self._running_calls = 0
+        self._last_used = clock.monotonic()
+        self._may_try_at = 0.0
+        self._calls: deque[LastCall] = deque(maxlen=_KEPT_CALLS)
+
+    async def tools(self) -> tuple[OfferedTool, ...]:
+        """Return what the server offers, starting it if it does not run. Raises `ServerError`."""
+        await self._client()
+        return self.status.tools
+
+    async def call(
+        self,
+        tool: str,
+        arguments: Mapping[str, object],
+        on_progress: Callable[[Progress], None] = lambda _: None,
+    ) -> CallReply:
+        """Call a tool, starting the server if it does not run. Raises `ServerError`; a call is never sent twice.
+
+        Cancelling tells the server to stop.
+        """
+        self._running_calls += 1
+        begun = self._clock.monotonic()
+        problem = "It was stopped."
+        try:
+            client = await self._client()
+            timeout_s = self.definition.call_timeout_s
+            reply = await client.call(tool, arguments, timeout_s=timeout_s, on_progress=on_progress)
+            problem = "The server reported a failure." if reply.is_error else ""
+        except ServerError as error:
+            explained = await self._explained(error)
+            problem = explained.title
+            raise explained from error
+        else:
+            return reply
+        finally:
+            self._running_calls -= 1
+            self._last_used = self._clock.monotonic()
+            self._wake.set()
+            self._note_call(tool, begun, problem)
+
+    async def restart(self) -> None:
+        """End the server and start it, whatever happened before. Raises `ServerError`."""
+        await self.stop()
+        self._may_try_at = 0.0
+        self._change(state="idle", problem="", hint="", failures=0)
+        await self._client()
+
+    async def stop(self) -> None:
+        """End the server and all that it started; it starts again when it is needed."""
+        owner = self._owner
+        if owner is None:
+            return
+        self._is_stopping = True
+        self._wake.set()
+        if self._ready is not None and not self._ready.done():
+            owner.cancel()
+        with suppress(asyncio.CancelledError):
+            await asyncio.wait({owner})
+
+    async def aclose(self) -> None:
+        """End it for good."""
+        await self.stop()
+        await self.log.aclose()
+
+    async def _client(self) -> Client:
+        self._last_used = self._clock.monotonic()
+        while self._owner is not None and self._is_leaving:
+            await asyncio.wait({self._owner})
+        if self._owner is None:
+            self._require_may_try()
+            self._is_stopping = self._is_leaving = False
+            self._wake.clear()
+            self._ready = asyncio.get_running_loop().create_future()
+            self._ready.add_done_callback(lambda ready: ready.cancelled() or ready.exception())  # seen, or asked for
+            self._owner = asyncio.create_task(self._own(self._ready), name=f"mcp {self.definition.name}")
+        assert self._ready is not None
+        return await asyncio.shield(self._ready)
+
+    def _require_may_try(self) -> None:
+        status = self.status
+        if status.state == "resting":
+            title = f"The MCP server {status.name} failed {status.failures} times in a row and is not tried any more."
+            raise ServerError(title, hint="Restart it when the cause is mended.", detail=status.problem)
+        wait_s = self._may_try_at - self._clock.monotonic()
+        if wait_s > 0:
+            title = f"The MCP server {status.name} failed a moment ago: {status.problem}"
+            raise ServerError(title, hint=f"It is tried again in {wait_s:.0f} s.")
+
+    async def _own(self, ready: asyncio.Future[Client]) -> None:
+        """The life of the server, in the one task that enters and leaves the client."""
+        name = self.definition.name
+        self._change(state="starting", problem="", hint="", started_at=self._clock.now(), pid=None)
+        try:
+            async with asyncio.timeout(self.definition.startup_timeout_s) as limit:
+                async with self._open_client(self.definition, self._surroundings) as client:
+                    tools = await client.tools() if client.facts.has_tools else ()
+                    limit.reschedule(None)
+                    self._change(state="ready", facts=client.facts, tools=tools, pid=client.pid, failures=0)
+                    ready.set_result(client)
+                    problem = await self._attend(client)
+                    self._is_leaving = True
+            if problem:
+                self._failed(ServerError(problem))
+            else:
+                self._change(state="idle", pid=None)
+        except TimeoutError:
+            limit_s = self.definition.startup_timeout_s
+            title = f"It did not answer within {limit_s:.0f} s."
+            self._failed(ServerError(title, hint="Raise startup_timeout_ms if it only needs longer to start."))
+        except ServerError as error:
+            self._failed(error)
+        except asyncio.CancelledError:
+            self._change(state="idle", pid=None)
+            if not self._is_stopping:
+                raise
+        finally:
+            self._owner = None
+            if not ready.done():
+                status = self.status
+                problem = status.problem or "It was stopped before it was ready."
+                ready.set_exception(
+                    ServerError(f"The MCP server {name} could not be started: {problem}", hint=status.hint)
+                )
+
+    async def _attend(self, client: Client) -> str:
+        """Keep the server until it is to end, or has ended; return what went wrong, if something did."""
+        ended = asyncio.create_task(client.ended(), name=f"mcp {self.definition.name} ends")
+        try:
+            while not self._is_stopping:
+                if self._are_tools_stale:
+                    self._are_tools_stale = False
+                    self._change(tools=await client.tools())
+                left_s = self.definition.ttl_seconds - (self._clock.monotonic() - self._last_used)
+                if self._running_calls == 0 and left_s <= 0:
+                    return ""
+                await self._first_of(ended, None if self._running_calls else left_s)
+                if ended.done():
+                    return ended.result()
+            return ""
+        finally:
+            ended.cancel()
+            await asyncio.wait({ended})
+
+    async def _first_of(self, ended: asyncio.Task[str], seconds: float | None) -> None:
+        """Return when something happened, or after `seconds`."""
+        waits: set[asyncio.Task[None] | asyncio.Task[bool]] = {asyncio.create_task(self._wake.wait())}
+        if seconds is not None:
+            waits.add(asyncio.create_task(self._clock.sleep(seconds)))
+        try:
+            await asyncio.wait({ended, *waits}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            self._wake.clear()
+            for wait in waits:
+                wait.cancel()
+            await asyncio.wait(waits)
+
+    def _tools_changed(self) -> None:
+        self._are_tools_stale = True
+        self._wake.set()
+
+    def _failed(self, error: ServerError) -> None:
+        failures = self.status.failures + 1
+        pause_s = min(FIRST_PAUSE_S * 2 ** (failures - 1), LONGEST_PAUSE_S)
+        self._may_try_at = self._clock.monotonic() + pause_s
+        state = "resting" if failures >= MOST_FAILURES else "failed"
+        self.log.say(error.title)
+        self._change(state=state, problem=error.title, hint=error.hint, failures=failures, pid=None)
+
+    async def _explained(self, error: ServerError) -> ServerError:
+        """Return the error with how the server ended, when it ended under the call."""
+        if isinstance(error, ConnectionLostError):
+            if self._owner is not None:
+                await asyncio.wait({self._owner}, timeout=_LAST_WORDS_S)
+            if self.status.problem:
+                title = f"The MCP server {self.definition.name} broke off: {self.status.problem}"
+                return ServerError(title, hint=error.hint, detail=self.log.tail(_LAST_LINES))
+        return error
+
+    def _note_call(self, tool: str, begun: float, problem: str) -> None:
+        duration_s = round(self._clock.monotonic() - begun, 3)
+        self._calls.append(LastCall(tool=tool, at=self._clock.now(), duration_s=duration_s, problem=problem))
+        self._change(last_calls=tuple(self._calls))
+
+    def _change(self, **fields: object) -> None:
+        self.status = replace(self.status, **fields)
+        self._on_change(self.status)

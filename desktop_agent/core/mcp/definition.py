@@ -1,0 +1,82 @@
+"""Definitions: how a server is started or reached, as the user or a project wrote it down. Pure data."""
+
+from collections.abc import Collection, Mapping
+from hashlib import blake2b
+from typing import Literal
+
+import msgspec
+from msgspec import Struct, field
+
+DefinedBy = Literal["user", "project"]
+"""Who wrote a definition: a project's starts nothing before the user trusts the project."""
+
+STARTUP_TIMEOUT_MS = 30_000
+"""How long a server may take until its tools are known. The first `npx` of a package downloads it."""
+
+CALL_TIMEOUT_S = 600.0
+"""How long a call may take without a word. Progress begins the time anew."""
+
+IDLE_S = 300.0
+"""How long a server that nobody calls keeps running."""
+
+
+class Program(Struct, frozen=True, kw_only=True, tag="stdio"):
+    """A server that is started here and spoken to by its standard input and output."""
+
+    command: str
+    args: tuple[str, ...] = ()
+    env: Mapping[str, str] = field(default_factory=dict[str, str])
+    """Added to the environment, which has no credentials in it."""
+    cwd: str = ""
+    """Absolute, or relative to the file that it is written in; empty for the workspace."""
+    encoding: str = "utf-8"
+    encoding_errors: Literal["strict", "ignore", "replace"] = "strict"
+
+
+class Address(Struct, frozen=True, kw_only=True, tag="http"):
+    """A server that is reached by streamable HTTP."""
+
+    url: str
+    headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    """What goes with every request and is no secret."""
+    secret_headers: tuple[str, ...] = ()
+    """The names of those whose values are in the keyring."""
+
+
+class ServerDefinition(Struct, frozen=True, kw_only=True):
+    """One server."""
+
+    name: str
+    reached_by: Program | Address
+    startup_timeout_ms: int = STARTUP_TIMEOUT_MS
+    call_timeout_s: float = CALL_TIMEOUT_S
+    ttl_seconds: float = IDLE_S
+    is_enabled: bool = True
+    disabled_tools: tuple[str, ...] = ()
+    """Tools, by the server's own names, that the model is not offered."""
+    defined_by: DefinedBy = "user"
+
+    @property
+    def fingerprint(self) -> str:
+        """What is the same for two definitions that run the same server; switches and limits do not count."""
+        content = msgspec.json.encode(self.reached_by, order="deterministic")
+        return blake2b(content, digest_size=16).hexdigest()
+
+    @property
+    def startup_timeout_s(self) -> float:
+        """How long it may take until its tools are known, in seconds."""
+        return self.startup_timeout_ms / 1000
+
+    @property
+    def where(self) -> str:
+        """What people see of how it is reached: a command line, or an address without its query."""
+        match self.reached_by:
+            case Program() as program:
+                return " ".join((program.command, *program.args))
+            case Address() as address:
+                return address.url.partition("?")[0]
+
+    @property
+    def secrets(self) -> Collection[str]:
+        """Values that must not be shown or written: what is passed to it may be a credential."""
+        return tuple(self.reached_by.env.values()) if isinstance(self.reached_by, Program) else ()

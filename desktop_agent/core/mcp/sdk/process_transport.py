@@ -1,0 +1,211 @@
+"""Speaking to a process of ours, a message a line, with the streams that the SDK asks of a transport.
+
+Not the SDK's own transport: ours runs servers like every other command (in a sandbox, with a mark that finds all of its
+children, ended with them), bounds what one may print, and knows how it ended.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager, suppress
+
+import anyio
+import mcp_types
+from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
+from mcp.shared.message import SessionMessage
+
+from desktop_agent.core.base.errors import ServerError
+from desktop_agent.core.mcp.client import ConnectionLostError
+from desktop_agent.core.mcp.definition import Program
+from desktop_agent.core.mcp.sdk.lines import MOST_BYTES, LineSplitter, LineTooLongError
+from desktop_agent.core.mcp.server_log import ServerLog
+from desktop_agent.core.system.processes.child import ChildProcess, ProcessEnd, unhurried
+from desktop_agent.core.system.processes.runner import Command, ProcessRunner
+
+GRACE_S = 2.0
+"""From closing its input to TERM: the protocol's way to ask a server to end."""
+
+MOST_STRAY_LINES = 200
+"""How many lines in a row that are no messages it may print: a greeting, not a flood."""
+
+_WAITING_BYTES = 1024 * 1024
+"""How much of what it prints may wait to be understood before the server has to wait."""
+
+_LARGE_BYTES = 256 * 1024
+"""From which size on a message is parsed in a thread."""
+
+_SHOWN_BYTES = 200
+
+Streams = tuple[MemoryObjectReceiveStream[SessionMessage | Exception], MemoryObjectSendStream[SessionMessage]]
+
+
+class ServerProcess:
+    """A started server, its messages as they come, and how it ended."""
+
+    def __init__(self, program: Program, log: ServerLog) -> None:
+        self._program = program
+        self._log = log
+        self._splitter = LineSplitter()
+        self._lines: asyncio.Queue[bytes | None] = asyncio.Queue()
+        self._waiting_bytes = 0
+        self._flows: asyncio.Future[None] | None = None
+        self._problem = ""
+        self._stray_lines = 0
+        self.child: ChildProcess | None = None
+
+    def take(self, content: bytes) -> asyncio.Future[None] | None:
+        """Take what it printed; the returned future asks it to wait."""
+        if self._problem:
+            return None
+        try:
+            lines = self._splitter.feed(content)
+        except LineTooLongError:
+            self._break_off(f"It sent a message of more than {MOST_BYTES // 1024**2} MiB.")
+            return None
+        for line in lines:
+            self._waiting_bytes += len(line)
+            self._lines.put_nowait(line)
+        if self._waiting_bytes > _WAITING_BYTES and self._flows is None:
+            self._flows = asyncio.get_running_loop().create_future()
+        return self._flows
+
+    async def deliver(self, messages: MemoryObjectSendStream[SessionMessage | Exception]) -> None:
+        """Hand on every message, in order, until the server ends."""
+        async with messages:
+            while (line := await self._lines.get()) is not None:
+                self._waiting_bytes -= len(line)
+                if self._flows is not None and self._waiting_bytes <= _WAITING_BYTES:
+                    self._flows.set_result(None)
+                    self._flows = None
+                message = await self._understood(line)
+                if message is not None:
+                    await messages.send(message)
+
+    async def write(self, messages: MemoryObjectReceiveStream[SessionMessage]) -> None:
+        """Send every message to the server, in order, until it reads no more."""
+        assert self.child is not None
+        async with messages:
+            async for item in messages:
+                text = item.message.model_dump_json(by_alias=True, exclude_unset=True)
+                if not await self.child.send((text + "\n").encode(self._program.encoding, "backslashreplace")):
+                    self._lines.put_nowait(None)
+                    return
+
+    async def live(self) -> None:
+        """Return when the process is gone, and nothing more will come."""
+        assert self.child is not None
+        await self.child.wait()
+        self._lines.put_nowait(None)
+
+    async def ended(self) -> str:
+        """Return when the process is gone, and say how it went."""
+        assert self.child is not None
+        await self.child.wait()
+        return self._problem or _how_it_ended(await self.child.end())
+
+    async def end(self, grace_s: float) -> None:
+        """Ask it to end, then make it; nothing of it is left afterwards."""
+        assert self.child is not None
+        self.child.end_input()
+        if grace_s and not self._problem:
+            await self.child.wait(grace_s)
+        await self.child.end()
+
+    @asynccontextmanager
+    async def explaining_its_end(self) -> AsyncGenerator[None]:
+        """Say of a lost connection how the server ended."""
+        try:
+            yield
+        except ConnectionLostError as error:
+            assert self.child is not None
+            self.child.ask_to_end()
+            raise ServerError(await self.ended()) from error
+
+    async def _understood(self, line: bytes) -> SessionMessage | None:
+        try:
+            text = line.decode(self._program.encoding, self._program.encoding_errors)
+            if len(line) < _LARGE_BYTES:
+                message = mcp_types.jsonrpc_message_adapter.validate_json(text, by_name=False)
+            else:
+                message = await asyncio.to_thread(mcp_types.jsonrpc_message_adapter.validate_json, text, by_name=False)
+        except ValueError:  # many print a greeting: it is no reason to give up on a server
+            shown = line[:_SHOWN_BYTES].decode("utf-8", "replace").strip()
+            self._log.say(f"Not a message of the protocol, on its standard output: {shown}")
+            self._stray_lines += 1
+            if self._stray_lines == MOST_STRAY_LINES:
+                self._break_off("What it prints on its standard output is not the protocol.")
+            return None
+        self._stray_lines = 0
+        return SessionMessage(message)
+
+    def _break_off(self, problem: str) -> None:
+        self._problem = problem
+        self._lines.put_nowait(None)
+        if self.child is not None:
+            self.child.ask_to_end()
+
+
+@asynccontextmanager
+async def running(
+    runner: ProcessRunner, program: Program, command: Command, confine: Callable[[Command], Command], log: ServerLog
+) -> AsyncGenerator[tuple[ServerProcess, Streams]]:
+    """Start a server, and end it with everything that it started. Raises `ServerError` when it cannot be started."""
+    process = ServerProcess(program, log)
+    try:
+        confined = await asyncio.to_thread(confine, command)
+        process.child = await runner.start(confined, process.take, log.feed)
+    except OSError as error:
+        raise _not_started(program, error) from error
+    incoming_in, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)
+    outgoing, outgoing_out = anyio.create_memory_object_stream[SessionMessage](0)
+    tasks = {
+        asyncio.create_task(process.deliver(incoming_in), name=f"mcp reader {process.child.pid}"),
+        asyncio.create_task(process.write(outgoing_out), name=f"mcp writer {process.child.pid}"),
+        asyncio.create_task(process.live(), name=f"mcp life {process.child.pid}"),
+    }
+    grace_s = 0.0  # for one that failed
+    try:
+        yield process, (incoming, outgoing)
+        grace_s = GRACE_S
+    finally:
+        await unhurried(_wind_up(process, grace_s, tasks, incoming, outgoing))
+
+
+async def _wind_up(
+    process: ServerProcess,
+    grace_s: float,
+    tasks: set[asyncio.Task[None]],
+    incoming: MemoryObjectReceiveStream[SessionMessage | Exception],
+    outgoing: MemoryObjectSendStream[SessionMessage],
+) -> None:
+    incoming.close()
+    outgoing.close()
+    await process.end(grace_s)
+    for task in tasks:
+        task.cancel()
+    await asyncio.wait(tasks)
+    for task in tasks:
+        with suppress(asyncio.CancelledError, anyio.BrokenResourceError, anyio.ClosedResourceError):
+            task.result()
+
+
+def _not_started(program: Program, error: OSError) -> ServerError:
+    if isinstance(error, FileNotFoundError):
+        title = f"There is no program {program.command!r}."
+        return ServerError(title, hint=_HINTS.get(program.command, "Install it, or give its whole path."))
+    return ServerError(f"{program.command!r} could not be started: {error.strerror or error}.")
+
+
+_HINTS = {
+    "npx": "It comes with Node.js: install that, or give the whole path of npx.",
+    "uvx": "It comes with uv: install that, or give the whole path of uvx.",
+    "docker": "Install Docker, or give its whole path.",
+}
+
+
+def _how_it_ended(end: ProcessEnd) -> str:
+    if end.exit_code > _SIGNALLED:
+        return f"It was ended by signal {end.exit_code - _SIGNALLED}."
+    return f"It ended with exit code {end.exit_code}." if end.exit_code else "It ended by itself."
+
+
+_SIGNALLED = 128

@@ -1,0 +1,214 @@
+"""A client of the protocol on the official SDK: both eras, over a process or over HTTP, with errors in words."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Callable, Generator, Iterator, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager, contextmanager
+from pathlib import Path
+from typing import cast
+
+import mcp_types
+from mcp import Client as SdkClient
+from mcp import MCPError
+from mcp.client.session import IncomingMessage
+from mcp.client.subscriptions import SubscriptionLost
+from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import ValidationError
+
+from desktop_agent.core.base.errors import ServerError
+from desktop_agent.core.base.package import __version__
+from desktop_agent.core.mcp.client import Client, ConnectionLostError, Surroundings
+from desktop_agent.core.mcp.definition import Address, Program, ServerDefinition
+from desktop_agent.core.mcp.offers import CallReply, OfferedTool, Progress, ServerFacts
+from desktop_agent.core.mcp.sdk.process_transport import ServerProcess, Streams, running
+from desktop_agent.core.mcp.sdk.reading import offered_tool, reply_of
+from desktop_agent.core.system.processes.runner import Command, ProcessRunner
+
+MOST_TOOLS = 2_000
+"""How many tools of one server are listed; a listing that never ends must not hang the session."""
+
+
+class ServerClient:
+    """A server that answers, by the SDK's client."""
+
+    def __init__(self, client: SdkClient, facts: ServerFacts, process: ServerProcess | None) -> None:
+        self.facts = facts
+        self._client = client
+        self._process = process
+
+    @property
+    def pid(self) -> int | None:
+        """Its process, if it was started here."""
+        return self._process.child.pid if self._process is not None and self._process.child is not None else None
+
+    async def tools(self) -> tuple[OfferedTool, ...]:
+        """Return every tool that it offers now. Raises `ServerError`."""
+        tools: list[OfferedTool] = []
+        cursor: str | None = None
+        with _in_words():
+            while True:
+                page = await self._client.list_tools(cursor=cursor, cache_mode="refresh")
+                tools += map(offered_tool, page.tools)
+                cursor = page.next_cursor
+                if cursor is None:
+                    return tuple(tools)
+                if len(tools) >= MOST_TOOLS:
+                    raise ServerError(f"It lists more than {MOST_TOOLS:,} tools.")
+
+    async def call(
+        self, tool: str, arguments: Mapping[str, object], *, timeout_s: float, on_progress: Callable[[Progress], None]
+    ) -> CallReply:
+        """Call a tool. Raises `ServerError`; a failure that the server reports as a result is a reply."""
+        now = asyncio.get_running_loop().time
+
+        async def progressed(progress: float, total: float | None, message: str | None) -> None:
+            if not limit.expired():
+                limit.reschedule(now() + timeout_s)
+            on_progress(Progress(done=progress, total=total, message=message or ""))
+
+        try:
+            with _in_words():
+                async with asyncio.timeout(timeout_s) as limit:
+                    reply = await self._client.call_tool(tool, dict(arguments), progress_callback=progressed)
+        except TimeoutError as error:
+            title = f"The server gave no sign for {timeout_s:.0f} s, so the call was cancelled."
+            raise ServerError(title, hint="Ask for less at a time, or raise call_timeout_s of this server.") from error
+        return reply_of(reply)
+
+    async def ended(self) -> str:
+        """Return when the server is gone, and say how it went. Never returns for one that is only reached."""
+        if self._process is None:
+            return await asyncio.get_running_loop().create_future()
+        return await self._process.ended()
+
+
+class SdkClients:
+    """Opens clients. One for the application: it owns the processes of all servers."""
+
+    def __init__(self, runner: ProcessRunner) -> None:
+        self._runner = runner
+
+    @asynccontextmanager
+    async def open(self, definition: ServerDefinition, surroundings: Surroundings) -> AsyncGenerator[Client]:
+        """Start or reach the server, and agree on a protocol. Raises `ServerError`."""
+        match definition.reached_by:
+            case Program() as program:
+                command = _command(program, surroundings)
+                process = running(self._runner, program, command, surroundings.confine, surroundings.log)
+                async with (
+                    process as (server, streams),
+                    server.explaining_its_end(),
+                    _agreed(_held(streams), surroundings, server) as client,
+                ):
+                    yield client
+            case Address():
+                raise ServerError("Servers at an address are not supported yet.")
+
+
+@asynccontextmanager
+async def _held(streams: Streams) -> AsyncGenerator[Streams]:
+    yield streams
+
+
+@asynccontextmanager
+async def _agreed(
+    transport: AbstractAsyncContextManager[Streams], surroundings: Surroundings, process: ServerProcess | None
+) -> AsyncGenerator[Client]:
+    async def heard(message: IncomingMessage) -> None:
+        if isinstance(message, mcp_types.ToolListChangedNotification):
+            surroundings.tools_changed()
+        elif isinstance(message, Exception):
+            surroundings.log.say(f"Not understood: {message}")
+
+    async def logged(params: mcp_types.LoggingMessageNotificationParams) -> None:
+        surroundings.log.say(f"{params.level}: {params.data}")
+
+    client = SdkClient(
+        transport,
+        client_info=mcp_types.Implementation(name="desktop-agent", version=__version__),
+        message_handler=heard,
+        logging_callback=logged,
+        cache=None,
+    )
+    with _in_words():
+        async with client:
+            facts = _facts(client)
+            listening = asyncio.create_task(_listen(client, facts, surroundings), name="mcp listening")
+            try:
+                yield ServerClient(client, facts, process)
+            finally:
+                listening.cancel()
+                await asyncio.wait({listening})
+
+
+async def _listen(client: SdkClient, facts: ServerFacts, surroundings: Surroundings) -> None:
+    """Hear of changed tools from a server of the stateless era, which tells only those who ask."""
+    capabilities = client.server_capabilities.tools
+    if facts.era != "stateless" or capabilities is None or not capabilities.list_changed:
+        return
+    try:
+        async with client.listen(tools_list_changed=True) as changes:
+            async for _ in changes:
+                surroundings.tools_changed()
+    except (MCPError, SubscriptionLost, TimeoutError) as error:
+        surroundings.log.say(f"It no longer tells of changed tools: {error}")
+
+
+def _facts(client: SdkClient) -> ServerFacts:
+    version, info, can = client.protocol_version, client.server_info, client.server_capabilities
+    return ServerFacts(
+        protocol=version,
+        era="stateless" if version in MODERN_PROTOCOL_VERSIONS else "handshake",
+        name=info.name if info else "",
+        version=info.version if info else "",
+        instructions=client.instructions or "",
+        has_tools=can.tools is not None,
+        has_resources=can.resources is not None,
+        has_prompts=can.prompts is not None,
+    )
+
+
+def _command(program: Program, surroundings: Surroundings) -> Command:
+    folder = surroundings.workspace / Path(program.cwd).expanduser()
+    return Command(
+        argv=(program.command, *program.args),
+        cwd=folder,
+        environ={**surroundings.environ, **program.env},
+        takes_input=True,
+    )
+
+
+@contextmanager
+def _in_words() -> Generator[None]:
+    """Turn what the SDK raises into `ServerError`."""
+    try:
+        yield
+    except (MCPError, ValidationError, OSError) as error:
+        raise _explained(error) from error
+    except ExceptionGroup as group:
+        known, others = group.split((ServerError, MCPError, ValidationError, OSError))
+        if known is None or others is not None:
+            raise
+        raise _explained(next(_leaves(cast("Exception", known)))) from group
+
+
+def _leaves(error: Exception) -> Iterator[Exception]:
+    if isinstance(error, ExceptionGroup):
+        for inner in cast("ExceptionGroup[Exception]", error).exceptions:
+            yield from _leaves(inner)
+    else:
+        yield error
+
+
+def _explained(error: Exception) -> ServerError:
+    if isinstance(error, ServerError):
+        return error
+    if isinstance(error, ValidationError):
+        return ServerError("It answered with what the protocol does not know.", detail=str(error))
+    if not isinstance(error, MCPError):
+        return ServerError(f"It could not be reached: {error}.")
+    if error.code == CONNECTION_CLOSED:
+        return ConnectionLostError("The connection with the server was lost.")
+    if error.code == REQUEST_TIMEOUT:
+        return ServerError("The server did not answer in time.")
+    return ServerError(f"The server refused: {error.message}")

@@ -1,0 +1,86 @@
+"""What a server says beside the protocol: the last of it in memory, and more of it in a file, both bounded.
+
+A server that floods its standard error is slowed down to the speed of the disk.
+"""
+
+import asyncio
+from collections.abc import Collection
+from contextlib import suppress
+from pathlib import Path
+
+from desktop_agent.core.base.plain_text import without_controls
+from desktop_agent.core.base.private_files import make_private_file, make_private_folder
+from desktop_agent.core.base.secrets import mask
+
+KEPT_BYTES = 64 * 1024
+"""How much of the end stays in memory."""
+
+FILE_BYTES = 1024 * 1024
+"""From which size on a log is put aside; one older file is kept beside it."""
+
+_PENDING_BYTES = 256 * 1024
+"""How much may wait for the disk before the server has to."""
+
+
+class ServerLog:
+    """The log of one server. Feed it on the event loop's thread."""
+
+    def __init__(self, path: Path | None, secrets: Collection[str] = ()) -> None:
+        """Without a path nothing is written. The `secrets` are masked in what is read of it and written."""
+        self.path = path
+        self._secrets = tuple(secrets)
+        self._tail = bytearray()
+        self._pending = bytearray()
+        self._writing: asyncio.Task[None] | None = None
+
+    def feed(self, content: bytes) -> asyncio.Future[None] | None:
+        """Take what the server wrote; the returned future asks it to wait until the disk has followed."""
+        self._tail += content
+        del self._tail[:-KEPT_BYTES]
+        if self.path is None:
+            return None
+        self._pending += content
+        if self._writing is None:
+            self._writing = asyncio.create_task(self._write(self.path), name=f"log {self.path.name}")
+        return self._writing if len(self._pending) > _PENDING_BYTES else None
+
+    def say(self, sentence: str) -> None:
+        """Add a line of ours."""
+        self.feed(f"[{sentence}]\n".encode())
+
+    def tail(self, lines: int = 0) -> str:
+        """Return what it said last, without control characters that a terminal would act on; 0: all that is kept."""
+        text = mask(self._tail.decode("utf-8", "replace").replace("\r\n", "\n"), self._secrets)
+        return "\n".join(without_controls(text).split("\n")[-lines:]).rstrip()
+
+    async def aclose(self) -> None:
+        """Return when everything is on the disk."""
+        while self._writing is not None:
+            await asyncio.wait({self._writing})
+        if self.path is not None and self._pending:
+            self._writing = asyncio.create_task(self._write(self.path, is_last=True), name=f"log {self.path.name}")
+            await asyncio.wait({self._writing})
+
+    async def _write(self, path: Path, *, is_last: bool = False) -> None:
+        try:
+            while size := self._writable(is_last=is_last):
+                content = bytes(self._pending[:size])
+                del self._pending[:size]
+                with suppress(OSError):  # a full disk must not end a server that works
+                    await asyncio.to_thread(self._append, path, content)
+        finally:
+            self._writing = None
+
+    def _writable(self, *, is_last: bool) -> int:
+        """How much may be written: whole lines, because what is masked may not be cut in two."""
+        if is_last or len(self._pending) > _PENDING_BYTES:
+            return len(self._pending)
+        return self._pending.rfind(b"\n") + 1
+
+    def _append(self, path: Path, content: bytes) -> None:
+        make_private_folder(path.parent)
+        if path.exists() and path.stat().st_size + len(content) > FILE_BYTES:
+            path.replace(path.with_suffix(".old.log"))
+        make_private_file(path)
+        with path.open("ab") as file:
+            file.write(mask(content.decode("utf-8", "replace"), self._secrets).encode()[-FILE_BYTES:])

@@ -1,0 +1,50 @@
+"""How a server is: what the user reads on its card, and what `desktop-agent mcp list` prints."""
+
+from datetime import datetime
+from typing import Literal
+
+from msgspec import Struct
+
+from desktop_agent.core.mcp.offers import OfferedTool, ServerFacts
+
+ServerState = Literal["idle", "starting", "ready", "failed", "resting"]
+"""`idle`: not running, and started when it is needed. `failed`: the last try failed; the next one comes when it is
+needed and some time has passed. `resting`: it failed so often that only the user starts it again."""
+
+STATE_WORDS: dict[ServerState, str] = {
+    "idle": "Not running. It starts when it is needed.",
+    "starting": "Starting…",
+    "ready": "Running",
+    "failed": "Failed. It is tried again when it is needed.",
+    "resting": "Failed too often. Restart it when the cause is mended.",
+}
+
+
+class LastCall(Struct, frozen=True, kw_only=True):
+    """A call that is over."""
+
+    tool: str
+    at: datetime
+    duration_s: float
+    problem: str = ""
+    """Why it failed; empty when it did not."""
+
+
+class ServerStatus(Struct, frozen=True, kw_only=True):
+    """One server as it is now."""
+
+    name: str
+    state: ServerState = "idle"
+    problem: str = ""
+    """What went wrong last, in a sentence."""
+    hint: str = ""
+    """What the user can do about it."""
+    facts: ServerFacts | None = None
+    """Who answered; kept when it ends."""
+    tools: tuple[OfferedTool, ...] = ()
+    pid: int | None = None
+    started_at: datetime | None = None
+    failures: int = 0
+    """How many tries in a row failed."""
+    last_calls: tuple[LastCall, ...] = ()
+    """The newest last."""
