@@ -67,7 +67,12 @@ def _session_tools(shared: SharedParts, changes: ChangeParts, parts: ToolParts, 
         judging=LiveJudging(gate, approvals, judge, recorder),
         rulebook=parts.rulebook,
         runtime=ToolRuntime(
-            registry=parts.registry, access=parts.access, execution=execution, log=recorder, clock=shared.clock
+            registry=parts.registry,
+            access=parts.access,
+            execution=execution,
+            servers=parts.servers,
+            log=recorder,
+            clock=shared.clock,
         ),
         jobs=parts.jobs,
         ledger=changes.ledger,

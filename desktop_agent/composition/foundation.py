@@ -11,6 +11,7 @@ from desktop_agent.composition.stored_sessions import StoredSessions
 from desktop_agent.composition.user_settings import UserSettings
 from desktop_agent.core.base.clock import Clock, SystemClock
 from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.mcp.pool import ServerPool
 from desktop_agent.core.providers.auth.keys import SystemKeyStore
 from desktop_agent.core.providers.auth.sign_ins import SignIns
 from desktop_agent.core.providers.base import ProviderSource
@@ -21,6 +22,7 @@ from desktop_agent.core.slash.live_config import LiveConfig
 from desktop_agent.core.slash.parts import Services
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
+from desktop_agent.core.system.child_environment import child_environment
 from desktop_agent.core.tools.builtin import builtin_tools
 from desktop_agent.core.tools.execution.confiner import SandboxProbe
 from desktop_agent.core.tools.spec import AnyTool
@@ -76,6 +78,7 @@ def lay_foundation(paths: AppPaths, settings: UserSettings, **own: Unpack[OwnPar
     tools = own.get("tools") or builtin_tools(
         paths.cache, longest_command_s=lambda: live.current.execution.timeout_seconds
     )
+    servers = ServerPool(clock, child_environment(environ), paths.logs / "mcp")
     services = Services(config=LiveConfig(settings.settings_in), forker=stored.fork, exporter=stored.export)
     shared = SharedParts(
         paths=paths,
@@ -87,7 +90,7 @@ def lay_foundation(paths: AppPaths, settings: UserSettings, **own: Unpack[OwnPar
         clock=clock,
         blobs=blobs,
         catalog=catalog,
-        tools=SharedTools(tools),
+        tools=SharedTools(tools, servers),
         probe=own.get("probe") or SandboxProbe(environ),
         provider_source=own.get("provider_source") or providers.build,
         retry=own.get("retry") or RetryPolicy(),

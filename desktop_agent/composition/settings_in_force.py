@@ -3,8 +3,12 @@
 from pathlib import Path
 
 from desktop_agent.core.capture.safety import SafetyLimits
+from desktop_agent.core.mcp.reading import Definitions, read_definitions
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.system.processes.limits import CommandLimits
+
+ALL_SERVERS = "mcp://local"
+"""What `mcp.servers` says for every server that is defined."""
 
 
 def allowed_folders(settings: WorkspaceSettings) -> tuple[Path, ...]:
@@ -20,6 +24,20 @@ def visible_folders(settings: WorkspaceSettings) -> tuple[Path, ...]:
 def passed_variables(settings: WorkspaceSettings) -> tuple[str, ...]:
     """Return the names of the environment variables that reach commands though they lead out of the sandbox."""
     return settings.current.execution.passed_variables
+
+
+def wanted_servers(settings: WorkspaceSettings) -> Definitions:
+    """Return the MCP servers that are used."""
+    mcp = settings.current.mcp
+    if not mcp.enable:
+        return Definitions()
+    found = read_definitions(settings.loaded.tables)
+    used = tuple(
+        server
+        for server in found.servers
+        if server.is_enabled and (ALL_SERVERS in mcp.servers or server.name in mcp.servers)
+    )
+    return Definitions(servers=used, problems=found.problems)
 
 
 def command_limits(settings: WorkspaceSettings) -> CommandLimits:

@@ -11,6 +11,7 @@ from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.context.tokens import Calibration
+from desktop_agent.core.mcp.pool import ServerPool
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.auth.accounts import AccountsFile
 from desktop_agent.core.providers.base import ProviderSource
@@ -25,10 +26,11 @@ from desktop_agent.core.tools.spec import AnyTool
 
 
 class SharedTools:
-    """The tools that all sessions have in common, and who still uses them."""
+    """The tools and servers that all sessions have in common, and who still uses them."""
 
-    def __init__(self, tools: Sequence[AnyTool]) -> None:
+    def __init__(self, tools: Sequence[AnyTool], servers: ServerPool) -> None:
         self.tools = tuple(tools)
+        self.servers = servers
         self._users = 0
 
     def take(self) -> None:
@@ -36,10 +38,11 @@ class SharedTools:
         self._users += 1
 
     async def give_back(self) -> None:
-        """Count one session less. With the last one ends what tools do in the background."""
+        """Count one session less. With the last one end the servers, and what tools do in the background."""
         self._users -= 1
         if self._users == 0:
             async with AsyncExitStack() as ends:
+                ends.push_async_callback(self.servers.aclose)
                 for tool in self.tools:
                     ends.push_async_callback(tool.aclose)
 

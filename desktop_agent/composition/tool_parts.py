@@ -16,6 +16,7 @@ from desktop_agent.composition.settings_in_force import (
     command_limits,
     passed_variables,
     visible_folders,
+    wanted_servers,
 )
 from desktop_agent.composition.shared_parts import SharedParts
 from desktop_agent.core.approvals.rulebook import RuleBook
@@ -32,6 +33,7 @@ from desktop_agent.core.tools.execution.toolbox import Toolbox
 from desktop_agent.core.tools.output import ContextLimits
 from desktop_agent.core.tools.registry import ToolRegistry
 from desktop_agent.core.tools.secret_names import finder_of_secrets
+from desktop_agent.core.tools.servers.session_servers import SessionServers
 
 
 class ToolParts(Struct, frozen=True):
@@ -43,6 +45,7 @@ class ToolParts(Struct, frozen=True):
     policies: Policies
     jobs: Jobs
     toolbox: Toolbox
+    servers: SessionServers
     aclose: Callable[[], Awaitable[None]]
     """Ends background commands and processes. What ends with an error does not keep the rest from ending."""
 
@@ -58,6 +61,9 @@ def build_tool_parts(shared: SharedParts, plan: SessionPlan, changes: ChangePart
     registry = ToolRegistry(shared.tools.tools)
     access = Access(registry, plan.rules or CallRules(), policies.sandbox)
     toolbox = _toolbox(shared, plan, changes, access, policies.confiner, processes, jobs)
+    servers = SessionServers(
+        shared.tools.servers, plan.root, partial(wanted_servers, plan.settings), registry, recorder
+    )
     shared.tools.take()
 
     async def aclose() -> None:
@@ -65,10 +71,11 @@ def build_tool_parts(shared: SharedParts, plan: SessionPlan, changes: ChangePart
             ends.push_async_callback(asyncio.to_thread, changes.capture.close)
             ends.push_async_callback(processes.aclose)
             ends.push_async_callback(shared.tools.give_back)
+            ends.callback(servers.close)
             ends.push_async_callback(jobs.aclose)
             ends.push_async_callback(reports.aclose)
 
-    return ToolParts(registry, access, rulebook, policies, jobs, toolbox, aclose)
+    return ToolParts(registry, access, rulebook, policies, jobs, toolbox, servers, aclose)
 
 
 def _policies(shared: SharedParts, plan: SessionPlan, rulebook: RuleBook) -> Policies:

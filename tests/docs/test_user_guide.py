@@ -6,6 +6,7 @@ from pathlib import Path
 from PySide6.QtWidgets import QWidget
 from pytestqt.qtbot import QtBot
 
+from desktop_agent.core.mcp.reading import read_definitions
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.settings.loading import parse_file, values_in
 from desktop_agent.ui.window.actions import Actions
@@ -24,9 +25,11 @@ def test_every_action_with_a_shortcut_has_its_row(qtbot: QtBot) -> None:
 
 
 def test_the_settings_shown_exist_and_have_values_that_can_be_used() -> None:
-    block = GUIDE.partition("```toml\n")[2].partition("```")[0]
-    found, problems = values_in(parse_file(Path("config.toml"), block), Settings())
-    assert (bool(found), problems) == (True, [])
+    blocks = re.findall(r"```toml\n(.*?)```", GUIDE, re.DOTALL)
+    found = [values_in(parse_file(Path("config.toml"), block), Settings()) for block in blocks]
+    assert blocks
+    assert [problem for each in found for problem in (*each.problems, *read_definitions(each.tables).problems)] == []
+    assert all(each.values or each.tables for each in found)
 
 
 def test_every_message_it_explains_is_one_of_the_program() -> None:

@@ -5,6 +5,7 @@ Everything else asks that task: callers wait for it to be ready and speak to the
 """
 
 import asyncio
+import logging
 from collections import deque
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -17,6 +18,8 @@ from desktop_agent.core.mcp.client import Client, ConnectionLostError, OpenClien
 from desktop_agent.core.mcp.definition import ServerDefinition
 from desktop_agent.core.mcp.offers import CallReply, OfferedTool, Progress
 from desktop_agent.core.mcp.status import LastCall, ServerStatus
+
+logger = logging.getLogger(__name__)
 
 MOST_FAILURES = 5
 """After this many failed tries in a row only the user starts the server again."""
@@ -133,6 +136,7 @@ class Connection:
             self._ready = asyncio.get_running_loop().create_future()
             self._ready.add_done_callback(lambda ready: ready.cancelled() or ready.exception())  # seen, or asked for
             self._owner = asyncio.create_task(self._own(self._ready), name=f"mcp {self.definition.name}")
+            self._owner.add_done_callback(self._over)
         assert self._ready is not None
         return await asyncio.shield(self._ready)
 
@@ -148,7 +152,6 @@ class Connection:
 
     async def _own(self, ready: asyncio.Future[Client]) -> None:
         """The life of the server, in the one task that enters and leaves the client."""
-        name = self.definition.name
         self._change(state="starting", problem="", hint="", started_at=self._clock.now(), pid=None)
         try:
             async with asyncio.timeout(self.definition.startup_timeout_s) as limit:
@@ -165,22 +168,25 @@ class Connection:
                 self._change(state="idle", pid=None)
         except TimeoutError:
             limit_s = self.definition.startup_timeout_s
-            title = f"It did not answer within {limit_s:.0f} s."
+            title = f"It did not answer within {limit_s:g} s."
             self._failed(ServerError(title, hint="Raise startup_timeout_ms if it only needs longer to start."))
         except ServerError as error:
             self._failed(error)
         except asyncio.CancelledError:
             self._change(state="idle", pid=None)
-            if not self._is_stopping:
-                raise
-        finally:
-            self._owner = None
-            if not ready.done():
-                status = self.status
-                problem = status.problem or "It was stopped before it was ready."
-                ready.set_exception(
-                    ServerError(f"The MCP server {name} could not be started: {problem}", hint=status.hint)
-                )
+            raise
+
+    def _over(self, owner: asyncio.Task[None]) -> None:
+        """Answer who still waits. A task that is cancelled before it begins runs none of its own code."""
+        self._owner = None
+        if not owner.cancelled() and (error := owner.exception()) is not None:
+            logger.error("The task of the MCP server %s failed", self.definition.name, exc_info=error)
+            self._failed(ServerError(f"It failed unexpectedly: {error}"))
+        if self._ready is not None and not self._ready.done():
+            status = self.status
+            problem = status.problem or "It was stopped before it was ready."
+            title = f"The MCP server {self.definition.name} could not be started: {problem}"
+            self._ready.set_exception(ServerError(title, hint=status.hint))
 
     async def _attend(self, client: Client) -> str:
         """Keep the server until it is to end, or has ended; return what went wrong, if something did."""

@@ -23,6 +23,8 @@ class CallFacts(Struct, frozen=True, kw_only=True):
     disguised: tuple[tuple[str, str], ...] = ()
     """Which of `paths` are another name (a hard link) of a secret, each with the name that says so."""
     source: ToolSource = "workspace"
+    server: str = ""
+    """The MCP server whose tool it is; empty for all others."""
     asks: str = ""
     """Why a tool wants the user's word itself; empty for all others."""
     wants_unconfined: bool = False

@@ -144,11 +144,13 @@ def _decide_edit(call: CallFacts, context: PolicyContext) -> Verdict:
 def _decide_external(call: CallFacts, context: PolicyContext) -> Verdict:
     if call.capabilities == ("read_fs",) and context.policy != "always":
         return _free(call, context)
-    return _by_tool_rule(call, context, _ALWAYS if context.policy == "always" else "This tool is not one of ours.")
+    own = "This tool is one of an MCP server's." if call.server else "This tool is not one of ours."
+    return _by_tool_rule(call, context, _ALWAYS if context.policy == "always" else own)
 
 
 def _by_tool_rule(call: CallFacts, context: PolicyContext, reason: str) -> Verdict:
-    return _unless_allowed(call, context, Ask(reason, rule_kind="tool", rule_patterns=((call.tool,),)))
+    patterns = (call.tool, f"{call.server}__*") if call.server else (call.tool,)
+    return _unless_allowed(call, context, Ask(reason, rule_kind="tool", rule_patterns=(patterns,)))
 
 
 def _unless_allowed(call: CallFacts, context: PolicyContext, question: Ask) -> Verdict:

@@ -5,6 +5,7 @@ from typing import Literal
 from desktop_agent.core.base.ids import CallId, ChangeId, HunkKey
 from desktop_agent.core.protocol.durable import DurableEvent
 from desktop_agent.core.protocol.model import (
+    Author,
     ChangeSelection,
     FileChange,
     FileOutcome,
@@ -33,6 +34,8 @@ class ChangesPrepared(DurableEvent, frozen=True, kw_only=True):
     """For a command, whose changes are not known before: the snapshot of the folder that shows them afterwards."""
     is_background: bool = False
     """Whether the command goes on in the background: it is looked at again and again, until a last time."""
+    author: Author = "shell"
+    """Whose work the changes are that the snapshot will show."""
     type: Literal["changes_prepared"] = "changes_prepared"
 
 

@@ -64,7 +64,8 @@ async def _settle_changes(prepared: ev.ChangesPrepared, ledger: Ledger, effects:
     await asyncio.to_thread(ledger.sweep, prepared.changes)
     if prepared.purpose == "apply" and not prepared.changes:
         # Journals of earlier versions do not say which snapshot it was; number 0 is never one, and that is said.
-        await effects.collect(prepared.turn, prepared.call_id, Snapshot(prepared.snapshot or 0))
+        snapshot = Snapshot(prepared.snapshot or 0)
+        await effects.collect(prepared.turn, prepared.call_id, snapshot, author=prepared.author)
         return
     done = await asyncio.to_thread(_done, prepared, ledger)
     if prepared.purpose == "apply":

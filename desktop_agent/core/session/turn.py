@@ -94,6 +94,7 @@ class Turn:
         """
         if left is not None:
             self.answers = left.requests
+            await self.runtime.prepare(self.number)
             outcomes = await self.runtime.run(self.number, left.calls, started=left.started)
             if (reason := self._end_after(outcomes)) is not None:
                 return reason
@@ -150,6 +151,7 @@ class Turn:
     async def _ask(self) -> Completion:
         """Get one answer, trying again while that makes sense, and put it on record."""
         await self.settings.refresh()
+        await self.runtime.prepare(self.number)
         request = await self.requests.next()
         attempt = 1
         while True:

@@ -157,7 +157,7 @@ class LiveSettings:
             before, source = value_of(self.current, key), self._loaded.sources.get(key)
             was_set = source is not None and source.kind == "file"
             if self.path is None:
-                self._loaded = LoadedSettings(replaced(self.current, key, wanted), ())
+                self._loaded = LoadedSettings(replaced(self.current, key, wanted), (), tables=self._loaded.tables)
             else:
                 if is_set:
                     save_setting(self.path, key, wanted)
@@ -205,7 +205,7 @@ class LiveSettings:
         self._is_missed = False
         loaded = load_settings(self.path, self._environ, before=self.current if self._has_held else None)
         if any(problem.is_about_the_file for problem in loaded.problems):
-            loaded = LoadedSettings(loaded.settings, loaded.problems, self._loaded.sources)
+            loaded = LoadedSettings(loaded.settings, loaded.problems, self._loaded.sources, self._loaded.tables)
         self._loaded = loaded
         self._has_held = self._has_held or not loaded.faults
 

@@ -12,12 +12,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, is_dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Literal, cast
+from typing import Literal, NamedTuple, cast
 
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.settings.plain_file import UnreadableError, read_plain
 from desktop_agent.core.settings.safety import hides_safety, meant_by, safety_keys, touches_safety
 from desktop_agent.core.settings.sections import Settings
+from desktop_agent.core.settings.tables import LISTS, FoundTable, tables_in
 from desktop_agent.core.settings.tightening import tightened
 from desktop_agent.core.settings.values import (
     absolute,
@@ -82,6 +83,8 @@ class LoadedSettings:
     problems: tuple[FileProblem, ...]
     sources: Mapping[str, SettingSource] = field(default_factory=dict[str, SettingSource])
     """By dotted key; what is not in it is the default."""
+    tables: tuple[FoundTable, ...] = ()
+    """What lists of tables hold, which are no settings."""
 
     @property
     def faults(self) -> tuple[FileProblem, ...]:
@@ -116,10 +119,11 @@ def load_settings(
     """
     file = read_file(path, is_named=bool(environ.get(_NAMING)))
     held = before or Settings()
+    tables: tuple[FoundTable, ...] = ()
     if file.problem is not None:
         values, problems, sources = held, [file.problem], dict[str, SettingSource]()
     else:
-        found, problems = values_in(file, held, is_held=before is not None)
+        found, problems, tables = values_in(file, held, is_held=before is not None)
         values, sources = Settings(), dict[str, SettingSource]()
         for key, value in found.items():
             values = replaced(values, key, value)
@@ -129,7 +133,7 @@ def load_settings(
         if before is not None and any(problem.is_fault for problem in problems):
             values = _not_looser(values, before)
     values = _with_environment(values, environ, path, problems, sources)
-    return LoadedSettings(values, tuple(problems), sources)
+    return LoadedSettings(values, tuple(problems), sources, tables)
 
 
 def read_file(path: Path, *, is_named: bool = False) -> FileText:
@@ -159,14 +163,22 @@ def parse_file(path: Path, text: str) -> FileText:
         return FileText(path, text, {}, problem)
 
 
-def values_in(file: FileText, before: Settings, *, is_held: bool = True) -> tuple[dict[str, object], list[FileProblem]]:
-    """Return the settings that the file sets, checked, and what of it cannot be used.
+class FoundValues(NamedTuple):
+    """What can be used of a file, and what cannot."""
+
+    values: dict[str, object]
+    problems: list[FileProblem]
+    tables: tuple[FoundTable, ...]
+
+
+def values_in(file: FileText, before: Settings, *, is_held: bool = True) -> FoundValues:
+    """Return the settings that the file sets, checked, what of it cannot be used, and the tables of its lists.
 
     `before` has the values that stand in for those; with `is_held` also where safety depends on them.
     """
     gathering = _Gathering(file, is_held=is_held)
     gathering.gather("", before, file.document)
-    return gathering.values, gathering.problems
+    return FoundValues(gathering.values, gathering.problems, tuple(gathering.tables))
 
 
 class _Gathering:
@@ -177,6 +189,7 @@ class _Gathering:
         self._is_held = is_held
         self.values: dict[str, object] = {}
         self.problems: list[FileProblem] = []
+        self.tables: list[FoundTable] = []
 
     def gather(self, name: str, section: object, found: object) -> None:
         """Take what stands in the section `name`; the file itself has none."""
@@ -188,7 +201,9 @@ class _Gathering:
             if len(self.problems) >= _MOST_PROBLEMS:
                 self._refuse("", f"has more than {_MOST_PROBLEMS} mistakes, so the rest is not read", is_fault=True)
                 return
-            if key not in section_keys(section):
+            if full in LISTS:
+                self._take_tables(full, value)
+            elif key not in section_keys(section):
                 self._refuse_unknown(full, section_keys(section), value)
             elif is_dataclass(current := getattr(section, key)):
                 self.gather(full, current, value)
@@ -203,6 +218,12 @@ class _Gathering:
             is_fault = touches_safety(key)
             stands_in = "" if is_fault and not self._is_held else f"; using {_used(current)}"
             self._refuse(key, f"{error}{stands_in}", is_fault=is_fault)
+
+    def _take_tables(self, key: str, value: object) -> None:
+        try:
+            self.tables += tables_in(key, value, self._file.path, self._file.text)
+        except ValueError as error:
+            self._refuse(key, str(error), is_fault=False)
 
     def _refuse_unknown(self, key: str, known: tuple[str, ...], value: object) -> None:
         section = key.rpartition(".")[0]

@@ -10,9 +10,11 @@ import stat
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from desktop_agent.core.settings.loading import FileProblem, FileText, SettingSource, parse_file, values_in
 from desktop_agent.core.settings.sections import Settings
+from desktop_agent.core.settings.tables import FoundTable
 from desktop_agent.core.settings.tightening import tightened
 from desktop_agent.core.settings.values import Setting, declared_settings, replaced, shown_value, value_of
 
@@ -42,6 +44,8 @@ class ProjectProposal(Struct, frozen=True):
     changes: tuple[Tightened, ...]
     problems: tuple[FileProblem, ...]
     """What of it is refused, and why."""
+    tables: tuple[FoundTable, ...] = ()
+    """What its lists of tables hold."""
 
     @property
     def digest(self) -> str:
@@ -98,7 +102,7 @@ def proposal_of(file: FileText, user_settings: Settings) -> ProjectProposal:
     """Return what `file` comes to under the user's settings."""
     if file.problem is not None:
         return ProjectProposal(file.path, file.text, (), (file.problem,))
-    values, problems = values_in(file, user_settings)
+    values, problems, tables = values_in(file, user_settings)
     changes: list[Tightened] = []
     for key, value in values.items():
         before, line = value_of(user_settings, key), file.line_of(key)
@@ -109,7 +113,8 @@ def proposal_of(file: FileText, user_settings: Settings) -> ProjectProposal:
             continue
         if after != before:
             changes.append(Tightened(key, before, after, line))
-    return ProjectProposal(file.path, file.text, tuple(changes), tuple(problems))
+    own = tuple(replace(table, is_project=True) for table in tables)
+    return ProjectProposal(file.path, file.text, tuple(changes), tuple(problems), own)
 
 
 def _tightened(setting: Setting, before: object, wanted: object) -> object:

@@ -114,6 +114,20 @@ class CompactionSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class McpSettings:
+    """`[mcp]`: servers of tools. Each is a table `[[mcp.definitions]]`."""
+
+    enable: bool = setting(
+        True, title="Use MCP servers", text="Start the servers that are defined, and let the model call their tools."
+    )
+    servers: tuple[str, ...] = setting(
+        ("mcp://local",),
+        title="Servers in use",
+        text="The names of those that are used. `mcp://local` stands for all that are defined.",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class UiSettings:
     """`[ui]`: how the window looks."""
 
@@ -214,6 +228,7 @@ class Settings:
         "What is watched for changes while a command runs, and so can be undone.",
     )
     tools: ToolsSettings = section(ToolsSettings, "Tools", "What holds for all tools.")
+    mcp: McpSettings = section(McpSettings, "MCP servers", "Tools that other programs offer.")
     ui: UiSettings = section(UiSettings, "Appearance", "How the window looks.")
     runner: RunnerSettings = section(
         RunnerSettings, "Command line", "Defaults of `desktop-agent run`. Its own options go before."

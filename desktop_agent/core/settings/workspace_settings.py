@@ -78,7 +78,11 @@ class WorkspaceSettings:
     def is_waiting(self) -> bool:
         """Whether there is something to decide: a file that says something, and no answer to it."""
         proposal = self.proposal
-        return proposal is not None and self.answer is None and bool(proposal.changes or proposal.problems)
+        return (
+            proposal is not None
+            and self.answer is None
+            and bool(proposal.changes or proposal.problems or proposal.tables)
+        )
 
     async def refresh(self) -> None:
         """Look whether the user's or the project's file changed, and read what did."""
@@ -137,4 +141,5 @@ class WorkspaceSettings:
             proposal.applied_to(user_loaded.settings),
             (*user_loaded.problems, *(proposal.problems if trust.answer_to(file.text) else ())),
             {**user_loaded.sources, **proposal.sources},
+            (*user_loaded.tables, *proposal.tables),
         )

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.protocol.model import Capability, SandboxMode, ToolDefinition
 from desktop_agent.core.tools.registry import ToolRegistry
-from desktop_agent.core.tools.spec import AnyTool
+from desktop_agent.core.tools.spec import AnyTool, ServerTool
 
 Role = Literal["worker", "researcher"]
 """A researcher only gets tools that change nothing."""
@@ -81,9 +81,10 @@ class Access:
         return "\n".join(["## Available Tools", *(lines or ["There are no tools in this session."])])
 
     def _permits(self, tool: AnyTool) -> bool:
-        rules = self._rules
-        is_named = rules.allowed_tools is None or tool.name in rules.allowed_tools
-        return is_named and tool.name not in rules.blocked_tools and (rules.role == "worker" or tool.is_read_only)
+        rules, names = self._rules, _names_of(tool)
+        is_named = rules.allowed_tools is None or not names.isdisjoint(rules.allowed_tools)
+        is_blocked = not names.isdisjoint(rules.blocked_tools)
+        return is_named and not is_blocked and (rules.role == "worker" or tool.is_read_only)
 
     def _mark(self, tool: AnyTool) -> str:
         granted = self._rules.capabilities
@@ -91,6 +92,13 @@ class Access:
             granted -= {"write_fs"}
         missing = next((capability for capability in tool.capabilities if capability not in granted), None)
         return f"{UNAVAILABLE} Requires {missing} capability]" if missing else ""
+
+
+def _names_of(tool: AnyTool) -> frozenset[str]:
+    """By what a list of tools may name this one: for a server's, the server's name and what people call it, too."""
+    if not isinstance(tool, ServerTool):
+        return frozenset({tool.name})
+    return frozenset({tool.name, tool.server, tool.shown_name})
 
 
 def _summary(description: str) -> str:

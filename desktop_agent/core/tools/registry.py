@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator
+from itertools import chain
 
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.tools.files.suggest import closest_names
@@ -12,20 +13,33 @@ _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 
 
 class ToolRegistry:
-    """The tools of one session, in order. Names are unique."""
+    """The tools of one session, in order: those it began with, then those of each server. Names are unique."""
 
     def __init__(self, tools: Iterable[AnyTool]) -> None:
         """Raise `ValueError` for a name that occurs twice or that no provider accepts."""
-        self._tools: dict[str, AnyTool] = {}
-        for tool in tools:
-            if _NAME.fullmatch(tool.name) is None:
-                raise ValueError(f"{tool.name!r} is not a tool name: letters, digits, _ and -, at most 64 of them")
-            if tool.name in self._tools:
-                raise ValueError(f"there are two tools named {tool.name!r}")
-            self._tools[tool.name] = tool
+        self._own = _by_name(tools)
+        self._of_servers: dict[str, dict[str, AnyTool]] = {}
+        self._tools = self._own
 
     def __iter__(self) -> Iterator[AnyTool]:
         return iter(self._tools.values())
+
+    def put(self, server: str, tools: Iterable[AnyTool]) -> None:
+        """Let a server have these tools and no others. One that has the name of another tool is left out.
+
+        Servers are kept in the order of their names, so that the same tools come in the same order, whoever was ready
+        first: a provider's cache needs that.
+        """
+        others = (tools for name, tools in self._of_servers.items() if name != server)
+        taken = self._own.keys() | set(chain.from_iterable(others))
+        theirs: dict[str, AnyTool] = {}
+        for tool in tools:
+            if tool.name not in taken and tool.name not in theirs:
+                theirs[tool.name] = tool
+        self._of_servers[server] = theirs
+        self._tools = dict(self._own)
+        for name in sorted(self._of_servers):
+            self._tools |= self._of_servers[name]
 
     def require(self, name: str) -> AnyTool:
         """Return the tool of that name. Raises `ToolError` (not_found), with what there is instead."""
@@ -36,3 +50,14 @@ class ToolRegistry:
             text = f"There is no tool {name!r}.{advice} The tools are: {', '.join(self._tools)}."
             raise ToolError(text, error_type="not_found")
         return tool
+
+
+def _by_name(tools: Iterable[AnyTool]) -> dict[str, AnyTool]:
+    found: dict[str, AnyTool] = {}
+    for tool in tools:
+        if _NAME.fullmatch(tool.name) is None:
+            raise ValueError(f"{tool.name!r} is not a tool name: letters, digits, _ and -, at most 64 of them")
+        if tool.name in found:
+            raise ValueError(f"there are two tools named {tool.name!r}")
+        found[tool.name] = tool
+    return found

@@ -1,9 +1,10 @@
-"""What a tool is: a schema, labels, and one of three ways to work.
+"""What a tool is: a schema, labels, and one of four ways to work.
 
 - A `ReadTool` looks and answers.
 - An `EditTool` *plans*: it returns the files as they would be and writes nothing. The same plan is the dry run, the
   diff in the approval, and what the ledger then applies, so that all three are the same thing.
 - A `CommandTool` runs a process; what it changed is captured around it.
+- A `ServerTool` is called at a server, another program that runs anyway; what that changed here is captured, too.
 
 Tools never ask for approval, never write a file of the workspace themselves, and raise `ToolError` for every failure
 that the model should read.
@@ -245,7 +246,25 @@ class CommandTool(Tool[A]):
         """Run it. On cancellation the whole process group is gone before this returns."""
 
 
-AnyTool = ReadTool[Any] | EditTool[Any] | CommandTool[Any]
+class ServerTool(Tool[A]):
+    """A tool of another program that offers it. What that program says of it decides nothing."""
+
+    server: str
+    """What the user calls the program."""
+    shown_name: str
+    """What people call the tool: `server/tool`."""
+
+    @property
+    @abstractmethod
+    def is_here(self) -> bool:
+        """Whether the program runs on this machine, so that it can change files."""
+
+    @abstractmethod
+    async def run(self, arguments: A, context: ToolContext) -> ToolResult:
+        """Call it. Cancelling tells the program to stop."""
+
+
+AnyTool = ReadTool[Any] | EditTool[Any] | CommandTool[Any] | ServerTool[Any]
 """A tool whose arguments only it knows: give it back what its own `parse` returned."""
 
 

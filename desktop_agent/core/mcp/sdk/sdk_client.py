@@ -71,7 +71,7 @@ class ServerClient:
                 async with asyncio.timeout(timeout_s) as limit:
                     reply = await self._client.call_tool(tool, dict(arguments), progress_callback=progressed)
         except TimeoutError as error:
-            title = f"The server gave no sign for {timeout_s:.0f} s, so the call was cancelled."
+            title = f"The server gave no sign for {timeout_s:g} s, so the call was cancelled."
             raise ServerError(title, hint="Ask for less at a time, or raise call_timeout_s of this server.") from error
         return reply_of(reply)
 
@@ -183,6 +183,8 @@ def _in_words() -> Generator[None]:
     """Turn what the SDK raises into `ServerError`."""
     try:
         yield
+    except TimeoutError:  # an `OSError` that whoever set the time answers for
+        raise
     except (MCPError, ValidationError, OSError) as error:
         raise _explained(error) from error
     except ExceptionGroup as group:

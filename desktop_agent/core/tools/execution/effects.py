@@ -12,7 +12,7 @@ from desktop_agent.core.capture.stat_capture import StatCapture
 from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.event_log import EventLog
-from desktop_agent.core.protocol.model import FileChange, FileImage
+from desktop_agent.core.protocol.model import Author, FileChange, FileImage
 from desktop_agent.core.system.files import FileTransition, digest_of
 from desktop_agent.core.tools.execution.found_changes import ChangeFinder
 from desktop_agent.core.tools.execution.job_watch import JobWatch, to_its_end
@@ -98,7 +98,12 @@ class Effects:
             await self.jobs.look_now()
             snapshot = await self._begin()
             event = ev.ChangesPrepared(
-                turn=turn, call_id=call_id, purpose="apply", changes=(), snapshot=snapshot.number
+                turn=turn,
+                call_id=call_id,
+                purpose="apply",
+                changes=(),
+                snapshot=snapshot.number,
+                author=run.author,
             )
             try:
                 await self._user_edits.record_all(turn)
@@ -109,14 +114,16 @@ class Effects:
             self.jobs.is_command_running = True
             return snapshot
 
-    async def collect(self, turn: int, call_id: CallId, snapshot: Snapshot, job_id: str = "") -> tuple[str, ...]:
+    async def collect(
+        self, turn: int, call_id: CallId, snapshot: Snapshot, job_id: str = "", *, author: Author = "shell"
+    ) -> tuple[str, ...]:
         """Record what changed since the snapshot as the work of `call_id`, and let go of it.
 
         While a job runs that the call has started, what it changes from now on is captured at every `look`. What an
         earlier job is known to write is recorded as that one's. Once begun it is finished, like `apply`. Returns the
         paths of the repositories that the command made, which are recorded, too.
         """
-        return await to_its_end(self._collect(turn, call_id, snapshot, job_id), f"collect {call_id}")
+        return await to_its_end(self._collect(turn, call_id, snapshot, job_id, author), f"collect {call_id}")
 
     def repositories(self, root: Path) -> tuple[Path, ...]:
         """Return every `.git` in the workspace, as it was when the last command began."""
@@ -140,11 +147,13 @@ class Effects:
                 await asyncio.to_thread(self._capture.release, task.result())
             raise
 
-    async def _collect(self, turn: int, call_id: CallId, snapshot: Snapshot, job_id: str) -> tuple[str, ...]:
+    async def _collect(
+        self, turn: int, call_id: CallId, snapshot: Snapshot, job_id: str, author: Author
+    ) -> tuple[str, ...]:
         async with self.jobs.looking:
             self.jobs.is_command_running = False
             findings = await self._safeguard.finish(call_id)
-            found = await asyncio.to_thread(self._finder.collect, turn, call_id, snapshot, findings.report)
+            found = await asyncio.to_thread(self._finder.collect, turn, call_id, snapshot, findings.report, author)
             changes = found.by_call.pop(call_id, ())
             uncaptured = tuple(dict.fromkeys((*found.lost, *findings.gaps)))
             if changes or uncaptured or findings.refs or found.outside:

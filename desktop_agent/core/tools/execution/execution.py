@@ -31,6 +31,7 @@ from desktop_agent.core.tools.spec import (
     CommandTool,
     EditTool,
     ReadTool,
+    ServerTool,
     ToolArguments,
     ToolContext,
 )
@@ -126,6 +127,8 @@ class Execution:
                 result = await self._edit(tool, ready)
             case CommandTool():
                 result = await self._command(tool, ready)
+            case ServerTool():
+                result = await self._call_server(tool, ready)
             case _:
                 assert_never(tool)
         return await self._settle(result)
@@ -170,6 +173,21 @@ class Execution:
             await self._enter(call, Case(call=call.as_model(), facts=facts, title=title, changes=changes))
             await self._effects.apply(call.turn, call.block.id, changes)
         return ToolResult(content="\n".join((plan.content, *notes)), metadata=plan.metadata)
+
+    async def _call_server(self, tool: ServerTool[ToolArguments], ready: _ReadyCall) -> ToolResult:
+        """Call a server; look at the workspace before and after, if it runs where it could change it."""
+        call, arguments = ready.call, ready.arguments
+        facts = replace(self._facts(call), server=tool.server, details=tool.circumstances(arguments))
+        await self._enter(call, Case(call=call.as_model(), facts=facts, title=tool.heading(call.title)))
+        await self._still_there()
+        if not tool.is_here:
+            return await tool.run(arguments, ready.context)
+        run = PlannedCommand("", str(ready.context.boundary.root), is_confined=False, author="mcp")
+        snapshot = await self._effects.begin_command(call.turn, call.block.id, run)
+        try:
+            return await tool.run(arguments, ready.context)
+        finally:
+            await self._effects.collect(call.turn, call.block.id, snapshot, author=run.author)
 
     async def _command(self, tool: CommandTool[ToolArguments], ready: _ReadyCall) -> ToolResult:
         call, arguments = ready.call, ready.arguments

@@ -10,7 +10,7 @@ from desktop_agent.core.capture.capture import Snapshot
 from desktop_agent.core.capture.safety import SafetyReport
 from desktop_agent.core.capture.stat_capture import StatCapture
 from desktop_agent.core.changes.ledger import Ledger
-from desktop_agent.core.protocol.model import FileChange, FileImage, OutsideFile, Uncaptured
+from desktop_agent.core.protocol.model import Author, FileChange, FileImage, OutsideFile, Uncaptured
 from desktop_agent.core.system.files import FileTransition
 from desktop_agent.core.tools.execution.recording import LastImages, Recording
 from desktop_agent.core.tools.execution.watched_jobs import WatchedJobs
@@ -42,8 +42,13 @@ class ChangeFinder(Struct):
     _reported: set[Uncaptured] = field(default_factory=set[Uncaptured])
     """What was out of reach at an earlier look."""
 
-    def collect(self, turn: int, call_id: CallId, snapshot: Snapshot, copied: SafetyReport) -> FoundChanges:
-        """Return what changed since the snapshot by the call that did it; without `call_id`, jobs did all of it."""
+    def collect(
+        self, turn: int, call_id: CallId, snapshot: Snapshot, copied: SafetyReport, author: Author = "shell"
+    ) -> FoundChanges:
+        """Return what changed since the snapshot by the call that did it; without `call_id`, jobs did all of it.
+
+        The call's own changes are those of `author`.
+        """
         copied_paths = {transition.path for transition in copied.inside}
         try:
             self.ledger.require_root()
@@ -61,7 +66,7 @@ class ChangeFinder(Struct):
                     return  # before the process was killed, or because it was written for an undo
                 (change_id,) = self.recording.reserve_ids(turn if job is None else job.turn, 1)
                 makers.append(call_id if job is None else job.call_id)
-                recorder.add(transition, author="shell", change_id=change_id)
+                recorder.add(transition, author=author if job is None else "shell", change_id=change_id)
 
             def record_unless_copied(transition: FileTransition) -> None:
                 if transition.path not in copied_paths:

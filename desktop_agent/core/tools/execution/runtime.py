@@ -22,6 +22,7 @@ from desktop_agent.core.tools.access import Access
 from desktop_agent.core.tools.approval.gate import NotApprovedError
 from desktop_agent.core.tools.execution.execution import Execution, TakenCall
 from desktop_agent.core.tools.registry import ToolRegistry
+from desktop_agent.core.tools.servers.session_servers import SessionServers
 from desktop_agent.core.tools.spec import SKIPPED_KEY
 
 NOT_STARTED = "This call was not run, because the turn ended before its turn came."
@@ -42,8 +43,13 @@ class ToolRuntime(Struct, frozen=True, kw_only=True, eq=False):
     registry: ToolRegistry
     access: Access
     execution: Execution
+    servers: SessionServers
     log: EventLog
     clock: Clock
+
+    async def prepare(self, turn: int) -> None:
+        """Have the tools of servers as they are now; before calls are run, and before the model is told of tools."""
+        await self.servers.refresh(turn)
 
     async def run(
         self, turn: int, blocks: Sequence[ToolUseBlock], *, started: Collection[CallId] = ()

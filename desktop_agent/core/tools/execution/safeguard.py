@@ -21,7 +21,7 @@ from desktop_agent.core.base.private_files import make_private_folder
 from desktop_agent.core.capture.safety import EndangeredPath, SafetyCopies, SafetyCopy, SafetyReport, restore_outside
 from desktop_agent.core.policy.destructive import Loss, losses_of
 from desktop_agent.core.policy.shell import parse
-from desktop_agent.core.protocol.model import FileOutcome, OutsideFile, RefChange, Uncaptured
+from desktop_agent.core.protocol.model import Author, FileOutcome, OutsideFile, RefChange, Uncaptured
 from desktop_agent.core.system.file_writes import write_atomically
 from desktop_agent.core.system.gitrepo import (
     FileState,
@@ -48,11 +48,16 @@ _UNCOMMITTED: frozenset[FileState] = frozenset({"modified", "added", "deleted", 
 
 
 class PlannedCommand(Struct, frozen=True):
-    """A command about to run: its line, its folder, and whether the sandbox keeps it from git's own files."""
+    """A command about to run: its line, its folder, and whether the sandbox keeps it from git's own files.
+
+    A call of a server is one without a line.
+    """
 
     line: str
     folder: str
     is_confined: bool
+    author: Author = "shell"
+    """Whose work its changes are."""
 
 
 class Precautions(Struct, frozen=True):

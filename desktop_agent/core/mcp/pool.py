@@ -1,0 +1,137 @@
+"""The servers of the application: one connection for all sessions of a folder, ended when nobody has use for it.
+
+Sessions lease what they use. A server is told its folder, and may keep what it learnt there, so that sessions of
+different folders never share one.
+"""
+
+import asyncio
+import importlib
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from pathlib import Path
+from typing import cast
+
+from msgspec import Struct
+
+from desktop_agent.core.base.clock import Clock
+from desktop_agent.core.mcp.client import Client, OpenClient, Surroundings
+from desktop_agent.core.mcp.connection import Connection
+from desktop_agent.core.mcp.definition import ServerDefinition
+from desktop_agent.core.mcp.server_log import ServerLog
+from desktop_agent.core.mcp.status import ServerStatus
+from desktop_agent.core.system.processes.runner import Command, ProcessRunner
+
+_SDK = "desktop_agent.core.mcp.sdk.sdk_client"
+
+
+class _Key(Struct, frozen=True):
+    """What makes two sessions use the same connection."""
+
+    name: str
+    fingerprint: str
+    workspace: Path
+
+
+class Lease:
+    """A session's use of one server, until it is given back."""
+
+    def __init__(self, connection: Connection, give_back: Callable[[], None]) -> None:
+        self.connection = connection
+        self._give_back = give_back
+        self._is_over = False
+
+    def give_back(self) -> None:
+        """Use it no longer. The server ends when its time without a call is over."""
+        if not self._is_over:
+            self._is_over = True
+            self._give_back()
+
+
+class ServerPool:
+    """All connections of one application. `aclose` leaves no process of any server."""
+
+    def __init__(
+        self,
+        clock: Clock,
+        environ: Mapping[str, str],
+        logs: Path | None,
+        *,
+        processes: ProcessRunner | None = None,
+        open_client: OpenClient | None = None,
+        confine: Callable[[Command], Command] = lambda command: command,
+    ) -> None:
+        """`environ` is what servers get, already without credentials; `logs` the folder of what they say.
+
+        `open_client` is by default the SDK's, which is imported when the first server is needed.
+        """
+        self._clock = clock
+        self._environ = environ
+        self._logs = logs
+        self._processes = processes or ProcessRunner(clock)
+        self._open_client = open_client
+        self._confine = confine
+        self._connections: dict[_Key, Connection] = {}
+        self._users: dict[_Key, int] = {}
+        self._listeners: list[Callable[[ServerStatus], None]] = []
+
+    def lease(self, definition: ServerDefinition, workspace: Path) -> Lease:
+        """Return the use of a server; nothing is started by it."""
+        self._drop_unused()
+        key = _Key(definition.name, definition.fingerprint, workspace)
+        connection = self._connections.get(key)
+        if connection is None:
+            connection = self._connections[key] = self._connection(definition, workspace)
+        connection.definition = definition  # its limits may be others than before
+        self._users[key] = self._users.get(key, 0) + 1
+
+        def give_back() -> None:
+            if key in self._users:
+                self._users[key] -= 1
+
+        return Lease(connection, give_back)
+
+    def statuses(self) -> tuple[ServerStatus, ...]:
+        """Return how every server is that is or was in use, by name."""
+        return tuple(sorted((each.status for each in self._connections.values()), key=lambda status: status.name))
+
+    def subscribe(self, listener: Callable[[ServerStatus], None]) -> Callable[[], None]:
+        """Call `listener` on the event loop's thread whenever a server's status changes. Returns what ends that."""
+        self._listeners.append(listener)
+        return lambda: self._listeners.remove(listener) if listener in self._listeners else None
+
+    async def aclose(self) -> None:
+        """End every server, and everything any of them started. The pool may be used on."""
+        async with AsyncExitStack() as ends:
+            ends.push_async_callback(self._processes.aclose)
+            ends.push_async_callback(self._close_connections)
+
+    async def _close_connections(self) -> None:
+        closing = tuple(self._connections.values())
+        self._connections.clear()
+        self._users.clear()
+        await asyncio.gather(*(connection.aclose() for connection in closing))
+
+    def _drop_unused(self) -> None:
+        for key, users in tuple(self._users.items()):
+            if not users and self._connections[key].status.state not in ("starting", "ready"):
+                del self._users[key], self._connections[key]
+
+    def _connection(self, definition: ServerDefinition, workspace: Path) -> Connection:
+        path = self._logs / f"{definition.name}.log" if self._logs is not None else None
+        log = ServerLog(path, definition.secrets)
+        surroundings = Surroundings(
+            workspace=workspace, environ=self._environ, log=log, confine=self._confine, tools_changed=lambda: None
+        )
+        return Connection(definition, surroundings, self._open, self._clock, self._tell)
+
+    @asynccontextmanager
+    async def _open(self, definition: ServerDefinition, surroundings: Surroundings) -> AsyncGenerator[Client]:
+        if self._open_client is None:
+            sdk = await asyncio.to_thread(importlib.import_module, _SDK)
+            self._open_client = cast("OpenClient", sdk.SdkClients(self._processes).open)
+        async with self._open_client(definition, surroundings) as client:
+            yield client
+
+    def _tell(self, status: ServerStatus) -> None:
+        for listener in tuple(self._listeners):
+            listener(status)

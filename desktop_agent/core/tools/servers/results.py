@@ -1,0 +1,88 @@
+"""What a call of a server's tool came to, as the model and the user get it: all of it, in order, within the limits."""
+
+import json
+from typing import assert_never
+
+from msgspec import Struct, field
+
+from desktop_agent.core.base.images import PictureError, inspect_picture
+from desktop_agent.core.mcp.offers import CallReply, FilePart, LinkPart, MediaPart, Part, TextPart
+from desktop_agent.core.protocol.model import BlobRef, JsonObject, ToolResult
+from desktop_agent.core.tools.spec import ToolContext
+
+LARGEST_PICTURE_BYTES = 5 * 1024 * 1024 * 3 // 4
+"""What the strictest provider takes of a picture: 5 MiB of base64."""
+
+LONGEST_SIDE = 8_000
+MOST_PICTURES = 20
+
+
+class _Reading(Struct):
+    """What has been read of a reply so far."""
+
+    context: ToolContext
+    texts: list[str] = field(default_factory=list[str])
+    pictures: list[BlobRef] = field(default_factory=list[BlobRef])
+    files: list[JsonObject] = field(default_factory=list[JsonObject])
+
+
+def result_of(reply: CallReply, context: ToolContext) -> ToolResult:
+    """Return the result of a reply. Stores pictures and other media: blocks."""
+    reading = _Reading(context)
+    for part in reply.parts:
+        reading.texts.append(_text_of(part, reading))
+    if reply.structured is not None and not _is_said(reply.structured, reading.texts):
+        reading.texts.append(json.dumps(reply.structured, ensure_ascii=False))
+    content = "\n".join(reading.texts) or ("The server reported a failure without a word." if reply.is_error else "")
+    return ToolResult(
+        content=content or "The server answered without a word.",
+        is_error=reply.is_error,
+        error_type="recoverable" if reply.is_error else None,
+        metadata={"files": reading.files} if reading.files else {},
+        images=tuple(reading.pictures),
+    )
+
+
+def _text_of(part: Part, reading: _Reading) -> str:
+    match part:
+        case TextPart(text=text):
+            return text
+        case FilePart(uri=uri, text=text):
+            return f"[{uri}]\n{text}"
+        case LinkPart():
+            about = f": {part.description}" if part.description else ""
+            return f"[{part.name or 'Resource'}, at {part.uri}{about}]"
+        case MediaPart():
+            return _media_text(part, reading)
+        case _:
+            assert_never(part)
+
+
+def _media_text(part: MediaPart, reading: _Reading) -> str:
+    """Keep the media; return what is said of it, since only pictures can be shown to a model."""
+    size = f"{len(part.content):,} bytes"
+    name = f"{part.uri}, " if part.uri else ""
+    try:
+        picture = inspect_picture(part.content)
+    except PictureError:
+        blob = reading.context.keep(part.content, part.media_type)
+        reading.files.append({"blob": blob.blob, "size": blob.size, "media_type": part.media_type, "uri": part.uri})
+        return f"[{name}{part.media_type}, {size}. It is kept for the user; it cannot be shown to you.]"
+    sides = f"{picture.width}×{picture.height} pixels"
+    if len(part.content) > LARGEST_PICTURE_BYTES or max(picture.width, picture.height) > LONGEST_SIDE:
+        return f"[{name}A {picture.format} picture of {sides}, {size}: too large to be shown to you.]"
+    if len(reading.pictures) >= MOST_PICTURES:
+        return f"[{name}One more {picture.format} picture of {sides}: only {MOST_PICTURES} are shown.]"
+    reading.pictures.append(reading.context.keep(part.content, picture.media_type))
+    return f"[{name}{picture.format}, {sides}, {size}.]"
+
+
+def _is_said(structured: object, texts: list[str]) -> bool:
+    """Whether a text says the same already, as servers should do for clients that read no structure."""
+    for text in texts:
+        try:
+            if json.loads(text) == structured:
+                return True
+        except (ValueError, RecursionError):
+            continue
+    return False

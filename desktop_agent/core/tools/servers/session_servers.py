@@ -1,0 +1,108 @@
+"""The servers of one session: leased, started when a turn needs their tools, and registered as what they offer now."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+from desktop_agent.core.base.errors import ServerError
+from desktop_agent.core.mcp.definition import ServerDefinition
+from desktop_agent.core.mcp.offers import OfferedTool
+from desktop_agent.core.mcp.pool import Lease, ServerPool
+from desktop_agent.core.mcp.reading import Definitions
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.event_log import EventLog
+from desktop_agent.core.tools.registry import ToolRegistry
+from desktop_agent.core.tools.servers.mcp_tool import McpTool
+
+WantedServers = Callable[[], Definitions]
+"""The servers that the session may use under the settings in force, and what is wrong with the others."""
+
+
+class SessionServers:
+    """What a session has of the application's servers. `refresh` before each request; `close` once."""
+
+    def __init__(
+        self, pool: ServerPool, workspace: Path, wanted: WantedServers, registry: ToolRegistry, log: EventLog
+    ) -> None:
+        self._pool = pool
+        self._workspace = workspace
+        self._wanted = wanted
+        self._registry = registry
+        self._log = log
+        self._leases: dict[str, Lease] = {}
+        self._registered: dict[str, tuple[ServerDefinition, tuple[OfferedTool, ...]]] = {}
+        self._said: dict[str, str] = {}
+        """What the user was told last of each server."""
+
+    async def refresh(self, turn: int) -> None:
+        """Start what has to be started, and let the session have the tools that its servers offer now.
+
+        Returns when every server is ready or has failed, which its start-up limit bounds; what failed is said once,
+        and the turn goes on without it.
+        """
+        definitions = self._wanted()
+        await self._say_problems(turn, definitions)
+        wanted = {definition.name: definition for definition in definitions.servers}
+        for name in [name for name in self._leases if name not in wanted or self._is_other(wanted[name])]:
+            self._drop(name)
+        for definition in wanted.values():
+            if definition.name not in self._leases:
+                self._leases[definition.name] = self._pool.lease(definition, self._workspace)
+            self._leases[definition.name].connection.definition = definition
+        await asyncio.gather(*(self._refresh(turn, lease) for lease in self._leases.values()))
+
+    def close(self) -> None:
+        """Give every server back."""
+        for name in tuple(self._leases):
+            self._drop(name)
+
+    async def _refresh(self, turn: int, lease: Lease) -> None:
+        connection = lease.connection
+        name = connection.definition.name
+        if name not in self._registered or connection.status.state in ("failed", "resting"):
+            try:
+                await connection.tools()
+            except ServerError as error:
+                await self._say(turn, name, error)
+                return
+        self._said.pop(name, None)
+        self._register(lease)
+
+    def _register(self, lease: Lease) -> None:
+        connection = lease.connection
+        definition, offered = connection.definition, connection.status.tools
+        if self._registered.get(definition.name) == (definition, offered):
+            return
+        self._registered[definition.name] = definition, offered
+        used = [tool for tool in offered if tool.name not in definition.disabled_tools]
+        self._registry.put(definition.name, [McpTool(connection, tool) for tool in used])
+
+    async def _say(self, turn: int, name: str, error: ServerError) -> None:
+        """Tell the user that a server cannot be used, unless that was said already."""
+        cause = self._leases[name].connection.status.problem
+        if self._said.get(name) == cause:
+            return
+        self._said[name] = cause
+        title = error.title.removesuffix(".")
+        hint = " ".join(filter(None, (error.hint, "The turn goes on without its tools.")))
+        await self._notify(turn, f"{title}.", hint)
+
+    async def _say_problems(self, turn: int, definitions: Definitions) -> None:
+        for problem in definitions.problems:
+            if self._said.get(problem.key) != str(problem):
+                self._said[problem.key] = str(problem)
+                await self._notify(
+                    turn, "An MCP server is not defined as it should be, so it is not used.", str(problem)
+                )
+
+    async def _notify(self, turn: int, title: str, hint: str) -> None:
+        await self._log.record(ev.Notice(level="warning", code="mcp_server", title=title, hint=hint, turn=turn))
+
+    def _is_other(self, definition: ServerDefinition) -> bool:
+        """Whether a definition of this name leads to another server than the one in use."""
+        return self._leases[definition.name].connection.definition.fingerprint != definition.fingerprint
+
+    def _drop(self, name: str) -> None:
+        self._leases.pop(name).give_back()
+        self._registered.pop(name, None)
+        self._registry.put(name, ())

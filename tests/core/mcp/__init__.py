@@ -1,0 +1,1 @@
+"""Tests of MCP servers: definitions, connections, what goes wrong with them."""

@@ -1,0 +1,133 @@
+"""An MCP server for tests, which can be told to misbehave. Run it: `python program.py BEHAVIOUR…`.
+
+Written by hand and without the SDK, because what it does wrong no SDK would do. It speaks protocol 2025-11-25.
+"""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+TOOLS: dict[str, tuple[dict[str, Any], list[str]]] = {
+    "echo": ({"text": {"type": "string"}}, ["text"]),
+    "write": ({"path": {"type": "string"}, "text": {"type": "string"}}, ["path", "text"]),
+    "picture": ({}, []),
+    "die": ({}, []),
+    "hang": ({}, []),
+    "steps": ({"count": {"type": "integer"}}, []),
+    "more": ({}, []),
+    "huge": ({}, []),
+    "fail": ({}, []),
+    "flood": ({}, []),
+}
+PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="  # one pixel
+
+
+def send(message: dict[str, object]) -> None:
+    sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
+    sys.stdout.flush()
+
+
+def listed(more: int) -> list[dict[str, object]]:
+    names = [*TOOLS, *(f"extra{number}" for number in range(more))]
+    return [
+        {
+            "name": name,
+            "description": f"The tool {name}.",
+            "inputSchema": {
+                "type": "object",
+                "properties": TOOLS.get(name, ({}, []))[0],
+                "required": TOOLS.get(name, ({}, []))[1],
+            },
+        }
+        for name in names
+    ]
+
+
+class Program:
+    def __init__(self, behaviours: list[str]) -> None:
+        self.behaviours = behaviours
+        self.more = 0
+
+    def answer(self, request: dict[str, Any]) -> None:
+        number, method = request.get("id"), request["method"]
+        params: dict[str, Any] = request.get("params") or {}
+        match method:
+            case "initialize":
+                info = {"name": "program", "version": "1"}
+                can = {"tools": {"listChanged": True}}
+                send(
+                    {"id": number, "result": {"protocolVersion": "2025-11-25", "capabilities": can, "serverInfo": info}}
+                )
+            case "ping":
+                send({"id": number, "result": {}})
+            case "tools/list":
+                send({"id": number, "result": {"tools": listed(self.more)}})
+            case "tools/call":
+                self.call(number, params["name"], params.get("arguments") or {}, params.get("_meta") or {})
+            case "notifications/cancelled" if "tell" in self.behaviours:
+                Path("cancelled").write_text("yes")
+            case _ if number is not None:
+                send({"id": number, "error": {"code": -32601, "message": f"no method {method}"}})
+            case _:
+                pass
+
+    def call(self, number: object, name: str, arguments: dict[str, Any], meta: dict[str, Any]) -> None:
+        content: list[dict[str, object]] = [{"type": "text", "text": str(arguments.get("text", name))}]
+        match name:
+            case "write":
+                Path(str(arguments["path"])).write_text(str(arguments["text"]))
+            case "picture":
+                content = [{"type": "image", "data": PNG, "mimeType": "image/png"}]
+            case "die":
+                print("last words", file=sys.stderr, flush=True)
+                os._exit(7)
+            case "hang":
+                return
+            case "steps":
+                for step in range(3):
+                    progress = {
+                        "progressToken": meta["progressToken"],
+                        "progress": step + 1,
+                        "total": 3,
+                        "message": "on",
+                    }
+                    send({"method": "notifications/progress", "params": progress})
+            case "more":
+                self.more += 1
+                send({"method": "notifications/tools/list_changed"})
+            case "huge":
+                sys.stdout.write("x" * 40_000_000)
+                sys.stdout.flush()
+                return
+            case "flood":
+                sys.stderr.write("all is well\n" * 500_000)
+                sys.stderr.flush()
+            case _:
+                pass
+        send({"id": number, "result": {"content": content, "isError": name == "fail"}})
+
+
+def main() -> None:
+    behaviours = sys.argv[1:]
+    if "mute" in behaviours:
+        signal.pause()
+    if "greets" in behaviours:
+        print("Welcome to the server!", flush=True)
+    if "stubborn" in behaviours:
+        signal.signal(signal.SIGTERM, signal.SIG_IGN)
+    if "forks" in behaviours:
+        child = subprocess.Popen(["sleep", "600"], stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL)
+        Path("child").write_text(str(child.pid))
+    program = Program(behaviours)
+    for line in sys.stdin:
+        program.answer(json.loads(line))
+    while "stubborn" in behaviours:
+        signal.pause()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,228 @@
+"""Connections with servers, most of which misbehave, on real processes."""
+
+import asyncio
+import os
+import signal
+from pathlib import Path
+
+import pytest
+
+from desktop_agent.core.base.errors import ServerError
+from desktop_agent.core.mcp.connection import MOST_FAILURES, Connection
+from desktop_agent.core.mcp.definition import Program, ServerDefinition
+from desktop_agent.core.mcp.offers import CallReply, MediaPart, Progress, TextPart
+from desktop_agent.core.mcp.pool import ServerPool
+from desktop_agent.core.mcp.status import ServerState
+from tests.core.mcp.conftest import Connect, server
+from tests.core.stubborn import is_alive
+
+
+async def until(pool: ServerPool, connection: Connection, state: ServerState) -> None:
+    """Return when the connection is in this state."""
+    changed = asyncio.Event()
+    stop = pool.subscribe(lambda _: changed.set())
+    try:
+        async with asyncio.timeout(20):
+            while connection.status.state != state:
+                changed.clear()
+                await changed.wait()
+    finally:
+        stop()
+
+
+def text_of(reply: CallReply) -> str:
+    return "".join(part.text for part in reply.parts if isinstance(part, TextPart))
+
+
+async def test_a_server_is_started_when_it_is_needed_and_says_who_it_is(connect: Connect) -> None:
+    connection = connect(server())
+    assert connection.status.state == "idle"
+
+    tools = await connection.tools()
+
+    assert [tool.name for tool in tools][:2] == ["echo", "write"]
+    assert connection.status.state == "ready"
+    facts = connection.status.facts
+    assert facts is not None
+    assert (facts.name, facts.protocol, facts.era) == ("program", "2025-11-25", "handshake")
+
+
+async def test_calls_come_back_with_all_their_parts(connect: Connect) -> None:
+    connection = connect(server())
+    progress: list[Progress] = []
+
+    assert text_of(await connection.call("echo", {"text": "hello"})) == "hello"
+    (picture,) = (await connection.call("picture", {})).parts
+    await connection.call("steps", {}, progress.append)
+    failed = await connection.call("fail", {})
+
+    assert isinstance(picture, MediaPart)
+    assert picture.media_type == "image/png"
+    assert progress == [Progress(done=step, total=3, message="on") for step in (1, 2, 3)]
+    assert failed.is_error
+    assert [call.tool for call in connection.status.last_calls] == ["echo", "picture", "steps", "fail"]
+
+
+async def test_calls_at_once_share_one_start_and_one_process(connect: Connect) -> None:
+    connection = connect(server())
+
+    replies = await asyncio.gather(*(connection.call("echo", {"text": str(number)}) for number in range(20)))
+
+    assert [text_of(reply) for reply in replies] == [str(number) for number in range(20)]
+
+
+async def test_a_greeting_on_standard_output_does_no_harm_and_is_kept(connect: Connect) -> None:
+    connection = connect(server("greets"))
+
+    await connection.tools()
+
+    assert "Welcome to the server!" in connection.log.tail()
+
+
+async def test_tools_that_change_are_listed_anew(connect: Connect, pool: ServerPool) -> None:
+    connection = connect(server())
+    before = await connection.tools()
+    heard = asyncio.Event()
+    pool.subscribe(lambda status: heard.set() if len(status.tools) > len(before) else None)
+
+    await connection.call("more", {})
+    await asyncio.wait_for(heard.wait(), 20)
+
+    assert [tool.name for tool in connection.status.tools][len(before) :] == ["extra0"]
+
+
+@pytest.mark.parametrize(
+    ("definition", "problem"),
+    [
+        (ServerDefinition(name="x", reached_by=Program(command="no-such-program")), "There is no program"),
+        (ServerDefinition(name="x", reached_by=Program(command="false")), "It ended with exit code 1."),
+        (server("mute", startup_timeout_ms=300), "It did not answer within 0.3 s."),
+        (ServerDefinition(name="x", reached_by=Program(command="yes")), "is not the protocol"),
+        (
+            ServerDefinition(name="x", reached_by=Program(command="head", args=("-c", "100000000", "/dev/zero"))),
+            "It sent a message of more than 16 MiB.",
+        ),
+    ],
+)
+async def test_a_server_that_cannot_be_used_says_why(
+    connect: Connect, definition: ServerDefinition, problem: str
+) -> None:
+    connection = connect(definition)
+
+    with pytest.raises(ServerError) as caught:
+        await connection.tools()
+
+    assert problem in str(caught.value)
+    assert problem in connection.status.problem
+    assert connection.status.state == "failed"
+
+
+async def test_a_failed_server_is_not_tried_again_at_once_and_rests_in_the_end(connect: Connect) -> None:
+    connection = connect(ServerDefinition(name="x", reached_by=Program(command="false")))
+    for failure in range(1, MOST_FAILURES + 1):
+        with pytest.raises(ServerError, match="could not be started"):
+            await connection.restart() if failure == 1 else await try_now(connection)
+        if failure < MOST_FAILURES:
+            with pytest.raises(ServerError, match="failed a moment ago"):
+                await connection.tools()
+
+    assert connection.status.state == "resting"
+    with pytest.raises(ServerError, match="not tried any more"):
+        await connection.tools()
+
+
+async def try_now(connection: Connection) -> None:
+    """Try as if the pause after the last failure were over."""
+    connection._may_try_at = 0.0  # pyright: ignore[reportPrivateUsage] -- the pauses add up to half a minute
+    await connection.tools()
+
+
+async def test_a_server_that_dies_under_a_call_tells_its_last_words_and_is_started_again(
+    connect: Connect, pool: ServerPool
+) -> None:
+    connection = connect(server())
+
+    with pytest.raises(ServerError) as caught:
+        await connection.call("die", {})
+
+    assert "It ended with exit code 7." in str(caught.value)
+    assert "last words" in caught.value.detail
+    await until(pool, connection, "failed")
+    await try_now(connection)
+    assert text_of(await connection.call("echo", {"text": "again"})) == "again"
+
+
+async def test_a_killed_server_says_by_which_signal(connect: Connect) -> None:
+    connection = connect(server())
+    await connection.tools()
+    call = asyncio.create_task(connection.call("hang", {}))
+    await asyncio.sleep(0)
+    assert connection.status.pid is not None
+    os.kill(connection.status.pid, signal.SIGKILL)
+
+    with pytest.raises(ServerError, match="ended by signal 9"):
+        await call
+
+
+async def test_a_message_without_an_end_breaks_the_server_off(connect: Connect) -> None:
+    connection = connect(server())
+
+    with pytest.raises(ServerError, match="more than 16 MiB"):
+        await connection.call("huge", {})
+
+
+async def test_a_call_that_gives_no_sign_is_cancelled_and_the_server_stays(connect: Connect) -> None:
+    connection = connect(server("tell", call_timeout_s=0.3))
+
+    with pytest.raises(ServerError, match="no sign"):
+        await connection.call("hang", {})
+
+    assert text_of(await connection.call("echo", {"text": "still here"})) == "still here"
+
+
+async def test_a_flood_on_standard_error_neither_blocks_nor_grows(connect: Connect, tmp_path: Path) -> None:
+    connection = connect(server())
+
+    reply = await connection.call("flood", {})
+    await connection.aclose()
+
+    assert text_of(reply) == "flood"
+    assert len(connection.log.tail()) <= 64 * 1024
+    assert sum(path.stat().st_size for path in (tmp_path / "logs").iterdir()) <= 2.5 * 1024**2
+
+
+async def test_a_server_that_nobody_calls_ends_after_its_time(connect: Connect, pool: ServerPool) -> None:
+    connection = connect(server(ttl_seconds=0.2))
+    await connection.tools()
+    pid = connection.status.pid
+
+    await until(pool, connection, "idle")
+
+    assert pid is not None
+    assert not is_alive(pid)
+    assert text_of(await connection.call("echo", {"text": "back"})) == "back"
+
+
+async def test_quitting_leaves_neither_a_stubborn_server_nor_its_children(
+    connect: Connect, pool: ServerPool, tmp_path: Path
+) -> None:
+    connection = connect(server("stubborn", "forks"))
+    await connection.tools()
+    pid, child = connection.status.pid, int((tmp_path / "workspace" / "child").read_text())
+
+    await pool.aclose()
+
+    assert pid is not None
+    assert not is_alive(pid)
+    assert not is_alive(child)
+
+
+async def test_stopping_while_it_starts_ends_the_start(connect: Connect) -> None:
+    connection = connect(server("mute"))
+    start = asyncio.create_task(connection.tools())
+    await asyncio.sleep(0)
+    await connection.stop()
+
+    with pytest.raises(ServerError, match="stopped before it was ready"):
+        await start
+    assert connection.status.state == "idle"

@@ -1,0 +1,114 @@
+"""Schemas of servers' tools: what models receive, and that the server's own stays as it is."""
+
+import copy
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from desktop_agent.core.protocol.model import JsonObject
+from desktop_agent.core.tools.servers.schema import offered_schema
+from desktop_agent.core.tools.servers.validation import mistake_in
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3),
+    max_leaves=15,
+)
+KEYWORDS = st.sampled_from(["type", "properties", "items", "anyOf", "oneOf", "allOf", "required", "$ref", "const"])
+SCHEMAS = st.dictionaries(KEYWORDS | st.text(max_size=5), JSON | st.sampled_from(["array", "object"]), max_size=6)
+
+
+@given(SCHEMAS)
+def test_whatever_a_server_sends_its_schema_stays_and_ours_is_an_object(schema: JsonObject) -> None:
+    before = copy.deepcopy(schema)
+
+    ours = offered_schema(schema).schema
+
+    assert schema == before
+    assert ours["type"] == "object"
+    assert isinstance(ours["properties"], dict)
+    assert not {"anyOf", "oneOf", "allOf"} & ours.keys()
+
+
+@given(SCHEMAS, st.dictionaries(st.text(max_size=5), JSON, max_size=3))
+def test_no_schema_makes_the_check_fail(schema: JsonObject, values: JsonObject) -> None:
+    mistake_in(values, schema)
+
+
+def test_a_schema_that_apis_take_is_passed_on_as_it_is() -> None:
+    schema: JsonObject = {
+        "type": "object",
+        "properties": {
+            "count": {"type": "integer", "minimum": 1},
+            "either": {"anyOf": [{"type": "string"}, {"type": "null"}]},
+            "kind": {"const": 3},
+            "at": {"$ref": "#/$defs/place"},
+        },
+        "required": ["count"],
+        "$defs": {"place": {"type": "array", "items": {"type": "number"}}},
+        "additionalProperties": False,
+    }
+
+    assert offered_schema(schema).schema == schema
+
+
+def test_an_empty_schema_becomes_an_object_without_properties() -> None:
+    assert offered_schema({}).schema == {"type": "object", "properties": {}}
+
+
+def test_an_array_that_does_not_say_what_is_in_it_may_hold_anything() -> None:
+    schema: JsonObject = {"type": "object", "properties": {"list": {"type": ["array", "null"]}}}
+
+    assert offered_schema(schema).schema["properties"] == {"list": {"type": ["array", "null"], "items": {}}}
+
+
+def test_alternatives_at_the_root_become_one_object_with_what_any_of_them_has() -> None:
+    one = {"type": "object", "properties": {"path": {"type": "string"}}, "required": ["path"]}
+    other = {"type": "object", "properties": {"url": {"type": "string"}}, "required": ["url"]}
+
+    either, both = offered_schema({"oneOf": [one, other]}).schema, offered_schema({"allOf": [one, other]}).schema
+
+    assert either["properties"] == both["properties"] == {"path": {"type": "string"}, "url": {"type": "string"}}
+    assert "required" not in either
+    assert both["required"] == ["path", "url"]
+
+
+def test_a_property_with_a_name_that_apis_refuse_is_called_otherwise_and_back() -> None:
+    schema: JsonObject = {
+        "type": "object",
+        "properties": {"filter[name]": {"type": "string"}},
+        "required": ["filter[name]"],
+    }
+    offered = offered_schema(schema)
+    (ours,) = offered.renamed
+
+    assert offered.schema["required"] == [ours]
+    assert offered.arguments_for_server({ours: "x", "other": 1}) == {"filter[name]": "x", "other": 1}
+
+
+@pytest.mark.parametrize(
+    ("values", "says"),
+    [
+        ({}, "input: 'count' is a required property"),
+        ({"count": "many"}, "count: 'many' is not of type 'integer'"),
+        ({"count": 0}, "count: 0 is less than the minimum of 1"),
+        ({"count": 1}, ""),
+    ],
+)
+def test_a_mistake_is_told_with_its_place(values: JsonObject, says: str) -> None:
+    schema: JsonObject = {
+        "type": "object",
+        "properties": {"count": {"type": "integer", "minimum": 1}},
+        "required": ["count"],
+    }
+
+    assert mistake_in(values, schema) == says
+
+
+def test_a_schema_that_points_elsewhere_or_at_itself_is_left_to_the_server() -> None:
+    elsewhere: JsonObject = {"type": "object", "properties": {"x": {"$ref": "http://127.0.0.1:9/schema.json"}}}
+    circle: JsonObject = {"$ref": "#"}
+
+    assert mistake_in({"x": 1}, elsewhere) == ""
+    assert mistake_in({"x": 1}, circle) == ""

@@ -1,0 +1,183 @@
+"""Servers' tools through whole turns: offered, asked about, called, captured, undone. On real processes."""
+
+import asyncio
+from pathlib import Path
+
+import pytest
+
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import ChangeSelection, Denied
+from desktop_agent.core.providers.scripted import Call, Say
+from desktop_agent.core.settings.live_settings import LiveSettings
+from desktop_agent.core.tools.access import CallRules
+from tests.core.mcp.conftest import PROGRAM
+from tests.harness import Ground, ImpatientClock
+
+
+class PatientClock(ImpatientClock):
+    """A clock that really waits: a server's time without a call must pass as it does."""
+
+    async def sleep(self, seconds: float) -> None:
+        await asyncio.sleep(seconds)
+
+
+def with_servers(ground: Ground, *tables: str) -> None:
+    """Let the user's settings define these servers."""
+    path = ground.paths.config / "config.toml"
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text("\n".join(f"[[mcp.definitions]]\n{table}" for table in tables))
+    ground.live = LiveSettings.load(path, {})
+
+
+def program(*behaviours: str, name: str = "program", more: str = "") -> str:
+    arguments = ", ".join(f'"{word}"' for word in ("-S", str(PROGRAM), *behaviours))
+    return f'name = "{name}"\ncommand = "python3"\nargs = [{arguments}]\n{more}'
+
+
+@pytest.fixture
+def ground(tmp_path: Path) -> Ground:
+    ground = Ground(tmp_path)
+    ground.clock = PatientClock()
+    return ground
+
+
+async def test_the_model_is_offered_what_servers_have_behind_our_own_tools(ground: Ground) -> None:
+    with_servers(ground, program(name="b"), program(name="a", more='disabled_tools = ["die"]'))
+
+    async with ground.session([[Say("ok")]]) as s:
+        await s.prompt()
+        names = [tool.name for tool in s.last_request.tools]
+
+    theirs = [name for name in names if "__" in name]
+    assert names[-len(theirs) :] == theirs
+    assert theirs[:2] == ["a__echo", "a__write"]
+    assert "a__die" not in theirs
+    assert "b__die" in theirs
+
+
+async def test_a_call_is_asked_about_with_what_runs_and_comes_back(ground: Ground) -> None:
+    with_servers(ground, program())
+
+    async with ground.session([[Call("program__echo", {"text": "hello"})], [Say("ok")]]) as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        asked = (await s.answer()).request
+        await s.rx.expect(ev.TurnEnded)
+        (result,) = s.results()
+        (started,) = s.rx.all(ev.ToolCallStarted)
+
+    assert asked.title == "Let program run echo?"
+    assert asked.reason == "This tool is one of an MCP server's."
+    assert any(detail.startswith("MCP server program: python3") for detail in asked.details)
+    assert asked.rule_patterns == (("program__echo", "program__*"),)
+    assert "hello" in result.content
+    assert started.source == "external"
+
+
+async def test_what_a_server_changes_here_is_in_the_ledger_as_its_own_and_can_be_undone(ground: Ground) -> None:
+    with_servers(ground, program())
+    ground.write("notes.txt", "mine\n")
+
+    async with ground.session([[Call("program__write", {"path": "notes.txt", "text": "theirs\n"})], [Say("ok")]]) as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        await s.answer()
+        recorded = await s.rx.expect(ev.ChangesRecorded)
+        await s.rx.expect(ev.TurnEnded)
+        assert ground.read("notes.txt") == "theirs\n"
+        s.submit(ops.UndoChanges(selection=ChangeSelection(turn=1)))
+        await s.rx.expect(ev.ChangesUndone)
+
+    (change,) = recorded.changes
+    assert (change.path, change.author) == ("notes.txt", "mcp")
+    assert ground.read("notes.txt") == "mine\n"
+
+
+async def test_wrong_arguments_are_answered_without_asking_or_calling(ground: Ground) -> None:
+    with_servers(ground, program())
+
+    async with ground.session([[Call("program__write", {"path": 3})], [Say("ok")]]) as s:
+        await s.prompt()
+        (result,) = s.results()
+
+    assert result.is_error
+    assert "Its arguments are: path, text." in result.content
+    assert not s.rx.all(ev.ApprovalRequested)
+
+
+async def test_a_no_leaves_the_server_uncalled(ground: Ground) -> None:
+    with_servers(ground, program())
+
+    async with ground.session([[Call("program__write", {"path": "x", "text": "x"})], [Say("ok")]]) as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        await s.answer(Denied())
+        await s.rx.expect(ev.TurnEnded)
+
+    assert not (ground.workspace / "x").exists()
+
+
+async def test_the_turn_goes_on_without_a_server_that_fails_and_says_so_once(ground: Ground) -> None:
+    with_servers(ground, 'name = "gone"\ncommand = "no-such-program"', program(), 'name = "bad name"\ncommand = "x"')
+
+    async with ground.session([[Say("one")], [Say("two")]]) as s:
+        await s.prompt()
+        await s.prompt()
+        tools = {tool.name for tool in s.last_request.tools}
+        said = [notice for notice in s.rx.all(ev.Notice) if notice.code == "mcp_server"]
+
+    assert "program__echo" in tools
+    assert len(said) == 2
+    assert "config.toml:" in said[0].hint
+    assert "There is no program 'no-such-program'" in said[1].title
+
+
+async def test_a_server_that_dies_under_a_call_ends_the_call_and_not_the_turn(ground: Ground) -> None:
+    with_servers(ground, program())
+
+    async with ground.session([[Call("program__die", {})], [Say("ok")]]) as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        await s.answer()
+        ended = await s.rx.expect(ev.TurnEnded)
+        (result,) = s.results()
+
+    assert ended.reason == "completed"
+    assert "It ended with exit code 7." in result.content
+    assert "last words" in result.content
+
+
+async def test_tools_that_a_server_gets_in_a_turn_are_in_its_next_request(ground: Ground) -> None:
+    with_servers(ground, program())
+    script = [[Call("program__more", {})], [Call("program__echo", {"text": "x"})], [Say("ok")]]
+
+    async with ground.session(script) as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        await s.answer()
+        await s.answer()
+        await s.rx.expect(ev.TurnEnded)
+        names = {tool.name for tool in s.last_request.tools}
+
+    assert "program__extra0" in names
+
+
+@pytest.mark.parametrize("named", ["program", "program/echo", "program__echo"])
+async def test_lists_of_tools_take_a_servers_name(ground: Ground, named: str) -> None:
+    with_servers(ground, program())
+
+    async with ground.session([[Say("ok")]], rules=CallRules(blocked_tools=(named,))) as s:
+        await s.prompt()
+        names = {tool.name for tool in s.last_request.tools}
+
+    assert "program__echo" not in names
+    assert ("program__write" in names) == (named != "program")
+
+
+async def test_a_picture_of_a_server_is_shown_to_the_model(ground: Ground) -> None:
+    with_servers(ground, program())
+
+    async with ground.session([[Call("program__picture", {})], [Say("ok")]]) as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        await s.answer()
+        await s.rx.expect(ev.TurnEnded)
+        (result,) = s.results()
+
+    assert "1×1 pixels" in result.content
+    assert [picture.media_type for picture in result.images] == ["image/png"]
