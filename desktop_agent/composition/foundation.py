@@ -12,6 +12,7 @@ from desktop_agent.composition.user_settings import UserSettings
 from desktop_agent.core.base.clock import Clock, SystemClock
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.mcp.pool import ServerPool
+from desktop_agent.core.models.catalogue import MODELS_NAME, ModelCatalogue
 from desktop_agent.core.providers.auth.keys import SystemKeyStore
 from desktop_agent.core.providers.auth.sign_ins import SignIns
 from desktop_agent.core.providers.base import ProviderSource
@@ -55,6 +56,7 @@ class Foundation(Struct, frozen=True, kw_only=True):
     stored: StoredSessions
     search: SessionSearch
     keys: SystemKeyStore
+    models: ModelCatalogue
 
 
 def lay_foundation(paths: AppPaths, settings: UserSettings, **own: Unpack[OwnParts]) -> Foundation:
@@ -75,6 +77,7 @@ def lay_foundation(paths: AppPaths, settings: UserSettings, **own: Unpack[OwnPar
         sign_ins=sign_ins,
         allows_readable_proxy=lambda: live.current.model.allow_readable_proxy,
     )
+    models = ModelCatalogue(paths.cache / MODELS_NAME, providers.list_models, clock=clock)
     tools = own.get("tools") or builtin_tools(
         paths.cache, longest_command_s=lambda: live.current.execution.timeout_seconds
     )
@@ -97,4 +100,5 @@ def lay_foundation(paths: AppPaths, settings: UserSettings, **own: Unpack[OwnPar
         services=own.get("services") or services,
         makes_titles=own.get("makes_titles", False),
     )
-    return Foundation(shared=shared, stored=stored, search=SessionSearch(paths.sessions, blobs, paths.cache), keys=keys)
+    search = SessionSearch(paths.sessions, blobs, paths.cache)
+    return Foundation(shared=shared, stored=stored, search=search, keys=keys, models=models)

@@ -69,6 +69,8 @@ class Workbench:
         """The sessions on the disk, open or not."""
         self.search = foundation.search
         self.keys = foundation.keys
+        self.models = foundation.models
+        """What is known of the models of each account, without asking the network."""
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] = os.environ) -> "Workbench":

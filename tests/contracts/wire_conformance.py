@@ -216,7 +216,7 @@ class WireConformance:
         assert exchange.outcome == "abandoned"
 
     async def test_the_models_are_listed(self, wire: WireGround) -> None:
-        assert all(listed.id for listed in await wire.provider.list_models())
+        assert all(listed.name for listed in await wire.provider.list_models())
         assert await wire.provider.list_models()
 
 

@@ -36,8 +36,8 @@ class Rates(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The rates hold for all tokens of such a request, not only for those above."""
 
 
-class KnownModel(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """One model of a vendor."""
+class PricedModel(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One model of a vendor, as the table has it."""
 
     names: tuple[str, ...]
     """What requests may call it: `name`, `beginning*`, `*part*` or `/regular expression/`. Capitals do not count."""
@@ -61,7 +61,7 @@ class PriceTable(Struct, frozen=True, kw_only=True):
     """Who collects the prices, which edition this is of, and the licence."""
     newest: date
     """The last day on which a price of it begins."""
-    vendors: dict[str, tuple[KnownModel, ...]]
+    vendors: dict[str, tuple[PricedModel, ...]]
     """By the name that `Vendor.prices` has; the first model that answers to a name counts."""
 
 
@@ -72,20 +72,18 @@ def price_table() -> PriceTable:
 
 
 @lru_cache(maxsize=4096)
-def known_model(vendor: str, model: str) -> KnownModel | None:
+def priced_model(vendor: str, model: str) -> PricedModel | None:
     """Return what the table has of a model; None when it has nothing."""
     name = model.lower()
-    models = price_table().vendors.get(vendor, ())
     for written in dict.fromkeys((name, _COMPACT_DATE.sub(r"\1-\2-\3", name))):
-        for known in models:
-            if any(_means(pattern, written) for pattern in known.names):
-                return known
+        if (found := _looked_up(vendor, written)) is not None:
+            return found
     return None
 
 
 def cost_usd(vendor: str, model: str, day: date, usage: Usage) -> float | None:
     """Return what one request cost in US dollars; None when the price is not known."""
-    known = known_model(vendor, model)
+    known = priced_model(vendor, model)
     all_input = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
     rates = known.rates_on(day, all_input) if known is not None else None
     if rates is None:
@@ -99,16 +97,42 @@ def cost_usd(vendor: str, model: str, day: date, usage: Usage) -> float | None:
     return dollars / _PER_DOLLARS
 
 
+class _Names(Struct, frozen=True):
+    """The names of a vendor's models, so that most are found without trying every one: a router has a thousand."""
+
+    plain: dict[str, int]
+    """The place of the first model that has the name."""
+    patterns: tuple[tuple[int, re.Pattern[str]], ...]
+    """What stands for other names, each with its model's place."""
+
+
+@cache
+def _names_of(vendor: str) -> _Names:
+    plain, patterns = dict[str, int](), list[tuple[int, re.Pattern[str]]]()
+    for place, model in enumerate(price_table().vendors.get(vendor, ())):
+        for name in model.names:
+            if (expression := _expression(name)) is not None:
+                patterns.append((place, re.compile(expression)))
+            else:
+                plain.setdefault(name, place)
+    return _Names(plain, tuple(patterns))
+
+
+def _looked_up(vendor: str, name: str) -> PricedModel | None:
+    names, models = _names_of(vendor), price_table().vendors.get(vendor, ())
+    first = names.plain.get(name, len(models))
+    place = next((place for place, pattern in names.patterns if place < first and pattern.search(name)), first)
+    return models[place] if place < len(models) else None
+
+
 def _or(rate: float | None, usual: float) -> float:
     return usual if rate is None else rate
 
 
-def _means(pattern: str, name: str) -> bool:
-    """Whether a pattern of the table stands for a name."""
-    if pattern.startswith("/"):
-        return re.search(pattern[1:-1], name) is not None
-    if pattern.startswith("*"):
-        return pattern[1:-1] in name
-    if pattern.endswith("*"):
-        return name.startswith(pattern[:-1])
-    return name == pattern
+def _expression(name: str) -> str | None:
+    """Return the regular expression that a name of the table is; None for one that stands for itself."""
+    if name.startswith("/"):
+        return name[1:-1]
+    if name.startswith("*"):
+        return re.escape(name[1:-1])
+    return f"^{re.escape(name[:-1])}" if name.endswith("*") else None

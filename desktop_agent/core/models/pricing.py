@@ -23,14 +23,14 @@ def priced(
     if usage.cost_usd is not None:
         return usage
     vendor = known_vendor(model.provider)
-    if vendor is None or not _is_own_address(vendor, address or model.base_url):
+    if vendor is None or not is_own_address(vendor, address or model.base_url):
         return usage
     if vendor.is_local or is_prepaid:
         return replace(usage, cost_usd=0.0)
     return replace(usage, cost_usd=cost_usd(vendor.prices, model.model, now.astimezone(UTC).date(), usage))
 
 
-def _is_own_address(vendor: Vendor, address: str | None) -> bool:
+def is_own_address(vendor: Vendor, address: str | None) -> bool:
     """Whether requests to an address reach the vendor itself; for one without an account, this machine."""
     if not address:
         return True

@@ -73,22 +73,6 @@ class Provider(Protocol):
         ...
 
 
-class ListedModel(Struct, frozen=True, kw_only=True):
-    """A model as its address lists it: as much as the list says; `None` is unknown."""
-
-    id: str
-    label: str = ""
-    context_tokens: int | None = None
-    """How much it reads at once."""
-    output_tokens: int | None = None
-    """How long one answer may be."""
-    takes_images: bool | None = None
-    takes_tools: bool | None = None
-    thinks: bool | None = None
-    efforts: tuple[str, ...] = ()
-    """The levels of thinking that may be asked for."""
-
-
 @runtime_checkable
 class Counting(Protocol):
     """What a provider has besides, when its address counts tokens and knows its models. Both ask over the network."""

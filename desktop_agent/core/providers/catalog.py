@@ -1,9 +1,10 @@
 """The provider catalogue: how the provider of a model is built, as one of the user's accounts."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 
 from desktop_agent.core.base.errors import CredentialsError
 from desktop_agent.core.models.account import Account
+from desktop_agent.core.models.known_model import ListedModel
 from desktop_agent.core.models.vendors import DEMO, vendor_of
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.auth.accounts import AccountsFile
@@ -51,10 +52,16 @@ class ProviderCatalog:
         """
         if model.provider == DEMO:
             return demo_provider(is_paced=self._is_paced)
-        account, key = await beside(lambda: self._account_and_key(model))
-        if account.kind in ("oauth", "profile"):
-            return self._provider(account, await self._sign_ins.credential(account), model)
-        return self.connect(account, key, model)
+        vendor_of(model.provider)  # raises what says which there are
+        return await self._asked_by(await beside(lambda: self._accounts.load().of_model(model)), model)
+
+    async def list_models(self, account: Account) -> Sequence[ListedModel]:
+        """Return the models that an account's address lists. Raises as `build`, and `ProviderError`."""
+        provider = await self._asked_by(account, None)
+        try:
+            return await provider.list_models()
+        finally:
+            await provider.aclose()
 
     def connect(self, account: Account, key: str | None, model: ModelRef | None = None) -> HttpProvider:
         """Return the provider of an account with this key."""
@@ -69,17 +76,19 @@ class ProviderCatalog:
             allows_readable_proxy=self._allows_readable_proxy(),
         )
 
-    def _account_and_key(self, model: ModelRef) -> tuple[Account, str | None]:
-        vendor = vendor_of(model.provider)
-        account = self._accounts.load().of_model(model)
+    async def _asked_by(self, account: Account, model: ModelRef | None) -> HttpProvider:
         if account.kind in ("oauth", "profile"):
-            return account, None
+            return self._provider(account, await self._sign_ins.credential(account), model)
+        return self.connect(account, await beside(lambda: self._key_of(account)), model)
+
+    def _key_of(self, account: Account) -> str | None:
         key = resolve_key(account, self._environ, self._keys).value
         if key is None and account.kind == "key":
+            vendor = vendor_of(account.provider)
             command = f"desktop-agent auth set {vendor.id}" + (f" --account {account.name}" if account.name else "")
             variable = f", or set {vendor.key_variable}" if account.is_usual and vendor.key_variable else ""
             raise CredentialsError(
                 f"There is no API key for {account.full_label}.",
                 hint=f"Enter one in Settings, or run `{command}`{variable}.",
             )
-        return account, key
+        return key

@@ -27,7 +27,7 @@ from genai_prices.types import (
 )
 from msgspec.json import encode
 
-from desktop_agent.core.models.prices import KnownModel, PriceTable, Rates
+from desktop_agent.core.models.prices import PricedModel, PriceTable, Rates
 from desktop_agent.core.models.vendors import VENDORS
 
 FILE = Path(__file__).parents[3] / "resources" / "models.json"
@@ -84,14 +84,14 @@ def is_priced_by_token(model: ModelInfo) -> bool:
     )
 
 
-def _lines(models: Iterable[KnownModel]) -> str:
+def _lines(models: Iterable[PricedModel]) -> str:
     return _LINE.join(encode(model).decode() for model in models)
 
 
-def _known(model: ModelInfo) -> KnownModel:
+def _known(model: ModelInfo) -> PricedModel:
     dated = _dated(model) if is_priced_by_token(model) else ()
     rates = tuple(rates for since, prices in dated for rates in _levels(since, prices))
-    return KnownModel(names=tuple(_patterns(model.match)), rates=rates, context_tokens=model.context_window)
+    return PricedModel(names=tuple(_patterns(model.match)), rates=rates, context_tokens=model.context_window)
 
 
 def _dated(model: ModelInfo) -> list[tuple[date | None, ModelPrice]]:

@@ -9,7 +9,7 @@ from genai_prices import calc_price
 from hypothesis import given
 from hypothesis import strategies as st
 
-from desktop_agent.core.models.prices import cost_usd, known_model, price_table
+from desktop_agent.core.models.prices import cost_usd, price_table, priced_model
 from desktop_agent.core.models.vendors import VENDORS
 from desktop_agent.core.protocol.model import Usage
 from tests.core.models.price_source import FILE, is_priced_by_token, price_document, source_provider
@@ -97,7 +97,7 @@ def test_what_the_table_does_not_have_is_not_known() -> None:
     usage = Usage(input_tokens=1)
     assert cost_usd("anthropic", "claude-of-tomorrow", DAY, usage) is None
     assert cost_usd("nobody", "claude-opus-5-5", DAY, usage) is None
-    assert known_model("anthropic", "claude-of-tomorrow") is None
+    assert priced_model("anthropic", "claude-of-tomorrow") is None
 
 
 def test_a_model_has_the_price_of_its_day_and_its_input() -> None:
@@ -109,7 +109,7 @@ def test_a_model_has_the_price_of_its_day_and_its_input() -> None:
 def test_every_offered_model_of_a_vendor_has_a_price_and_a_context_window() -> None:
     for vendor in VENDORS:
         for model in vendor.models if vendor.prices else ():
-            known = known_model(vendor.prices, model)
+            known = priced_model(vendor.prices, model)
             assert known is not None, (vendor.id, model)
             assert known.rates_on(DAY) is not None
             assert known.context_tokens is not None

@@ -4,9 +4,9 @@ import json
 from collections.abc import Sequence
 from typing import cast
 
+from desktop_agent.core.models.known_model import ListedModel
 from desktop_agent.core.protocol.foreign_json import object_in
 from desktop_agent.core.protocol.model import JsonObject
-from desktop_agent.core.providers.base import ListedModel
 from desktop_agent.core.providers.http.fields import size_in
 from desktop_agent.core.providers.http.refusals import FailedCall, not_the_api
 
@@ -42,14 +42,14 @@ def _listed(entry: JsonObject) -> ListedModel:
     efforts = object_in(can, "effort")
     label = entry.get("display_name")
     return ListedModel(
-        id=cast("str", entry["id"]),
+        name=cast("str", entry["id"]),
         label=label if isinstance(label, str) else "",
         context_tokens=size_in(entry, "max_input_tokens"),
         output_tokens=size_in(entry, "max_tokens"),
         takes_images=_supports(can, "image_input"),
         thinks=_supports(can, "thinking"),
         takes_tools=True if can else None,
-        efforts=tuple(level for level in _EFFORTS if _supports(efforts, level)),
+        efforts=tuple(level for level in _EFFORTS if _supports(efforts, level)) if "effort" in can else None,
     )
 
 

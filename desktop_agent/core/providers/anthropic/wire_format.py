@@ -2,13 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 
+from desktop_agent.core.models.known_model import ListedModel
 from desktop_agent.core.models.vendors import WireName
 from desktop_agent.core.protocol.model import ModelRequest
 from desktop_agent.core.providers.anthropic.models import read_count, read_models
 from desktop_agent.core.providers.anthropic.refusals import read_refusal
 from desktop_agent.core.providers.anthropic.request import encode_count, encode_request
 from desktop_agent.core.providers.anthropic.stream import AnthropicReader
-from desktop_agent.core.providers.base import ListedModel
 from desktop_agent.core.providers.http.pictures import EncodedPictures
 from desktop_agent.core.providers.http.refusals import FailedCall, Refusal, RefusedError
 

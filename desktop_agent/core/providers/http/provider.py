@@ -11,9 +11,10 @@ from msgspec.structs import replace
 from desktop_agent.core.base.clock import Clock, SystemClock
 from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.base.web_address import address_of, has_userinfo, is_readable_on_the_way
+from desktop_agent.core.models.known_model import ListedModel, found
 from desktop_agent.core.models.pricing import priced
 from desktop_agent.core.protocol.model import ModelRef, ModelRequest
-from desktop_agent.core.providers.base import Completion, ListedModel, StreamPiece
+from desktop_agent.core.providers.base import Completion, StreamPiece
 from desktop_agent.core.providers.http.carrying import carried
 from desktop_agent.core.providers.http.credential import Credential
 from desktop_agent.core.providers.http.faults import address_with_password, bad_address, readable_by_proxy
@@ -124,7 +125,8 @@ class HttpProvider:
 
     async def list_models(self) -> Sequence[ListedModel]:
         """Return the models that can be used, as the address lists them. Raises `ProviderError`."""
-        return self._wire.read_models(await self._get(self._wire.models_path), self._call())
+        page = await self._get(self._wire.models_path)
+        return await asyncio.to_thread(self._wire.read_models, page, self._call())  # a router lists thousands
 
     async def count_tokens(self, request: ModelRequest) -> int | None:
         """Return how many tokens the request takes, by the API's own count, which is free. Raises `ProviderError`.
@@ -151,9 +153,9 @@ class HttpProvider:
 
         A name without a date means the newest model of that name, as it does to the APIs.
         """
-        windows = {listed.id: listed.context_tokens for listed in await self.list_models()}
-        dated = (window for known, window in windows.items() if known.startswith(f"{model}-2"))
-        return windows[model] if model in windows else next(dated, None)
+        windows = {listed.name: listed.context_tokens for listed in await self.list_models()}
+        name = found(model, windows)
+        return windows[name] if name is not None else None
 
     async def aclose(self) -> None:
         """Release connections; a stream that is still open fails. Safe to call twice."""

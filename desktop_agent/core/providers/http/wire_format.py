@@ -6,9 +6,10 @@ A format is plain translation, without connection, key or clock. `HttpProvider` 
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
+from desktop_agent.core.models.known_model import ListedModel
 from desktop_agent.core.models.vendors import WireName
 from desktop_agent.core.protocol.model import ModelRequest
-from desktop_agent.core.providers.base import Completion, ListedModel, StreamPiece
+from desktop_agent.core.providers.base import Completion, StreamPiece
 from desktop_agent.core.providers.http.pictures import EncodedPictures
 from desktop_agent.core.providers.http.refusals import FailedCall, Refusal, RefusedError
 

@@ -4,14 +4,18 @@ For who signed in with ChatGPT, OpenAI gives another list: `models`, each with a
 """
 
 import json
+import math
 from collections.abc import Sequence
 from typing import cast
 
+from desktop_agent.core.models.known_model import ListedModel
+from desktop_agent.core.models.prices import Rates
 from desktop_agent.core.protocol.foreign_json import object_in, objects_in, text_in
 from desktop_agent.core.protocol.model import JsonObject
-from desktop_agent.core.providers.base import ListedModel
 from desktop_agent.core.providers.http.fields import size_in
 from desktop_agent.core.providers.http.refusals import FailedCall, not_the_api
+
+_PER_TOKENS = 1_000_000
 
 
 def read_models(page: bytes, call: FailedCall) -> Sequence[ListedModel]:
@@ -34,7 +38,7 @@ def _listed(entry: JsonObject) -> ListedModel:
     parameters = _texts_in(entry, "supported_parameters")
     modalities = _texts_in(object_in(entry, "architecture"), "input_modalities")
     return ListedModel(
-        id=text_in(entry, "id"),
+        name=text_in(entry, "id"),
         label=text_in(entry, "name"),
         context_tokens=size_in(entry, "context_length")
         or size_in(entry, "max_context_length")
@@ -43,7 +47,25 @@ def _listed(entry: JsonObject) -> ListedModel:
         takes_images="image" in modalities if modalities else None,
         takes_tools="tools" in parameters if parameters else None,
         thinks="reasoning" in parameters if parameters else None,
+        price=_price(object_in(entry, "pricing")),
     )
+
+
+def _price(pricing: JsonObject) -> Rates | None:
+    """Return OpenRouter's prices, which are texts and for one token; a negative one says that it depends."""
+    read, written = _dollars_in(pricing, "prompt"), _dollars_in(pricing, "completion")
+    if read is None or written is None:
+        return None
+    cache_read, cache_write = _dollars_in(pricing, "input_cache_read"), _dollars_in(pricing, "input_cache_write")
+    return Rates(input=read, output=written, cache_read=cache_read, cache_write=cache_write)
+
+
+def _dollars_in(pricing: JsonObject, key: str) -> float | None:
+    try:
+        dollars = float(text_in(pricing, key))
+    except ValueError:
+        return None
+    return round(dollars * _PER_TOKENS, 9) if 0 <= dollars < math.inf else None
 
 
 def _is_offered(entry: JsonObject) -> bool:
@@ -51,10 +73,14 @@ def _is_offered(entry: JsonObject) -> bool:
 
 
 def _of_a_plan(entry: JsonObject) -> ListedModel:
+    levels = [text_in(level, "effort") for level in objects_in(entry, "supported_reasoning_levels")]
+    modalities = _texts_in(entry, "input_modalities")
     return ListedModel(
-        id=text_in(entry, "slug"),
+        name=text_in(entry, "slug"),
         label=text_in(entry, "display_name"),
         context_tokens=size_in(entry, "context_window"),
+        takes_images="image" in modalities if modalities else None,
+        efforts=tuple(level for level in levels if level) if levels else None,
     )
 
 

@@ -2,9 +2,9 @@
 
 from collections.abc import Collection, Mapping, Sequence
 
+from desktop_agent.core.models.known_model import ListedModel
 from desktop_agent.core.models.vendors import WireName
 from desktop_agent.core.protocol.model import ModelRequest
-from desktop_agent.core.providers.base import ListedModel
 from desktop_agent.core.providers.http.left_out import LeftOut
 from desktop_agent.core.providers.http.pictures import EncodedPictures, encode_body
 from desktop_agent.core.providers.http.refusals import FailedCall, Refusal, RefusedError

@@ -22,7 +22,7 @@ def test_the_list_of_a_plan_has_slugs_and_leaves_out_what_is_hidden() -> None:
         ]
     }
     models = read_models(json.dumps(page).encode(), CALL)
-    assert [(model.id, model.label, model.context_tokens) for model in models] == [
+    assert [(model.name, model.label, model.context_tokens) for model in models] == [
         ("gpt-large", "GPT Large", 272_000),
         ("gpt-small", "", None),
     ]
@@ -30,7 +30,7 @@ def test_the_list_of_a_plan_has_slugs_and_leaves_out_what_is_hidden() -> None:
 
 def test_the_usual_list_is_read_as_before_whatever_stands_beside_it() -> None:
     page = {"object": "list", "data": [{"id": "a"}], "models": [{"slug": "b"}]}
-    assert [model.id for model in read_models(json.dumps(page).encode(), CALL)] == ["a"]
+    assert [model.name for model in read_models(json.dumps(page).encode(), CALL)] == ["a"]
 
 
 @pytest.mark.parametrize("page", ["{}", "[]", '{"models": 7}', "no JSON"])

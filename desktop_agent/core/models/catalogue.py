@@ -1,0 +1,158 @@
+"""The catalogue of models: what can be chosen by an account, and what is known of each, without asking the network.
+
+What the user says of a model goes before what its address lists, and that before the table that ships. What none of
+them says is not known.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from desktop_agent.core.base.clock import Clock
+from desktop_agent.core.base.file_stamp import FileStamp, is_unchanged
+from desktop_agent.core.base.hidden_text import HIDING
+from desktop_agent.core.models.account import Account
+from desktop_agent.core.models.known_model import KnownModel, ListedModel, completed, found
+from desktop_agent.core.models.list_cache import FetchedList, ListCache
+from desktop_agent.core.models.prices import Rates, priced_model
+from desktop_agent.core.models.pricing import is_own_address
+from desktop_agent.core.models.vendors import vendor_of
+
+ListSource = Callable[[Account], Awaitable[Sequence[ListedModel]]]
+"""Asks an account's address for its models. Raises `AgentError`."""
+
+MODELS_NAME = "models"
+"""The folder of the lists, in the cache folder."""
+
+FREE = Rates(input=0.0, output=0.0)
+"""What runs on this machine, or on a plan, costs no more by the token."""
+
+_LONGEST_NAME = 300
+_MOST_MODELS = 20_000
+
+
+_Key = tuple[str, str, str, str]
+"""Stands for an account as an address sees it."""
+
+
+class _Held(Struct, frozen=True):
+    """What is in memory of one account."""
+
+    stamp: FileStamp | None
+    fetched: FetchedList | None
+    stated: tuple[KnownModel, ...]
+    models: dict[str, KnownModel]
+
+
+class ModelCatalogue:
+    """The models of all accounts of a user. Knows no key and no network: `source` does."""
+
+    def __init__(
+        self,
+        folder: Path,
+        source: ListSource,
+        *,
+        clock: Clock,
+        stated: Callable[[], tuple[KnownModel, ...]] = lambda: (),
+    ) -> None:
+        """Touches no disk. `folder` keeps the lists; `stated` is what the user says of models."""
+        self._cache = ListCache(folder)
+        self._source = source
+        self._clock = clock
+        self._stated = stated
+        self._held: dict[_Key, _Held] = {}
+
+    def models(self, account: Account) -> Sequence[KnownModel]:
+        """Return the models of an account, at once: as its address listed them last, then those only the user names.
+
+        Where no list was fetched yet these are the few that the table of vendors has. Blocks for milliseconds when the
+        account is asked about first: on an event loop, await `read` before.
+        """
+        return tuple(self._of(account).models.values())
+
+    def fetched_at(self, account: Account) -> datetime | None:
+        """Return when the list was fetched; None while there is none. Blocks as `models` does."""
+        fetched = self._of(account).fetched
+        return fetched.fetched_at if fetched is not None else None
+
+    def model(self, account: Account, name: str) -> KnownModel:
+        """Return what is known of a model, which need not be in any list. Blocks as `models` does."""
+        held = self._of(account)
+        if (listed := found(name, held.models)) is not None:
+            known = held.models[listed]
+            return known if listed == name else replace(known, name=name, label="")
+        return self._known(account, ListedModel(name=name), {})
+
+    async def read(self, account: Account) -> Sequence[KnownModel]:
+        """Return the models of an account, with what another process or the user changed meanwhile. Off the loop."""
+        return await asyncio.to_thread(self._read, account)
+
+    async def refresh(self, account: Account) -> Sequence[KnownModel]:
+        """Fetch the list from the account's address, keep it, and return the models.
+
+        Raises `AgentError` that says why that was not possible: what was known before is then still known.
+        """
+        listed = await self._source(account)
+        fetched = FetchedList(fetched_at=self._clock.now(), models=_sound(listed))
+        await asyncio.to_thread(self._cache.write, account, fetched)
+        return await self.read(account)
+
+    def _read(self, account: Account) -> Sequence[KnownModel]:
+        stamp = self._cache.stamp(account)
+        held = self._held.get(_key(account))
+        if held is None or not is_unchanged(stamp, held.stamp) or held.stated != self._stated():
+            held = self._held[_key(account)] = self._look(account, stamp)
+        return tuple(held.models.values())
+
+    def _of(self, account: Account) -> _Held:
+        if _key(account) not in self._held:
+            self._read(account)
+        return self._held[_key(account)]
+
+    def _look(self, account: Account, stamp: FileStamp | None) -> _Held:
+        fetched = self._cache.read(account)
+        stated = self._stated()
+        own = {model.name: model for model in stated if model.provider == account.provider}
+        offered = tuple(ListedModel(name=name) for name in vendor_of(account.provider).models)
+        listed = {model.name: model for model in (fetched.models if fetched is not None else offered)}
+        listed |= {name: _as_called(name, listed) for name in own if name not in listed}
+        models = {name: self._known(account, model, own) for name, model in listed.items()}
+        return _Held(stamp, fetched, stated, models)
+
+    def _known(self, account: Account, listed: ListedModel, own: dict[str, KnownModel]) -> KnownModel:
+        known = own.get(listed.name) or KnownModel(provider=account.provider, name=listed.name)
+        return completed(completed(known, listed), self._shipped(account, listed.name))
+
+    def _shipped(self, account: Account, name: str) -> ListedModel | None:
+        """Return what the table has of a model: that holds at its vendor's own address only."""
+        vendor = vendor_of(account.provider)
+        if not is_own_address(vendor, account.where):
+            return None
+        table = priced_model(vendor.prices, name) if vendor.prices else None
+        context_tokens = table.context_tokens if table is not None else None
+        if vendor.is_local or account.kind == "oauth":
+            return ListedModel(name=name, context_tokens=context_tokens, price=FREE)
+        today = self._clock.now().astimezone(UTC).date()
+        return ListedModel(
+            name=name, context_tokens=context_tokens, price=table.rates_on(today) if table is not None else None
+        )
+
+
+def _key(account: Account) -> _Key:
+    return account.provider, account.name.casefold(), account.where, account.kind
+
+
+def _as_called(name: str, listed: Mapping[str, ListedModel]) -> ListedModel:
+    """Return what a list has of a model, under the name that the user has for it."""
+    known = found(name, listed)
+    return replace(listed[known], name=name, label="") if known is not None else ListedModel(name=name)
+
+
+def _sound(listed: Sequence[ListedModel]) -> tuple[ListedModel, ...]:
+    """Return what can be chosen from and shown: an address may send anything, and some things twice."""
+    sound = (model for model in listed if 0 < len(model.name) <= _LONGEST_NAME and not HIDING.search(model.name))
+    return tuple({model.name: model for model in sound}.values())[:_MOST_MODELS]
