@@ -115,7 +115,7 @@ async def _with_models(found: LocalServer, limit_s: float) -> LocalServer:
         return replace(found, state="locked" if error.fault == "authentication" else "silent")
     finally:
         await provider.aclose()
-    return replace(found, models=tuple(model.id for model in listed))
+    return replace(found, models=tuple(model.name for model in listed))
 
 
 @asynccontextmanager
