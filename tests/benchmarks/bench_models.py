@@ -15,6 +15,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QListView, QToolButton, QWidget
 
+from desktop_agent.core.models.known_model import KnownModel
 from desktop_agent.core.models.prices import Rates
 from desktop_agent.ui.models.choices import Choices
 from desktop_agent.ui.models.offers import AccountOffers, ModelKey, ModelOffer
@@ -42,12 +43,16 @@ def offers() -> AccountOffers:
     names = [f"{makers[number % 4][0]}/{makers[number % 4][1]}-{number // 4}" for number in range(MODELS)]
     models = tuple(
         ModelOffer(
-            key=ModelKey("openrouter", "", name),
-            label=f"{name.replace('/', ': ').replace('-', ' ').title()}",
-            context_tokens=200_000,
-            price=Rates(input=3, output=15),
-            takes_images=True,
-            thinks=True,
+            ModelKey("openrouter", "", name),
+            KnownModel(
+                provider="openrouter",
+                name=name,
+                label=name.replace("/", ": ").replace("-", " ").title(),
+                context_tokens=200_000,
+                price=Rates(input=3, output=15),
+                takes_images=True,
+                thinks=True,
+            ),
         )
         for name in names
     )

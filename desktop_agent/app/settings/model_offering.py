@@ -7,13 +7,8 @@ from contextlib import suppress
 from PySide6.QtCore import QObject
 
 from desktop_agent.app.background_tasks import Try
-from desktop_agent.app.settings.model_offers import (
-    OfferedAccount,
-    accounts_offered,
-    at_address,
-    demo_offers,
-    offers_of,
-)
+from desktop_agent.app.settings.model_lists import ModelLists
+from desktop_agent.app.settings.model_offers import accounts_offered, at_address, demo_offers
 from desktop_agent.app.settings.setup import Setup
 from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.composition.workbench import Workbench
@@ -36,11 +31,15 @@ class ModelOffering(QObject):
         self._bench = bench
         self._setup = setup
         self._try = try_
+        self._accounts: tuple[Account, ...] = ()
+        """Those that are offered."""
         self._has_key: dict[str, bool] = {}
         """What the keyring said last, by its entries."""
+        self._lists = ModelLists(bench.models, changed=self._show)
         self._picker.opened.connect(self._on_opened)
         self._picker.chosen.connect(self._on_chosen)
         self._picker.connect_requested.connect(self._on_connect)
+        self._picker.refresh_requested.connect(self._on_refresh)
 
     def _on_opened(self) -> None:
         self._try(self._offer())
@@ -56,19 +55,27 @@ class ModelOffering(QObject):
     def _on_connect(self, account: AccountOffers) -> None:
         self._setup.connect_provider(account.provider)
 
+    def _on_refresh(self) -> None:
+        self._try(self._lists.refresh([account for account in self._accounts if self._is_connected(account)]))
+
     async def _offer(self) -> None:
         """Show what is known at once, and the rest when the keyring has answered: it may ask the user first."""
         loaded = await asyncio.to_thread(self._bench.accounts.load)
-        accounts = tuple(accounts_offered(loaded, self._controls.model, self._reached))
-        self._show(accounts)
-        if asked := [account for account in accounts if not self._needs_no_keyring(account)]:
+        self._accounts = tuple(accounts_offered(loaded, self._controls.model, self._reached))
+        await self._lists.read(self._accounts)
+        self._show()
+        if asked := [account for account in self._accounts if not self._needs_no_keyring(account)]:
             self._has_key = await beside(lambda: self._keys_of(asked))
-            self._show(accounts)
+            self._show()
+        await self._lists.look_around(self._accounts)
 
-    def _show(self, accounts: tuple[Account, ...]) -> None:
-        known = [(account, self._is_connected(account)) for account in accounts]
-        offered = [OfferedAccount(account, is_there) for account, is_there in known if is_there is not None]
-        self._picker.show_accounts([*map(offers_of, offered), demo_offers()])
+    def _show(self) -> None:
+        offered = (
+            self._lists.offers(account, is_connected=is_connected)
+            for account in self._accounts
+            if (is_connected := self._is_connected(account)) is not None
+        )
+        self._picker.show_accounts([*offered, demo_offers()])
 
     def _is_connected(self, account: Account) -> bool | None:
         """Whether an account can be asked; `None` while only the keyring knows."""

@@ -1,29 +1,19 @@
 """What can be chosen from: the accounts of all vendors, with the models of each. Pure."""
 
-from collections.abc import Callable, Iterator
-from datetime import UTC, datetime
+from collections.abc import Callable, Iterable, Iterator
+from datetime import datetime
 
-from msgspec import Struct
 from msgspec.structs import replace
 from PySide6.QtCore import QCoreApplication
 
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.models.account import Account
-from desktop_agent.core.models.prices import Rates, known_model
-from desktop_agent.core.models.vendors import DEMO, VENDORS, Vendor, known_vendor, vendor_of
+from desktop_agent.core.models.catalogue import FREE
+from desktop_agent.core.models.known_model import KnownModel
+from desktop_agent.core.models.vendors import DEMO, VENDORS, known_vendor
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.auth.accounts import LoadedAccounts
 from desktop_agent.ui.models.offers import AccountOffers, ModelKey, ModelOffer
-
-FREE = Rates(input=0.0, output=0.0)
-
-
-class OfferedAccount(Struct, frozen=True):
-    """An account as the user reaches it: at the address where they say that its provider is."""
-
-    account: Account
-    is_connected: bool
-    """Whether there is a credential for it, or it needs none."""
 
 
 def accounts_offered(
@@ -46,22 +36,33 @@ def accounts_offered(
         seen.add(place)
 
 
-def offers_of(offered: OfferedAccount) -> AccountOffers:
+def offers_of(
+    account: Account,
+    models: Iterable[KnownModel],
+    *,
+    is_connected: bool,
+    listed_at: datetime | None,
+    is_refreshing: bool,
+    problem: str,
+) -> AccountOffers:
     """Return what the picker shows of an account."""
-    account, vendor = offered.account, vendor_of(offered.account.provider)
     return AccountOffers(
         provider=account.provider,
         account=account.name,
         label=account.full_label,
-        models=tuple(_offer(account, vendor, name) for name in vendor.models),
-        is_connected=offered.is_connected,
+        models=tuple(ModelOffer(ModelKey(account.provider, account.name, model.name), model) for model in models),
+        is_connected=is_connected,
+        is_listing=True,
+        listed_at=listed_at,
+        is_refreshing=is_refreshing,
+        problem=problem,
     )
 
 
 def demo_offers() -> AccountOffers:
     """Return the scripted model, which needs no account."""
     label = QCoreApplication.translate("Models", "Demo model")
-    offer = ModelOffer(key=ModelKey(DEMO, "", DEMO), label=label, price=FREE)
+    offer = ModelOffer(ModelKey(DEMO, "", DEMO), KnownModel(provider=DEMO, name=DEMO, label=label, price=FREE))
     heading = QCoreApplication.translate("Models", "Without a key")
     return AccountOffers(provider=DEMO, label=heading, models=(offer,), is_fixed=True)
 
@@ -79,15 +80,3 @@ def _in_force(loaded: LoadedAccounts, account: Account, now: ModelRef | None) ->
 def at_address(account: Account, address: str | None) -> Account:
     """Return the account as one that is asked at this address; without one, where it is anyway."""
     return replace(account, address=address) if address else account
-
-
-def _offer(account: Account, vendor: Vendor, name: str) -> ModelOffer:
-    is_own = account.where.rstrip("/") == vendor.address
-    known = known_model(vendor.prices, name) if vendor.prices and is_own else None
-    rates = known.rates_on(datetime.now(UTC).date()) if known is not None else None
-    return ModelOffer(
-        key=ModelKey(account.provider, account.name, name),
-        label=name,
-        context_tokens=known.context_tokens if known is not None else None,
-        price=FREE if vendor.is_local else rates,
-    )

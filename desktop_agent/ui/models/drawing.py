@@ -75,9 +75,9 @@ class ModelDelegate(RowDelegate):
         price = QRectF(right - _PRICE, rect.top(), _PRICE, rect.height())
         painter.setFont(self.fonts.small)
         painter.setPen(muted)
-        painter.drawText(price, _TO_THE_RIGHT, price_words(offer.price))
+        painter.drawText(price, _TO_THE_RIGHT, price_words(offer.known.price))
         size = QRectF(price.left() - _SIZE, rect.top(), _SIZE, rect.height())
-        painter.drawText(size, _TO_THE_RIGHT, size_words(offer.context_tokens))
+        painter.drawText(size, _TO_THE_RIGHT, size_words(offer.known.context_tokens))
         right = self._draw_signs(painter, size, row) - Space.S
         room = QRectF(rect.left(), rect.top(), right - rect.left(), rect.height())
         used = draw_emphasised(painter, self.theme, room, row.text, row.spans, colour, self.fonts.text)
@@ -92,8 +92,8 @@ class ModelDelegate(RowDelegate):
         assert row.offer is not None
         left = before.left()
         signs: tuple[tuple[IconName, bool | None], ...] = (
-            ("thinking", row.offer.thinks),
-            ("images", row.offer.takes_images),
+            ("thinking", row.offer.known.thinks),
+            ("images", row.offer.known.takes_images),
         )
         for name, is_there in signs:
             left -= _SIGN + Space.XS

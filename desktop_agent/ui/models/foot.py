@@ -27,11 +27,13 @@ class PickerFoot(QWidget):
             object_name="refreshModelsButton", clicked=self.refresh_requested, variant="flat", is_compact=True
         )
         hbox(self._age, STRETCH, self._refresh, on=self, margins=(Space.S, 0, 0, 0), spacing=Space.S)
-        self.show_state("", is_refreshing=False, can_refresh=False)
+        self.show_state("", asked=0, done=0)
 
-    def show_state(self, age: str, *, is_refreshing: bool, can_refresh: bool) -> None:
-        """Show an age, and whether lists are being asked for, or can be."""
-        self._age.setText(age)
-        self._refresh.setText(self.tr("Refreshing…") if is_refreshing else self.tr("Refresh list"))
-        self._refresh.setVisible(can_refresh)
+    def show_state(self, words: str, *, asked: int, done: int) -> None:
+        """Show words about the list, and how many of the lists that can be asked for are there; with all, ask again."""
+        self._age.setText(words)
+        is_refreshing = done < asked
+        progress = self.tr("Refreshing… {0} of {1}").format(done, asked)
+        self._refresh.setText(progress if is_refreshing else self.tr("Refresh list"))
+        self._refresh.setVisible(asked > 0)
         self._refresh.setEnabled(not is_refreshing)

@@ -4,7 +4,7 @@ from datetime import datetime
 
 from msgspec import Struct
 
-from desktop_agent.core.models.prices import Rates
+from desktop_agent.core.models.known_model import KnownModel
 
 
 class ModelKey(Struct, frozen=True):
@@ -15,20 +15,17 @@ class ModelKey(Struct, frozen=True):
     model: str
 
 
-class ModelOffer(Struct, frozen=True, kw_only=True):
-    """One model of one account. `None` is unknown."""
+class ModelOffer(Struct, frozen=True):
+    """One model of one account."""
 
     key: ModelKey
-    label: str
-    """What people call it; the name that requests have is in the key."""
-    context_tokens: int | None = None
-    """How much it reads at once."""
-    price: Rates | None = None
-    """In US dollars for a million tokens."""
-    takes_images: bool | None = None
-    thinks: bool | None = None
-    efforts: tuple[str, ...] = ()
-    """The levels of thinking that may be asked for, the least first."""
+    known: KnownModel
+    """What is known of it."""
+
+    @property
+    def label(self) -> str:
+        """What people call it; the name that requests have is in the key."""
+        return self.known.shown
 
 
 class AccountOffers(Struct, frozen=True, kw_only=True):
@@ -55,4 +52,6 @@ class AccountOffers(Struct, frozen=True, kw_only=True):
     def offer(self, model: str) -> ModelOffer:
         """Return this model, with nothing known of it if it is not in the list."""
         known = next((offer for offer in self.models if offer.key.model == model), None)
-        return known or ModelOffer(key=ModelKey(self.provider, self.account, model), label=model)
+        return known or ModelOffer(
+            ModelKey(self.provider, self.account, model), KnownModel(provider=self.provider, name=model)
+        )

@@ -143,8 +143,8 @@ class ModelPopup(QFrame):
         age = age_words(account, self._now()) if account is not None and account.is_connected else ""
         hint = self.tr("{0} marks a favourite").format(_STAR_KEYS.toString(QKeySequence.SequenceFormat.NativeText))
         asked = [account for account in self._choices.accounts if account.is_connected and account.is_listing]
-        is_refreshing = any(account.is_refreshing for account in asked)
-        self._foot.show_state(age or hint, is_refreshing=is_refreshing, can_refresh=bool(asked))
+        done = sum(not account.is_refreshing for account in asked)
+        self._foot.show_state(age or hint, asked=len(asked), done=done)
 
     # --- what the user does -----------------------------------------------------------------------------------------
 

@@ -41,21 +41,22 @@ def _dollars(amount: float) -> str:
 
 def described(offer: ModelOffer) -> list[str]:
     """Return all that is known of a model, a sentence each, for tooltips and readers of the screen."""
-    lines = [offer.label] if offer.label == offer.key.model else [offer.label, offer.key.model]
-    size = size_words(offer.context_tokens)
+    known = offer.known
+    lines = [known.shown] if known.shown == known.name else [known.shown, known.name]
+    size = size_words(known.context_tokens)
     lines.append(
         _tr("Reads {0} tokens at once").format(size) if size else _tr("How much it reads at once is not known")
     )
-    if offer.price is None:
+    if known.price is None:
         lines.append(_tr("Its price is not known"))
-    elif not offer.price.input and not offer.price.output:
+    elif not known.price.input and not known.price.output:
         lines.append(_tr("Costs nothing"))
     else:
         words = _tr("{0} for a million tokens read, {1} for a million written")
-        lines.append(words.format(_dollars(offer.price.input), _dollars(offer.price.output)))
-    if offer.takes_images is not None:
-        lines.append(_tr("Sees images") if offer.takes_images else _tr("Sees no images"))
-    if offer.thinks:
+        lines.append(words.format(_dollars(known.price.input), _dollars(known.price.output)))
+    if known.takes_images is not None:
+        lines.append(_tr("Sees images") if known.takes_images else _tr("Sees no images"))
+    if known.thinks:
         lines.append(_tr("Thinks before it answers"))
     return lines
 

@@ -8,7 +8,7 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QKeySequence
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QComboBox, QLineEdit, QListView, QWidget
+from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QLineEdit, QListView, QPushButton, QWidget
 
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.models.account import Account
@@ -18,6 +18,7 @@ from desktop_agent.core.settings.settings_file import save_setting
 from desktop_agent.ui.settings.dialog import SettingsDialog
 from tests.app.conftest import Go
 from tests.e2e.driver import Driver, ask_for_no_titles
+from tests.servers.dialects.local import OLLAMA
 from tests.servers.script import reply, text
 from tests.servers.threaded import serve
 
@@ -180,3 +181,66 @@ def test_while_the_accounts_cannot_be_read_only_the_demo_is_offered(go: Go, proj
         QTest.keyClick(rows, Qt.Key.Key_Escape)
 
     go([str(project)], journey)
+
+
+def rows_and_age(user: Driver) -> tuple[QListView, QLabel]:
+    rows, age = user.find(QListView, "modelList"), user.find(QLabel, "modelListAge")
+    assert rows is not None
+    assert age is not None
+    return rows, age
+
+
+def test_the_list_of_an_address_is_asked_for_and_is_there_at_the_next_start(go: Go, project: Path) -> None:
+    async def ask(user: Driver) -> None:
+        await open_picker(user)
+        rows, age = rows_and_age(user)
+        assert age.text() == "Anthropic: its list was never asked for"
+        await user.click("refreshModelsButton")
+        await user.until_true(lambda: "claude-test-large" in " ".join(described(rows)), "the list is there")
+        button = await user.see(QPushButton, "refreshModelsButton")
+        await user.until_true(lambda: button.text() == "Refresh list", "all were asked")
+        assert "claude-opus-5-5" not in said(rows), "the address does not have it"
+        assert age.text() == "Anthropic: list of today"
+        await choose(user, "test-large")
+        assert shown_model(user).model == "claude-test-large"
+
+    async def look(user: Driver) -> None:
+        rows = await open_picker(user)
+        assert "claude-test-large" in " ".join(described(rows))
+
+    with serve() as server:
+        go([str(project), "--base-url", server.url], ask)
+        address = server.url
+    go([str(project), "--base-url", address], look)
+
+
+def described(rows: QListView) -> list[str]:
+    model = rows.model()
+    return [str(model.index(row, 0).data(Qt.ItemDataRole.AccessibleTextRole)) for row in range(model.rowCount())]
+
+
+def test_why_a_list_could_not_be_read_stands_below_its_account(go: Go, project: Path) -> None:
+    async def journey(user: Driver) -> None:
+        rows = await open_picker(user)
+        await user.click("refreshModelsButton")
+        await user.until_true(lambda: any("could not be reached" in words for words in said(rows)), "it says why")
+        assert "claude-sonnet-5-5" in said(rows), "what was known is still offered"
+        at = said(rows).index("Anthropic")
+        assert "could not be reached" in said(rows)[at + 1]
+
+    go([str(project), "--base-url", "http://127.0.0.1:9"], journey)
+
+
+def test_a_server_on_this_machine_offers_its_models_unasked(
+    go: Go, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def journey(user: Driver) -> None:
+        rows = await open_picker(user)
+        await user.until_true(lambda: "qwen3:8b" in said(rows), "its models are offered")
+        await choose(user, "qwen3")
+        assert shown_model(user) == ModelRef(provider="ollama", model="qwen3:8b", account="here")
+
+    with serve(dialect=OLLAMA, asks_for_key=False) as server:
+        file = AccountsFile(AppPaths.from_environment(os.environ).config / ACCOUNTS_NAME)
+        file.put(Account(provider="ollama", name="here", address=server.url, kind="none"))
+        go([str(project)], journey)

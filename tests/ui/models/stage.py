@@ -8,6 +8,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QLineEdit, QListView, QPlainTextEdit, QPushButton, QToolButton, QWidget
 from pytestqt.qtbot import QtBot
 
+from desktop_agent.core.models.known_model import KnownModel
 from desktop_agent.core.models.prices import Rates
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.ui.models.offers import AccountOffers, ModelKey, ModelOffer
@@ -28,7 +29,8 @@ def offer(
 ) -> ModelOffer:
     """One model."""
     rates = Rates(input=price[0], output=price[1]) if price is not None else None
-    return ModelOffer(key=key, label=label or key.model, context_tokens=tokens, price=rates)
+    known = KnownModel(provider=key.provider, name=key.model, label=label, context_tokens=tokens, price=rates)
+    return ModelOffer(key, known)
 
 
 ANTHROPIC = AccountOffers(

@@ -148,7 +148,11 @@ def test_the_list_says_how_old_it_is_and_is_asked_for_again(desk: Desk) -> None:
     QTest.mouseClick(desk.refresh, Qt.MouseButton.LeftButton)
     assert asked.count() == 1
     desk.picker.show_accounts([replace(ANTHROPIC, is_refreshing=True), WORK])
-    assert (desk.age, desk.refresh.text(), desk.refresh.isEnabled()) == ("Asking Anthropic…", "Refreshing…", False)
+    assert (desk.age, desk.refresh.text(), desk.refresh.isEnabled()) == (
+        "Asking Anthropic…",
+        "Refreshing… 1 of 2",
+        False,
+    )
     desk.picker.show_accounts([ANTHROPIC, replace(ROUTER, problem="OpenRouter does not answer.")])
     assert desk.refresh.isEnabled()
     assert "OpenRouter does not answer." in desk.texts

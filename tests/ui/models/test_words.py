@@ -49,8 +49,9 @@ def test_a_price_that_is_not_known_is_never_free() -> None:
 
 
 def test_what_a_model_can_is_said_in_words_as_far_as_it_is_known() -> None:
-    blind = replace(offer(OPUS, "Opus", 200_000, (3, 15)), takes_images=False, thinks=True)
-    assert described(blind) == [
+    plain = offer(OPUS, "Opus", 200_000, (3, 15))
+    blind = replace(plain.known, takes_images=False, thinks=True)
+    assert described(replace(plain, known=blind)) == [
         "Opus",
         "opus-5",
         "Reads 200k tokens at once",
