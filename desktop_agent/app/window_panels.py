@@ -101,6 +101,7 @@ def _connect(panels: WindowPanels) -> None:
     panels.pickers.set_model_keys(actions.choose_model.shortcut().toString(QKeySequence.SequenceFormat.NativeText))
     panels.pickers.model_shown.connect(panels.models.show_model)
     panels.composer.prompt_submitted.connect(panels.models.note_use)
+    panels.transcript.entry_actions.model_requested.connect(panels.models.open)
     actions.connect(actions.choose_model, panels.models.open)
     panels.composer.edit.refuses = panels.pasted_keys.refuses
     actions.connect(actions.find, panels.conversation.find_bar.open_bar)

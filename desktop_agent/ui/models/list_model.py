@@ -1,6 +1,7 @@
 """The rows of the picker as Qt knows them."""
 
 from collections.abc import Set as AbstractSet
+from itertools import chain
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, Qt
 
@@ -32,12 +33,15 @@ class ModelRows(QAbstractListModel):
         return self._rows[row]
 
     def first_choice(self, key: ModelKey | None = None) -> QModelIndex:
-        """Return the first row that can be chosen, of this model if it is there; an invalid index without any."""
+        """Return the first row that can be chosen, of this model if it is there; an invalid index without any.
+
+        Where that account has gone, the same model of another account of its provider will do.
+        """
         places = [place for place, row in enumerate(self._rows) if row.is_choice]
-        wanted = (place for place in places if (offer := self._rows[place].offer) is not None and offer.key == key)
-        place = next(wanted, None) if key is not None else None
-        if place is None:
-            place = next(iter(places), None)
+        keys = {place: offer.key for place in places if (offer := self._rows[place].offer) is not None}
+        same = (place for place, found in keys.items() if found == key)
+        alike = (place for place, found in keys.items() if key is not None and _is_alike(found, key))
+        place = next(chain(same, alike, places), None)
         return self.index(place) if place is not None else QModelIndex()
 
     def step_from(self, row: int, by: int) -> QModelIndex:
@@ -94,3 +98,8 @@ class ModelRows(QAbstractListModel):
         if self.is_favourite(row):
             words.append(self.tr("A favourite"))
         return words
+
+
+def _is_alike(one: ModelKey, other: ModelKey) -> bool:
+    """Whether they are one model, by whatever account."""
+    return (one.provider, one.model) == (other.provider, other.model)

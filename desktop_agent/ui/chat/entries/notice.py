@@ -26,6 +26,9 @@ _ROLES = {"info": "accent_text", "warning": "warning_text", "error": "danger_tex
 SETTINGS_CODES = frozenset({"authentication", "no_key", "no_account", "permission", "billing"})
 """Notices whose cure is in the settings."""
 
+ACCOUNT_CODES = frozenset({"no_account"})
+"""Notices after which another account may go on."""
+
 RETRY_CODES = frozenset(
     {*get_args(ProviderFault), "provider_error", "no_key", "no_account", "workspace", "storage", "internal_error"}
 )
@@ -58,6 +61,9 @@ class NoticeWidget(EntryWidget):
             self._try_now = self._offer(text, actions.try_now_requested, object_name="tryNowButton")
             self._try_now.setAccessibleName(text)
             self._try_now.setToolTip(self.tr("Ask the model now instead of waiting"))
+        if notice.code in ACCOUNT_CODES:
+            text = self.tr("Choose another account…")
+            self._offer(text, actions.model_requested, object_name="chooseAccountButton")
         if notice.code in SETTINGS_CODES:
             self._offer(self.tr("Open settings"), actions.settings_requested)
         if notice.level == "error" and notice.code in RETRY_CODES and not _gave_back(notice):
