@@ -54,14 +54,18 @@ class Choices(Struct, frozen=True, kw_only=True):
                 found = [row for row in found if row.offer is not None and row.offer.key not in kept]
             if found:
                 rows += [Row("heading", title), *found]
+        silent: list[Row] = []
         for account in self._connected():
             offers = self._offers(account)
-            if offers or account.problem:
+            if offers:
                 rows.append(Row("heading", account.label, account=account))
             if account.problem:
-                rows.append(Row("note", account.problem, account=account))
+                (rows if offers else silent).append(Row("note", account.problem, account=account))
             rows += [Row("model", offer.label, offer, account) for offer in offers]
-        return (*rows, *self._connect_rows())
+        missing = [*self._connect_rows(), *silent]
+        if missing:
+            rows.append(Row("heading", _tr("Not connected")))
+        return (*rows, *missing)
 
     def finder(self) -> Callable[[str], tuple[Row, ...]]:
         """Return what finds the rows that fit what was typed: favourites and recent ones, then others, best first.

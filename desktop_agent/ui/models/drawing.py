@@ -60,7 +60,7 @@ class ModelDelegate(RowDelegate):
             at = rect.adjusted(Space.S, Space.XS, -Space.S, 0)
             draw_line(painter, at, row.text, self.fonts.small_strong, self.theme.colour("muted"))
             return
-        is_problem = row.account is not None and bool(row.account.problem)
+        is_problem = row.account is not None and bool(row.account.models)  # else it is one that may never have run
         colour = self.theme.colour("warning_text" if is_problem else "muted")
         draw_line(painter, rect.adjusted(_TICK + Space.XS, 0, -Space.S, 0), row.text, self.fonts.small, colour)
 

@@ -67,6 +67,8 @@ def age_words(account: AccountOffers, now: datetime) -> str:
         return ""
     if account.is_refreshing:
         return _tr("Asking {0}…").format(account.label)
+    if account.problem:
+        return _tr("{0}: its list could not be read").format(account.label)
     if account.listed_at is None:
         return _tr("{0}: its list was never asked for").format(account.label)
     days = (now.date() - account.listed_at.astimezone(now.tzinfo).date()).days

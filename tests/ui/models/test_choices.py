@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 from msgspec.structs import replace
 
 from desktop_agent.ui.models.choices import Choices, Row
-from desktop_agent.ui.models.offers import ModelKey
+from desktop_agent.ui.models.offers import AccountOffers, ModelKey
 from tests.ui.models.stage import ALL, ANTHROPIC, DEMO, NO_KEY, OPUS, QWEN, ROUTER, SONNET, WORK, WORK_OPUS
 
 
@@ -24,9 +24,9 @@ def test_every_account_has_its_group_and_one_without_a_credential_a_quiet_row_at
         *("Anthropic (work)", "Claude Opus 5"),
         *("OpenRouter", "qwen/qwen3-coder"),
         *("Demo", "Demo model"),
-        "Connect OpenAI…",
+        *("Not connected", "Connect OpenAI…"),
     ]
-    assert [row.kind for row in rows if not row.is_choice] == ["heading"] * 4
+    assert [row.kind for row in rows if not row.is_choice] == ["heading"] * 5
 
 
 def test_favourites_come_first_then_recent_ones_that_are_none() -> None:
@@ -52,11 +52,16 @@ def test_the_model_that_answers_is_there_even_if_it_is_not_listed() -> None:
 
 
 def test_a_list_that_could_not_be_read_says_why_below_its_account() -> None:
-    broken = replace(ROUTER, models=(), problem="OpenRouter does not answer.")
-    rows = Choices(accounts=(broken,)).all_rows()
-    assert [(row.kind, row.text) for row in rows] == [
-        ("heading", "OpenRouter"),
-        ("note", "OpenRouter does not answer."),
+    old = replace(ROUTER, problem="OpenRouter does not answer.")
+    rows = Choices(accounts=(old,)).all_rows()
+    assert said(rows) == ["OpenRouter", "OpenRouter does not answer.", "qwen/qwen3-coder"]
+    assert rows[1].kind == "note"
+
+
+def test_one_that_offers_nothing_and_does_not_answer_is_not_connected() -> None:
+    silent = AccountOffers(provider="ollama", label="Ollama", problem="Ollama is not running.")
+    assert said(Choices(accounts=(silent, NO_KEY)).all_rows()) == [
+        *("Not connected", "Connect OpenAI…", "Ollama is not running.")
     ]
 
 

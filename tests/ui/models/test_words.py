@@ -73,4 +73,5 @@ def test_a_list_says_how_old_it_is(days: int, words: str) -> None:
 def test_a_list_that_was_never_asked_for_says_so_and_one_that_cannot_be_says_nothing() -> None:
     assert age_words(WORK, NOW) == "Anthropic (work): its list was never asked for"
     assert age_words(replace(WORK, is_refreshing=True), NOW) == "Asking Anthropic (work)…"
+    assert age_words(replace(ANTHROPIC, problem="No."), NOW) == "Anthropic: its list could not be read"
     assert age_words(DEMO, NOW) == ""
