@@ -52,6 +52,7 @@ def offers_of(
         label=account.full_label,
         models=tuple(ModelOffer(ModelKey(account.provider, account.name, model.name), model) for model in models),
         is_connected=is_connected,
+        is_plan=account.kind == "oauth",
         is_listing=True,
         listed_at=listed_at,
         is_refreshing=is_refreshing,

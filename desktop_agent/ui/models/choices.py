@@ -77,7 +77,7 @@ class Choices(Struct, frozen=True, kw_only=True):
         }
         kept = {*self.favourites, *self.recent}
         names, near = tuple(offers), tuple(name for name, (_, offer) in offers.items() if offer.key in kept)
-        tells = sum(not account.is_fixed for account in self._connected()) > 1
+        tells = self._has_several
 
         def find(query: str) -> tuple[Row, ...]:
             words = query.lower().split()
@@ -102,6 +102,11 @@ class Choices(Struct, frozen=True, kw_only=True):
 
     # --- parts --------------------------------------------------------------------------------------------------------
 
+    @property
+    def _has_several(self) -> bool:
+        """Whether it has to be said whose a model is."""
+        return sum(not account.is_fixed for account in self._connected()) > 1
+
     def _connected(self) -> list[AccountOffers]:
         return [account for account in self.accounts if account.is_connected]
 
@@ -119,7 +124,7 @@ class Choices(Struct, frozen=True, kw_only=True):
         for account in self._connected():
             if (account.provider, account.account) == (key.provider, key.account):
                 offer = account.offer(key.model)
-                return Row("model", offer.label, offer, account, tells_account=True)
+                return Row("model", offer.label, offer, account, tells_account=self._has_several)
         return None
 
     def _named_rows(self, typed: str) -> Iterator[Row]:

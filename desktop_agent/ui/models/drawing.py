@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QStyle, QStyleOptionViewItem
 
 from desktop_agent.ui.models.choices import Row
 from desktop_agent.ui.models.list_model import ModelRows
-from desktop_agent.ui.models.words import price_words, size_words
+from desktop_agent.ui.models.words import cost_words, size_words
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.emphasis import draw_emphasised
 from desktop_agent.ui.widgets.icons import IconName, Icons
@@ -75,7 +75,7 @@ class ModelDelegate(RowDelegate):
         price = QRectF(right - _PRICE, rect.top(), _PRICE, rect.height())
         painter.setFont(self.fonts.small)
         painter.setPen(muted)
-        painter.drawText(price, _TO_THE_RIGHT, price_words(offer.known.price))
+        painter.drawText(price, _TO_THE_RIGHT, cost_words(offer.known.price, row.account))
         size = QRectF(price.left() - _SIZE, rect.top(), _SIZE, rect.height())
         painter.drawText(size, _TO_THE_RIGHT, size_words(offer.known.context_tokens))
         right = self._draw_signs(painter, size, row) - Space.S

@@ -90,7 +90,7 @@ class ModelRows(QAbstractListModel):
         """All that a row says, in words."""
         if row.kind != "model" or row.offer is None:
             return [row.text]
-        words = described(row.offer)
+        words = described(row.offer, row.account)
         if row.account is not None and not row.account.is_fixed:
             words.insert(1, row.account.label)
         if self.is_current(row):

@@ -41,6 +41,8 @@ class AccountOffers(Struct, frozen=True, kw_only=True):
     """Whether there is a credential for it, or it needs none."""
     is_fixed: bool = False
     """Whether it has these models and no others: the demo."""
+    is_plan: bool = False
+    """Whether a subscription covers what its models cost."""
     is_listing: bool = False
     """Whether its address can be asked for a list."""
     listed_at: datetime | None = None

@@ -39,7 +39,12 @@ def _dollars(amount: float) -> str:
     return f"${amount:.2f}" if decimals == 1 else f"${whole}"
 
 
-def described(offer: ModelOffer) -> list[str]:
+def cost_words(price: Rates | None, account: AccountOffers | None) -> str:
+    """Return what a row says of the price of a model, by this account."""
+    return _tr("in your plan") if account is not None and account.is_plan else price_words(price)
+
+
+def described(offer: ModelOffer, account: AccountOffers | None = None) -> list[str]:
     """Return all that is known of a model, a sentence each, for tooltips and readers of the screen."""
     known = offer.known
     lines = [known.shown] if known.shown == known.name else [known.shown, known.name]
@@ -47,18 +52,23 @@ def described(offer: ModelOffer) -> list[str]:
     lines.append(
         _tr("Reads {0} tokens at once").format(size) if size else _tr("How much it reads at once is not known")
     )
-    if known.price is None:
-        lines.append(_tr("Its price is not known"))
-    elif not known.price.input and not known.price.output:
-        lines.append(_tr("Costs nothing"))
-    else:
-        words = _tr("{0} for a million tokens read, {1} for a million written")
-        lines.append(words.format(_dollars(known.price.input), _dollars(known.price.output)))
+    lines.append(_price_sentence(known.price, is_plan=account is not None and account.is_plan))
     if known.takes_images is not None:
         lines.append(_tr("Sees images") if known.takes_images else _tr("Sees no images"))
     if known.thinks:
         lines.append(_tr("Thinks before it answers"))
     return lines
+
+
+def _price_sentence(price: Rates | None, *, is_plan: bool) -> str:
+    if is_plan:
+        return _tr("Your plan covers what it costs")
+    if price is None:
+        return _tr("Its price is not known")
+    if not price.input and not price.output:
+        return _tr("Costs nothing")
+    words = _tr("{0} for a million tokens read, {1} for a million written")
+    return words.format(_dollars(price.input), _dollars(price.output))
 
 
 def age_words(account: AccountOffers, now: datetime) -> str:

@@ -33,6 +33,8 @@ def test_favourites_come_first_then_recent_ones_that_are_none() -> None:
     rows = Choices(accounts=ALL, favourites=(QWEN, WORK_OPUS), recent=(OPUS, QWEN)).all_rows()
     assert said(rows)[:5] == ["Favourites", "qwen/qwen3-coder", "Claude Opus 5", "Recent", "Claude Opus 5"]
     assert all(row.tells_account for row in rows[1:3])
+    alone = Choices(accounts=(ANTHROPIC, DEMO), favourites=(OPUS,)).all_rows()
+    assert not alone[1].tells_account, "there is no other"
 
 
 def test_a_favourite_of_an_account_that_is_gone_waits_unseen() -> None:

@@ -6,7 +6,7 @@ import pytest
 from msgspec.structs import replace
 
 from desktop_agent.core.models.prices import Rates
-from desktop_agent.ui.models.words import age_words, described, price_words, size_words
+from desktop_agent.ui.models.words import age_words, cost_words, described, price_words, size_words
 from tests.ui.models.stage import ANTHROPIC, DEMO, NOW, OPUS, WORK, offer
 
 
@@ -60,6 +60,13 @@ def test_what_a_model_can_is_said_in_words_as_far_as_it_is_known() -> None:
         "Thinks before it answers",
     ]
     assert not any("image" in line for line in described(offer(OPUS)))
+
+
+def test_what_a_plan_covers_is_not_called_free() -> None:
+    plan = replace(WORK, is_plan=True)
+    assert cost_words(Rates(input=0, output=0), plan) == "in your plan"
+    assert cost_words(None, WORK) == "price unknown"
+    assert "Your plan covers what it costs" in described(offer(OPUS), plan)
 
 
 @pytest.mark.parametrize(
