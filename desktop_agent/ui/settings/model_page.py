@@ -95,6 +95,8 @@ class ModelPage(Page):
         if (account := self._chooser.account) is not None:
             self.key.show_account(account)
         self.key.setVisible(account is not None and account.kind in ("key", "none") and not self._accounts.problem)
+        if self._connecting:
+            return  # the rest belongs to the chosen provider
         self._show_name(view, vendor.models)
         self._show_address(view)
 

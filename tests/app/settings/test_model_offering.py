@@ -147,7 +147,23 @@ def test_connecting_leads_to_the_field_for_the_key_and_chooses_nothing(go: Go, p
     assert "xai" not in settings_text()
 
 
-def test_choosing_the_chosen_provider_ends_connecting(go: Go, project: Path) -> None:
+def test_a_key_can_be_entered_while_the_demo_is_chosen(go: Go, project: Path) -> None:
+    save_setting(AppPaths.from_environment(os.environ).settings_file(), "model.provider", value="demo")
+
+    async def journey(user: Driver) -> None:
+        await open_picker(user)
+        await choose(user, "connect openai")
+        dialog = await user.see(SettingsDialog, "settingsDialog")
+        await user.see(QLineEdit, "apiKeyEdit")
+        assert dialog.key.account.provider == "openai"
+        await user.press(Qt.Key.Key_Escape)
+        await user.until_true(lambda: not dialog.isVisible(), "the settings are closed")
+        assert shown_model(user).provider == "demo"
+
+    go([str(project)], journey)
+
+
+def test_choosing_another_provider_ends_connecting(go: Go, project: Path) -> None:
     save_setting(AppPaths.from_environment(os.environ).settings_file(), "model.provider", value="anthropic")
 
     async def journey(user: Driver) -> None:
