@@ -274,13 +274,14 @@ def _tidying(bench: "Workbench") -> "Coroutine[object, object, None]":
 
 
 def _load_rest() -> None:
-    """Import, in a thread, what the first answer and the first question will need."""
+    """Import, in a thread, what the first answer, the first question and the first choice of a model will need."""
     from importlib import import_module
 
     from desktop_agent.core.diff.intraline import get_ready
     from desktop_agent.ui.chat.warm_up import warm_up
 
-    for module in ("approvals.dialog", "chat.question.approval", "review.media.stack", "review.media.kinds"):
+    modules = ("approvals.dialog", "chat.question.approval", "models.popup", "review.media.stack", "review.media.kinds")
+    for module in modules:
         import_module(f"desktop_agent.ui.{module}")
     get_ready()
     warm_up()
