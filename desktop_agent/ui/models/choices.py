@@ -96,7 +96,8 @@ class Choices(Struct, frozen=True, kw_only=True):
                 more = _tr("{0} more; type more letters to find them").format(f"{matches.total - _MOST_FOUND:,}")
                 found.append(Row("note", more))
             missing = (row for row in self._connect_rows() if _has_all(row.text, words))
-            return (*found, *missing, *self._named_rows(query.strip()))
+            rows = (*found, *missing, *self._named_rows(query.strip()))
+            return rows or (Row("note", _tr("No model is called that")),)
 
         return find
 
