@@ -32,9 +32,11 @@ def account_provider(
     `model` is who answers: what other models thought is not sent to it. Touches no network, and imports no HTTP client.
     """
     vendor = vendor_of(account.provider)
+    of_environment = custom_headers(vendor, environ) if account.is_usual else {}
     endpoint = Endpoint(
         address=account.where,
-        headers={**account.headers, **(custom_headers(vendor, environ) if account.is_usual else {})},
+        headers={**account.headers, **of_environment},
+        secrets=tuple(word for value in of_environment.values() for word in (value, *value.split())),
         key_hint=other_credential(account),
         allows_readable_proxy=allows_readable_proxy,
         silence_s=silence_s,

@@ -49,6 +49,8 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     address: str
     headers: Mapping[str, str] = field(default_factory=dict[str, str])
     """What goes with every request besides, and in place of what would."""
+    secrets: tuple[str, ...] = ()
+    """What of the headers must not be shown, in any message."""
     key_hint: str = ""
     """What a user does about a credential that is refused."""
     allows_readable_proxy: bool = False
@@ -220,7 +222,7 @@ class HttpProvider:
             address=address,
             model=model,
             proxy=proxy,
-            secrets=self._credential.secrets,
+            secrets=(*self._credential.secrets, *self._endpoint.secrets),
             key_hint=self._endpoint.key_hint,
         )
 

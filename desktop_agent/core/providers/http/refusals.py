@@ -122,13 +122,13 @@ def explain_refusal(refusal: Refusal, call: FailedCall, *, wait_s: float | None 
     if call.proxy is not None and (refusal.status == 407 or not refusal.is_from_api):
         return refused_by_proxy(call.proxy, refusal.status)
     if refusal.fault == "not_found" and (call.model is None or not refusal.names_model):
-        return not_the_api(call, _detail(refusal))
+        return not_the_api(call, _detail(refusal, call.secrets))
     title, hint = _words(refusal.fault, call, wait_s)
     return ProviderError(
         title,
         fault=refusal.fault,
         hint=hint,
-        detail=mask(_detail(refusal), call.secrets),
+        detail=_detail(refusal, call.secrets),
         retry_after_s=wait_s,
     )
 
@@ -185,12 +185,17 @@ def _words(fault: ProviderFault, call: FailedCall, wait_s: float | None) -> tupl
             assert_never(fault)
 
 
-def _detail(refusal: Refusal) -> str:
-    request_id = refusal.request_id[:_LONGEST_NAME]
+def _detail(refusal: Refusal, secrets: tuple[str, ...]) -> str:
+    """Return the facts for support, masked before they are cut: half of a key would not be known as one."""
+
+    def shown(text: str, longest: int = _LONGEST_NAME) -> str:
+        return mask(text, secrets)[:longest]
+
+    request_id = shown(refusal.request_id)
     facts = [
         f"HTTP {refusal.status}" if refusal.status else "in the stream",
-        refusal.type[:_LONGEST_NAME],
-        refusal.code[:_LONGEST_NAME],
+        shown(refusal.type),
+        shown(refusal.code),
         f"request {request_id}" if request_id else "",
     ]
-    return "\n".join(filter(None, [" · ".join(filter(None, facts)), refusal.message[:_LONGEST_MESSAGE]]))
+    return "\n".join(filter(None, [" · ".join(filter(None, facts)), shown(refusal.message, _LONGEST_MESSAGE)]))
