@@ -24,6 +24,7 @@ from desktop_agent.core.session.turn import TurnLimits
 from desktop_agent.core.settings import RunnerSettings
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.settings.model_choice import NamedModel
+from desktop_agent.core.system.masked_logs import mask_warnings
 from desktop_agent.core.system.workspace import current_folder
 from desktop_agent.core.tools.access import CallRules
 from desktop_agent.core.tools.files.suggest import closest_names
@@ -39,6 +40,7 @@ def main(args: argparse.Namespace, console: Console) -> int:
     environ: Mapping[str, str] = args.environ
     if args.config:
         environ = {**environ, "DESKTOP_AGENT_CONFIG": str(args.config.absolute())}
+    mask_warnings(environ)
     live = LiveSettings.load(paths.settings_file(environ), environ)
     warnings = SettingsWarnings(live, console)
     live.subscribe(warnings)

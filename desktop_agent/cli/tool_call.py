@@ -13,6 +13,7 @@ from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.providers.arguments import read_object
 from desktop_agent.core.settings.live_settings import LiveSettings
+from desktop_agent.core.system.masked_logs import mask_warnings
 from desktop_agent.core.system.workspace import current_folder
 from desktop_agent.core.tools.builtin import builtin_tools
 from desktop_agent.core.tools.registry import ToolRegistry
@@ -30,6 +31,7 @@ def main(args: argparse.Namespace, console: Console) -> int:
         return _write(CallReport.of_invalid(args.name, error), console)
     live = LiveSettings.load(paths.settings_file(), os.environ)
     SettingsWarnings(live, console)()
+    mask_warnings(args.environ)
     options = CallOptions(
         tool=args.name,
         arguments=arguments,

@@ -5,6 +5,7 @@ key is masked.
 """
 
 import logging
+import os
 from collections.abc import Mapping
 from io import TextIOWrapper
 from logging.handlers import RotatingFileHandler
@@ -18,19 +19,6 @@ _MAX_BYTES: Final = 1_000_000
 _KEPT: Final = 3
 _QUIET: Final = ("httpx2", "httpcore2", "asyncio")
 """At `DEBUG` some of them write down request headers."""
-
-
-class _MaskingFormatter(logging.Formatter):
-    """Masks the whole of what is written, tracebacks too: the message of an error may quote anything."""
-
-    def __init__(self, pattern: str) -> None:
-        from desktop_agent.core.base.secrets import mask  # here is a thread, which may take its time
-
-        super().__init__(pattern)
-        self._mask = mask
-
-    def format(self, record: logging.LogRecord) -> str:
-        return self._mask(super().format(record))
 
 
 class _LogFile(RotatingFileHandler):
@@ -47,9 +35,12 @@ class _LogFile(RotatingFileHandler):
 class WindowLog:
     """Logging to a file in `folder`, turned over at 1 MB, from its making to `close`. Both block shortly."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, environ: Mapping[str, str] = os.environ) -> None:
+        """`environ` has the keys, which are masked whatever they look like."""
+        from desktop_agent.core.system.masked_logs import MaskingFormatter  # here is a thread, which may take its time
+
         self._handler = _open(folder)
-        self._handler.setFormatter(_MaskingFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s"))
+        self._handler.setFormatter(MaskingFormatter("%(asctime)s %(levelname)s %(name)s: %(message)s", environ))
         levels = {"desktop_agent": logging.INFO} | dict.fromkeys(_QUIET, logging.WARNING)
         self._levels_before = {name: logging.getLogger(name).level for name in levels}
         _set_levels(levels)

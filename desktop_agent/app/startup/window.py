@@ -107,7 +107,7 @@ class Window(QObject):
         self.add_panels()
         early = EarlyWishes(self.panels)
         self._quit = asyncio.Event()
-        log = await asyncio.to_thread(WindowLog, self._paths.logs)
+        log = await asyncio.to_thread(WindowLog, self._paths.logs, self._environ)
         self._spawner.start()
         self._watchdog.start()
         self._icons.load()

@@ -6,7 +6,7 @@
 
 import json
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 HIDDEN = "***"
 """What stands where a secret was."""
@@ -105,6 +105,12 @@ def _masked_literal(literal: str, known: Sequence[str], depth: int) -> str:
 def is_secret_name(name: str) -> bool:
     """Whether an environment variable of this name holds a secret, going by what people call them."""
     return _SECRET_NAME.search(name) is not None
+
+
+def secrets_in(environ: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the secrets of an environment, each as a whole and word by word: `Name: Bearer KEY` has the key in it."""
+    values = (value for name, value in environ.items() if is_secret_name(name) or is_key(value))
+    return tuple(word for value in values for word in (value, *value.split()))
 
 
 def is_key(value: str) -> bool:

@@ -1,5 +1,7 @@
 """What a user reads about a failure in a session: a title, what to do, and a code for programs."""
 
+from pathlib import Path
+
 from desktop_agent.core.base.errors import (
     AccountGoneError,
     AgentError,
@@ -47,12 +49,20 @@ def readable_address_notice(address: str) -> ev.Notice | None:
 
 
 def defect_notice(error: Exception, turn: int) -> ev.Notice:
-    """Return the notice of an unexpected failure."""
+    """Return the notice of an unexpected failure, which says where it was: its message may quote anything, keys too."""
     return ev.Notice(
         level="error",
         code="internal_error",
         title="Something went wrong inside the application, so the turn ended.",
         hint="Your files and this conversation are safe. Try again; the details are in the log.",
-        detail=f"{type(error).__name__}: {error}",
+        detail=f"{type(error).__name__}{_place(error)}",
         turn=turn,
     )
+
+
+def _place(error: Exception) -> str:
+    """Return in which line it was raised."""
+    trace = error.__traceback__
+    while trace is not None and trace.tb_next is not None:
+        trace = trace.tb_next
+    return "" if trace is None else f" in {Path(trace.tb_frame.f_code.co_filename).name}, line {trace.tb_lineno}"

@@ -1,4 +1,4 @@
-"""Our own environment, once it is a process of ours: keys leave it, and no session bus is started for us.
+"""Our own environment, once it is a process of ours: keys leave it, a crash prints none, no session bus is started.
 
 Everything that a process starts inherits its environment: a helper that some library starts (`dbus-launch`, an editor,
 a browser) would get the keys, and may outlive us. So an entry point of ours takes them out before anything else runs,
@@ -9,9 +9,11 @@ taken: the environment is that program's.
 import os
 import sys
 from collections.abc import Mapping, MutableMapping
+from functools import partial
 from pathlib import Path
+from types import TracebackType
 
-from desktop_agent.core.base.secrets import is_key, is_secret_name
+from desktop_agent.core.base.secrets import is_key, is_secret_name, mask, secrets_in
 
 BUS_VARIABLE = "DBUS_SESSION_BUS_ADDRESS"
 _NO_BUS = "disabled:"
@@ -24,6 +26,7 @@ def take_environment() -> Mapping[str, str]:
     Call it once, first of all, in a process of our own. What the kernel shows of the environment is wiped, too.
     """
     whole = dict(os.environ)
+    sys.excepthook = partial(_say_without_keys, whole)
     for name, value in whole.items():
         if is_secret_name(name) or is_key(value):
             _wipe(name)
@@ -31,6 +34,15 @@ def take_environment() -> Mapping[str, str]:
     if sys.platform.startswith("linux"):
         name_bus(os.environ)
     return whole
+
+
+def _say_without_keys(
+    environ: Mapping[str, str], kind: type[BaseException], error: BaseException, trace: TracebackType | None
+) -> None:
+    """Print the traceback of an exception that nothing handled, whose message may quote anything."""
+    from traceback import format_exception
+
+    sys.stderr.write(mask("".join(format_exception(kind, error, trace)), secrets_in(environ)))
 
 
 def name_bus(environ: MutableMapping[str, str]) -> None:

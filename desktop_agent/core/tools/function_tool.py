@@ -17,6 +17,7 @@ from pydantic import BaseModel, create_model
 from pydantic_core import PydanticSerializationError, to_json
 
 from desktop_agent.core.base.errors import ToolError
+from desktop_agent.core.base.secrets import mask
 from desktop_agent.core.protocol.model import ToolResult
 from desktop_agent.core.tools.spec import ReadTool, ToolArguments, ToolContext
 
@@ -78,7 +79,8 @@ class FunctionTool(ReadTool[ToolArguments]):
             raise
         except Exception as error:
             logger.info("The tool %s failed", self.name, exc_info=True)
-            raise ToolError(f"{self.name} failed: {type(error).__name__}: {error}", error_type="recoverable") from error
+            words = mask(f"{self.name} failed: {type(error).__name__}: {error}")  # whatever it quotes
+            raise ToolError(words, error_type="recoverable") from error
         return self._result(value)
 
     def _result(self, value: object) -> ToolResult:

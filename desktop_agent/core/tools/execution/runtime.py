@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import StorageError, ToolError, WorkspaceError
 from desktop_agent.core.base.ids import CallId
+from desktop_agent.core.base.secrets import mask
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.event_log import EventLog
 from desktop_agent.core.protocol.model import ToolResult, ToolUseBlock
@@ -120,7 +121,7 @@ class ToolRuntime(Struct, frozen=True, kw_only=True, eq=False):
             raise
         except Exception as error:
             logger.exception("The tool %s failed unexpectedly", call.block.name)
-            text = f"{call.block.name} failed unexpectedly: {type(error).__name__}: {error}"
+            text = mask(f"{call.block.name} failed unexpectedly: {type(error).__name__}: {error}")
             result = ToolResult(content=text, is_error=True, error_type="recoverable")
         if call.confinement:  # said also when the command failed or was stopped
             result = replace(result, metadata=result.metadata | {"confinement": call.confinement})

@@ -1,0 +1,19 @@
+"""A user whose environment is full of credentials."""
+
+from pathlib import Path
+
+import pytest
+
+from desktop_agent.core.providers.retry import RetryPolicy
+from tests.attacks.credentials.world import KEYS, World
+from tests.command_line import CommandLine
+
+
+@pytest.fixture
+def world(
+    capsys: pytest.CaptureFixture[str], isolated_home: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> World:
+    for name, value in KEYS.items():
+        monkeypatch.setenv(name, value)
+    monkeypatch.setattr("desktop_agent.composition.foundation.RetryPolicy", lambda: RetryPolicy(max_tries=1))
+    return World(CommandLine(capsys), isolated_home, tmp_path)
