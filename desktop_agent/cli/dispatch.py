@@ -31,6 +31,14 @@ _MODULES = {
     ("tools", "call"): "tool_call",
     ("auth", "sign-in"): "signing",
     ("auth", "sign-out"): "signing",
+    ("mcp", "list"): "mcp.listing",
+    ("mcp", "logs"): "mcp.listing",
+    ("mcp", "test"): "mcp.testing",
+    ("mcp", "add"): "mcp.changing",
+    ("mcp", "remove"): "mcp.changing",
+    ("mcp", "import"): "mcp.changing",
+    ("mcp", "enable"): "mcp.changing",
+    ("mcp", "disable"): "mcp.changing",
 }
 """The modules of actions, where it is not the command's own."""
 
@@ -46,8 +54,9 @@ def run_command(argv: Sequence[str], environ: Mapping[str, str]) -> int:
 
     `environ` has the keys, which `os.environ` may have no more; commands find it in `args.environ`.
     """
-    args = build_parser().parse_args(argv)
-    args.environ = environ
+    words, args_behind = _split(argv)
+    args = build_parser().parse_args(words)
+    args.environ, args.command_line = environ, args_behind
     console = Console(is_json=args.json)
     close_to_others(AppPaths.from_environment().roots)
     module = cast("_Command", _imported(f"desktop_agent.cli.{_module_of(args)}"))
@@ -59,6 +68,17 @@ def run_command(argv: Sequence[str], environ: Mapping[str, str]) -> int:
         return error.exit_code
     except KeyboardInterrupt:
         return 130
+
+
+def _split(argv: Sequence[str]) -> tuple[Sequence[str], list[str]]:
+    """Return our own words, and the command line of another program, which stands behind the `--` of `mcp add`.
+
+    `argparse` takes no options between a positional argument and a `--`.
+    """
+    if list(argv[:2]) != ["mcp", "add"] or "--" not in argv:
+        return argv, []
+    place = list(argv).index("--")
+    return argv[:place], list(argv[place + 1 :])
 
 
 def _module_of(args: argparse.Namespace) -> str:

@@ -24,6 +24,7 @@ from desktop_agent.core.base.errors import CredentialsError
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.base.programs import find_program, search_path
 from desktop_agent.core.base.web_address import address_of, is_readable_on_the_way
+from desktop_agent.core.mcp.reading import read_definitions
 from desktop_agent.core.providers.auth.accounts import ACCOUNTS_NAME, AccountsFile, LoadedAccounts
 from desktop_agent.core.providers.auth.keys import SystemKeyStore
 from desktop_agent.core.providers.local.look import look_for_servers
@@ -80,6 +81,7 @@ def main(args: argparse.Namespace, console: Console) -> int:
         *_address(live.current.model.base_url),
         *(check for account in accounts.added for check in _address(account.address)),
         *_local_servers(accounts, live, args.environ),
+        *_mcp_servers(live, workspace),
     ]
     console.result({"checks": [asdict(check) for check in checks]}, _as_text(checks))
     return int(any(check.state == "problem" for check in checks))
@@ -188,6 +190,21 @@ def _environment(environ: Mapping[str, str], passed: Sequence[str]) -> Check:
     names = ", ".join(f"{name} ({reason})" for name, reason in sorted(kept_back.items()))
     hint = "Name those that commands need in the setting execution.passed_variables."
     return Check("environment", "ok", f"Kept from commands: {names}.", hint)
+
+
+def _mcp_servers(live: LiveSettings, workspace: Path) -> list[Check]:
+    """Say which servers could be started. Starting them all may take long: `mcp test` does that with one."""
+    found = read_definitions(live.loaded.tables)
+    checks = [Check("mcp", "warning", str(problem)) for problem in found.problems]
+    for server in found.servers:
+        state: State = "ok"
+        message = server.where
+        if not server.is_enabled:
+            message = "disabled"
+        elif (program := server.missing_program(os.environ, workspace)) is not None:
+            state, message = "warning", f"There is no program {program!r}."
+        checks.append(Check(f"mcp {server.name}", state, message))
+    return checks
 
 
 def _git(workspace: Path) -> Check:

@@ -49,6 +49,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_storage(commands)
     _add_tools(commands)
     _add_auth(commands)
+    _add_mcp(commands)
     _add_config(commands)
     _command(commands, "doctor", "Check that everything needed works here, and say what to do if not.", "doctor")
     return parser
@@ -278,6 +279,33 @@ def _add_auth(commands: "_Commands") -> None:
         action = _command(actions, name, summary, f"auth {name} openai")
         action.add_argument("provider", metavar="PROVIDER")
         action.add_argument("--account", metavar="NAME", help="the account, when there are several of the provider")
+
+
+def _add_mcp(commands: "_Commands") -> None:
+    mcp = commands.add_parser("mcp", help="Define, test and switch MCP servers, which offer tools to the model.")
+    actions = mcp.add_subparsers(dest="action", required=True, metavar="ACTION")
+    _command(actions, "list", "List the servers that are defined for this folder. Starts none.", "mcp list")
+    summary = "Define a server: what starts it stands behind --, or --url says where it is reached."
+    add = _command(actions, "add", summary, "mcp add git --env DEBUG=1 -- uvx mcp-server-git")
+    add.usage = "desktop-agent mcp add NAME [--env K=V] [--cwd DIR] -- COMMAND ARGS…\n       "
+    add.usage += "desktop-agent mcp add NAME --url URL [--header K=V]"
+    add.add_argument("name", metavar="NAME")
+    add.add_argument("--url", metavar="URL", help="reach it by streamable HTTP")
+    header_help = "a header for every request, with --url: no secret, because it stands in the settings file"
+    add.add_argument("--header", action="append", default=[], metavar="K=V", help=header_help)
+    add.add_argument("--env", action="append", default=[], metavar="K=V", help="a variable for the program")
+    add.add_argument("--cwd", type=Path, metavar="DIR", help="the folder it starts in (default: that of the session)")
+    take = _command(actions, "import", "Define the servers of another tool's JSON file.", "mcp import .mcp.json")
+    take.add_argument("file", type=Path, metavar="FILE")
+    test = _command(actions, "test", "Start a server, list its tools with what they cost, and end it.", "mcp test git")
+    test.add_argument("name", metavar="NAME")
+    remove = _command(actions, "remove", "Take a server out of the settings.", "mcp remove git")
+    remove.add_argument("name", metavar="NAME")
+    logs = _command(actions, "logs", "Show what a server wrote to its standard error.", "mcp logs git")
+    logs.add_argument("name", metavar="NAME")
+    for name, summary in (("enable", "Use a server, or one of its tools."), ("disable", "Use it no longer.")):
+        action = _command(actions, name, summary, f"mcp {name} git/git_push")
+        action.add_argument("name", metavar="NAME[/TOOL]")
 
 
 def _add_config(commands: "_Commands") -> None:

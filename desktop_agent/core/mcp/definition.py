@@ -1,11 +1,16 @@
 """Definitions: how a server is started or reached, as the user or a project wrote it down. Pure data."""
 
+import os
+import shutil
 from collections.abc import Collection, Mapping
 from hashlib import blake2b
+from pathlib import Path
 from typing import Literal
 
 import msgspec
 from msgspec import Struct, field
+
+from desktop_agent.core.base.programs import find_program
 
 DefinedBy = Literal["user", "project"]
 """Who wrote a definition: a project's starts nothing before the user trusts the project."""
@@ -75,6 +80,17 @@ class ServerDefinition(Struct, frozen=True, kw_only=True):
                 return " ".join((program.command, *program.args))
             case Address() as address:
                 return address.url.partition("?")[0]
+
+    def missing_program(self, environ: Mapping[str, str], workspace: Path) -> str | None:
+        """Return the program that it is started by, if there is none of that name. Blocks."""
+        program = self.reached_by
+        if not isinstance(program, Program):
+            return None
+        if os.sep in program.command:  # a path is meant as it is, also in the workspace
+            found = shutil.which(str(workspace / program.cwd / program.command))
+        else:
+            found = find_program(program.command, environ, workspace)
+        return None if found else program.command
 
     @property
     def secrets(self) -> Collection[str]:

@@ -1,6 +1,7 @@
 """Writing a setting back to its TOML file, with everything else in it as it was: comments, order, unknown keys."""
 
 import codecs
+from collections.abc import Callable
 from pathlib import Path
 from typing import cast
 
@@ -8,7 +9,7 @@ import tomlkit
 from tomlkit import TOMLDocument
 from tomlkit.container import OutOfOrderTableProxy
 from tomlkit.exceptions import TOMLKitError
-from tomlkit.items import AbstractTable
+from tomlkit.items import AbstractTable, AoT
 
 from desktop_agent.core.base.errors import StorageError, UsageError
 from desktop_agent.core.base.private_files import PRIVATE_FILE, make_private_folder
@@ -69,6 +70,30 @@ def remove_setting(path: Path, key: str) -> None:
     if name in table:
         del table[name]
         _write(path, document, mark)
+
+
+def change_tables(path: Path, key: str, change: Callable[[AoT], None]) -> None:
+    """Let `change` work on the list of tables `key` of the file, which is created if need be. Blocks.
+
+    Raises as `save_setting` does; what `change` raises leaves the file as it was.
+    """
+    document, mark = _read(path)
+    *sections, name = key.split(".")
+    table: _Section | TOMLDocument = document
+    for section in sections:
+        if section not in table:
+            table[section] = tomlkit.table(is_super_table=True)
+        table = _inner(table, section, path)
+    if name not in table or table[name] == []:
+        table[name] = tomlkit.aot()
+    tables = table[name]
+    if not isinstance(tables, AoT):
+        title = f"{key} is not written as [[{key}]] in the settings file."
+        raise UsageError(title, hint=f"Mend {path} first.")
+    change(tables)
+    if not tables:
+        del table[name]
+    _write(path, document, mark)
 
 
 def _read(path: Path) -> tuple[TOMLDocument, bytes]:

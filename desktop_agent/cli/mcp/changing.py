@@ -1,0 +1,95 @@
+"""`desktop-agent mcp add | remove | enable | disable | import`: what stands in the settings file."""
+
+import argparse
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from desktop_agent.cli.console import Console
+from desktop_agent.core.base.errors import UsageError
+from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.mcp.definition import Address, Program, ServerDefinition
+from desktop_agent.core.mcp.importing import servers_in_json
+from desktop_agent.core.mcp.reading import definition_in
+from desktop_agent.core.mcp.writing import add_definitions, remove_definition, switch_server, switch_tool
+
+
+def main(args: argparse.Namespace, console: Console) -> int:
+    """Carry out one of the subcommands."""
+    path = AppPaths.from_environment().settings_file()
+    match args.action:
+        case "add":
+            definition = _added(args)
+            add_definitions(path, (definition,))
+            text = f"{definition.name} is defined. `desktop-agent mcp test {definition.name}` says whether it works."
+            console.result({"name": definition.name, "where": definition.where}, text)
+        case "remove":
+            remove_definition(path, args.name)
+            console.result({"name": args.name, "removed": True}, f"{args.name} is no longer defined.")
+        case "enable" | "disable":
+            _switch(path, args.name, is_enabled=args.action == "enable", console=console)
+        case "import":
+            _import(path, args.file, console)
+        case _:
+            raise AssertionError(args.action)
+    return 0
+
+
+def _added(args: argparse.Namespace) -> ServerDefinition:
+    command: list[str] = args.command_line
+    values: dict[str, object] = {"name": args.name}
+    if args.url and command:
+        raise UsageError("A server is started by a command or reached at a URL, not both.")
+    if args.url:
+        values |= {"url": args.url, "headers": [item.replace(": ", "=", 1) for item in args.header]}
+    elif command:
+        values |= {"command": command[0], "args": command[1:], "env": args.env}
+        values |= {"cwd": str(args.cwd.expanduser().resolve())} if args.cwd else {}
+    else:
+        raise UsageError(
+            "Say how the server is started, behind --, or reached, with --url.",
+            hint="For example: desktop-agent mcp add git -- uvx mcp-server-git",
+        )
+    return _read(values)
+
+
+def _read(values: dict[str, object]) -> ServerDefinition:
+    try:
+        return definition_in({key: value for key, value in values.items() if value not in ([], "")})
+    except ValueError as error:
+        raise UsageError(f"The server cannot be defined so: {error}.") from error
+
+
+def _switch(path: Path, named: str, *, is_enabled: bool, console: Console) -> None:
+    name, _, tool = named.partition("/")
+    word = "used" if is_enabled else "not used"
+    if tool:
+        switch_tool(path, name, tool, is_enabled=is_enabled)
+        text = f"The tool {tool} of {name} is {word}."
+    else:
+        switch_server(path, name, is_enabled=is_enabled)
+        text = f"{name} is {word}."
+    console.result({"name": name, "tool": tool or None, "enabled": is_enabled}, text)
+
+
+def _import(path: Path, file: Path, console: Console) -> None:
+    try:
+        text = file.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{file} cannot be read.", detail=str(error)) from error
+    found = servers_in_json(text)
+    # A folder is relative to the file it was written in, which is not ours.
+    servers = tuple(replace(server, reached_by=_absolute(server, file.resolve().parent)) for server in found.servers)
+    add_definitions(path, servers)
+    problems = [f"{name}: {why}" for name, why in found.problems]
+    lines = [f"{server.name}: {server.where}" for server in servers]
+    lines += [f"Left out: {problem}" for problem in problems]
+    document: dict[str, object] = {"servers": [server.name for server in servers], "problems": problems}
+    console.result(document, "\n".join(lines) or "There is no server in the file.")
+
+
+def _absolute(server: ServerDefinition, folder: Path) -> Program | Address:
+    program = server.reached_by
+    if isinstance(program, Program) and program.cwd:
+        return replace(program, cwd=str(folder / program.cwd))
+    return program

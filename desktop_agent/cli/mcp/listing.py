@@ -1,0 +1,79 @@
+"""`desktop-agent mcp list | logs`: what is defined, and what a server said. Starts nothing."""
+
+import argparse
+import os
+from collections.abc import Sequence
+from pathlib import Path
+
+from desktop_agent.cli.console import Console, table
+from desktop_agent.core.base.errors import UsageError
+from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.mcp.definition import ServerDefinition
+from desktop_agent.core.mcp.reading import Definitions, read_definitions
+from desktop_agent.core.protocol.model import JsonObject
+from desktop_agent.core.settings.live_settings import LiveSettings
+from desktop_agent.core.settings.project_trust import ProjectTrust
+from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
+from desktop_agent.core.system.workspace import current_folder
+
+NOTHING = "No MCP server is defined. `desktop-agent mcp add NAME -- COMMAND ARGS…` defines one."
+
+
+def main(args: argparse.Namespace, console: Console) -> int:
+    """Carry out one of the subcommands."""
+    paths = AppPaths.from_environment()
+    workspace = (args.workspace or current_folder()).resolve()
+    match args.action:
+        case "list":
+            _list(definitions_in(paths, workspace), workspace, console)
+        case "logs":
+            _logs(args.name, paths, console)
+        case _:
+            raise AssertionError(args.action)
+    return 0
+
+
+def definitions_in(paths: AppPaths, workspace: Path) -> Definitions:
+    """Return the servers that are defined for a folder: the user's, and those of a project that is trusted. Blocks."""
+    live = LiveSettings.load(paths.settings_file(), os.environ)
+    settings = WorkspaceSettings(live, workspace, ProjectTrust(paths.project_answers))
+    settings.look()
+    return read_definitions(settings.loaded.tables)
+
+
+def _list(found: Definitions, workspace: Path, console: Console) -> None:
+    rows = [(server.name, _state(server, workspace), server.defined_by, server.where) for server in found.servers]
+    documents: list[JsonObject] = [
+        {
+            "name": server.name,
+            "state": state,
+            "enabled": server.is_enabled,
+            "defined_by": defined_by,
+            "where": where,
+            "disabled_tools": list(server.disabled_tools),
+        }
+        for server, (_, state, defined_by, where) in zip(found.servers, rows, strict=True)
+    ]
+    problems = [str(problem) for problem in found.problems]
+    text = table(rows) if rows else NOTHING
+    console.result({"servers": documents, "problems": problems}, "\n".join([text, *_below(problems)]))
+
+
+def _below(problems: Sequence[str]) -> list[str]:
+    return ["", "Not used, because of what is wrong with it:", *problems] if problems else []
+
+
+def _state(server: ServerDefinition, workspace: Path) -> str:
+    """What can be said without starting it."""
+    if not server.is_enabled:
+        return "disabled"
+    return "program not found" if server.missing_program(os.environ, workspace) else "starts when needed"
+
+
+def _logs(name: str, paths: AppPaths, console: Console) -> None:
+    folder = paths.logs / "mcp"
+    kept = [path for path in (folder / f"{name}.old.log", folder / f"{name}.log") if path.is_file()]
+    if not kept:
+        raise UsageError(f"There is no log of a server named {name!r}.", hint="It is written once the server runs.")
+    text = "".join(path.read_text(encoding="utf-8", errors="replace") for path in kept)
+    console.result({"name": name, "path": str(kept[-1]), "log": text}, text)

@@ -1,0 +1,108 @@
+"""`desktop-agent mcp test NAME`: start a server as a session would, say what it offers, and end it."""
+
+import argparse
+import asyncio
+import os
+from pathlib import Path
+
+from msgspec.structs import asdict
+
+from desktop_agent.cli.console import Console, table
+from desktop_agent.cli.interruptible import run_to_end
+from desktop_agent.cli.mcp.listing import definitions_in
+from desktop_agent.core.base.clock import SystemClock
+from desktop_agent.core.base.errors import ServerError, UsageError
+from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.base.plain_text import number_of
+from desktop_agent.core.context.tokens import tool_tokens
+from desktop_agent.core.mcp.connection import Connection
+from desktop_agent.core.mcp.definition import ServerDefinition
+from desktop_agent.core.mcp.pool import ServerPool
+from desktop_agent.core.mcp.status import STATE_WORDS
+from desktop_agent.core.protocol.model import JsonObject
+from desktop_agent.core.system.child_environment import child_environment
+from desktop_agent.core.system.workspace import current_folder
+from desktop_agent.core.tools.servers.mcp_tool import McpTool
+
+
+def main(args: argparse.Namespace, console: Console) -> int:
+    """Test the server, and return 1 if it does not work."""
+    paths = AppPaths.from_environment()
+    workspace = (args.workspace or current_folder()).resolve()
+    definition = definitions_in(paths, workspace).named(args.name)
+    if definition is None:
+        hint = "`desktop-agent mcp list` lists those that are."
+        raise UsageError(f"No server named {args.name!r} is defined.", hint=hint)
+    console.say(f"Starting {definition.where} …")
+    connection = asyncio.run(run_to_end(_Test(definition, workspace, paths.logs / "mcp")))  # noqa: TID251 - entry point
+    document, text = _report(connection)
+    console.result(document, text)
+    return int(connection.status.state in ("failed", "resting"))
+
+
+class _Test:
+    """One start of a server and its end."""
+
+    def __init__(self, definition: ServerDefinition, workspace: Path, logs: Path) -> None:
+        self._pool = ServerPool(SystemClock(), child_environment(os.environ), logs)
+        self._connection = self._pool.lease(definition, workspace).connection
+        self._start: asyncio.Task[object] | None = None
+
+    def interrupt(self) -> None:
+        if self._start is not None:
+            self._start.cancel()
+
+    async def run(self) -> Connection:
+        """Return the connection after its end, with what it came to."""
+        try:
+            self._start = asyncio.ensure_future(self._connection.tools())
+            await self._start
+        except ServerError:
+            pass  # the status has it
+        except asyncio.CancelledError:
+            raise KeyboardInterrupt from None
+        finally:
+            await self._pool.aclose()
+        return self._connection
+
+
+def _report(connection: Connection) -> tuple[JsonObject, str]:
+    status, facts = connection.status, connection.status.facts
+    tools = [McpTool(connection, offered) for offered in status.tools]
+    costs = [round(tool_tokens([tool.definition()])) for tool in tools]
+    document: JsonObject = {
+        "name": status.name,
+        "works": not status.problem,
+        "problem": status.problem,
+        "hint": status.hint,
+        "server": asdict(facts) if facts is not None else None,
+        "tools": [
+            {"name": tool.offered.name, "tokens": cost, "description": tool.offered.description}
+            for tool, cost in zip(tools, costs, strict=True)
+        ],
+        "log": connection.log.tail(),
+    }
+    if status.problem or facts is None:
+        said = connection.log.tail(_LINES)
+        lines = [f"{status.name} does not work: {status.problem or STATE_WORDS[status.state]}", status.hint]
+        lines += ["", "What it said last:", said] if said else []
+        return document, "\n".join(filter(None, lines))
+    who = " ".join(filter(None, (facts.name, facts.version))) or "a server that does not say its name"
+    rows = [(tool.offered.name, f"{cost:,}", _first_line(tool)) for tool, cost in zip(tools, costs, strict=True)]
+    lines = [
+        f"{status.name} works: {who}, protocol {facts.protocol} ({_ERAS[facts.era]}).",
+        f"{number_of(len(tools), 'tool')}, about {number_of(sum(costs), 'token')} in each request.",
+        "",
+        table([("tool", "tokens", ""), *rows], right=(1,)),
+    ]
+    return document, "\n".join(lines)
+
+
+def _first_line(tool: McpTool) -> str:
+    line = tool.description.strip().partition("\n")[0]
+    return line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}…"
+
+
+_ERAS = {"stateless": "without a handshake", "handshake": "with a handshake"}
+_LINES = 20
+_LONGEST_LINE = 80

@@ -1,0 +1,138 @@
+"""Definitions into the settings file: added, removed and switched, with everything else in the file as it was."""
+
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, cast
+
+from desktop_agent.core.base.errors import UsageError
+from desktop_agent.core.mcp.definition import (
+    CALL_TIMEOUT_S,
+    IDLE_S,
+    STARTUP_TIMEOUT_MS,
+    Address,
+    Program,
+    ServerDefinition,
+)
+from desktop_agent.core.mcp.reading import LIST, definition_in
+from desktop_agent.core.settings.settings_file import change_tables
+
+if TYPE_CHECKING:  # of a parser that keeps comments, which takes a while to import
+    from tomlkit.items import AoT, Table
+
+
+def add_definitions(path: Path, definitions: tuple[ServerDefinition, ...]) -> None:
+    """Add servers to the settings file. Blocks.
+
+    Raises `UsageError` when there is one of a name already or the file is broken, and `StorageError`; nothing is
+    written then.
+    """
+    tables = [table_of_definition(definition) for definition in definitions]
+
+    def change(entries: "AoT") -> None:
+        for table in tables:
+            if _index(entries, str(table["name"])) is not None:
+                raise UsageError(
+                    f"There is a server named {table['name']!r} already.",
+                    hint=f"Remove it first: `desktop-agent mcp remove {table['name']}`.",
+                )
+            cast("list[Table]", entries).append(_as_toml(table))
+
+    change_tables(path, LIST, change)
+
+
+def remove_definition(path: Path, name: str) -> None:
+    """Take a server out of the settings file. Blocks. Raises `UsageError` when there is none, and `StorageError`."""
+
+    def change(entries: "AoT") -> None:
+        del entries[_required(entries, name)]
+
+    change_tables(path, LIST, change)
+
+
+def switch_server(path: Path, name: str, *, is_enabled: bool) -> None:
+    """Let a server be used, or not. Blocks. Raises as `remove_definition` does."""
+
+    def change(table: "Table") -> None:
+        if not is_enabled:
+            table["enabled"] = False
+        elif "enabled" in table:
+            del table["enabled"]
+
+    _change_one(path, name, change)
+
+
+def switch_tool(path: Path, name: str, tool: str, *, is_enabled: bool) -> None:
+    """Let the model be offered a tool of a server, or not. Blocks. Raises as `remove_definition` does."""
+
+    def change(table: "Table") -> None:
+        disabled = [item for item in cast("list[str]", table.unwrap().get("disabled_tools", [])) if item != tool]
+        disabled += [] if is_enabled else [tool]
+        if disabled:
+            table["disabled_tools"] = disabled
+        elif "disabled_tools" in table:
+            del table["disabled_tools"]
+
+    _change_one(path, name, change)
+
+
+def table_of_definition(definition: ServerDefinition) -> dict[str, object]:
+    """Return the table that defines the server: what is as usual is left out."""
+    table: dict[str, object] = {"name": definition.name}
+    match definition.reached_by:
+        case Program() as program:
+            table |= {"command": program.command, "args": list(program.args), "env": dict(program.env)}
+            table |= {"cwd": program.cwd}
+            table |= {"encoding": program.encoding} if program.encoding != "utf-8" else {}
+            table |= {"encoding_errors": program.encoding_errors} if program.encoding_errors != "strict" else {}
+        case Address() as address:
+            table |= {"url": address.url, "headers": dict(address.headers)}
+            table |= {"secret_headers": list(address.secret_headers)}
+    usual = (
+        ("startup_timeout_ms", definition.startup_timeout_ms, STARTUP_TIMEOUT_MS),
+        ("call_timeout_seconds", definition.call_timeout_s, CALL_TIMEOUT_S),
+        ("ttl_seconds", definition.ttl_seconds, IDLE_S),
+    )
+    table |= {key: value for key, value, default in usual if value != default}
+    table |= {"disabled_tools": list(definition.disabled_tools)}
+    table |= {} if definition.is_enabled else {"enabled": False}
+    found = {key: value for key, value in table.items() if value not in ("", [], {})}
+    definition_in(found)  # what is written must be what can be read
+    return found
+
+
+def _as_toml(values: Mapping[str, object]) -> "Table":
+    """Return a table for the file, with what is itself a table in one line."""
+    import tomlkit
+
+    table = tomlkit.table()
+    for key, value in values.items():
+        if isinstance(value, dict):
+            inline = tomlkit.inline_table()
+            for name, text in cast("dict[str, object]", value).items():
+                inline.append(name, text)
+            table.add(key, inline)
+        else:
+            table.add(key, value)
+    table.add(tomlkit.nl())
+    return table
+
+
+def _change_one(path: Path, name: str, change: "Callable[[Table], None]") -> None:
+    change_tables(path, LIST, lambda entries: change(entries[_required(entries, name)]))
+
+
+def _required(entries: "AoT", name: str) -> int:
+    index = _index(entries, name)
+    if index is None:
+        known = [str(entry.get("name")) for entry in _plain(entries)]
+        hint = f"There are: {', '.join(known)}." if known else "None is defined: `desktop-agent mcp add` defines one."
+        raise UsageError(f"There is no server named {name!r} in your settings.", hint=hint)
+    return index
+
+
+def _index(entries: "AoT", name: str) -> int | None:
+    return next((index for index, entry in enumerate(_plain(entries)) if entry.get("name") == name), None)
+
+
+def _plain(entries: "AoT") -> list[Mapping[str, object]]:
+    return cast("list[Mapping[str, object]]", entries.unwrap())

@@ -1,0 +1,97 @@
+"""`desktop-agent mcp`, as people start it."""
+
+import json
+import sys
+from pathlib import Path
+
+import pytest
+
+from desktop_agent.cli import main
+from tests.core.mcp.conftest import PROGRAM
+
+ADD = ["mcp", "add", "mine", "--env", "A=b", "--", sys.executable, "-S", str(PROGRAM)]
+
+
+def test_a_server_is_added_tested_switched_and_removed(
+    isolated_home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(ADD) == 0
+    assert main(["mcp", "disable", "mine/hang"]) == 0
+    capsys.readouterr()
+    assert main(["mcp", "list", "--json"]) == 0
+    (listed,) = json.loads(capsys.readouterr().out)["servers"]
+    assert (listed["name"], listed["state"], listed["disabled_tools"]) == ("mine", "starts when needed", ["hang"])
+
+    assert main(["mcp", "test", "mine"]) == 0
+    shown = capsys.readouterr()
+    assert "mine works: program 1, protocol 2025-11-25 (with a handshake)." in shown.out
+    assert "echo" in shown.out
+    assert shown.err.startswith(f"Starting {sys.executable}")
+
+    assert main(["mcp", "remove", "mine"]) == 0
+    capsys.readouterr()
+    assert main(["mcp", "list"]) == 0
+    assert capsys.readouterr().out.startswith("No MCP server is defined.")
+
+
+def test_a_server_that_does_not_work_says_why_with_its_last_words(
+    isolated_home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["mcp", "add", "bad", "--", "sh", "-c", "echo no database >&2; exit 3"]) == 0
+    capsys.readouterr()
+
+    assert main(["mcp", "test", "bad", "--json"]) == 1
+
+    document = json.loads(capsys.readouterr().out)
+    assert (document["works"], document["problem"]) == (False, "It ended with exit code 3.")
+    assert "no database" in document["log"]
+    assert main(["mcp", "logs", "bad"]) == 0
+    assert "no database" in capsys.readouterr().out
+
+
+def test_servers_of_another_tool_are_imported_with_a_word_on_the_others(
+    isolated_home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / ".mcp.json"
+    file.write_text(json.dumps({"mcpServers": {"a b": {"command": "x", "cwd": "sub"}, "old": {"type": "sse"}}}))
+
+    assert main(["mcp", "import", str(file), "--json"]) == 0
+
+    document = json.loads(capsys.readouterr().out)
+    assert document["servers"] == ["a-b"]
+    assert document["problems"][0].startswith("old: ")
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["mcp", "add", "x"],
+        ["mcp", "add", "x", "--url", "https://example.org", "--", "y"],
+        ["mcp", "add", "a__b", "--", "y"],
+        ["mcp", "test", "gone"],
+        ["mcp", "remove", "gone"],
+        ["mcp", "logs", "gone"],
+        ["mcp", "import", "gone.json"],
+    ],
+)
+def test_bad_usage_is_said_and_writes_nothing(
+    isolated_home: Path, words: list[str], capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(words) == 2
+    assert capsys.readouterr().err.startswith("error: ")
+    assert not (isolated_home / "desktop-agent" / "config" / "config.toml").exists()
+
+
+def test_the_doctor_names_the_servers_and_what_is_missing(
+    isolated_home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    main(ADD)
+    main(["mcp", "add", "bad", "--", "no-such-program"])
+    capsys.readouterr()
+
+    main(["doctor", "--json"])
+
+    checks = {check["name"]: check for check in json.loads(capsys.readouterr().out)["checks"]}
+    assert checks["mcp mine"]["state"] == "ok"
+    assert checks["mcp bad"]["message"] == "There is no program 'no-such-program'."
