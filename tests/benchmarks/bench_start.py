@@ -124,7 +124,7 @@ sys.exit(main())
 SESSIONS = 200
 """Beside the one that is shown, which has 5 MB."""
 
-SDKS = {"anthropic", "openai", "mcp", "httpx2", "pydantic", "keyring", "asyncio", "qasync"}
+SDKS = {"anthropic", "openai", "mcp", "httpx2", "httpcore2", "anyio", "pydantic", "keyring", "asyncio", "qasync"}
 
 
 def test_the_first_paint_comes_at_most_twice_as_late_as_a_bare_windows(tmp_path: Path, is_nightly: bool) -> None:

@@ -12,6 +12,8 @@ import desktop_agent
 
 PACKAGE = Path(desktop_agent.__file__).parent
 QT = ("PySide6", "shiboken6", "qasync", "qtawesome")
+CLIENTS = ("anthropic", "openai", "mcp", "httpx2", "httpcore2", "h11", "anyio")
+"""The vendors' SDKs, and what speaks HTTP."""
 HEAVY = (
     *QT,
     "pydantic",
@@ -116,13 +118,25 @@ assert not meanwhile, len(meanwhile)
 
 def test_the_window_is_painted_before_the_core_is_imported() -> None:
     later = (
+        *CLIENTS,
         "pydantic",
-        "anthropic",
+        "keyring",
         "pygit2",
         "markdown_it",
         "pygments",
         "qasync",
+        "desktop_agent.core.providers",
         "desktop_agent.composition.workbench",
     )
     program = "import desktop_agent.app.startup.window"
     assert loaded_after(program, *later, "desktop_agent.core.protocol.events", "asyncio") == []
+
+
+def test_the_providers_of_all_vendors_are_built_without_an_sdk_and_an_http_client() -> None:
+    program = """
+from desktop_agent.core.models.vendors import VENDORS
+from desktop_agent.core.providers.vendor_provider import keyed_provider
+
+assert len([keyed_provider(vendor.id, "k") for vendor in VENDORS]) >= 8
+"""
+    assert loaded_after(program, *QT, *CLIENTS, "keyring") == []

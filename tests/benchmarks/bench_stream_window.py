@@ -1,0 +1,108 @@
+"""How long the real window stands still while an answer comes in at 500 pieces a second, in each wire format.
+
+A timer of 1 ms notes by how much it is late; a frame of 60 Hz is 16.7 ms. *Own work* is the processor time of the
+window's thread between two beats: where other programs keep the machine busy, only that means anything, so that is
+held. The floor is a process beside that only wakes up. The server is a process of its own, the conversation is new.
+"""
+
+import random
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+from statistics import median
+from typing import Final
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QApplication
+
+from tests.benchmarks.bench_chat import markdown
+from tests.benchmarks.bench_diff_stalls import FRAME_MS
+from tests.benchmarks.bench_session import WorkingHeart
+from tests.benchmarks.floors import idle_beside
+from tests.benchmarks.paced_server import paced
+from tests.e2e.driver import Driver, ask_for_no_titles, drive
+from tests.servers.dialects.anthropic import ANTHROPIC
+from tests.servers.dialects.chat import CHAT
+from tests.servers.dialects.dialect import Dialect
+from tests.servers.dialects.responses import RESPONSES
+from tests.servers.script import reply, text, thinking
+
+RATE: Final = 500
+PIECE_CHARS: Final = 5
+ROUNDS: Final = 3
+"""The best of them is held: what other programs did to one is not ours."""
+
+DIALECTS: Final[dict[str, Dialect]] = {"anthropic": ANTHROPIC, "openai": RESPONSES, "openai-chat": CHAT}
+
+
+@dataclass
+class Round:
+    """The longest delay and the longest own work of each short stretch of one answer, in milliseconds."""
+
+    late: list[float] = field(default_factory=list[float])
+    work: list[float] = field(default_factory=list[float])
+
+    def note(self, heart: WorkingHeart) -> None:
+        """A stretch is over."""
+        self.late.append(heart.worst_ms())
+        self.work.append(heart.worst_work_ms())
+
+    def __str__(self) -> str:
+        """Say what came of it."""
+        return " | ".join(
+            f"{name} median {median(found):.1f}, longest {max(found):.1f} ms, over a frame"
+            f" {sum(took > FRAME_MS for took in found)} of {len(found)}"
+            for name, found in (("late", self.late), ("own work", self.work))
+        )
+
+
+async def ask(user: Driver) -> Round:
+    """Ask, and watch until the answer has ended."""
+    found, heart = Round(), WorkingHeart()
+    turn = user.transcript.turn + 1
+    await user.type("composer", "Tell me.")
+    await user.press(Qt.Key.Key_Return)
+    await user.until_true(lambda: user.transcript.turn == turn, "the turn begins")
+    heart.start()
+    heart.worst_ms()
+    heart.worst_work_ms()  # what was before is not the answer's
+    while user.transcript.turns.is_running:
+        await user.pause()
+        found.note(heart)
+    await user.pause()
+    found.note(heart)  # what is done at the end of a turn
+    heart.stop()
+    assert user.transcript.turns.last_end == "completed"
+    return found
+
+
+@pytest.mark.parametrize("provider", DIALECTS)
+def test_an_answer_at_500_pieces_a_second_does_not_stop_the_window(
+    provider: str, tmp_path: Path, qapp: QApplication, is_nightly: bool, monkeypatch: pytest.MonkeyPatch,
+    expected_logs: list[str], capsys: pytest.CaptureFixture[str],
+) -> None:  # fmt: skip
+    expected_logs.append("the window stands still")
+    for name in ("ANTHROPIC_API_KEY", "OPENAI_API_KEY"):
+        monkeypatch.setenv(name, "sk-test-0123456789abcdef")
+    ask_for_no_titles()
+    seconds = 20 if is_nightly else 4
+    said = markdown(random.Random(1), seconds * RATE * PIECE_CHARS)
+    answer = reply(thinking("Let me see. " * 40, signature="c2ln", piece=PIECE_CHARS), text(said, piece=PIECE_CHARS))
+    rounds: list[Round] = []
+
+    async def journey(user: Driver) -> None:
+        ready: list[bool] = []
+        user.window.ready.connect(lambda: ready.append(True))
+        await user.until_true(lambda: bool(ready), "the window is ready")
+        rounds.extend([await ask(user) for _ in range(ROUNDS)])
+        user.window.request_quit()
+        await user.see_window_close()
+
+    argv = [str(tmp_path), "--provider", provider, "--model", "m", "--base-url"]
+    with paced(answer, DIALECTS[provider], tmp_path, RATE) as url, idle_beside() as idle:
+        drive([*argv, url], tmp_path / "album", journey)
+    with capsys.disabled():
+        for number, found in enumerate(rounds, 1):
+            sys.stdout.write(f"\n{provider:12} {number}: {found} | floor of all {idle.worst_ms:.1f} ms")
+    assert min(max(found.work) for found in rounds) <= FRAME_MS
