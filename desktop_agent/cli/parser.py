@@ -2,6 +2,7 @@
 
 import argparse
 from datetime import datetime, timedelta
+from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
@@ -84,6 +85,16 @@ def _at_least_one(text: str) -> int:
     return number
 
 
+def _above_zero(text: str) -> float:
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < inf:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number greater than 0")
+    return number
+
+
 def _moment(text: str) -> datetime:
     """Return the moment that `2026-11-21`, `2026-11-21T09:30` or `7d` (days ago) means here."""
     if (days := text.removesuffix("d")).isdigit() and days != text and len(days) < 6:
@@ -115,6 +126,8 @@ def _add_run(commands: "_Commands") -> None:
     run.add_argument("--account", metavar="NAME", help="the provider's account; `auth status` lists them")
     _add_mode(run)
     run.add_argument("--max-turns", type=_at_least_one, metavar="N", help="at most N requests to the model (8)")
+    run.add_argument("--max-cost", type=_above_zero, metavar="X", help="stop when the run has cost X dollars")
+    run.add_argument("--max-time", type=_above_zero, metavar="S", help="stop after S seconds")
     _add_switch(run, "--exit-on-tool-error", "stop after the first failed call")
     _add_switch(run, "--dry-run", "answer every tool call without running it")
     run.add_argument("--allowed-tools", type=_names, metavar="A,B", help="only these tools")

@@ -20,7 +20,7 @@ from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.models.vendors import DEMO, PROVIDER_IDS
 from desktop_agent.core.providers.auth.keys import SystemKeyStore
 from desktop_agent.core.providers.demo import DEMO_MODEL
-from desktop_agent.core.session.turn import TurnLimits
+from desktop_agent.core.session.limits import TurnLimits
 from desktop_agent.core.settings import RunnerSettings
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.settings.model_choice import NamedModel
@@ -109,7 +109,12 @@ def _options(args: argparse.Namespace, bench: Workbench) -> RunOptions:
             rules=CallRules(
                 allowed_tools=args.allowed_tools, blocked_tools=args.blocked_tools, is_dry_run=args.dry_run
             ),
-            limits=TurnLimits(max_requests=args.max_turns, exits_on_tool_error=args.exit_on_tool_error),
+            limits=TurnLimits(
+                max_requests=args.max_turns,
+                max_cost_usd=args.max_cost,
+                max_time_s=args.max_time,
+                exits_on_tool_error=args.exit_on_tool_error,
+            ),
         ),
         undo_last_turn=args.undo_last_turn,
     )

@@ -11,13 +11,14 @@ from desktop_agent.composition.session_plan import SessionPlan
 from desktop_agent.composition.shared_parts import SharedParts
 from desktop_agent.composition.tool_parts import ToolParts, build_tool_parts
 from desktop_agent.core.approvals.pending import Approvals
+from desktop_agent.core.session.limits import TurnLimits
 from desktop_agent.core.session.parts import SessionParts, SessionTools
 from desktop_agent.core.session.recorder import Recorder
 from desktop_agent.core.session.resuming.opening import close_with_snapshot
 from desktop_agent.core.session.retries import Retries
 from desktop_agent.core.session.session import Session
+from desktop_agent.core.session.spending_guard import SpendingGuard
 from desktop_agent.core.session.titling import Titling
-from desktop_agent.core.session.turn import TurnLimits
 from desktop_agent.core.tools.approval.gate import ApprovalGate
 from desktop_agent.core.tools.approval.judging import Judge
 from desktop_agent.core.tools.approval.live_judging import LiveJudging
@@ -47,6 +48,7 @@ def assemble(shared: SharedParts, plan: SessionPlan) -> Session:
             titling=_titling(shared, plan, recorder),
             settings=plan.settings,
             limits=limits,
+            spending=SpendingGuard(state.transcript.turns, limits, recorder),
             retries=retries,
             clock=shared.clock,
             provider_source=shared.provider_source,

@@ -13,9 +13,9 @@ from desktop_agent.core.context.pictures import with_pictures
 from desktop_agent.core.context_window import ContextManager, ContextParts
 from desktop_agent.core.models.vendors import PROVIDER_IDS
 from desktop_agent.core.protocol.event_log import EventLog
+from desktop_agent.core.session.limits import TurnLimits
 from desktop_agent.core.session.resuming.opening import read_whole_history
 from desktop_agent.core.session.retries import Retries
-from desktop_agent.core.session.turn import TurnLimits
 from desktop_agent.core.slash.declarations import Declaration
 from desktop_agent.core.slash.own import declarations_of, read_own_commands
 from desktop_agent.core.slash.parts import CommandParts

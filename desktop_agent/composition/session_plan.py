@@ -10,9 +10,9 @@ from desktop_agent.core.base.stand_ins import sweep
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import ApprovalPolicy, ModelRef, SandboxMode, SessionPurpose
 from desktop_agent.core.sandbox.guarded import places_of_stand_ins
+from desktop_agent.core.session.limits import TurnLimits
 from desktop_agent.core.session.recorder import Sink
 from desktop_agent.core.session.session_state import SessionState
-from desktop_agent.core.session.turn import TurnLimits
 from desktop_agent.core.settings.model_choice import NamedModel
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.store.blobs import Blobs

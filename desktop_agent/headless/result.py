@@ -50,6 +50,8 @@ class RunResult(Struct, frozen=True, kw_only=True):
     """Errors in words: what happened and what to do, then a line of details, each once."""
     is_command: bool = False
     """Whether this is what a slash command said: the model was not asked for it."""
+    limit: str = ""
+    """Which limit ended it, by the code of the notice about it: `max_cost`, `max_time`, `max_tokens` …"""
     undo_operations: tuple[str, ...] | None = None
     """What an undo at the end did; None when none was asked for."""
 
@@ -78,6 +80,8 @@ class RunResult(Struct, frozen=True, kw_only=True):
             "usage": asdict(self.usage),
             "problems": list(self.problems),
         }
+        if self.limit:
+            document["limit"] = self.limit
         if self.undo_operations is not None:
             document["undo_operations"] = list(self.undo_operations)
         if self.fatal_event is not None:
@@ -100,6 +104,7 @@ def collect_result(
     tools = [entry for entry in entries if isinstance(entry, ToolEntry)]
     records = [record for record in transcript.changes.values() if record.turn == turn and record.change.is_by_agent]
     notices = [entry.notice for entry in transcript.entries if isinstance(entry, NoticeEntry)]
+    codes = [notice.code for notice in notices if notice.turn == turn]
     return RunResult(
         session_id=transcript.session.session_id,
         stopped_reason=reason,
@@ -122,6 +127,7 @@ def collect_result(
                 )
             )
         ),
+        limit=codes[-1] if reason == "limit" and codes else "",
         undo_operations=None if undone is None else tuple(describe_outcome(outcome) for outcome in undone),
     )
 

@@ -10,6 +10,7 @@ from desktop_agent import (
     Agent,
     AgentError,
     ApprovalRequest,
+    Call,
     ModelRef,
     ProviderError,
     RunFailedError,
@@ -18,6 +19,7 @@ from desktop_agent import (
     SessionBusyError,
     SessionNotFoundError,
     StorageError,
+    TurnLimits,
     UnsafeSettingsError,
     UsageError,
     events,
@@ -25,7 +27,7 @@ from desktop_agent import (
     ops,
 )
 from desktop_agent.core.protocol.events import TurnEnded
-from desktop_agent.core.providers.scripted import Fail
+from desktop_agent.core.providers.scripted import Cost, Fail
 from tests.api.conftest import COMMAND, EDIT, POEM, MakeAgent, read, wait_for_ever, write
 
 
@@ -236,3 +238,11 @@ async def test_undone_files_are_as_they_were(agent_with: MakeAgent, poem: Path) 
         (outcome,) = await agent.changes.undo()
     assert (outcome.path, outcome.state) == ("poem.txt", "restored")
     assert read(poem) == POEM
+
+
+async def test_a_turn_ends_at_what_it_may_cost(agent_with: MakeAgent) -> None:
+    look = [Call("list_files", {}), Cost(0.25)]
+    async with agent_with(look, look, look, limits=TurnLimits(max_cost_usd=0.5)) as agent:
+        result = await agent.run("Look around.")
+    assert (result.reason, result.requests) == ("limit", 2)
+    assert [notice.code for notice in result.problems] == ["max_cost"]

@@ -14,11 +14,12 @@ from desktop_agent.core.jobs.background import Jobs
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.providers.auth.accounts import AccountsFile
 from desktop_agent.core.providers.base import ProviderSource
+from desktop_agent.core.session.limits import TurnLimits
 from desktop_agent.core.session.recorder import Recorder
 from desktop_agent.core.session.retries import Retries
 from desktop_agent.core.session.session_state import SessionState
+from desktop_agent.core.session.spending_guard import SpendingGuard
 from desktop_agent.core.session.titling import Titling
-from desktop_agent.core.session.turn import TurnLimits
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.slash.parts import CommandParts
 from desktop_agent.core.tools.approval.live_judging import LiveJudging
@@ -55,6 +56,7 @@ class SessionParts(Struct, frozen=True, kw_only=True):
     settings: WorkspaceSettings
     """Those in force in the workspace, now."""
     limits: TurnLimits
+    spending: SpendingGuard
     retries: Retries
     clock: Clock
     provider_source: ProviderSource

@@ -27,7 +27,9 @@ from desktop_agent.core.protocol.model import (
     ToolUseBlock,
 )
 from desktop_agent.core.providers.base import Completion, Provider, TextChunk, ThinkingChunk, ToolInputChunk
+from desktop_agent.core.session.limits import TurnLimits
 from desktop_agent.core.session.retries import Retries
+from desktop_agent.core.session.spending_guard import SpendingGuard
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.tools.execution.runtime import CallOutcome, ToolRuntime
 
@@ -41,16 +43,6 @@ MAX_CUT_OFF = 3
 
 _TOO_LONG: frozenset[ProviderFault] = frozenset({"too_large", "invalid_request"})
 """What an address says that refuses a conversation for its length, among other things."""
-
-
-class TurnLimits(Struct, frozen=True, kw_only=True):
-    """When a turn ends although the model would go on."""
-
-    max_requests: int | None = None
-    """How many requests one turn may send; None for no limit."""
-    max_tokens: int | None = None
-    """The longest single answer; None for what the settings say."""
-    exits_on_tool_error: bool = False
 
 
 class OpenCalls(Struct, frozen=True, kw_only=True):
@@ -77,6 +69,7 @@ class Turn:
     limits: TurnLimits
     settings: WorkspaceSettings
     retries: Retries
+    spending: SpendingGuard
     used_ids: set[CallId]
     """The calls that the session knows: no id is used twice."""
     log: EventLog
@@ -100,6 +93,8 @@ class Turn:
                 return reason
         limit = self.limits.max_requests
         while limit is None or self.answers < limit:
+            if await self.spending.stops(self.number):
+                return "limit"
             try:
                 completion = await self._ask()
             except NoRoomError as error:
@@ -194,6 +189,7 @@ class Turn:
         content = tuple(self._trusted(block, completion) for block in completion.content)
         await self._record_message(content, completion.stop_reason, completion.message_id)
         await self.log.record(ev.UsageReported(turn=self.number, usage=completion.usage, model=self.model))
+        await self.spending.note(self.number, completion.usage, self.model)
         return replace(completion, content=content)
 
     def _trusted(self, block: AssistantBlock, completion: Completion) -> AssistantBlock:

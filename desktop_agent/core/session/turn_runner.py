@@ -13,6 +13,7 @@ from desktop_agent.core.protocol.model import Decision, ModelRef
 from desktop_agent.core.providers.base import Provider
 from desktop_agent.core.providers.pool import ProviderPool
 from desktop_agent.core.session.failure_notices import defect_notice, notice_of
+from desktop_agent.core.session.limits import RunningTime
 from desktop_agent.core.session.parts import SessionParts
 from desktop_agent.core.session.readiness import Readiness
 from desktop_agent.core.session.turn import OpenCalls, Turn
@@ -169,11 +170,13 @@ class TurnRunner:
             self._cancel()
             await asyncio.wait([self._task])
 
-    def _cancel(self) -> None:
+    def _cancel(self) -> bool:
+        """Stop the turn, and whether there was one that nobody had stopped."""
         self._parts.context_manager.interrupt()
-        if self._task is not None and self._is_interruptible:
-            self._is_interruptible = False
-            self._task.cancel()
+        if self._task is None or not self._is_interruptible:
+            return False
+        self._is_interruptible = False
+        return self._task.cancel()
 
     async def _begin(self, number: int, model: ModelRef, left: OpenCalls | None) -> None:
         self._is_working = True
@@ -212,12 +215,15 @@ class TurnRunner:
         """Run the turn; return why it ended, after how many requests, and the notice for the user."""
         turn: Turn | None = None
         notice: ev.Notice | None = None
+        time = RunningTime(self._parts.limits.max_time_s)
         try:
-            await asyncio.to_thread(self._parts.tools.ledger.require_root)
-            turn = self._build(number, model, await self._providers.get(model))
-            reason = await turn.run(left)
+            async with time.limit(self._parts.clock, self._cancel):
+                await asyncio.to_thread(self._parts.tools.ledger.require_root)
+                turn = self._build(number, model, await self._providers.get(model))
+                reason = await turn.run(left)
         except asyncio.CancelledError:
-            reason = "interrupted"
+            reason = "limit" if time.is_over else "interrupted"
+            notice = time.notice(number)
         except StorageError:
             raise
         except AgentError as error:
@@ -239,6 +245,7 @@ class TurnRunner:
             limits=parts.limits,
             settings=parts.settings,
             retries=parts.retries,
+            spending=parts.spending,
             used_ids=self._transcript.paged.call_ids,
             log=parts.recorder,
         )

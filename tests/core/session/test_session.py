@@ -28,7 +28,8 @@ from desktop_agent.core.protocol.model import (
 from desktop_agent.core.providers.auth.accounts import ACCOUNTS_NAME, AccountsFile
 from desktop_agent.core.providers.base import Provider
 from desktop_agent.core.providers.scripted import Call, Crash, Fail, Hang, Say, ScriptedProvider, Stop, Think, in_order
-from desktop_agent.core.session.turn import CUT_OFF, TurnLimits
+from desktop_agent.core.session.limits import TurnLimits
+from desktop_agent.core.session.turn import CUT_OFF
 from desktop_agent.core.tools.access import CallRules
 from desktop_agent.core.tools.execution.execution import INTERRUPTED
 from desktop_agent.core.tools.execution.runtime import NOT_STARTED
