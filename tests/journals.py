@@ -11,12 +11,14 @@ from desktop_agent.core.protocol.model import (
     Allowed,
     ApprovalRequest,
     ChangeSelection,
+    Denied,
     FileChange,
     FileImage,
     FileOutcome,
     ModelRef,
     OutsideFile,
     Pin,
+    SpendingQuestion,
     Summary,
     TextBlock,
     ToolCall,
@@ -116,6 +118,20 @@ def asked(turn: int, call_id: str) -> ev.ApprovalRequested:
     return ev.ApprovalRequested(turn=turn, request=request)
 
 
+def asked_to_spend(turn: int, question_id: str, usd: float = 1.0, limit: str = "session_usd") -> ev.ApprovalRequested:
+    spending = SpendingQuestion(
+        limit="day_usd" if limit == "day_usd" else "session_usd",
+        day=AT.date(),
+        limit_usd=usd,
+        spent_usd=usd,
+        until_usd=2 * usd,
+    )
+    request = ApprovalRequest(
+        call_id=question_id, tool="", title="Go on?", reason="", arguments_digest="", spending=spending
+    )
+    return ev.ApprovalRequested(turn=turn, request=request)
+
+
 def undone(call_id: str, turn: int) -> ev.ChangesUndone:
     outcome = FileOutcome(path=f"{call_id}.py", state="restored", change_ids=(f"{call_id}.1",))
     return ev.ChangesUndone(
@@ -139,6 +155,7 @@ def _said_call(turn: int, call_id: str) -> ev.MessageDone:
 
 _turns = st.integers(1, 6)
 _calls = st.sampled_from(["a", "b", "c", "d"])
+_questions = st.sampled_from(["q1", "q2"])
 _names = st.sampled_from(["k1", "k2"])
 
 wild_events: st.SearchStrategy[ev.KnownEvent] = st.one_of(
@@ -158,6 +175,9 @@ wild_events: st.SearchStrategy[ev.KnownEvent] = st.one_of(
     st.builds(recorded, _turns, _calls, is_lossy=st.booleans()),
     st.builds(asked, _turns, _calls),
     st.builds(ev.ApprovalResolved, turn=_turns, call_id=_calls, decision=st.just(Allowed())),
+    st.builds(asked_to_spend, _turns, _questions, st.just(1.5), st.sampled_from(["session_usd", "day_usd"])),
+    st.builds(ev.ApprovalResolved, turn=_turns, call_id=_questions, decision=st.sampled_from([Allowed(), Denied()])),
+    st.builds(ev.UsageReported, turn=_turns, usage=st.builds(Usage, cost_usd=st.sampled_from([None, 0.0, 0.1, 0.2]))),
     st.builds(undone, _calls, _turns),
     st.builds(compacted, _names, _turns),
     st.builds(ev.SummaryEdited, compaction_id=_names, summary=st.just(Summary(goals=("edited",)))),

@@ -4,6 +4,7 @@ import asyncio
 import shutil
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
+from datetime import date
 
 from desktop_agent.composition.change_parts import ChangeParts, build_change_parts
 from desktop_agent.composition.context_parts import build_commands, build_context_manager, history_reader
@@ -11,6 +12,7 @@ from desktop_agent.composition.session_plan import SessionPlan
 from desktop_agent.composition.shared_parts import SharedParts
 from desktop_agent.composition.tool_parts import ToolParts, build_tool_parts
 from desktop_agent.core.approvals.pending import Approvals
+from desktop_agent.core.protocol.model import Usage
 from desktop_agent.core.session.limits import TurnLimits
 from desktop_agent.core.session.parts import SessionParts, SessionTools
 from desktop_agent.core.session.recorder import Recorder
@@ -19,6 +21,7 @@ from desktop_agent.core.session.retries import Retries
 from desktop_agent.core.session.session import Session
 from desktop_agent.core.session.spending_guard import SpendingGuard
 from desktop_agent.core.session.titling import Titling
+from desktop_agent.core.store.spending import usage_on
 from desktop_agent.core.tools.approval.gate import ApprovalGate
 from desktop_agent.core.tools.approval.judging import Judge
 from desktop_agent.core.tools.approval.live_judging import LiveJudging
@@ -33,6 +36,7 @@ def assemble(shared: SharedParts, plan: SessionPlan) -> Session:
     recorder = Recorder(plan.storage.journal, shared.clock, last_seq=last_seq, folds=(state.apply,), sink=plan.sink)
     changes = build_change_parts(shared, plan, recorder)
     parts = build_tool_parts(shared, plan, changes, recorder)
+    tools = _session_tools(shared, changes, parts, recorder)
     retries = Retries(shared.retry, recorder, shared.clock)
     context_manager = build_context_manager(shared, plan, recorder, parts.access, limits, retries)
     return Session(
@@ -42,13 +46,13 @@ def assemble(shared: SharedParts, plan: SessionPlan) -> Session:
             is_attended=plan.is_attended,
             state=state,
             recorder=recorder,
-            tools=_session_tools(shared, changes, parts, recorder),
+            tools=tools,
             context_manager=context_manager,
             commands=build_commands(shared, plan, context_manager),
             titling=_titling(shared, plan, recorder),
             settings=plan.settings,
             limits=limits,
-            spending=SpendingGuard(state.transcript.turns, limits, recorder),
+            spending=_spending_guard(shared, plan, limits, tools.approvals, recorder),
             retries=retries,
             clock=shared.clock,
             provider_source=shared.provider_source,
@@ -79,6 +83,26 @@ def _session_tools(shared: SharedParts, changes: ChangeParts, parts: ToolParts, 
         jobs=parts.jobs,
         ledger=changes.ledger,
         effects=changes.effects,
+    )
+
+
+def _spending_guard(
+    shared: SharedParts, plan: SessionPlan, limits: TurnLimits, approvals: Approvals, recorder: Recorder
+) -> SpendingGuard:
+    session_id = plan.storage.session_id
+
+    def spent_elsewhere(day: date) -> Usage:
+        return usage_on(day, shared.catalog.summaries(without=(session_id,)))
+
+    return SpendingGuard(
+        state=plan.state,
+        limits=limits,
+        settings=plan.settings,
+        approvals=approvals,
+        is_attended=plan.is_attended,
+        spent_elsewhere=spent_elsewhere,
+        log=recorder,
+        clock=shared.clock,
     )
 
 

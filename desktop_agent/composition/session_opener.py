@@ -36,7 +36,9 @@ class SessionOpener:
         self._shared = shared
         self._settings = settings
 
-    async def create(self, workspace: Path, sink: Sink, options: SessionOptions) -> Session:
+    async def create(
+        self, workspace: Path, sink: Sink, options: SessionOptions, *, is_attended: bool = True
+    ) -> Session:
         """Start a session. Raises `WorkspaceError`, `UnsafeSettingsError` or `StorageError`.
 
         Raises `UsageError` when no model is named, and only the server knows which there are.
@@ -70,6 +72,7 @@ class SessionOpener:
             settings=settings,
             rules=options.rules,
             limits=options.limits,
+            is_attended=is_attended,
         )
         await asyncio.to_thread(sweep_folders, plan)
         return assemble(shared, plan)
@@ -114,12 +117,12 @@ class SessionOpener:
     ) -> OpenedSession:
         """Start a session in `workspace`, or go on with the `resumed` one in its own, in the modes of the options.
 
-        No user can answer what an earlier process asked. Raises what `create` and `open` raise, and `UsageError` for
-        an account that is not there.
+        No user can answer whether to spend more, nor what an earlier process asked. Raises what `create` and `open`
+        raise, and `UsageError` for an account that is not there.
         """
         if resumed is None:
             await self._require_account(self._model_of(options))
-            return OpenedSession(await self.create(workspace, sink, options), Transcript())
+            return OpenedSession(await self.create(workspace, sink, options, is_attended=False), Transcript())
         opened = await self.open(resumed, sink, options, is_attended=False)
         is_named = options.model is not None or not options.named.is_nothing
         model = self._model_of(options, opened.session.transcript.session.model) if is_named else None

@@ -85,7 +85,7 @@ class SessionPlan(Struct, frozen=True, kw_only=True):
     rules: CallRules | None = None
     limits: TurnLimits | None = None
     is_attended: bool = True
-    """Whether a user can answer the approval requests of an earlier process."""
+    """Whether a user can answer the approval requests of an earlier process, and whether to spend more."""
 
 
 def sweep_folders(plan: SessionPlan) -> None:

@@ -16,8 +16,13 @@ def test_the_document_is_current() -> None:
 def test_the_defaults_that_it_shows_are_valid_and_all_there_are() -> None:
     block = PAGE.read_text(encoding="utf-8").partition("```toml\n")[2].partition("```")[0]
     defaults = asdict(Settings())
-    for name in ("timeout_seconds", "max_memory_gib"):
-        assert defaults["execution"].pop(name) is None, "a setting without a default is shown as a comment"
+    for section, name in (
+        ("execution", "timeout_seconds"),
+        ("execution", "max_memory_gib"),
+        ("spending", "session_usd"),
+        ("spending", "day_usd"),
+    ):
+        assert defaults[section].pop(name) is None, "a setting without a default is shown as a comment"
     assert tomllib.loads(block) == json.loads(json.dumps(defaults)), "lists instead of tuples, as TOML has them"
 
 

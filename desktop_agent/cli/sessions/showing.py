@@ -17,10 +17,12 @@ from desktop_agent.core.transcript import (
     Entry,
     NoticeEntry,
     PageEntry,
+    SpendingEntry,
     TextEntry,
     ToolEntry,
     UndoEntry,
     replay,
+    spending_line,
 )
 from desktop_agent.core.undo.outcome_words import describe_outcome
 
@@ -74,6 +76,8 @@ def _describe(entry: Entry) -> str:  # noqa: C901 - one closed vocabulary
             return _describe_tool(entry)
         case NoticeEntry(notice=notice):
             return f"! {notice.title} {notice.hint}".rstrip()
+        case SpendingEntry():
+            return f"! {spending_line(entry)}"
         case UndoEntry(purpose=purpose, outcomes=outcomes):
             return "\n".join([f"{purpose}:", *(f"  {describe_outcome(outcome)}" for outcome in outcomes)])
         case ev.Rewound(turn=turn, scope=scope):

@@ -62,6 +62,11 @@ def new_pin_id() -> str:
     return f"pin-{_random_text(4)}"
 
 
+def new_question_id() -> CallId:
+    """Return a fresh id for a question that is about no call of the model."""
+    return f"q-{_random_text(8)}"
+
+
 def claim_id(wanted: str, used: set[str]) -> str:
     """Add the id that is `wanted`, or one like it that is not `used` yet, to the used ones, and return it."""
     identifier, number = wanted, 2

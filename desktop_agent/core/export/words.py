@@ -16,8 +16,10 @@ from desktop_agent.core.transcript import (
     CompactionEntry,
     Entry,
     NoticeEntry,
+    SpendingEntry,
     ToolEntry,
     UndoEntry,
+    spending_line,
 )
 
 MARKS = {"started": "…", "completed": "✓", "failed": "✗"}
@@ -34,6 +36,8 @@ def line_of(entry: Entry) -> str:
     match entry:
         case NoticeEntry(notice=notice):
             return one_line(f"{notice.title} {notice.hint}", 600)
+        case SpendingEntry():
+            return one_line(spending_line(entry), 600)
         case UndoEntry(purpose=purpose, outcomes=outcomes):
             verb = "Taken back" if purpose == "undo" else "Applied again"
             files = (f"{one.path} ({'removed' if one.is_removed else one.state})" for one in outcomes)

@@ -6,6 +6,7 @@ from desktop_agent.core.context.history import History
 from desktop_agent.core.policy.offers import rules_of
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import Allowed, Rule
+from desktop_agent.core.session.spending_state import SpendingState
 from desktop_agent.core.store.unfinished import Unfinished
 from desktop_agent.core.tools.reads import ReadLog
 from desktop_agent.core.transcript import Transcript
@@ -18,6 +19,7 @@ class SessionState(Struct):
     history: History = field(default_factory=History)
     unfinished: Unfinished = field(default_factory=Unfinished)
     reads: ReadLog = field(default_factory=ReadLog)
+    spending: SpendingState = field(default_factory=SpendingState)
     rules: dict[str, Rule] = field(default_factory=dict[str, Rule])
     """What the user decided for the rest of the session, by id."""
 
@@ -28,7 +30,10 @@ class SessionState(Struct):
         self.history.fold.apply(event)
         self.unfinished.apply(event)
         self.reads.apply(event)
+        self.spending.apply(event)
         match event:
+            case ev.ApprovalResolved(decision=Allowed()) if asked is not None and asked.spending is not None:
+                self.spending.go_on(asked.spending)
             case ev.ApprovalResolved(decision=Allowed() as answer) if asked is not None:
                 made = rules_of(asked, answer, now=event.at, workspace=self.transcript.session.workspace)
                 self.rules |= {rule.id: rule for rule in made if rule.scope == "session"}

@@ -1,43 +1,157 @@
-"""Keeps a session from spending more than it may: looks before each request at what was spent."""
+"""Keeps a session from spending more than it may: looks before each request at what was spent, and asks the user.
 
+What costs are not known is not counted. A session without a user stops in place of asking.
+"""
+
+import asyncio
+from collections.abc import Callable
+from datetime import date
 from typing import Final
 
+from msgspec import Struct
+
+from desktop_agent.core.approvals.pending import Approvals
+from desktop_agent.core.base.clock import Clock
+from desktop_agent.core.base.ids import new_question_id
 from desktop_agent.core.base.money import money
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.event_log import EventLog
-from desktop_agent.core.protocol.model import ModelRef, Usage
+from desktop_agent.core.protocol.model import (
+    Allowed,
+    ApprovalRequest,
+    Decision,
+    ModelRef,
+    ScopeOffer,
+    SpendingQuestion,
+    Usage,
+)
 from desktop_agent.core.session.limits import TurnLimits
-from desktop_agent.core.transcript import TurnState
+from desktop_agent.core.session.session_state import SessionState
+from desktop_agent.core.session.spending_state import day_of
+from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 
 MAX_COST: Final = "max_cost"
 """The code of the notice that a turn has cost as much as it may."""
 
 
-class SpendingGuard:
-    """The limits of what one session spends. Only what is known of costs counts."""
+class SpendingGuard(Struct, kw_only=True, eq=False):
+    """The limits of what one session spends."""
 
-    def __init__(self, turns: TurnState, limits: TurnLimits, log: EventLog) -> None:
-        self._turns = turns
-        self._limits = limits
-        self._log = log
-        self._unpriced: set[ModelRef] = set()
-        """Of which models it was said that a limit does not count them."""
+    state: SessionState
+    limits: TurnLimits
+    settings: WorkspaceSettings
+    approvals: Approvals
+    is_attended: bool
+    """Whether a user can be asked."""
+    spent_elsewhere: Callable[[date], Usage]
+    """What all other sessions took on a day (UTC). Blocks."""
+    log: EventLog
+    clock: Clock
+    _unpriced: set[ModelRef] = set()
+    """Of which models it was said that no limit counts them."""
 
-    async def stops(self, turn: int) -> bool:
-        """Whether the turn must not ask the model again; a notice says why."""
-        limit, spent = self._limits.max_cost_usd, self._turns.turn_usage.cost_usd or 0.0
-        if limit is None or spent < limit:
-            return False
-        title = f"The turn has cost {money(spent)}, and may cost {money(limit)}."
-        hint = "What it did until then is kept. Allow it to cost more, or go on with the session."
-        await self._log.record(ev.Notice(level="error", code=MAX_COST, title=title, hint=hint, turn=turn))
-        return True
+    async def why_stop(self, turn: int) -> ev.TurnEndReason | None:
+        """Return why the turn must not ask the model again; None when it may, which the user may have been asked for.
+
+        `limit` when a limit ended it, which a notice names, and `interrupted` when the user did.
+        """
+        if (reached := self._cost_reached(turn)) is not None:
+            await self.log.record(reached)
+            return "limit"
+        answer = await self._held_answer(turn)
+        while answer is None or isinstance(answer, Allowed):
+            question = await self._question()
+            if question is None:
+                return None
+            if not self.is_attended:
+                await self.log.record(_notice(question, turn))
+                return "limit"
+            answer = await self._ask(turn, question)
+        return "interrupted"
 
     async def note(self, turn: int, usage: Usage, model: ModelRef) -> None:
         """Warn, once for each model, of a limit that cannot hold because nobody knows what the model costs."""
-        if usage.cost_usd is not None or self._limits.max_cost_usd is None or model in self._unpriced:
+        if usage.cost_usd is not None or model in self._unpriced or not self._has_limit:
             return
         self._unpriced.add(model)
         title = f"What {model.model} costs is not known, so no limit of costs holds for it."
         hint = "Its requests are not counted. A limit of requests or of time holds."
-        await self._log.record(ev.Notice(level="warning", code="unknown_price", title=title, hint=hint, turn=turn))
+        await self.log.record(ev.Notice(level="warning", code="unknown_price", title=title, hint=hint, turn=turn))
+
+    @property
+    def _has_limit(self) -> bool:
+        spending = self.settings.current.spending
+        return any(limit is not None for limit in (self.limits.max_cost_usd, spending.session_usd, spending.day_usd))
+
+    def _cost_reached(self, turn: int) -> ev.Notice | None:
+        limit, spent = self.limits.max_cost_usd, self.state.transcript.turns.turn_usage.cost_usd or 0.0
+        if limit is None or spent < limit:
+            return None
+        title = f"The turn has cost {money(spent)}, and may cost {money(limit)}."
+        hint = "What it did until then is kept. Allow it to cost more, or go on with the session."
+        return ev.Notice(level="error", code=MAX_COST, title=title, hint=hint, turn=turn)
+
+    async def _question(self) -> SpendingQuestion | None:
+        """Return the first limit of the settings that is reached; None while the session may spend more."""
+        spending, known, day = self.settings.current.spending, self.state.spending, day_of(self.clock.now())
+        limit, spent = spending.session_usd, known.total_usd
+        if limit is not None and spent >= max(limit, known.session_until_usd):
+            return SpendingQuestion(
+                limit="session_usd", day=day, limit_usd=limit, spent_usd=spent, until_usd=spent + limit
+            )
+        if (limit := spending.day_usd) is None:
+            return None
+        elsewhere = await asyncio.to_thread(self.spent_elsewhere, day)
+        spent = (known.usage_on(day) + elsewhere).cost_usd or 0.0
+        if spent < max(limit, known.until_usd_on(day)):
+            return None
+        return SpendingQuestion(limit="day_usd", day=day, limit_usd=limit, spent_usd=spent, until_usd=spent + limit)
+
+    async def _ask(self, turn: int, question: SpendingQuestion) -> Decision:
+        request = ApprovalRequest(
+            call_id=new_question_id(),
+            tool="",
+            title=f"{_words(question)} Go on?",
+            reason="",
+            arguments_digest="",
+            scopes=(ScopeOffer(scope="once", label=f"Go on for another {money(question.limit_usd)}"),),
+            spending=question,
+        )
+
+        async def announce() -> None:
+            await self.log.record(ev.ApprovalRequested(turn=turn, request=request))
+
+        async def confirm(decision: Decision) -> Decision:
+            return decision
+
+        async def conclude(decision: Decision) -> None:
+            await self._conclude(turn, request, decision)
+
+        return await self.approvals.ask(request, announce, confirm, conclude)
+
+    async def _held_answer(self, turn: int) -> Decision | None:
+        """Return the answer to what an earlier process asked, if it brought this turn back to life."""
+        for request in list(self.state.unfinished.asked.values()):
+            held = self.approvals.held(request.call_id)
+            if request.spending is not None and held is not None and held.decision is not None:
+                self.approvals.let_go(request.call_id)
+                await self._conclude(turn, request, held.decision)
+                return held.decision
+        return None
+
+    async def _conclude(self, turn: int, request: ApprovalRequest, decision: Decision) -> None:
+        await self.log.record(ev.ApprovalResolved(turn=turn, call_id=request.call_id, decision=decision))
+
+
+def _words(question: SpendingQuestion) -> str:
+    spent, limit = money(question.spent_usd), money(question.limit_usd)
+    if question.limit == "session_usd":
+        return f"This conversation has cost {spent}, and its limit is {limit}."
+    return f"Today's conversations have cost {spent}, and the limit of a day is {limit}."
+
+
+def _notice(question: SpendingQuestion, turn: int) -> ev.Notice:
+    is_day = question.limit == "day_usd"
+    until = " The next day begins at midnight UTC." if is_day else ""
+    hint = f"The setting spending.{question.limit} says how much.{until}"
+    return ev.Notice(level="error", code=question.limit, title=_words(question), hint=hint, turn=turn)

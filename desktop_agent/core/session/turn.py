@@ -93,8 +93,8 @@ class Turn:
                 return reason
         limit = self.limits.max_requests
         while limit is None or self.answers < limit:
-            if await self.spending.stops(self.number):
-                return "limit"
+            if (reason := await self.spending.why_stop(self.number)) is not None:
+                return reason
             try:
                 completion = await self._ask()
             except NoRoomError as error:

@@ -21,6 +21,7 @@ from desktop_agent.core.settings.sections import (
     ModelSettings,
     RunnerSettings,
     Settings,
+    SpendingSettings,
     UiSettings,
 )
 from desktop_agent.core.settings.values import (
@@ -50,6 +51,7 @@ __all__ = [
     "Setting",
     "SettingSource",
     "Settings",
+    "SpendingSettings",
     "ToolLimits",
     "ToolsSettings",
     "UiSettings",

@@ -24,7 +24,9 @@ PROJECT_FILE = "config.toml"
 _LARGEST_BYTES = 64 * 1024
 """More than a user would read before trusting it."""
 
-_ONLY = "a project may only make approvals, the sandbox, blocked commands and the limits of tools stricter"
+_ONLY = (
+    "a project may only make approvals, the sandbox, blocked commands, and the limits of tools and of spending stricter"
+)
 
 
 class Tightened(Struct, frozen=True):

@@ -80,6 +80,28 @@ class ModelSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class SpendingSettings:
+    """`[spending]`: how much may be spent before the user is asked."""
+
+    session_usd: float | None = setting(
+        None,
+        title="One conversation",
+        text="What a conversation may cost before the agent asks whether to go on. Only known costs count.",
+        unit="US dollars",
+        unset="no limit",
+        tightening="lower",
+    )
+    day_usd: float | None = setting(
+        None,
+        title="A day",
+        text="What all conversations of a day (UTC) may cost together before the agent asks whether to go on.",
+        unit="US dollars",
+        unset="no limit",
+        tightening="lower",
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class CompactionSettings:
     """`[compaction]`: when a long conversation is summarised, so that it still fits the model."""
 
@@ -213,6 +235,9 @@ class Settings:
     """Everything that can be set. Names and defaults are part of the application's contract."""
 
     model: ModelSettings = section(ModelSettings, "Model", "Who answers, and how much.")
+    spending: SpendingSettings = section(
+        SpendingSettings, "Spending", "What may be spent before the agent asks; without a window, it stops."
+    )
     compaction: CompactionSettings = section(
         CompactionSettings, "Long conversations", "When a conversation is summarised, so that it still fits the model."
     )

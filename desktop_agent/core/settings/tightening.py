@@ -24,6 +24,7 @@ def tightened(setting: Setting, before: object, wanted: object) -> object | None
             kept = cast("tuple[str, ...]", before)
             return (*kept, *(item for item in cast("tuple[str, ...]", wanted) if item not in kept))
         case "lower":
-            return wanted if cast("float", wanted) < cast("float", before) else None
+            is_lower = before is None or (wanted is not None and cast("float", wanted) < cast("float", before))
+            return wanted if is_lower else None
         case None:
             return None

@@ -83,6 +83,11 @@ def merged(spending: Iterable[Spending]) -> tuple[Spending, ...]:
     return tuple(sums[key] for key in sorted(sums))
 
 
+def usage_on(day: date, sessions: Iterable[SessionSummary]) -> Usage:
+    """Return what sessions took on a day in UTC."""
+    return sum((one.usage for session in sessions for one in session.spending if one.day == day), Usage())
+
+
 class _Sum:
     """One sum."""
 

@@ -21,7 +21,7 @@ class Unfinished(Struct):
     started: set[CallId] = field(default_factory=set[CallId])
     """Those of them that were taken up."""
     asked: dict[CallId, ApprovalRequest] = field(default_factory=dict[CallId, ApprovalRequest])
-    """What those of them ask that wait for an approval."""
+    """What those of them ask that wait for an approval, and whether the turn may spend more."""
     jobs: dict[CallId, ev.ChangesPrepared] = field(default_factory=dict[CallId, ev.ChangesPrepared])
     """Background commands that were not looked at a last time. They keep nothing else open."""
     acted: set[CallId] = field(default_factory=set[CallId])
@@ -45,7 +45,8 @@ class Unfinished(Struct):
         anew would be to do it anew.
         """
         is_still = self.turn is not None and self.prepared is None
-        return is_still and bool(self.asked) and self.asked.keys() <= self.calls.keys() - self.acted
+        asked = {call_id for call_id, request in self.asked.items() if request.spending is None}
+        return is_still and bool(self.asked) and asked <= self.calls.keys() - self.acted
 
     def apply(self, event: ev.Event) -> None:
         """Fold one event in."""
@@ -67,8 +68,8 @@ class Unfinished(Struct):
             case ev.ApprovalRequested(request=request):
                 self.asked[request.call_id] = request
             case ev.ApprovalResolved(call_id=call_id, decision=decision):
-                self.asked.pop(call_id, None)
-                if isinstance(decision, Allowed):
+                asked = self.asked.pop(call_id, None)
+                if isinstance(decision, Allowed) and (asked is None or asked.spending is None):
                     self.acted.add(call_id)
             case ev.ChangesPrepared() | ev.ChangesRecorded() | ev.ChangesUndone() | ev.ChangesRedone():
                 self._write(event)

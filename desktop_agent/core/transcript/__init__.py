@@ -14,6 +14,7 @@ from desktop_agent.core.transcript.entries import (
     JournalPage,
     NoticeEntry,
     PageEntry,
+    SpendingEntry,
     TextEntry,
     ToolEntry,
     UndoEntry,
@@ -21,7 +22,7 @@ from desktop_agent.core.transcript.entries import (
 from desktop_agent.core.transcript.entry_fold import RETRYING
 from desktop_agent.core.transcript.fold import Transcript, replay
 from desktop_agent.core.transcript.patches import Patch
-from desktop_agent.core.transcript.reading import first_line, todos_of
+from desktop_agent.core.transcript.reading import first_line, spending_line, todos_of
 from desktop_agent.core.transcript.session_info import SessionInfo
 from desktop_agent.core.transcript.steps import UndoStep, undone_of
 from desktop_agent.core.transcript.turn_state import TurnState
@@ -39,6 +40,7 @@ __all__ = [
     "PageEntry",
     "Patch",
     "SessionInfo",
+    "SpendingEntry",
     "TextEntry",
     "ToolEntry",
     "Transcript",
@@ -47,6 +49,7 @@ __all__ = [
     "UndoStep",
     "first_line",
     "replay",
+    "spending_line",
     "todos_of",
     "undone_of",
 ]

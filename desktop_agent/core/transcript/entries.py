@@ -110,6 +110,19 @@ class ToolEntry(Struct, kw_only=True):
         self.is_recoverable = self.is_recoverable or event.is_recoverable
 
 
+class SpendingEntry(Struct, kw_only=True):
+    """The user is asked whether to spend more than a limit, and then what they said."""
+
+    turn: int
+    request: ApprovalRequest
+    decision: Decision | None = None
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether there is no answer yet."""
+        return self.decision is None
+
+
 class NoticeEntry(Struct, kw_only=True):
     """Something the user should know."""
 
@@ -160,6 +173,7 @@ Entry = (
     | ev.PromptSubmitted
     | TextEntry
     | ToolEntry
+    | SpendingEntry
     | NoticeEntry
     | UndoEntry
     | ev.Rewound
@@ -209,7 +223,7 @@ class JournalPage(Struct, frozen=True, kw_only=True):
     entries: int
     characters: int
     calls: dict[CallId, str] = field(default_factory=dict[CallId, str])
-    """The tool calls that it shows, each with the name of its tool."""
+    """The tool calls that it shows, each with the name of its tool; without one, a question that is about no call."""
     compactions: tuple[str, ...] = ()
     late: tuple[int, ...] = ()
     """Where lines begin that stand later in the journal and concern entries of this page."""

@@ -8,7 +8,15 @@ from msgspec import structs
 
 from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.transcript.entries import CompactionEntry, Destroyed, Entry, NoticeEntry, TextEntry, ToolEntry
+from desktop_agent.core.transcript.entries import (
+    CompactionEntry,
+    Destroyed,
+    Entry,
+    NoticeEntry,
+    SpendingEntry,
+    TextEntry,
+    ToolEntry,
+)
 from desktop_agent.core.transcript.paged import PagedEntries
 from desktop_agent.core.transcript.patches import Patch
 from desktop_agent.core.transcript.reading import readable
@@ -88,8 +96,12 @@ class EntryFold:
                 return self._output(event)
             case ev.CommandJudged():
                 return self._judged(event)
+            case ev.ApprovalRequested(turn=turn, request=request) if request.spending is not None:
+                return [self.add(SpendingEntry(turn=turn, request=request))]
             case ev.ApprovalRequested(request=request):
                 return self._update_call(request.call_id, event)
+            case ev.ApprovalResolved(call_id=call_id) if self.paged.is_question(call_id):
+                return self._answer_question(event)
             case ev.ApprovalResolved() | ev.ToolCallFinished() | ev.ChangesRecorded():
                 return self._update_call(event.call_id, event)
             case _:
@@ -190,6 +202,13 @@ class EntryFold:
                 entry.state, entry.result, entry.duration_s = event.state, event.result, event.duration_s
             case ev.ChangesRecorded():
                 entry.record(event)
+        return [Patch("update", index)]
+
+    def _answer_question(self, event: ev.ApprovalResolved) -> list[Patch]:
+        index, entry = self.paged.locate_question(event)
+        if entry is None:
+            return []
+        entry.decision = event.decision
         return [Patch("update", index)]
 
     def _turn_ended(self, event: ev.TurnEnded) -> list[Patch]:

@@ -11,7 +11,15 @@ from msgspec import Struct, structs
 
 from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.transcript.entries import CompactionEntry, Entry, JournalPage, PageEntry, TextEntry, ToolEntry
+from desktop_agent.core.transcript.entries import (
+    CompactionEntry,
+    Entry,
+    JournalPage,
+    PageEntry,
+    SpendingEntry,
+    TextEntry,
+    ToolEntry,
+)
 from desktop_agent.core.transcript.patches import Patch
 
 LateEvent = (
@@ -50,6 +58,8 @@ class PagedEntries:
     _paged_tools: dict[CallId, int] = field(default_factory=dict[CallId, int])
     """On which page the others are."""
     _paged_compactions: dict[str, int] = field(default_factory=dict[str, int])
+    _questions: set[CallId] = field(default_factory=set[CallId])
+    """The ids of questions that are about no call."""
 
     # -- questions --
 
@@ -59,8 +69,8 @@ class PagedEntries:
 
     @property
     def call_ids(self) -> set[CallId]:
-        """The ids of all tool calls so far."""
-        return {*self._paged_tools, *self._tools}
+        """The ids of all tool calls so far, and of questions that are about none."""
+        return {*self._paged_tools, *self._tools, *self._questions}
 
     def tool_of(self, call_id: CallId) -> str | None:
         """The name of the tool that was called; None when there was no such call."""
@@ -69,6 +79,10 @@ class PagedEntries:
             return self.pages[number].calls[call_id]
         entry = self.tool_entry(call_id)
         return entry.call.name if entry is not None else None
+
+    def is_question(self, call_id: CallId) -> bool:
+        """Whether this is the id of a question that is about no call."""
+        return call_id in self._questions
 
     def page_of_call(self, call_id: CallId) -> int | None:
         """The page that shows this call; None for a live one, and for none at all."""
@@ -108,10 +122,12 @@ class PagedEntries:
         self.base += 1
         self._paged_tools.update(dict.fromkeys(page.calls, number))
         self._paged_compactions.update(dict.fromkeys(page.compactions, number))
+        self._questions.update(call_id for call_id, tool in page.calls.items() if not tool)
 
     def page_out(self, page: JournalPage) -> None:
         """Let all live entries go; `page` is where they are. It gets the names of what was on it."""
         calls, live = {call_id: self.tool_of(call_id) or "" for call_id in self._tools}, self.live
+        calls |= {entry.request.call_id: "" for entry in live if isinstance(entry, SpendingEntry)}
         compactions = tuple(entry.event.compaction_id for entry in live if isinstance(entry, CompactionEntry))
         del self.entries[self.base :]
         self._tools.clear()
@@ -157,6 +173,7 @@ class PagedEntries:
             _tools=dict(self._tools),
             _paged_tools=dict(self._paged_tools),
             _paged_compactions=dict(self._paged_compactions),
+            _questions=set(self._questions),
         )
 
     # -- for the fold --
@@ -177,6 +194,8 @@ class PagedEntries:
             if same_id is not None:  # what is known by this id is about the later call from now on
                 same_id.is_recovered = False
             self._tools[entry.call.id] = len(self.entries) - self.base
+        elif isinstance(entry, SpendingEntry):
+            self._questions.add(entry.request.call_id)
         self.entries.append(entry)
         return Patch("append", len(self.entries) - 1)
 
@@ -199,6 +218,21 @@ class PagedEntries:
                 index = self.page_start(number) + known.tools[call_id]
         entry = self.entries[index] if index is not None else None
         return (index or 0, entry) if isinstance(entry, ToolEntry) else (-1, None)
+
+    def locate_question(self, event: ev.ApprovalResolved) -> tuple[int, SpendingEntry | None]:
+        """Return where a question that is about no call is. The event is kept for its page."""
+        found = self._question_in(range(self.base, len(self.entries)), event.call_id)
+        if found[1] is None and (number := self._paged_tools.get(event.call_id)) is not None:
+            self.late.setdefault(number, []).append(event)
+            found = self._question_in(self.span_of_page(number), event.call_id)
+        return found
+
+    def _question_in(self, span: range, call_id: CallId) -> tuple[int, SpendingEntry | None]:
+        for index in reversed(span):
+            entry = self.entries[index]
+            if isinstance(entry, SpendingEntry) and entry.request.call_id == call_id:
+                return index, entry
+        return -1, None
 
     def locate_compaction(self, event: ev.SummaryEdited | ev.CompactionUndone) -> tuple[int, CompactionEntry | None]:
         """Return where a summary is, and its entry if it is loaded. The event is kept for its page."""

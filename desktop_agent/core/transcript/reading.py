@@ -3,8 +3,12 @@
 from collections.abc import Sequence
 from typing import Literal, cast, get_args
 
+from desktop_agent.core.base.money import money
 from desktop_agent.core.protocol.model import (
+    Aborted,
+    Allowed,
     AssistantBlock,
+    Denied,
     JsonObject,
     OutsideFile,
     RefChange,
@@ -14,6 +18,7 @@ from desktop_agent.core.protocol.model import (
     TodoStatus,
     ToolResult,
 )
+from desktop_agent.core.transcript.entries import SpendingEntry
 
 
 def todos_of(result: ToolResult) -> tuple[TodoItem, ...] | None:
@@ -31,6 +36,20 @@ def todos_of(result: ToolResult) -> tuple[TodoItem, ...] | None:
 def _todo_status(item: JsonObject) -> TodoStatus:
     status = item.get("status")
     return cast("TodoStatus", status) if status in get_args(TodoStatus) else "pending"
+
+
+def spending_line(entry: SpendingEntry) -> str:
+    """Return the question whether to spend more, and the answer once there is one, in one line."""
+    title, question = entry.request.title, entry.request.spending
+    match entry.decision:
+        case None:
+            return title
+        case Allowed():
+            return f"{title} Yes, up to {money(question.until_usd)}." if question is not None else f"{title} Yes."
+        case Denied():
+            return f"{title} No."
+        case Aborted(reason=reason):
+            return f"{title} No answer: {reason}"
 
 
 def readable(content: Sequence[AssistantBlock]) -> list[tuple[Literal["text", "thinking"], str]]:

@@ -105,7 +105,7 @@ class TurnState:
             case ev.ToolCallFinished(result=result) if is_known_call:
                 todos = todos_of(result)
                 self.todos = self.todos if todos is None else todos
-            case ev.ApprovalRequested(request=request) if is_known_call:
+            case ev.ApprovalRequested(request=request) if is_known_call or request.spending is not None:
                 self.waiting[request.call_id] = request
             case ev.ApprovalResolved(call_id=call_id):
                 self.waiting.pop(call_id, None)

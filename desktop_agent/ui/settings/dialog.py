@@ -29,7 +29,16 @@ from desktop_agent.ui.widgets.layouts import hairline, hbox, vbox
 from desktop_agent.ui.widgets.screen_room import resize_within_screen
 
 Section = Literal[
-    "model", "appearance", "approvals", "rules", "conversations", "tools", "changes", "command line", "project"
+    "model",
+    "spending",
+    "appearance",
+    "approvals",
+    "rules",
+    "conversations",
+    "tools",
+    "changes",
+    "command line",
+    "project",
 ]
 
 _NAVIGATION_WIDTH = 184
@@ -62,6 +71,7 @@ class SettingsDialog(QDialog):
         self._project = ProjectPage(actions)
         self._pages: dict[Section, Page] = {
             "model": self._model,
+            "spending": GeneratedPage(self.tr("Spending"), ["spending"], theme, actions),
             "appearance": GeneratedPage(self.tr("Appearance"), ["ui"], theme, actions),
             "approvals": ApprovalsPage(theme, actions),
             "rules": self.rules,

@@ -29,8 +29,12 @@ class ApprovalWiring(QObject):
         spawn: Spawn,
         now: Callable[[], datetime],
         rule_maths: Callable[[Transcript], RuleMaths],
+        reveal: Callable[[], None],
     ) -> None:
-        """`rule_maths` judges rules for a session, asked for when a question is shown."""
+        """`rule_maths` judges rules for a session, asked for when a question is shown.
+
+        `reveal` brings the end of the conversation into view, where a question stands that has no dialog.
+        """
         super().__init__(window)
         self._shown = shown
         self._window = window
@@ -39,6 +43,7 @@ class ApprovalWiring(QObject):
         self._spawn = spawn
         self._now = now
         self._rule_maths = rule_maths
+        self._reveal = reveal
         self._dialog = None
 
     def close(self) -> None:
@@ -60,6 +65,9 @@ class ApprovalWiring(QObject):
         """Open the dialog for a question that waits, unless it is open already."""
         request = self._pending(call_id)
         if request is None or (self._dialog is not None and self._dialog.call_id == call_id):
+            return
+        if request.spending is not None:
+            self._reveal()
             return
         from desktop_agent.ui.approvals.dialog import ApprovalDialog  # 16 ms, which is not for the first sight
 

@@ -65,7 +65,16 @@ class SessionWiring(QObject):
         self._replacing_timer = QTimer(self, interval=0, singleShot=True)
         self._replacing_timer.timeout.connect(self._show_next)
         self._context = ContextWiring(shown, window, theme)
-        self._approvals = ApprovalWiring(shown, window, theme, diff_source, spawn, now, rule_maths)
+        self._approvals = ApprovalWiring(
+            shown,
+            window,
+            theme,
+            diff_source,
+            spawn,
+            now,
+            rule_maths,
+            reveal=panels.transcript.row_layout.scroll_to_bottom,
+        )
         self._prompts = PromptWiring(
             shown, panels, actions, window, give_back=self.give_back, on_retry=self.retry_requested.emit
         )

@@ -109,8 +109,21 @@ def test_no_file_loosens_anything(user: str, project: str, box: str, wish: str, 
         }
 
 
+@given(
+    mine=st.none() | st.floats(0.01, 100), wish=st.floats(0.01, 100), key=st.sampled_from(["session_usd", "day_usd"])
+)
+def test_a_project_can_limit_what_is_spent_and_never_raise_it(mine: float | None, wish: float, key: str) -> None:
+    settings = with_setting(Settings(), f"spending.{key}", mine)
+    proposal = proposal_of(parse_file(FILE, f"[spending]\n{key} = {wish!r}\n"), settings)
+    after = getattr(proposal.applied_to(settings).spending, key)
+    assert after == (wish if mine is None else min(mine, wish))
+    assert bool(proposal.problems) == (mine is not None and wish > mine)
+
+
 def test_only_what_makes_safety_stricter_is_a_projects_business() -> None:
     assert [key for key, setting in declared_settings().items() if setting.about.tightening] == [
+        "spending.session_usd",
+        "spending.day_usd",
         "execution.approval",
         "execution.sandbox",
         "execution.blocked_commands",

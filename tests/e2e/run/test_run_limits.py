@@ -71,6 +71,35 @@ def test_an_unknown_price_is_said_where_the_cost_is_limited(agent: Agent, worksp
     assert "costs is not known, so no limit of costs holds for it." in ran.err
 
 
+@pytest.mark.parametrize(("setting", "is_second_free"), [("session_usd", True), ("day_usd", False)])
+def test_a_limit_of_the_settings_ends_a_run(
+    agent: Agent, workspace: Path, tmp_path: Path, setting: str, is_second_free: bool
+) -> None:
+    config = tmp_path / "limited.toml"
+    config.write_text(f"[spending]\n{setting} = 0.5\n", encoding="utf-8")
+    with serve(*[reply(LOOK, cost=0.3)] * 2, reply(text("Hi."), cost=0.1), dialect=OPENROUTER) as server:
+        ran = run(agent, workspace, server.url, "--config", str(config))
+        assert ran.code == 4
+        assert (ran.json["stopped_reason"], ran.json["limit"]) == ("limit", setting)
+        assert "have cost $0.60" in ran.json["problems"][0] or "has cost $0.60" in ran.json["problems"][0]
+        again = run(agent, workspace, server.url, "--config", str(config), "--resume", ran.json["session_id"])
+        assert (again.code, again.json["limit"], again.json["turns_used"]) == (4, setting, 0)
+        other = run(agent, workspace, server.url, "--config", str(config))
+        assert other.code == (0 if is_second_free else 4)
+
+
+@pytest.mark.parametrize("value", ["0", "-1", '"much"', "nan", "[]"])
+def test_a_bad_limit_in_the_settings_lets_nothing_run(
+    agent: Agent, workspace: Path, tmp_path: Path, value: str
+) -> None:
+    config = tmp_path / "limited.toml"
+    config.write_text(f"[spending]\nday_usd = {value}\n", encoding="utf-8")
+    with serve(reply(text("Hi."), cost=0.1), dialect=OPENROUTER) as server:
+        ran = run(agent, workspace, server.url, "--config", str(config))
+        assert (ran.code, server.messages) == (2, [])
+    assert "2: spending.day_usd" in ran.err
+
+
 @pytest.mark.parametrize("option", ["--max-cost", "--max-time"])
 @pytest.mark.parametrize("value", ["0", "-1", "nan", "inf", "much", ""])
 def test_nonsense_as_a_limit_is_bad_usage(agent: Agent, workspace: Path, option: str, value: str) -> None:

@@ -19,6 +19,7 @@ from desktop_agent.core.protocol.model.approvals import (
     SandboxMode,
     ScopeOffer,
     ScriptMark,
+    SpendingQuestion,
 )
 from desktop_agent.core.protocol.model.calls import (
     Capability,
@@ -146,6 +147,7 @@ __all__ = [
     "SessionState",
     "SessionSummary",
     "Spending",
+    "SpendingQuestion",
     "StopReason",
     "Summary",
     "Surplus",

@@ -1,6 +1,6 @@
 """Questions to the user, their answers, and the rules they make of them."""
 
-from datetime import datetime
+from datetime import date, datetime
 from typing import ClassVar, Literal
 
 from msgspec import Struct
@@ -65,8 +65,22 @@ class ScriptMark(Struct, frozen=True, kw_only=True):
     mark: Digest
 
 
+class SpendingQuestion(Struct, frozen=True, kw_only=True):
+    """A limit of spending that is reached. The answer yes lets the session spend up to `until_usd`."""
+
+    limit: Literal["session_usd", "day_usd"]
+    """The setting, in its section `spending`."""
+    day: date
+    """In UTC, when it was reached."""
+    limit_usd: float
+    spent_usd: float
+    """As far as it is known; for a day, by all sessions."""
+    until_usd: float
+    """When to ask again, counted like `spent_usd`."""
+
+
 class ApprovalRequest(Struct, frozen=True, kw_only=True):
-    """Everything a user needs to decide about one call, ready to show.
+    """Everything a user needs to decide about one call, ready to show; with `spending`, whether the turn goes on.
 
     Exactly one of `command` and `changes` is usually set: the command that would run, or the files as they would be
     before and after. `arguments_digest` ties the answer to these very arguments.
@@ -99,6 +113,8 @@ class ApprovalRequest(Struct, frozen=True, kw_only=True):
     """The files that the command runs, as they were when it asked: a yes is for these."""
     rule_patterns: tuple[tuple[str, ...], ...] = ()
     """What such rules could say: for every part that needs one its patterns, from the narrowest to the widest."""
+    spending: SpendingQuestion | None = None
+    """The limit that asks, in place of a call."""
 
 
 class Allowed(Struct, frozen=True, kw_only=True, tag_field="outcome", tag="allowed"):

@@ -27,6 +27,7 @@ from desktop_agent.core.protocol.model import (
     Uncaptured,
 )
 from desktop_agent.core.session.resuming.replay_state import ReplayState
+from desktop_agent.core.session.spending_state import SpendingState
 from desktop_agent.core.store.journal.reading import Damage
 from desktop_agent.core.store.journal.snapshot import Section
 from desktop_agent.core.transcript import (
@@ -104,6 +105,7 @@ class _Rest(Struct, frozen=True):
     started: set[CallId]
     asked: list[ApprovalRequest]
     acted: set[CallId]
+    spending: SpendingState
 
 
 def sections_of(known: ReplayState) -> Iterator[Section]:
@@ -125,6 +127,7 @@ def sections_of(known: ReplayState) -> Iterator[Section]:
         started=unfinished.started,
         asked=list(unfinished.asked.values()),
         acted=unfinished.acted,
+        spending=known.state.spending,
     )
     yield "rest", to_builtins(rest)
     if unfinished.prepared is not None:
@@ -179,6 +182,7 @@ def _put_rest(known: ReplayState, rest: _Rest) -> None:
     known.records, known.events = rest.records, rest.events
     known.damages, known.damage_count = rest.damages, rest.damage_count
     known.beginning = Beginning(rest.beginning, ())
+    known.state.spending = rest.spending
     known.state.rules = {rule.id: rule for rule in rest.rules}
     unfinished = known.state.unfinished
     unfinished.turn, unfinished.model, unfinished.requests = rest.turn, rest.model, rest.requests

@@ -3,7 +3,16 @@
 from collections.abc import Callable
 
 from desktop_agent.core.protocol.events import CommandRun, PromptSubmitted, Rewound, SessionForked, TurnEnded
-from desktop_agent.core.transcript import CompactionEntry, NoticeEntry, PageEntry, TextEntry, ToolEntry, UndoEntry
+from desktop_agent.core.transcript import (
+    CompactionEntry,
+    NoticeEntry,
+    PageEntry,
+    SpendingEntry,
+    TextEntry,
+    ToolEntry,
+    UndoEntry,
+    spending_line,
+)
 from desktop_agent.ui.chat import entry_words
 from desktop_agent.ui.chat.cards.families import family_of
 from desktop_agent.ui.chat.entries.base import EntryWidget
@@ -13,7 +22,7 @@ from desktop_agent.ui.chat.transcript.rows import EntryRows
 from desktop_agent.ui.chat.transcript.selection import START, TranscriptSelection
 
 
-def copied_row(row: EntryRow) -> str:
+def copied_row(row: EntryRow) -> str:  # noqa: C901 - one closed vocabulary
     """Return an entry as text: what was said as it was written, what was done in entry_words."""
     entry = row.entry
     match entry:
@@ -28,6 +37,8 @@ def copied_row(row: EntryRow) -> str:
         case NoticeEntry():
             notice = entry.notice
             return "\n".join(part for part in (notice.title, notice.hint) if part)
+        case SpendingEntry():
+            return spending_line(entry)
         case PageEntry():
             return entry_words.page(entry)
         case UndoEntry():

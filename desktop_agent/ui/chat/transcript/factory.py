@@ -4,7 +4,15 @@ from collections.abc import Callable
 from datetime import datetime
 
 from desktop_agent.core.protocol.events import CommandRun, PromptSubmitted, Rewound, SessionForked, TurnEnded
-from desktop_agent.core.transcript import CompactionEntry, NoticeEntry, PageEntry, TextEntry, ToolEntry, UndoEntry
+from desktop_agent.core.transcript import (
+    CompactionEntry,
+    NoticeEntry,
+    PageEntry,
+    SpendingEntry,
+    TextEntry,
+    ToolEntry,
+    UndoEntry,
+)
 from desktop_agent.ui.chat.cards.source import CardLoader
 from desktop_agent.ui.chat.entries.base import EntryPlace, EntryWidget
 from desktop_agent.ui.chat.entries.command import CommandWidget
@@ -13,6 +21,7 @@ from desktop_agent.ui.chat.entries.line import LineWidget
 from desktop_agent.ui.chat.entries.notice import NoticeWidget
 from desktop_agent.ui.chat.entries.page import PageWidget
 from desktop_agent.ui.chat.entries.prompt import PromptWidget
+from desktop_agent.ui.chat.entries.spending import SpendingWidget
 from desktop_agent.ui.chat.entries.text import TextWidget
 from desktop_agent.ui.chat.entries.thinking import ThinkingWidget
 from desktop_agent.ui.chat.entries.tool import ToolWidget
@@ -33,6 +42,8 @@ def make_widget(place: EntryPlace, now: Callable[[], datetime], loader: CardLoad
             return PageWidget(place)
         case NoticeEntry():
             return NoticeWidget(place)
+        case SpendingEntry():
+            return SpendingWidget(place)
         case CommandRun():
             return CommandWidget(place)
         case CompactionEntry():

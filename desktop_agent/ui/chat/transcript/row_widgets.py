@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterator
 
 from PySide6.QtCore import QObject, QRect, Signal
 
-from desktop_agent.core.transcript import ToolEntry
+from desktop_agent.core.transcript import SpendingEntry, ToolEntry
 from desktop_agent.ui.chat.entries.base import EntryWidget
 from desktop_agent.ui.chat.slices import Slice
 from desktop_agent.ui.chat.text.styles import TextStyles
@@ -165,6 +165,6 @@ class RowWidgets(QObject):
         widget = self.sender()
         for row in list(self.live):
             if row.widget is widget:
-                is_question = isinstance(row.entry, ToolEntry) and row.entry.is_waiting
+                is_question = isinstance(row.entry, ToolEntry | SpendingEntry) and row.entry.is_waiting
                 self.changed.emit(row)
                 self.resized.emit(row, is_by_itself or is_question)

@@ -10,6 +10,7 @@ from desktop_agent.core.transcript import (
     NoticeEntry,
     PageEntry,
     Patch,
+    SpendingEntry,
     TextEntry,
     ToolEntry,
     Transcript,
@@ -25,6 +26,7 @@ _CARD = 34
 _CARD_WITH_OUTPUT = 200
 _NOTICE = 76
 _APPROVAL = 170
+_QUESTION = 90
 _LINE = 20
 _DIFF_LINE = 18
 _DIFF_LINES = 12
@@ -200,6 +202,8 @@ class EntryRows:
                 height = _BUBBLE + self._estimate_text(entry.text, int(self._width * _PROMPT_SHARE))
             case ToolEntry():
                 height = _estimate_card(row, entry)
+            case SpendingEntry():
+                height = _QUESTION if entry.is_waiting else _LINE
             case NoticeEntry():
                 height = _NOTICE
             case CommandRun():

@@ -64,6 +64,7 @@ def check(journal: Path, blobs: Blobs, *, is_honest: bool = True) -> None:
         assert resumed.history.messages() == whole.history.messages()
     assert resumed.unfinished == whole.unfinished
     assert resumed.rules == whole.rules
+    assert resumed.spending == whole.spending
     assert resumed.transcript.paged.call_ids == whole.transcript.paged.call_ids
     assert all_entries(resumed.transcript, journal, blobs) == whole.transcript.entries
 

@@ -1,0 +1,232 @@
+"""Limits of spending: before a request that may cost more than the user wants, the session asks them."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+
+import pytest
+
+from desktop_agent.core.base.ids import SessionId, new_session_id
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import Allowed, Denied, SpendingQuestion
+from desktop_agent.core.providers.scripted import Call, Cost, Reply, Say
+from desktop_agent.core.settings import Settings, SpendingSettings
+from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.core.store.catalog import Catalog
+from desktop_agent.core.store.forking import Fork, fork_journal
+from desktop_agent.core.store.verify import verify
+from desktop_agent.core.transcript import SpendingEntry, replay
+from tests.harness import Ground, ImpatientClock, Open, check_conversation
+
+STEP: Reply = [Call("list_files", {}), Cost(0.5)]
+DONE: Reply = [Say("Done."), Cost(0.0)]
+
+
+class Calendar(ImpatientClock):
+    """A clock that shows what the test sets."""
+
+    today = datetime(2026, 11, 21, 21, 0, tzinfo=UTC)
+
+    def now(self) -> datetime:
+        return self.today
+
+
+@pytest.fixture
+def calendar(ground: Ground) -> Calendar:
+    ground.clock = clock = Calendar()
+    return clock
+
+
+def limit(ground: Ground, *, session: float | None = None, day: float | None = None) -> None:
+    ground.settings = Settings(spending=SpendingSettings(session_usd=session, day_usd=day))
+
+
+async def question(s: Open) -> SpendingQuestion:
+    """Wait for the question; it is about spending."""
+    asked = await s.rx.expect(ev.ApprovalRequested)
+    assert asked.request.spending is not None
+    return asked.request.spending
+
+
+def answer(s: Open, decision: Allowed | Denied) -> None:
+    [request] = s.session.transcript.pending_approvals
+    s.submit(ops.AnswerApproval(call_id=request.call_id, decision=decision))
+
+
+def entries(s: Open) -> list[SpendingEntry]:
+    return [entry for entry in s.session.transcript.entries if isinstance(entry, SpendingEntry)]
+
+
+async def test_without_limits_nothing_is_asked(ground: Ground) -> None:
+    async with ground.session([STEP, STEP, DONE]) as s:
+        assert (await s.prompt()).reason == "completed"
+        assert s.rx.all(ev.ApprovalRequested) == []
+
+
+async def test_a_session_asks_at_its_limit_and_goes_on_for_as_much_again(ground: Ground) -> None:
+    limit(ground, session=1.0)
+    async with ground.session([STEP] * 5 + [DONE]) as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        asked = await question(s)
+        assert (asked.limit, asked.limit_usd, asked.spent_usd, asked.until_usd) == ("session_usd", 1.0, 1.0, 2.0)
+        assert len(s.provider.requests) == 2, "nothing is asked of the model meanwhile"
+        assert s.session.transcript.turns.status == "waiting"
+        [request] = s.session.transcript.pending_approvals
+        assert request.title == "This conversation has cost $1.00, and its limit is $1.00. Go on?"
+        assert [offer.label for offer in request.scopes] == ["Go on for another $1.00"]
+        answer(s, Allowed())
+        assert (await question(s)).spent_usd == 2.0
+        answer(s, Allowed())
+        assert (await s.rx.expect(ev.TurnEnded)).reason == "completed"
+        assert len(s.provider.requests) == 6
+        check_conversation(s.last_request)
+        assert [isinstance(entry.decision, Allowed) for entry in entries(s)] == [True, True]
+
+
+async def test_a_user_who_says_no_stops_the_turn_and_is_asked_again_at_the_next(ground: Ground) -> None:
+    limit(ground, session=0.5)
+    async with ground.session([STEP, DONE]) as s:
+        for _ in range(2):
+            s.submit(ops.SubmitPrompt(text="go"))
+            await question(s)
+            answer(s, Denied())
+            assert (await s.rx.expect(ev.TurnEnded)).reason == "interrupted"
+        assert len(s.provider.requests) == 1
+
+
+async def test_the_question_ends_with_the_turn_that_the_user_stops(ground: Ground) -> None:
+    limit(ground, session=0.5)
+    async with ground.session([STEP, DONE]) as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        await question(s)
+        s.submit(ops.Interrupt())
+        assert (await s.rx.expect(ev.ApprovalResolved)).decision.outcome == "aborted"
+        assert (await s.rx.expect(ev.TurnEnded)).reason == "interrupted"
+        assert s.session.transcript.pending_approvals == []
+
+
+async def test_a_day_has_a_limit_over_all_sessions_which_ends_at_midnight(ground: Ground, calendar: Calendar) -> None:
+    limit(ground, day=1.0)
+    async with ground.session([STEP, DONE]) as other:
+        assert (await other.prompt()).reason == "completed"
+    async with ground.session([STEP, STEP, DONE]) as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        asked = await question(s)
+        assert (asked.limit, asked.day, asked.spent_usd, asked.until_usd) == (
+            "day_usd",
+            calendar.today.date(),
+            1.0,
+            2.0,
+        )
+        answer(s, Denied())
+        await s.rx.expect(ev.TurnEnded)
+        calendar.today += timedelta(hours=3)
+        assert (await s.prompt()).reason == "completed"
+
+
+async def test_what_was_allowed_on_a_day_does_not_hold_on_the_next(ground: Ground, calendar: Calendar) -> None:
+    limit(ground, day=0.5)
+    async with ground.session([STEP, DONE, STEP, DONE]) as s:
+        for _ in range(2):
+            s.submit(ops.SubmitPrompt(text="go"))
+            assert (await question(s)).day == calendar.today.date()
+            answer(s, Allowed())
+            assert (await s.rx.expect(ev.TurnEnded)).reason == "completed"
+            calendar.today += timedelta(days=1)
+
+
+async def asking(ground: Ground, *, is_killed: bool = False) -> SessionId:
+    """Leave a session whose question waits."""
+    async with ground.session([STEP, DONE]) as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        await question(s)
+        if is_killed:
+            s.session._parts.recorder.seal()  # pyright: ignore[reportPrivateUsage] - what a kill leaves
+        else:
+            s.submit(ops.Shutdown(keeps_questions=True))
+            await s.task
+        return s.id
+
+
+@asynccontextmanager
+async def reopened(ground: Ground, session_id: SessionId, *replies: Reply) -> AsyncGenerator[Open]:
+    async with ground.session(replies, resume=session_id) as s:
+        yield s
+        s.submit(ops.Shutdown(keeps_questions=True))
+        await s.task
+
+
+@pytest.mark.parametrize("is_killed", [False, True])
+async def test_a_question_survives_the_process_and_the_turn_goes_on_with_its_answer(
+    ground: Ground, is_killed: bool
+) -> None:
+    limit(ground, session=0.5)
+    session_id = await asking(ground, is_killed=is_killed)
+    assert verify(Catalog.of(ground.paths), session_id).is_fine
+    async with reopened(ground, session_id) as s:
+        assert s.provider.requests == []
+    async with reopened(ground, session_id, DONE) as s:
+        [request] = s.transcript.pending_approvals
+        assert request.spending is not None
+        s.submit(ops.AnswerApproval(call_id=request.call_id, decision=Allowed()))
+        assert (await s.rx.expect(ev.TurnEnded)).reason == "completed"
+        check_conversation(s.last_request)
+    async with reopened(ground, session_id, DONE) as s:
+        assert (await s.prompt()).reason == "completed", "the answer holds in the next process"
+
+
+async def test_a_no_to_a_question_of_an_earlier_process_ends_its_turn(ground: Ground) -> None:
+    limit(ground, session=0.5)
+    session_id = await asking(ground)
+    async with reopened(ground, session_id) as s:
+        s.submit(ops.AnswerApproval(call_id=s.transcript.pending_approvals[0].call_id, decision=Denied()))
+        assert (await s.rx.expect(ev.TurnEnded)).reason == "interrupted"
+        assert s.provider.requests == []
+
+
+async def test_without_a_user_the_question_of_an_earlier_process_counts_as_not_answered(ground: Ground) -> None:
+    limit(ground, session=0.5)
+    session_id = await asking(ground)
+    async with ground.session([DONE], resume=session_id, is_attended=False) as s:
+        assert (await s.rx.expect(ev.ApprovalResolved)).decision.outcome == "aborted"
+        assert (await s.prompt()).reason == "limit"
+        notice = s.rx.all(ev.Notice)[-1]
+        assert (notice.code, notice.level) == ("session_usd", "error")
+        assert notice.title == "This conversation has cost $0.50, and its limit is $0.50."
+        assert s.provider.requests == []
+
+
+async def test_a_fork_begins_with_nothing_spent_and_nothing_allowed(ground: Ground) -> None:
+    limit(ground, session=0.5)
+    async with ground.session([STEP, DONE]) as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        await question(s)
+        answer(s, Allowed())
+        await s.rx.expect(ev.TurnEnded)
+    catalog = Catalog.of(ground.paths)
+    copy = new_session_id(ground.clock.now())
+    fork = Fork(session_id=copy, app_version="0", at=ground.clock.now())
+    fork_journal(catalog.journal_path(s.id), ground.paths.sessions, fork, Blobs(ground.paths.blobs))
+    async with ground.session([STEP, DONE], resume=copy) as forked:
+        forked.submit(ops.SubmitPrompt(text="go"))
+        assert (await question(forked)).spent_usd == 0.5
+        answer(forked, Denied())
+        await forked.rx.expect(ev.TurnEnded)
+
+
+async def test_an_unknown_price_is_named_where_a_limit_is_set(ground: Ground) -> None:
+    limit(ground, day=1.0)
+    async with ground.session([[Call("list_files", {})], [Say("Done.")]]) as s:
+        assert (await s.prompt()).reason == "completed"
+        assert [notice.code for notice in s.rx.all(ev.Notice)] == ["unknown_price"]
+
+
+async def test_what_is_asked_reads_the_same_live_and_replayed(ground: Ground) -> None:
+    limit(ground, session=0.5)
+    async with ground.session([STEP, DONE]) as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        await question(s)
+        answer(s, Allowed())
+        await s.rx.expect(ev.TurnEnded)
+        assert replay(s.rx.recorded).entries == s.session.transcript.entries
