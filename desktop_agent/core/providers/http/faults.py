@@ -111,7 +111,7 @@ def network_error(error: BaseException, address: str, proxy: Proxy | None = None
         return refused_by_proxy(proxy, _status_in(str(refusal)))
     if any(isinstance(cause, (httpx2.InvalidURL, httpx2.UnsupportedProtocol)) for cause in causes):
         return bad_address(_names(causes))
-    if any(isinstance(cause, httpx2.LocalProtocolError) for cause in causes):
+    if any(isinstance(cause, (httpx2.LocalProtocolError, UnicodeEncodeError)) for cause in causes):
         return ProviderError(
             "The request could not be sent.",
             fault="invalid_request",

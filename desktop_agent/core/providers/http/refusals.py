@@ -96,7 +96,7 @@ def failures() -> tuple[type[Exception], ...]:
         httpx2.HTTPError,
         httpx2.InvalidURL,
         httpx2.StreamError,
-        UnicodeDecodeError,
+        UnicodeError,
         OSError,
     )
 

@@ -299,11 +299,14 @@ async def test_a_proxy_that_cannot_be_used(
     assert (error.fault, error.title) == ("configuration", "The proxy in ALL_PROXY cannot be used.")
 
 
+@pytest.mark.parametrize("header", ["X Y: walnut-Key-1", "X-Y: wälnut-Key-1", "X-Ý: walnut-Key-1"])
 async def test_a_malformed_custom_header(
-    monkeypatch: pytest.MonkeyPatch, server: AnthropicServer, model_request: ModelRequest
+    monkeypatch: pytest.MonkeyPatch, server: AnthropicServer, model_request: ModelRequest, header: str
 ) -> None:
-    monkeypatch.setenv("ANTHROPIC_CUSTOM_HEADERS", "X Y: 1")
+    monkeypatch.setenv("ANTHROPIC_CUSTOM_HEADERS", header)
     provider = anthropic_provider(api_key=KEY, base_url=server.url)
     error = await failure(provider, model_request)
     assert (error.fault, error.title) == ("invalid_request", "The request could not be sent.")
+    assert "custom header" in error.hint
+    assert "Key-1" not in f"{error} {error.detail}"
     await provider.aclose()
