@@ -56,6 +56,7 @@ def assemble(shared: SharedParts, plan: SessionPlan) -> Session:
             retries=retries,
             clock=shared.clock,
             provider_source=shared.provider_source,
+            model_meant=shared.model_meant,
             accounts=shared.accounts,
             read_history=history_reader(shared, plan),
             release=_release(shared, plan, changes, parts),

@@ -53,12 +53,26 @@ class TurnRequests(Struct, kw_only=True, eq=False):
         self._is_forced = False
         tokens = context_manager.meter.report_estimate(request, self.model, window)
         if tokens > window:
-            raise NoRoomError(
-                f"The conversation takes about {tokens:,} tokens, and the model's window has {window:,}.",
-                hint="Go back to before the last message, send less at once, or start a new session for the next task.",
-            )
+            raise self._no_room(tokens)
         self._last = await context_manager.with_pictures(request)
         return self._last
+
+    async def as_it_is(self) -> ModelRequest:
+        """Return the request of a model that is asked only once: nothing is summarised for it. Raises `NoRoomError`."""
+        context_manager = self.context_manager
+        request = context_manager.pack(self.model)
+        tokens = context_manager.meter.tokens(request, self.model)
+        if tokens > context_manager.window(self.model):
+            raise self._no_room(tokens)
+        self._last = await context_manager.with_pictures(request)
+        return self._last
+
+    def _no_room(self, tokens: int) -> NoRoomError:
+        return NoRoomError(
+            f"The conversation takes about {tokens:,} tokens, and the model's window has "
+            f"{self.context_manager.window(self.model):,}.",
+            hint="Go back to before the last message, send less at once, or start a new session for the next task.",
+        )
 
     def answered(self, usage: Usage) -> None:
         """Take in what the provider reported with the answer to the last request."""

@@ -12,6 +12,7 @@ from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.context_window import ContextManager
 from desktop_agent.core.jobs.background import Jobs
 from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.auth.accounts import AccountsFile
 from desktop_agent.core.providers.base import ProviderSource
 from desktop_agent.core.session.limits import TurnLimits
@@ -20,6 +21,7 @@ from desktop_agent.core.session.retries import Retries
 from desktop_agent.core.session.session_state import SessionState
 from desktop_agent.core.session.spending_guard import SpendingGuard
 from desktop_agent.core.session.titling import Titling
+from desktop_agent.core.settings.model_choice import NamedModel
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.slash.parts import CommandParts
 from desktop_agent.core.tools.approval.live_judging import LiveJudging
@@ -60,6 +62,8 @@ class SessionParts(Struct, frozen=True, kw_only=True):
     retries: Retries
     clock: Clock
     provider_source: ProviderSource
+    model_meant: Callable[[NamedModel, ModelRef | None], ModelRef]
+    """Completes a model that is named in part."""
     accounts: AccountsFile
     read_history: Callable[[], Awaitable[None]]
     """Folds into the state's history what was left out because a compaction had summarised it."""

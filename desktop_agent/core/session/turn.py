@@ -27,6 +27,7 @@ from desktop_agent.core.protocol.model import (
     ToolUseBlock,
 )
 from desktop_agent.core.providers.base import Completion, Provider, TextChunk, ThinkingChunk, ToolInputChunk
+from desktop_agent.core.session.fallback import Answering, Fallback, unaided
 from desktop_agent.core.session.limits import TurnLimits
 from desktop_agent.core.session.retries import Retries
 from desktop_agent.core.session.spending_guard import SpendingGuard
@@ -63,6 +64,7 @@ class Turn:
     number: int
     model: ModelRef
     provider: Provider
+    fallback: Fallback
     requests: TurnRequests
     """Makes each request of what is on record by then."""
     runtime: ToolRuntime
@@ -77,6 +79,8 @@ class Turn:
     """How many were asked for and came."""
     _cut_off: int = field(default=0, init=False)
     """How many answers in a row were cut off."""
+    _is_overloaded: bool = field(default=False, init=False)
+    """Whether the fallback had to answer the last request: then the model is not tried for long again."""
 
     async def run(self, left: OpenCalls | None = None) -> ev.TurnEndReason:
         """Work until the end and return why it ended; begin with the calls that were `left` open, if there are some.
@@ -148,26 +152,40 @@ class Turn:
         await self.settings.refresh()
         await self.runtime.prepare(self.number)
         request = await self.requests.next()
-        attempt = 1
+        attempt = self.retries.policy.max_tries if self._is_overloaded else 1
+        usual = Answering(model=self.model, provider=self.provider, requests=self.requests)
         while True:
             try:
-                completion = await self._stream(request)
+                completion = await self._stream(request, usual)
             except ProviderError as error:
                 if error.fault in _TOO_LONG and self.requests.make_room(is_certain=False):
                     request = await self.requests.next()
                     continue
-                await self.retries.wait(self.number, attempt, error)
+                try:
+                    await self.retries.wait(self.number, attempt, error)
+                except ProviderError:
+                    return await self._ask_fallback(error)
                 attempt += 1
             else:
-                self.requests.answered(completion.usage)
-                return await self._record(completion)
+                self._is_overloaded = False
+                return await self._record(completion, usual)
 
-    async def _stream(self, request: ModelRequest) -> Completion:
+    async def _ask_fallback(self, error: ProviderError) -> Completion:
+        """Get the answer from the model that steps in; what it says goes on record as its own."""
+        instead, request = await self.fallback.take_over(self.number, self.requests, error)
+        try:
+            completion = await self._stream(request, instead)
+        except ProviderError as obstacle:
+            raise unaided(error, instead.model.model, obstacle) from obstacle
+        self._is_overloaded = True
+        return await self._record(completion, instead)
+
+    async def _stream(self, request: ModelRequest, by: Answering) -> Completion:
         """Show the answer while it comes; return it when it is whole."""
         turn = self.number
         written: list[str] = []
         try:
-            async with aclosing(self.provider.stream(request)) as pieces:
+            async with aclosing(by.provider.stream(request)) as pieces:
                 async for piece in pieces:
                     match piece:
                         case TextChunk(text=text):
@@ -181,15 +199,16 @@ class Turn:
                         case Completion():
                             return piece
         except asyncio.CancelledError:
-            await self._keep_partial("".join(written))
+            await self._keep_partial("".join(written), by.model)
             raise
         raise ProviderError("The answer ended before it was complete.", fault="stream")
 
-    async def _record(self, completion: Completion) -> Completion:
+    async def _record(self, completion: Completion, by: Answering) -> Completion:
+        by.requests.answered(completion.usage)
         content = tuple(self._trusted(block, completion) for block in completion.content)
-        await self._record_message(content, completion.stop_reason, completion.message_id)
-        await self.log.record(ev.UsageReported(turn=self.number, usage=completion.usage, model=self.model))
-        await self.spending.note(self.number, completion.usage, self.model)
+        await self._record_message(content, completion.stop_reason, completion.message_id, by.model)
+        await self.log.record(ev.UsageReported(turn=self.number, usage=completion.usage, model=by.model))
+        await self.spending.note(self.number, completion.usage, by.model)
         return replace(completion, content=content)
 
     def _trusted(self, block: AssistantBlock, completion: Completion) -> AssistantBlock:
@@ -201,14 +220,16 @@ class Turn:
             block = structs.replace(block, arguments={}, rejected=CUT_OFF if is_cut else NOT_MEANT)
         return structs.replace(block, id=claim_id(block.id, self.used_ids))
 
-    async def _keep_partial(self, text: str) -> None:
+    async def _keep_partial(self, text: str, model: ModelRef) -> None:
         """Keep what the user has already read of an answer that was stopped."""
         if text.strip():
-            await self._record_message((TextBlock(text=text),), "interrupted", "")
+            await self._record_message((TextBlock(text=text),), "interrupted", "", model)
 
-    async def _record_message(self, content: tuple[AssistantBlock, ...], stop: StopReason, message_id: str) -> None:
+    async def _record_message(
+        self, content: tuple[AssistantBlock, ...], stop: StopReason, message_id: str, model: ModelRef
+    ) -> None:
         await self.log.record(
-            ev.MessageDone(turn=self.number, message_id=message_id, model=self.model, content=content, stop_reason=stop)
+            ev.MessageDone(turn=self.number, message_id=message_id, model=model, content=content, stop_reason=stop)
         )
 
     async def _notify(self, code: str, title: str, hint: str) -> None:

@@ -13,6 +13,7 @@ from desktop_agent.core.protocol.model import Decision, ModelRef
 from desktop_agent.core.providers.base import Provider
 from desktop_agent.core.providers.pool import ProviderPool
 from desktop_agent.core.session.failure_notices import defect_notice, notice_of
+from desktop_agent.core.session.fallback import Fallback
 from desktop_agent.core.session.limits import RunningTime
 from desktop_agent.core.session.parts import SessionParts
 from desktop_agent.core.session.readiness import Readiness
@@ -240,6 +241,12 @@ class TurnRunner:
             number=number,
             model=model,
             provider=provider,
+            fallback=Fallback(
+                settings=parts.settings,
+                model_meant=parts.model_meant,
+                provider_of=self._providers.get,
+                log=parts.recorder,
+            ),
             requests=TurnRequests(context_manager=parts.context_manager, model=model, provider=provider),
             runtime=parts.tools.runtime,
             limits=parts.limits,

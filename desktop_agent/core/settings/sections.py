@@ -59,6 +59,15 @@ class ModelSettings:
         unset="the usual one",
         effect="next session",
     )
+    fallback: str = setting(
+        "",
+        title="When it is overloaded",
+        text="The model that answers a request, as PROVIDER/NAME, when the usual one is overloaded after all tries. "
+        "The conversation says so; the next request is asked of the usual one again.",
+        holds="model",
+        unset="the request fails",
+        is_advanced=True,
+    )
     context_tokens: int = setting(
         200_000,
         title="Context window",

@@ -13,6 +13,7 @@ from typing import Any, Literal, cast, get_args, get_origin
 
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.web_address import has_userinfo, without_userinfo
+from desktop_agent.core.models.vendors import VENDORS, known_vendor
 from desktop_agent.core.settings.declaring import About, AboutSection, Kind, about_in
 from desktop_agent.core.settings.sections import Settings
 
@@ -44,6 +45,8 @@ class Setting:
                 return f"one of {', '.join(self.choices)}"
             case "switch":
                 return "true or false"
+            case "text" if self.about.holds == "model":
+                return "PROVIDER/NAME, or nothing"
             case "text":
                 return "text"
             case "texts":
@@ -77,9 +80,7 @@ class Setting:
             case "switch" if isinstance(value, bool):
                 return value
             case "text" if isinstance(value, str):
-                if self.about.holds == "address" and has_userinfo(value):
-                    raise ValueError("it has a user name or a password before the @; a key belongs in the keyring")
-                return _storable(value.strip())
+                return self._checked_text(value.strip())
             case "whole" if isinstance(value, int) and not isinstance(value, bool):
                 return self._in_range(value)
             case "number" if isinstance(value, int | float) and not isinstance(value, bool):
@@ -87,6 +88,13 @@ class Setting:
             case _:
                 names = {"switch": "true or false", "text": "text", "whole": "a whole number", "number": "a number"}
                 raise ValueError(f"{value!r} is not {names[self.kind]}")
+
+    def _checked_text(self, text: str) -> str:
+        if self.about.holds == "address" and has_userinfo(text):
+            raise ValueError("it has a user name or a password before the @; a key belongs in the keyring")
+        if self.about.holds == "model":
+            _require_model(text)
+        return _storable(text)
 
     def _in_range(self, value: float) -> float:
         least, most = self.about.least, self.about.most
@@ -249,6 +257,15 @@ def _as_float(value: float) -> float:
         return float(value)
     except OverflowError:
         return math.inf
+
+
+def _require_model(text: str) -> None:
+    """Raise `ValueError` for what does not name both a provider and its model."""
+    provider, slash, name = text.partition("/")
+    if not slash or not name.strip():
+        raise ValueError(f"{text!r} is no model with its provider, as in PROVIDER/NAME")
+    if known_vendor(provider) is None:
+        raise ValueError(f"{provider!r} is no provider; known are {', '.join(vendor.id for vendor in VENDORS)}")
 
 
 def _storable(text: str) -> str:

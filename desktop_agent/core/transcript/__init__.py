@@ -19,7 +19,7 @@ from desktop_agent.core.transcript.entries import (
     ToolEntry,
     UndoEntry,
 )
-from desktop_agent.core.transcript.entry_fold import RETRYING
+from desktop_agent.core.transcript.entry_fold import FALLBACK, RETRYING
 from desktop_agent.core.transcript.fold import Transcript, replay
 from desktop_agent.core.transcript.patches import Patch
 from desktop_agent.core.transcript.reading import first_line, spending_line, todos_of
@@ -28,6 +28,7 @@ from desktop_agent.core.transcript.steps import UndoStep, undone_of
 from desktop_agent.core.transcript.turn_state import TurnState
 
 __all__ = [
+    "FALLBACK",
     "RETRYING",
     "ChangeRecord",
     "ChangeState",

@@ -27,6 +27,11 @@ OUTPUT_TAIL_CHARS = 65_536
 RETRYING = "retrying"
 """The notice code after which a half-streamed message is void: the request is sent again."""
 
+FALLBACK = "fallback"
+"""The notice code after which another model answers the request: a half-streamed message is void then, too."""
+
+_ANEW: Final = frozenset((RETRYING, FALLBACK))
+
 ENTRY_EVENTS: Final = frozenset(
     (
         ev.TextDelta,
@@ -218,7 +223,7 @@ class EntryFold:
         return patches
 
     def _notice(self, event: ev.Notice) -> list[Patch]:
-        patches = self._discard_open() if event.code == RETRYING else []
+        patches = self._discard_open() if event.code in _ANEW else []
         if self._is_answered_by(event):
             patches.append(self.paged.remove(len(self.paged.entries) - 1))
             self._waiting = None
@@ -233,7 +238,7 @@ class EntryFold:
         ):
             return False
         is_same_turn = isinstance(last, NoticeEntry) and last.notice.turn == event.turn
-        return is_same_turn and (event.code == RETRYING or event.level == "error")
+        return is_same_turn and (event.code in _ANEW or event.level == "error")
 
     def _retry_wait(self, *, is_waiting: bool, wait_s: float = 0.0) -> list[Patch]:
         """Mark the notice that announced the wait: the last one, which the answer to a command may come after."""

@@ -118,7 +118,7 @@ async def test_every_setting_can_be_changed_and_taken_back(live: LiveSettings, f
         "switch": not setting.default,
         "whole": 12_345 if setting.about.most is None else setting.about.most - 1,
         "number": 9.5,
-        "text": str(file.parent / "x"),
+        "text": "openai/gpt" if setting.about.holds == "model" else str(file.parent / "x"),
         "texts": (str(file.parent / "x"),),
     }
     change = await live.change(key, values[setting.kind])
