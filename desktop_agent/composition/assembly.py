@@ -57,6 +57,7 @@ def assemble(shared: SharedParts, plan: SessionPlan) -> Session:
             clock=shared.clock,
             provider_source=shared.provider_source,
             model_meant=shared.model_meant,
+            takes_images=shared.takes_images,
             accounts=shared.accounts,
             read_history=history_reader(shared, plan),
             release=_release(shared, plan, changes, parts),

@@ -3,16 +3,18 @@
 import asyncio
 import os
 from collections.abc import Awaitable, Callable
-from functools import partial
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from desktop_agent.composition.session_plan import SessionPlan
 from desktop_agent.composition.shared_parts import SharedParts
 from desktop_agent.core.context.guidance import GuidanceReader
-from desktop_agent.core.context.pictures import with_pictures
+from desktop_agent.core.context.pictures import image_digests, with_pictures, without_pictures
 from desktop_agent.core.context_window import ContextManager, ContextParts
 from desktop_agent.core.models.vendors import PROVIDER_IDS
 from desktop_agent.core.protocol.event_log import EventLog
+from desktop_agent.core.protocol.model import ModelRef, ModelRequest
 from desktop_agent.core.session.limits import TurnLimits
 from desktop_agent.core.session.resuming.opening import read_whole_history
 from desktop_agent.core.session.retries import Retries
@@ -36,6 +38,11 @@ def build_context_manager(
     def secret_at(path: Path, status: os.stat_result) -> str:
         return secrets().secret_at(path, status)
 
+    async def pictured(request: ModelRequest, model: ModelRef) -> ModelRequest:
+        if image_digests(request.messages) and await shared.takes_images(model) is False:
+            return replace(request, messages=without_pictures(request.messages))
+        return await with_pictures(request, shared.blobs)
+
     return ContextManager(
         ContextParts(
             history=plan.state.history,
@@ -48,7 +55,7 @@ def build_context_manager(
             calibration=shared.calibration,
             system=system,
             tools=access.definitions,
-            with_pictures=partial(with_pictures, blobs=shared.blobs),
+            with_pictures=pictured,
             read_history=history_reader(shared, plan),
             max_tokens=lambda: limits.max_tokens or plan.settings.current.model.max_tokens,
         )

@@ -1,6 +1,6 @@
 """What all sessions of one process share."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AsyncExitStack
 from pathlib import Path
 
@@ -56,6 +56,8 @@ class SharedParts(Struct, frozen=True, kw_only=True):
     accounts: AccountsFile
     model_meant: Callable[[NamedModel, ModelRef | None], ModelRef]
     """Completes a model that is named in part by the one that answers now, and by the settings."""
+    takes_images: Callable[[ModelRef], Awaitable[bool | None]]
+    """Whether a model is known to take pictures, or not to; None: nobody says."""
     environ: Mapping[str, str]
     clock: Clock
     blobs: Blobs

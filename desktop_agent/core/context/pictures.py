@@ -24,13 +24,15 @@ DROPPED_AT_ONCE = 4
 
 DROPPED = "[An older picture is no longer part of this conversation. View it again if you need it.]"
 
+NOT_TAKEN = "[A picture stands here that you are not shown, because you take none.]"
+
 logger = logging.getLogger(__name__)
 
 
 def with_newest_pictures(messages: Sequence[Message]) -> tuple[Message, ...]:
     """Return the messages with the newest pictures only. The same conversation gives the same answer every time."""
     dropped = _number_dropped([picture for block in _results(messages) for picture in block.images])
-    return tuple(messages) if dropped == 0 else _without_first(messages, dropped)
+    return tuple(messages) if dropped == 0 else _without_first(messages, dropped, DROPPED)
 
 
 def image_digests(messages: Iterable[Message]) -> frozenset[Digest]:
@@ -47,6 +49,11 @@ def load_pictures(blobs: Blobs, digests: Iterable[Digest]) -> dict[Digest, bytes
         except StorageError as error:
             logger.warning("A picture of the conversation is gone: %s", error.detail)
     return loaded
+
+
+def without_pictures(messages: Sequence[Message]) -> tuple[Message, ...]:
+    """Return the messages for a model that takes no pictures, with a word in the place of each."""
+    return _without_first(messages, sum(len(block.images) for block in _results(messages)), NOT_TAKEN)
 
 
 async def with_pictures(request: ModelRequest, blobs: Blobs) -> ModelRequest:
@@ -72,7 +79,7 @@ def _number_dropped(pictures: Sequence[BlobRef]) -> int:
     return max(len(pictures) - 1, 0)
 
 
-def _without_first(messages: Sequence[Message], number: int) -> tuple[Message, ...]:
+def _without_first(messages: Sequence[Message], number: int, word: str) -> tuple[Message, ...]:
     left = number
     thinned: list[Message] = []
     for message in messages:
@@ -82,7 +89,7 @@ def _without_first(messages: Sequence[Message], number: int) -> tuple[Message, .
                 if isinstance(block, ToolResultBlock) and block.images and left:
                     gone = min(left, len(block.images))
                     left -= gone
-                    text = "\n".join([block.content, *[DROPPED] * gone]).strip()
+                    text = "\n".join([block.content, *[word] * gone]).strip()
                     content[index] = replace(block, content=text, images=block.images[gone:])
             thinned.append(replace(message, content=tuple(content)))
         else:

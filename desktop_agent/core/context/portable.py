@@ -5,10 +5,27 @@ Thinking is signed or encrypted: worth something only to whom it came from, and 
 
 from collections.abc import Sequence
 
-from desktop_agent.core.protocol.model import AssistantBlock, OpaqueBlock, RedactedThinkingBlock, ThinkingBlock
+from msgspec.structs import replace
+
+from desktop_agent.core.protocol.model import (
+    AssistantBlock,
+    AssistantMessage,
+    Message,
+    ModelRef,
+    OpaqueBlock,
+    RedactedThinkingBlock,
+    ThinkingBlock,
+)
 
 
 def portable(content: Sequence[AssistantBlock]) -> tuple[AssistantBlock, ...]:
     """Return `content` without what only its own vendor understands."""
     own = (ThinkingBlock, RedactedThinkingBlock, OpaqueBlock)
     return tuple(block for block in content if not isinstance(block, own))
+
+
+def is_readable_by(message: Message, model: ModelRef) -> bool:
+    """Whether it goes back as it came: another model of the same account and address sorts out itself what it uses."""
+    if not isinstance(message, AssistantMessage) or message.made_by is None:
+        return True
+    return replace(message.made_by, model=model.model) == model

@@ -50,8 +50,8 @@ class ContextParts(Struct, frozen=True, kw_only=True):
     system: Callable[[], str]
     """The system prompt without guidance, which may change with the mode."""
     tools: Callable[[], tuple[ToolDefinition, ...]]
-    with_pictures: Callable[[ModelRequest], Awaitable[ModelRequest]]
-    """Adds the bytes of the pictures that a request names."""
+    with_pictures: Callable[[ModelRequest, ModelRef], Awaitable[ModelRequest]]
+    """Adds the bytes of the pictures that a request names, or leaves them out for a model that takes none."""
     read_history: Callable[[], Awaitable[None]]
     """Folds in what the history has not, because it was summarised before the session was opened."""
     max_tokens: Callable[[], int]

@@ -54,7 +54,7 @@ class TurnRequests(Struct, kw_only=True, eq=False):
         tokens = context_manager.meter.report_estimate(request, self.model, window)
         if tokens > window:
             raise self._no_room(tokens)
-        self._last = await context_manager.with_pictures(request)
+        self._last = await context_manager.with_pictures(request, self.model)
         return self._last
 
     async def as_it_is(self) -> ModelRequest:
@@ -64,7 +64,7 @@ class TurnRequests(Struct, kw_only=True, eq=False):
         tokens = context_manager.meter.tokens(request, self.model)
         if tokens > context_manager.window(self.model):
             raise self._no_room(tokens)
-        self._last = await context_manager.with_pictures(request)
+        self._last = await context_manager.with_pictures(request, self.model)
         return self._last
 
     def _no_room(self, tokens: int) -> NoRoomError:

@@ -64,6 +64,8 @@ class SessionParts(Struct, frozen=True, kw_only=True):
     provider_source: ProviderSource
     model_meant: Callable[[NamedModel, ModelRef | None], ModelRef]
     """Completes a model that is named in part."""
+    takes_images: Callable[[ModelRef], Awaitable[bool | None]]
+    """Whether a model is known to take pictures, or not to; None: nobody says."""
     accounts: AccountsFile
     read_history: Callable[[], Awaitable[None]]
     """Folds into the state's history what was left out because a compaction had summarised it."""

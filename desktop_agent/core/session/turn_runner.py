@@ -17,6 +17,7 @@ from desktop_agent.core.session.fallback import Fallback
 from desktop_agent.core.session.limits import RunningTime
 from desktop_agent.core.session.parts import SessionParts
 from desktop_agent.core.session.readiness import Readiness
+from desktop_agent.core.session.switching import tell_of_switch
 from desktop_agent.core.session.turn import OpenCalls, Turn
 
 logger = logging.getLogger(__name__)
@@ -122,8 +123,10 @@ class TurnRunner:
         number = self._transcript.turn + 1
         model = self._transcript.session.model
         assert model is not None, "the journal's first line names the model"
+        before = self._parts.state.unfinished.model
         await self._record(ev.PromptSubmitted(turn=number, prompt_id=prompt_id, text=text))
         await self._record(ev.TurnStarted(turn=number, model=model))
+        await tell_of_switch(self._parts, number, before)
         await self._begin(number, model, None)
 
     # -- a turn that an earlier process left waiting for the user --

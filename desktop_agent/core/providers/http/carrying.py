@@ -2,30 +2,23 @@
 
 from msgspec.structs import replace
 
-from desktop_agent.core.context.portable import portable
+from desktop_agent.core.context.portable import is_readable_by, portable
 from desktop_agent.core.protocol.model import AssistantMessage, Message, ModelRef, ModelRequest
 
 
 def carried(request: ModelRequest, to: ModelRef | None) -> ModelRequest:
     """Return `request` with what the model `to` may get of the messages of others; all of it if that is not known."""
-    if to is None or all(_is_own(message, to) for message in request.messages):
+    if to is None or all(is_readable_by(message, to) for message in request.messages):
         return request
     messages: list[Message] = []
     stable = 0
     for index, message in enumerate(request.messages):
         if index == request.stable_messages:
             stable = len(messages)
-        if _is_own(message, to):
+        if is_readable_by(message, to):
             messages.append(message)
         elif isinstance(message, AssistantMessage) and (content := portable(message.content)):
             messages.append(AssistantMessage(content=content, made_by=message.made_by))
     if request.stable_messages >= len(request.messages):
         stable = len(messages)
     return replace(request, messages=tuple(messages), stable_messages=stable)
-
-
-def _is_own(message: Message, to: ModelRef) -> bool:
-    """Whether it goes back as it came: another model of the same account and address sorts out itself what it uses."""
-    if not isinstance(message, AssistantMessage) or message.made_by is None:
-        return True
-    return replace(message.made_by, model=to.model) == to

@@ -1,0 +1,118 @@
+"""A conversation that changes its model says once what the new one does not get, and loses nothing."""
+
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+
+from desktop_agent.core.models.account import usual_account
+from desktop_agent.core.models.catalogue import MODELS_NAME
+from desktop_agent.core.models.known_model import ListedModel
+from desktop_agent.core.models.list_cache import FetchedList, ListCache
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import ModelRef, ToolResultBlock, UserMessage
+from desktop_agent.core.providers.base import Provider
+from desktop_agent.core.providers.scripted import Call, Reply, Say, ScriptedProvider, Think, in_order
+from tests.harness import Ground, Open, check_conversation
+from tests.pictures import png
+
+CLAUDE = ModelRef(provider="anthropic", model="claude-sonnet-5-5")
+OPUS = ModelRef(provider="anthropic", model="claude-opus-5-5")
+GPT = ModelRef(provider="openai", model="gpt-6-astra")
+LOOK: Reply = [Call("view_image", {"path": "a.png"})]
+
+
+@asynccontextmanager
+async def session(ground: Ground, *replies: Reply) -> AsyncGenerator[Open]:
+    provider = ScriptedProvider(in_order(replies))
+
+    async def source(_model: ModelRef) -> Provider:
+        return provider
+
+    async with ground.session([], provider_source=source) as s:
+        s.provider = provider
+        yield s
+
+
+async def ask(s: Open, model: ModelRef) -> list[ev.Notice]:
+    """Go on with a model; return what was said about that."""
+    before = len(s.rx.all(ev.Notice))
+    s.submit(ops.SetMode(model=model))
+    assert (await s.prompt()).reason == "completed"
+    return s.rx.all(ev.Notice)[before:]
+
+
+def list_models(ground: Ground, model: ModelRef, *, takes_images: bool | None) -> None:
+    """What the address of a model's provider listed."""
+    listed = FetchedList(
+        fetched_at=ground.clock.now(), models=(ListedModel(name=model.model, takes_images=takes_images),)
+    )
+    ListCache(ground.paths.cache / MODELS_NAME).write(usual_account(model.provider), listed)
+
+
+def pictures(s: Open) -> list[int]:
+    """How many pictures each result of the last request had."""
+    messages = (message for message in s.last_request.messages if isinstance(message, UserMessage))
+    return [len(block.images) for m in messages for block in m.content if isinstance(block, ToolResultBlock)]
+
+
+async def test_thinking_that_stays_behind_is_named_once(ground: Ground) -> None:
+    async with session(ground, [Think("Hm."), Say("One.")], [Say("Two.")], [Say("Three.")]) as s:
+        assert await ask(s, CLAUDE) == []
+        (notice,) = await ask(s, GPT)
+        assert (notice.code, notice.level, notice.turn) == ("switched", "info", 2)
+        assert notice.title == "gpt-6-astra answers from here on. It does not get all of the conversation."
+        assert "the earlier thinking of claude-sonnet-5-5" in notice.hint
+        assert await ask(s, GPT) == []
+        check_conversation(s.last_request)
+
+
+async def test_a_switch_without_a_loss_says_nothing(ground: Ground) -> None:
+    async with session(ground, [Say("One.")], [Think("Hm."), Say("Two.")], [Say("Three.")]) as s:
+        assert await ask(s, GPT) == []
+        assert await ask(s, CLAUDE) == []
+        assert await ask(s, OPUS) == [], "the same account reads it"
+
+
+async def test_what_the_model_before_did_not_get_either_is_no_news(ground: Ground) -> None:
+    other = ModelRef(provider="xai", model="grok-4.7")
+    async with session(ground, [Think("Hm."), Say("One.")], [Say("Two.")], [Say("Three.")], [Say("Four.")]) as s:
+        assert await ask(s, CLAUDE) == []
+        assert len(await ask(s, GPT)) == 1
+        assert await ask(s, other) == []
+        assert await ask(s, CLAUDE) == [], "its own is back"
+
+
+async def test_pictures_stay_behind_where_a_model_is_known_to_take_none(ground: Ground) -> None:
+    ground.write("a.png", png())
+    list_models(ground, GPT, takes_images=False)
+    async with session(ground, LOOK, [Say("Black.")], [Say("I trust you.")], [Say("Black, still.")]) as s:
+        assert await ask(s, CLAUDE) == []
+        assert pictures(s) == [1]
+        (notice,) = await ask(s, GPT)
+        assert notice.hint.startswith("Left out for it: 1 picture, because it takes none.")
+        assert pictures(s) == [0]
+        assert s.last_request.images == {}
+        check_conversation(s.last_request)
+        assert await ask(s, CLAUDE) == []
+        assert pictures(s) == [1], "nothing was removed"
+
+
+async def test_a_model_of_which_nobody_says_it_is_taken_to_see(ground: Ground) -> None:
+    ground.write("a.png", png())
+    list_models(ground, GPT, takes_images=None)
+    async with session(ground, LOOK, [Say("Black.")], [Say("Black.")]) as s:
+        assert await ask(s, CLAUDE) == []
+        assert await ask(s, GPT) == []
+        assert pictures(s) == [1]
+
+
+async def test_a_session_that_is_opened_again_remembers_who_answered_last(ground: Ground) -> None:
+    async with session(ground, [Think("Hm."), Say("One.")]) as s:
+        assert await ask(s, CLAUDE) == []
+    provider = ScriptedProvider(in_order([[Say("Two.")]]))
+
+    async def source(_model: ModelRef) -> Provider:
+        return provider
+
+    async with ground.session([], resume=s.id, provider_source=source) as again:
+        assert [notice.code for notice in await ask(again, GPT)] == ["switched"]
