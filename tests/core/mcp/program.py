@@ -22,6 +22,7 @@ TOOLS: dict[str, tuple[dict[str, Any], list[str]]] = {
     "huge": ({}, []),
     "fail": ({}, []),
     "flood": ({}, []),
+    "roots": ({}, []),
 }
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="  # one pixel
 
@@ -53,6 +54,9 @@ class Program:
         self.more = 0
 
     def answer(self, request: dict[str, Any]) -> None:
+        if "method" not in request:
+            self.answered(request)
+            return
         number, method = request.get("id"), request["method"]
         params: dict[str, Any] = request.get("params") or {}
         match method:
@@ -74,6 +78,14 @@ class Program:
                 send({"id": number, "error": {"code": -32601, "message": f"no method {method}"}})
             case _:
                 pass
+
+    def ask(self, call: object, method: str, params: dict[str, Any]) -> None:
+        """Ask the client back; the call comes to whatever it answers."""
+        send({"id": f"of {call}", "method": method, "params": params})
+
+    def answered(self, response: dict[str, Any]) -> None:
+        text = json.dumps(response.get("result", response.get("error")))
+        send({"id": int(response["id"][3:]), "result": {"content": [{"type": "text", "text": text}]}})
 
     def call(self, number: object, name: str, arguments: dict[str, Any], meta: dict[str, Any]) -> None:
         content: list[dict[str, object]] = [{"type": "text", "text": str(arguments.get("text", name))}]
@@ -102,6 +114,9 @@ class Program:
             case "huge":
                 sys.stdout.write("x" * 40_000_000)
                 sys.stdout.flush()
+                return
+            case "roots":
+                self.ask(number, "roots/list", {})
                 return
             case "flood":
                 sys.stderr.write("all is well\n" * 500_000)

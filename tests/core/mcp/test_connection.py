@@ -1,6 +1,7 @@
 """Connections with servers, most of which misbehave, on real processes."""
 
 import asyncio
+import json
 import os
 import signal
 from pathlib import Path
@@ -61,6 +62,14 @@ async def test_calls_come_back_with_all_their_parts(connect: Connect) -> None:
     assert progress == [Progress(done=step, total=3, message="on") for step in (1, 2, 3)]
     assert failed.is_error
     assert [call.tool for call in connection.status.last_calls] == ["echo", "picture", "steps", "fail"]
+
+
+async def test_a_server_that_asks_where_it_may_work_is_told_the_workspace(connect: Connect, tmp_path: Path) -> None:
+    connection = connect(server())
+
+    answer = json.loads(text_of(await connection.call("roots", {})))
+
+    assert answer == {"roots": [{"uri": (tmp_path / "workspace").as_uri(), "name": "workspace"}]}
 
 
 async def test_calls_at_once_share_one_start_and_one_process(connect: Connect) -> None:

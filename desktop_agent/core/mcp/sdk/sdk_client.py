@@ -9,11 +9,11 @@ from typing import cast
 import mcp_types
 from mcp import Client as SdkClient
 from mcp import MCPError
-from mcp.client.session import IncomingMessage
+from mcp.client.session import ClientRequestContext, IncomingMessage
 from mcp.client.subscriptions import SubscriptionLost
 from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-from pydantic import ValidationError
+from pydantic import FileUrl, ValidationError
 
 from desktop_agent.core.base.errors import ServerError
 from desktop_agent.core.base.package import __version__
@@ -123,11 +123,16 @@ async def _agreed(
     async def logged(params: mcp_types.LoggingMessageNotificationParams) -> None:
         surroundings.log.say(f"{params.level}: {params.data}")
 
+    async def listed_roots(context: ClientRequestContext) -> mcp_types.ListRootsResult:
+        root = mcp_types.Root(uri=FileUrl(surroundings.workspace.as_uri()), name=surroundings.workspace.name)
+        return mcp_types.ListRootsResult(roots=[root])
+
     client = SdkClient(
         transport,
         client_info=mcp_types.Implementation(name="desktop-agent", version=__version__),
         message_handler=heard,
         logging_callback=logged,
+        list_roots_callback=listed_roots,
         cache=None,
     )
     with _in_words():
