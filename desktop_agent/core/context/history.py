@@ -87,8 +87,8 @@ class History(Struct):
             for call_id in (block.id for item in messages for block in item.content if isinstance(block, ToolUseBlock)):
                 result = self.fold.results.get(call_id)
                 if result is not None and call_id not in done and is_worth_it(result):
-                    whole, short = answer(call_id, result), answer(call_id, shortened(result))
-                    saved.append((call_id, block_tokens(whole) - block_tokens(short)))
+                    whole, short = (answer(call_id, each, is_external=False) for each in (result, shortened(result)))
+                    saved.append((call_id, block_tokens(whole) - block_tokens(short)))  # a frame stays in both
         newest = {call.id for call in self.newest_calls()}
         return [(call_id, size) for call_id, size in saved if call_id not in newest]
 

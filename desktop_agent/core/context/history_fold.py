@@ -83,6 +83,8 @@ class HistoryFold:
     starts: dict[int, TurnStart] = field(default_factory=dict[int, TurnStart])
     """Where each turn's prompt stands among them, oldest first."""
     results: dict[CallId, ToolResult] = field(default_factory=dict[CallId, ToolResult])
+    external: set[CallId] = field(default_factory=set[CallId])
+    """The calls of tools that are not this application's: what they answer is framed."""
     compactions: list[Compaction] = field(default_factory=list[Compaction])
     """Those in force, each on top of the one before. The summary of the last is shown."""
     asked_at: int = -1
@@ -129,8 +131,8 @@ class HistoryFold:
                 self.items.append(TextBlock(text=text))
             case ev.MessageDone():
                 self._message(event)
-            case ev.ToolCallFinished(call_id=call_id, result=result):
-                self.results.setdefault(call_id, result)
+            case ev.ToolCallStarted() | ev.ToolCallFinished():
+                self._call(event)
             case ev.ChangesUndone(outcomes=outcomes, reason=reason):
                 self._note("undid", outcomes, reason)
             case ev.ChangesRedone(outcomes=outcomes, reason=reason):
@@ -149,6 +151,12 @@ class HistoryFold:
                 self._guide(files)
             case _:
                 pass
+
+    def _call(self, event: ev.ToolCallStarted | ev.ToolCallFinished) -> None:
+        if isinstance(event, ev.ToolCallFinished):
+            self.results.setdefault(event.call_id, event.result)
+        elif event.source == "external":
+            self.external.add(event.call.id)
 
     def _message(self, event: ev.MessageDone) -> None:
         self.asked_at = len(self.items)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from desktop_agent.core.base.ids import CallId
+from desktop_agent.core.context.external_frame import external_content
 from desktop_agent.core.context.history_fold import HistoryFold
 from desktop_agent.core.context.portable import portable
 from desktop_agent.core.context.shortening import shortened
@@ -81,17 +82,19 @@ def _answers(fold: HistoryFold, calls: Sequence[ToolUseBlock], short: frozenset[
     answers: list[UserBlock] = []
     for call in calls:
         result = fold.results.get(call.id)
-        answers.append(answer(call.id, shortened(result) if result and call.id in short else result))
+        shown = shortened(result) if result and call.id in short else result
+        answers.append(answer(call.id, shown, is_external=call.id in fold.external))
     return answers
 
 
-def answer(call_id: CallId, result: ToolResult | None) -> ToolResultBlock:
+def answer(call_id: CallId, result: ToolResult | None, *, is_external: bool) -> ToolResultBlock:
     """Return what the model reads as the result of a call."""
     if result is None:
         return ToolResultBlock(call_id=call_id, content=UNANSWERED, is_error=True)
+    content = external_content(call_id, result) if is_external else result.content
     # Pictures stand only in a result that is no error: the API takes nothing but text in an error.
     images = () if result.is_error else result.images
-    return ToolResultBlock(call_id=call_id, content=result.content, is_error=result.is_error, images=images)
+    return ToolResultBlock(call_id=call_id, content=content, is_error=result.is_error, images=images)
 
 
 def guidance_note(path: str, file: GuidanceFile | None) -> str:
