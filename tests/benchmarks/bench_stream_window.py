@@ -30,7 +30,7 @@ from tests.servers.script import reply, text, thinking
 
 RATE: Final = 500
 PIECE_CHARS: Final = 5
-ROUNDS: Final = 3
+ROUNDS: Final = 5
 """The best of them is held: what other programs did to one is not ours."""
 
 DIALECTS: Final[dict[str, Dialect]] = {"anthropic": ANTHROPIC, "openai": RESPONSES, "openai-chat": CHAT}
