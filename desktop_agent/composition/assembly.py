@@ -4,7 +4,7 @@ import asyncio
 import shutil
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
-from datetime import date
+from functools import partial
 
 from desktop_agent.composition.change_parts import ChangeParts, build_change_parts
 from desktop_agent.composition.context_parts import build_commands, build_context_manager, history_reader
@@ -12,16 +12,15 @@ from desktop_agent.composition.session_plan import SessionPlan
 from desktop_agent.composition.shared_parts import SharedParts
 from desktop_agent.composition.tool_parts import ToolParts, build_tool_parts
 from desktop_agent.core.approvals.pending import Approvals
-from desktop_agent.core.protocol.model import Usage
 from desktop_agent.core.session.limits import TurnLimits
-from desktop_agent.core.session.parts import SessionParts, SessionTools
+from desktop_agent.core.session.parts import SessionParts
 from desktop_agent.core.session.recorder import Recorder
 from desktop_agent.core.session.resuming.opening import close_with_snapshot
 from desktop_agent.core.session.retries import Retries
 from desktop_agent.core.session.session import Session
-from desktop_agent.core.session.spending_guard import SpendingGuard
+from desktop_agent.core.session.session_tools import SessionTools
+from desktop_agent.core.session.spending.guard import SpendingGuard
 from desktop_agent.core.session.titling import Titling
-from desktop_agent.core.store.spending import usage_on
 from desktop_agent.core.tools.approval.gate import ApprovalGate
 from desktop_agent.core.tools.approval.judging import Judge
 from desktop_agent.core.tools.approval.live_judging import LiveJudging
@@ -91,18 +90,13 @@ def _session_tools(shared: SharedParts, changes: ChangeParts, parts: ToolParts, 
 def _spending_guard(
     shared: SharedParts, plan: SessionPlan, limits: TurnLimits, approvals: Approvals, recorder: Recorder
 ) -> SpendingGuard:
-    session_id = plan.storage.session_id
-
-    def spent_elsewhere(day: date) -> Usage:
-        return usage_on(day, shared.catalog.summaries(without=(session_id,)))
-
     return SpendingGuard(
         state=plan.state,
         limits=limits,
         settings=plan.settings,
         approvals=approvals,
         is_attended=plan.is_attended,
-        spent_elsewhere=spent_elsewhere,
+        others=partial(shared.catalog.summaries, without=(plan.storage.session_id,)),
         log=recorder,
         clock=shared.clock,
     )

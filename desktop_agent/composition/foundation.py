@@ -1,22 +1,19 @@
 """What a workbench stands on: the parts that its sessions share, and what finds sessions on the disk."""
 
-import asyncio
 import os
 from collections.abc import Mapping, Sequence
 from typing import TypedDict, Unpack
 
 from msgspec import Struct
 
+from desktop_agent.composition.model_abilities import sight_of
 from desktop_agent.composition.shared_parts import SharedParts, SharedTools
 from desktop_agent.composition.stored_sessions import StoredSessions
 from desktop_agent.composition.user_settings import UserSettings
 from desktop_agent.core.base.clock import Clock, SystemClock
-from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.mcp.pool import ServerPool
 from desktop_agent.core.models.catalogue import MODELS_NAME, ModelCatalogue
-from desktop_agent.core.protocol.model import ModelRef
-from desktop_agent.core.providers.auth.accounts import AccountsFile
 from desktop_agent.core.providers.auth.keys import SystemKeyStore
 from desktop_agent.core.providers.auth.sign_ins import SignIns
 from desktop_agent.core.providers.base import ProviderSource
@@ -82,10 +79,6 @@ def lay_foundation(paths: AppPaths, settings: UserSettings, **own: Unpack[OwnPar
         allows_readable_proxy=lambda: live.current.model.allow_readable_proxy,
     )
     models = ModelCatalogue(paths.cache / MODELS_NAME, providers.list_models, clock=clock)
-
-    async def takes_images(model: ModelRef) -> bool | None:
-        return await asyncio.to_thread(_takes_images, model, settings.accounts, models)
-
     tools = own.get("tools") or builtin_tools(
         paths.cache, longest_command_s=lambda: live.current.execution.timeout_seconds
     )
@@ -97,7 +90,7 @@ def lay_foundation(paths: AppPaths, settings: UserSettings, **own: Unpack[OwnPar
         rules=settings.rules,
         accounts=settings.accounts,
         model_meant=settings.model_meant,
-        takes_images=takes_images,
+        takes_images=sight_of(settings.accounts, models),
         environ=environ,
         clock=clock,
         blobs=blobs,
@@ -111,11 +104,3 @@ def lay_foundation(paths: AppPaths, settings: UserSettings, **own: Unpack[OwnPar
     )
     search = SessionSearch(paths.sessions, blobs, paths.cache)
     return Foundation(shared=shared, stored=stored, search=search, keys=keys, models=models)
-
-
-def _takes_images(model: ModelRef, accounts: AccountsFile, models: ModelCatalogue) -> bool | None:
-    """Return what is known. Blocks."""
-    try:
-        return models.model(accounts.load().of_model(model), model.model).takes_images
-    except AgentError:  # a provider or an account that is not there is said where the model is asked
-        return None

@@ -4,13 +4,9 @@ from collections.abc import Awaitable, Callable
 
 from msgspec import Struct
 
-from desktop_agent.core.approvals.pending import Approvals
-from desktop_agent.core.approvals.rulebook import RuleBook
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.ids import SessionId
-from desktop_agent.core.changes.ledger import Ledger
 from desktop_agent.core.context_window import ContextManager
-from desktop_agent.core.jobs.background import Jobs
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.auth.accounts import AccountsFile
@@ -19,26 +15,12 @@ from desktop_agent.core.session.limits import TurnLimits
 from desktop_agent.core.session.recorder import Recorder
 from desktop_agent.core.session.retries import Retries
 from desktop_agent.core.session.session_state import SessionState
-from desktop_agent.core.session.spending_guard import SpendingGuard
+from desktop_agent.core.session.session_tools import SessionTools
+from desktop_agent.core.session.spending.guard import SpendingGuard
 from desktop_agent.core.session.titling import Titling
 from desktop_agent.core.settings.model_choice import NamedModel
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.slash.parts import CommandParts
-from desktop_agent.core.tools.approval.live_judging import LiveJudging
-from desktop_agent.core.tools.execution.effects import Effects
-from desktop_agent.core.tools.execution.runtime import ToolRuntime
-
-
-class SessionTools(Struct, frozen=True, kw_only=True):
-    """What runs the calls of a session, asks about them, and knows what they changed."""
-
-    approvals: Approvals
-    judging: LiveJudging
-    rulebook: RuleBook
-    runtime: ToolRuntime
-    jobs: Jobs
-    ledger: Ledger
-    effects: Effects
 
 
 class SessionParts(Struct, frozen=True, kw_only=True):

@@ -6,7 +6,7 @@ from desktop_agent.core.context.history import History
 from desktop_agent.core.policy.offers import rules_of
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import Allowed, Rule
-from desktop_agent.core.session.spending_state import SpendingState
+from desktop_agent.core.session.spending.state import SpendingState
 from desktop_agent.core.store.unfinished import Unfinished
 from desktop_agent.core.tools.reads import ReadLog
 from desktop_agent.core.transcript import Transcript

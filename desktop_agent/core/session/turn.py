@@ -30,7 +30,7 @@ from desktop_agent.core.providers.base import Completion, Provider, TextChunk, T
 from desktop_agent.core.session.fallback import Answering, Fallback, unaided
 from desktop_agent.core.session.limits import TurnLimits
 from desktop_agent.core.session.retries import Retries
-from desktop_agent.core.session.spending_guard import SpendingGuard
+from desktop_agent.core.session.spending.guard import SpendingGuard
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.tools.execution.runtime import CallOutcome, ToolRuntime
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import Usage
 from desktop_agent.core.session.session_state import SessionState
-from desktop_agent.core.session.spending_state import SpendingState, day_of
+from desktop_agent.core.session.spending.state import SpendingState, day_of
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal_summary import summarise
 from desktop_agent.core.store.spending import usage_on

@@ -4,8 +4,7 @@ What costs are not known is not counted. A session without a user stops in place
 """
 
 import asyncio
-from collections.abc import Callable
-from datetime import date
+from collections.abc import Callable, Sequence
 from typing import Final
 
 from msgspec import Struct
@@ -22,13 +21,15 @@ from desktop_agent.core.protocol.model import (
     Decision,
     ModelRef,
     ScopeOffer,
+    SessionSummary,
     SpendingQuestion,
     Usage,
 )
 from desktop_agent.core.session.limits import TurnLimits
 from desktop_agent.core.session.session_state import SessionState
-from desktop_agent.core.session.spending_state import day_of
+from desktop_agent.core.session.spending.state import day_of
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
+from desktop_agent.core.store.spending import usage_on
 
 MAX_COST: Final = "max_cost"
 """The code of the notice that a turn has cost as much as it may."""
@@ -43,8 +44,8 @@ class SpendingGuard(Struct, kw_only=True, eq=False):
     approvals: Approvals
     is_attended: bool
     """Whether a user can be asked."""
-    spent_elsewhere: Callable[[date], Usage]
-    """What all other sessions took on a day (UTC). Blocks."""
+    others: Callable[[], Sequence[SessionSummary]]
+    """All other sessions. Blocks."""
     log: EventLog
     clock: Clock
     _unpriced: set[ModelRef] = set()
@@ -101,7 +102,7 @@ class SpendingGuard(Struct, kw_only=True, eq=False):
             )
         if (limit := spending.day_usd) is None:
             return None
-        elsewhere = await asyncio.to_thread(self.spent_elsewhere, day)
+        elsewhere = await asyncio.to_thread(lambda: usage_on(day, self.others()))
         spent = (known.usage_on(day) + elsewhere).cost_usd or 0.0
         if spent < max(limit, known.until_usd_on(day)):
             return None
