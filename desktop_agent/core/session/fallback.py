@@ -15,7 +15,7 @@ from desktop_agent.core.settings.model_choice import NamedModel
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.transcript import FALLBACK
 
-_OVERLOAD: Final[frozenset[ProviderFault]] = frozenset({"rate_limited", "overloaded", "server"})
+OVERLOAD: Final[frozenset[ProviderFault]] = frozenset({"rate_limited", "overloaded", "server"})
 """What another model may help with: not a key or a request that is refused, and not a network that is gone."""
 
 
@@ -41,7 +41,7 @@ class Fallback(Struct, frozen=True, kw_only=True, eq=False):
         Raises `error` when nobody does: none is named, or it could not help, or it cannot be asked.
         """
         named = self.settings.current.model.fallback
-        if not named or error.fault not in _OVERLOAD:
+        if not named or error.fault not in OVERLOAD:
             raise error
         provider_id, _, name = named.partition("/")
         model = self.model_meant(NamedModel(provider=provider_id, model=name), None)

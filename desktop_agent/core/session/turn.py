@@ -27,7 +27,7 @@ from desktop_agent.core.protocol.model import (
     ToolUseBlock,
 )
 from desktop_agent.core.providers.base import Completion, Provider, TextChunk, ThinkingChunk, ToolInputChunk
-from desktop_agent.core.session.fallback import Answering, Fallback, unaided
+from desktop_agent.core.session.fallback import OVERLOAD, Answering, Fallback, unaided
 from desktop_agent.core.session.limits import TurnLimits
 from desktop_agent.core.session.retries import Retries
 from desktop_agent.core.session.spending.guard import SpendingGuard
@@ -152,7 +152,7 @@ class Turn:
         await self.settings.refresh()
         await self.runtime.prepare(self.number)
         request = await self.requests.next()
-        attempt = self.retries.policy.max_tries if self._is_overloaded else 1
+        attempt = 1
         usual = Answering(model=self.model, provider=self.provider, requests=self.requests)
         while True:
             try:
@@ -161,8 +161,9 @@ class Turn:
                 if error.fault in _TOO_LONG and self.requests.make_room(is_certain=False):
                     request = await self.requests.next()
                     continue
+                is_last = self._is_overloaded and error.fault in OVERLOAD
                 try:
-                    await self.retries.wait(self.number, attempt, error)
+                    await self.retries.wait(self.number, self.retries.policy.max_tries if is_last else attempt, error)
                 except ProviderError:
                     return await self._ask_fallback(error)
                 attempt += 1

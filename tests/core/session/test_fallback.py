@@ -88,6 +88,13 @@ async def test_while_it_stays_overloaded_the_usual_model_is_tried_once_a_request
         assert len(other.requests) == 3
 
 
+async def test_another_failure_after_that_is_tried_again_as_ever(ground: Ground) -> None:
+    usual = [*[busy()] * TRIES, busy("network"), busy("stream"), [Say("Back.")]]
+    async with session(ground, usual, [[Call("list_files", {})]]) as (s, other):
+        assert (await s.prompt()).reason == "completed"
+        assert (len(s.provider.requests), len(other.requests)) == (TRIES + 3, 1)
+
+
 @pytest.mark.parametrize("fault", ["authentication", "invalid_request", "billing", "network", "not_found"])
 async def test_other_failures_are_not_answered_by_another_model(ground: Ground, fault: ProviderFault) -> None:
     async with session(ground, [busy(fault)] * TRIES, [[Say("Never.")]]) as (s, other):

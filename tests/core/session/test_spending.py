@@ -3,10 +3,12 @@
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
+from typing import Literal
 
 import pytest
 
 from desktop_agent.core.base.ids import SessionId, new_session_id
+from desktop_agent.core.export import export_text
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import Allowed, Denied, SpendingQuestion
@@ -230,3 +232,15 @@ async def test_what_is_asked_reads_the_same_live_and_replayed(ground: Ground) ->
         answer(s, Allowed())
         await s.rx.expect(ev.TurnEnded)
         assert replay(s.rx.recorded).entries == s.session.transcript.entries
+
+
+@pytest.mark.parametrize("form", ["md", "html"])
+async def test_documents_say_what_was_asked_and_answered(ground: Ground, form: Literal["md", "html"]) -> None:
+    limit(ground, session=0.5)
+    async with ground.session([STEP, DONE]) as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        await question(s)
+        answer(s, Allowed())
+        await s.rx.expect(ev.TurnEnded)
+    document = b"".join(export_text(Catalog.of(ground.paths).journal_path(s.id), form, Blobs(ground.paths.blobs)))
+    assert b"has cost $0.50, and its limit is $0.50. Go on? Yes, up to $1.00." in document.replace(b"\\", b"")

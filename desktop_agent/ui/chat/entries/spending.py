@@ -3,7 +3,7 @@
 As with the question about a call, nothing here answers by accident: see `ui.chat.question.approval`.
 """
 
-from PySide6.QtCore import QRect, QRectF
+from PySide6.QtCore import QRect, QRectF, Qt
 from PySide6.QtGui import QHideEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import QPushButton
 
@@ -47,6 +47,8 @@ class SpendingWidget(EntryWidget):
 
     def refresh(self) -> None:
         is_waiting = self._entry.is_waiting
+        if not is_waiting:
+            self._give_focus_back()
         for widget in (self._title, self._go_on, self._stop):
             widget.setVisible(is_waiting)
         if not is_waiting and self._line is None:
@@ -103,10 +105,17 @@ class SpendingWidget(EntryWidget):
     def _on_stop(self) -> None:
         self._answer(Denied())
 
+    def _give_focus_back(self) -> None:
+        """Keep the keyboard in the conversation: a button that goes would send it to some other control."""
+        transcript = self.parentWidget()
+        if transcript is not None and (self._go_on.hasFocus() or self._stop.hasFocus()):
+            transcript.setFocus(Qt.FocusReason.OtherFocusReason)
+
     def _answer(self, decision: Decision) -> None:
         if not self.is_listening:
             return
         self._is_answered = True
+        self._give_focus_back()
         for button in (self._go_on, self._stop):
             button.setEnabled(False)
         self.entry_actions.approval_answered.emit(self._entry.request.call_id, decision)

@@ -1,6 +1,7 @@
 """The question whether a conversation may cost more: two clear answers, none of them by accident."""
 
 import pytest
+from PySide6.QtCore import Qt
 
 from desktop_agent.core.protocol.model import Aborted, Allowed, ApprovalRequest, Decision, Denied, ScopeOffer
 from desktop_agent.core.transcript import SpendingEntry
@@ -73,3 +74,18 @@ def test_what_was_answered_stays_as_a_line(stage: Stage, decision: Decision, sai
     assert stage.buttons(stage.widget(0)) == []
     assert stage.widget(0).entry_height() < before
     assert stage.widget(0).accessibleName() == f"{entry.request.title} {said}"
+
+
+def test_the_keyboard_answers_and_stays_in_the_conversation(stage: Stage) -> None:
+    answers = record(stage.view.entry_actions.approval_answered)
+    transcript = stage.show(question(), is_running=True)
+    until_it_listens(stage)
+    button = stage.button("Stop here")
+    button.setFocus()
+    stage.key(Qt.Key.Key_Space, button)
+    assert answers == [("q-1", Denied())]
+    entry = transcript.entries[0]
+    assert isinstance(entry, SpendingEntry)
+    entry.decision = Denied()
+    stage.widget(0).refresh()
+    assert stage.view.viewport().hasFocus() or stage.view.hasFocus()
