@@ -1,0 +1,61 @@
+"""Which accounts the model picker offers, and at which address."""
+
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from desktop_agent.app.settings.model_offers import accounts_offered, at_address
+from desktop_agent.core.models.account import Account
+from desktop_agent.core.protocol.model import ModelRef
+from desktop_agent.core.providers.auth.accounts import LoadedAccounts
+from desktop_agent.core.settings import FileProblem
+
+WORK = Account(provider="anthropic", name="work", address="https://models.example")
+TEAM = Account(provider="openai-chat", name="team", address="https://team.example/v1")
+SONNET = ModelRef(provider="anthropic", model="sonnet")
+OWN_ADDRESS = "http://127.0.0.1:4000"
+
+
+def labels(loaded: LoadedAccounts, now: ModelRef | None = None) -> list[str]:
+    return [account.full_label for account in accounts_offered(loaded, now, lambda account: account)]
+
+
+def test_the_account_of_the_present_model_comes_first() -> None:
+    loaded = LoadedAccounts(added=(WORK,))
+    assert labels(loaded)[:2] == ["Anthropic", "Anthropic (work)"]
+    assert labels(loaded, replace(SONNET, account="work"))[:2] == ["Anthropic (work)", "Anthropic"]
+    assert labels(loaded, ModelRef(provider="xai", model="grok"))[0] == "xAI"
+
+
+def test_one_key_at_one_address_is_offered_once_unless_both_ways_are_used() -> None:
+    assert "OpenAI" in labels(LoadedAccounts())
+    assert "OpenAI, Chat Completions" not in labels(LoadedAccounts())
+    assert "OpenAI, Chat Completions (team)" in labels(LoadedAccounts(added=(TEAM,)))
+    chat = labels(LoadedAccounts(), ModelRef(provider="openai-chat", model="gpt"))
+    assert chat[0] == "OpenAI, Chat Completions"
+    assert "OpenAI" not in chat, "the same account under its other name"
+
+
+def test_the_present_account_is_asked_where_it_is_asked_now_and_others_where_the_settings_say() -> None:
+    now = replace(SONNET, base_url=OWN_ADDRESS)
+    offered = accounts_offered(LoadedAccounts(), now, lambda account: at_address(account, "https://gateway.example"))
+    found = {account.provider: account.where for account in offered}
+    assert found["anthropic"] == OWN_ADDRESS
+    assert found["xai"] == "https://gateway.example"
+
+
+def test_an_account_that_is_gone_leaves_the_others() -> None:
+    assert labels(LoadedAccounts(added=(WORK,)), replace(SONNET, account="gone"))[:2] == [
+        *("Anthropic", "Anthropic (work)")
+    ]
+
+
+def test_an_account_that_belongs_elsewhere_is_offered_where_it_belongs() -> None:
+    now = replace(SONNET, account="work", base_url="https://elsewhere.example")
+    first = next(iter(accounts_offered(LoadedAccounts(added=(WORK,)), now, lambda account: account)))
+    assert first == WORK
+
+
+def test_while_the_file_is_broken_no_account_is_offered() -> None:
+    problem = FileProblem(Path("accounts.toml"), "account", "is no table")
+    assert labels(LoadedAccounts(added=(WORK,), problems=(problem,))) == []
