@@ -41,7 +41,10 @@ class Client(Protocol):
         ...
 
     async def ended(self) -> str:
-        """Return when the server is gone, and say how it went. Never returns for one that is only reached."""
+        """Return when the server is gone, and say how it went: nothing, if that is no failure.
+
+        Raises `ServerError` for a failure that has a hint.
+        """
         ...
 
 

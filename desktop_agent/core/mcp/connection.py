@@ -160,8 +160,10 @@ class Connection:
                     limit.reschedule(None)
                     self._change(state="ready", facts=client.facts, tools=tools, pid=client.pid, failures=0)
                     ready.set_result(client)
-                    problem = await self._attend(client)
-                    self._is_leaving = True
+                    try:
+                        problem = await self._attend(client)
+                    finally:
+                        self._is_leaving = True
             if problem:
                 self._failed(ServerError(problem))
             else:

@@ -46,6 +46,8 @@ class Address(Struct, frozen=True, kw_only=True, tag="http"):
     """What goes with every request and is no secret."""
     secret_headers: tuple[str, ...] = ()
     """The names of those whose values are in the keyring."""
+    allow_unencrypted: bool = False
+    """Whether `http://` is used although others on the way can read and change what is sent."""
 
 
 class ServerDefinition(Struct, frozen=True, kw_only=True):

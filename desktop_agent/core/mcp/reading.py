@@ -33,7 +33,7 @@ _NAME = re.compile(r"(?!.*__|.{33})[A-Za-z0-9](?:[A-Za-z0-9_-]*[A-Za-z0-9-])?")
 _LIMITS = ("startup_timeout_ms", "call_timeout_seconds", "ttl_seconds")
 _SWITCHES = ("enabled", "disabled_tools")
 _OF_PROGRAMS = ("command", "args", "env", "cwd", "encoding", "encoding_errors")
-_OF_ADDRESSES = ("url", "headers", "secret_headers")
+_OF_ADDRESSES = ("url", "headers", "secret_headers", "allow_unencrypted")
 KEYS = ("name", *_OF_PROGRAMS, *_OF_ADDRESSES, *_LIMITS, *_SWITCHES)
 
 
@@ -129,7 +129,10 @@ def _address(values: Mapping[str, object]) -> Address:
     if has_userinfo(url):
         raise ValueError("url has a user name or a password before the @; a credential belongs in the keyring")
     return Address(
-        url=url, headers=_variables(values.get("headers", {})), secret_headers=texts_in(values, "secret_headers")
+        url=url,
+        headers=_variables(values.get("headers", {})),
+        secret_headers=texts_in(values, "secret_headers"),
+        allow_unencrypted="allow_unencrypted" in values and flag_in(values, "allow_unencrypted"),
     )
 
 

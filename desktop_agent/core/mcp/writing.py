@@ -87,6 +87,7 @@ def table_of_definition(definition: ServerDefinition) -> dict[str, object]:
         case Address() as address:
             table |= {"url": address.url, "headers": dict(address.headers)}
             table |= {"secret_headers": list(address.secret_headers)}
+            table |= {"allow_unencrypted": True} if address.allow_unencrypted else {}
     usual = (
         ("startup_timeout_ms", definition.startup_timeout_ms, STARTUP_TIMEOUT_MS),
         ("call_timeout_seconds", definition.call_timeout_s, CALL_TIMEOUT_S),

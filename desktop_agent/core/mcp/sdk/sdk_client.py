@@ -6,9 +6,11 @@ from contextlib import AbstractAsyncContextManager, asynccontextmanager, context
 from pathlib import Path
 from typing import cast
 
+import httpx2
 import mcp_types
 from mcp import Client as SdkClient
 from mcp import MCPError
+from mcp.client import Transport
 from mcp.client.session import ClientRequestContext, IncomingMessage
 from mcp.client.subscriptions import SubscriptionLost
 from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT
@@ -20,6 +22,9 @@ from desktop_agent.core.base.package import __version__
 from desktop_agent.core.mcp.client import Client, ConnectionLostError, Surroundings
 from desktop_agent.core.mcp.definition import Address, Program, ServerDefinition
 from desktop_agent.core.mcp.offers import CallReply, OfferedTool, Progress, ServerFacts
+from desktop_agent.core.mcp.sdk import http_faults
+from desktop_agent.core.mcp.sdk.http_link import HttpLink
+from desktop_agent.core.mcp.sdk.http_transport import reaching
 from desktop_agent.core.mcp.sdk.process_transport import ServerProcess, Streams, running
 from desktop_agent.core.mcp.sdk.reading import offered_tool, reply_of
 from desktop_agent.core.system.processes.runner import Command, ProcessRunner
@@ -31,21 +36,21 @@ MOST_TOOLS = 2_000
 class ServerClient:
     """A server that answers, by the SDK's client."""
 
-    def __init__(self, client: SdkClient, facts: ServerFacts, process: ServerProcess | None) -> None:
+    def __init__(self, client: SdkClient, facts: ServerFacts, way: ServerProcess | HttpLink) -> None:
         self.facts = facts
         self._client = client
-        self._process = process
+        self._way = way
 
     @property
     def pid(self) -> int | None:
         """Its process, if it was started here."""
-        return self._process.child.pid if self._process is not None and self._process.child is not None else None
+        return self._way.child.pid if isinstance(self._way, ServerProcess) and self._way.child is not None else None
 
     async def tools(self) -> tuple[OfferedTool, ...]:
         """Return every tool that it offers now. Raises `ServerError`."""
         tools: list[OfferedTool] = []
         cursor: str | None = None
-        with _in_words():
+        with _in_words(self._way):
             while True:
                 page = await self._client.list_tools(cursor=cursor, cache_mode="refresh")
                 tools += map(offered_tool, page.tools)
@@ -67,7 +72,7 @@ class ServerClient:
             on_progress(Progress(done=progress, total=total, message=message or ""))
 
         try:
-            with _in_words():
+            with _in_words(self._way):
                 async with asyncio.timeout(timeout_s) as limit:
                     reply = await self._client.call_tool(tool, dict(arguments), progress_callback=progressed)
         except TimeoutError as error:
@@ -76,10 +81,8 @@ class ServerClient:
         return reply_of(reply)
 
     async def ended(self) -> str:
-        """Return when the server is gone, and say how it went. Never returns for one that is only reached."""
-        if self._process is None:
-            return await asyncio.get_running_loop().create_future()
-        return await self._process.ended()
+        """Return when the server is gone, and say how it went; raise `ServerError` for one that is only reached."""
+        return await self._way.ended()
 
 
 class SdkClients:
@@ -101,8 +104,12 @@ class SdkClients:
                     _agreed(_held(streams), surroundings, server) as client,
                 ):
                     yield client
-            case Address():
-                raise ServerError("Servers at an address are not supported yet.")
+            case Address() as address:
+                async with (
+                    reaching(address, address.headers) as (link, transport),
+                    _agreed(transport, surroundings, link) as client,
+                ):
+                    yield client
 
 
 @asynccontextmanager
@@ -112,7 +119,9 @@ async def _held(streams: Streams) -> AsyncGenerator[Streams]:
 
 @asynccontextmanager
 async def _agreed(
-    transport: AbstractAsyncContextManager[Streams], surroundings: Surroundings, process: ServerProcess | None
+    transport: Transport | AbstractAsyncContextManager[Streams],
+    surroundings: Surroundings,
+    way: ServerProcess | HttpLink,
 ) -> AsyncGenerator[Client]:
     async def heard(message: IncomingMessage) -> None:
         if isinstance(message, mcp_types.ToolListChangedNotification):
@@ -135,12 +144,12 @@ async def _agreed(
         list_roots_callback=listed_roots,
         cache=None,
     )
-    with _in_words():
+    with _in_words(way):
         async with client:
             facts = _facts(client)
             listening = asyncio.create_task(_listen(client, facts, surroundings), name="mcp listening")
             try:
-                yield ServerClient(client, facts, process)
+                yield ServerClient(client, facts, way)
             finally:
                 listening.cancel()
                 await asyncio.wait({listening})
@@ -183,20 +192,25 @@ def _command(program: Program, surroundings: Surroundings) -> Command:
     )
 
 
+_KNOWN = (ServerError, MCPError, ValidationError, OSError, httpx2.HTTPError, httpx2.InvalidURL)
+
+
 @contextmanager
-def _in_words() -> Generator[None]:
+def _in_words(way: ServerProcess | HttpLink) -> Generator[None]:
     """Turn what the SDK raises into `ServerError`."""
     try:
         yield
     except TimeoutError:  # an `OSError` that whoever set the time answers for
         raise
-    except (MCPError, ValidationError, OSError) as error:
-        raise _explained(error) from error
+    except ServerError:
+        raise
+    except _KNOWN as error:
+        raise _explained(error, way) from error
     except ExceptionGroup as group:
-        known, others = group.split((ServerError, MCPError, ValidationError, OSError))
+        known, others = group.split(_KNOWN)
         if known is None or others is not None:
             raise
-        raise _explained(next(_leaves(cast("Exception", known)))) from group
+        raise _explained(next(_leaves(cast("Exception", known))), way) from group
 
 
 def _leaves(error: Exception) -> Iterator[Exception]:
@@ -207,15 +221,20 @@ def _leaves(error: Exception) -> Iterator[Exception]:
         yield error
 
 
-def _explained(error: Exception) -> ServerError:
+def _explained(error: Exception, way: ServerProcess | HttpLink) -> ServerError:
     if isinstance(error, ServerError):
         return error
     if isinstance(error, ValidationError):
         return ServerError("It answered with what the protocol does not know.", detail=str(error))
     if not isinstance(error, MCPError):
         return ServerError(f"It could not be reached: {error}.")
+    link = way if isinstance(way, HttpLink) else None
+    if link is not None and (failure := link.failure_in(error)) is not None:
+        return failure
     if error.code == CONNECTION_CLOSED:
+        if link is not None:
+            link.end(http_faults.broken_off())
         return ConnectionLostError("The connection with the server was lost.")
     if error.code == REQUEST_TIMEOUT:
         return ServerError("The server did not answer in time.")
-    return ServerError(f"The server refused: {error.message}")
+    return ServerError(f"The server refused: {link.hidden(error.message) if link else error.message}")

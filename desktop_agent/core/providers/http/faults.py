@@ -7,12 +7,13 @@ when something fails; importing this module does not import it.
 import math
 import socket
 import ssl
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
-from typing import NamedTuple, cast
+from typing import NamedTuple
 
 from desktop_agent.core.base.errors import ProviderError, ProviderFault
+from desktop_agent.core.system.network.causes import causes_of, names_of
 from desktop_agent.core.system.network.proxies import Proxy
 
 _FAULT_OF_STATUS: Mapping[int, ProviderFault] = {
@@ -104,22 +105,22 @@ def network_error(error: BaseException, address: str, proxy: Proxy | None = None
     """
     import httpx2
 
-    causes = list(_causes(error))
+    causes = list(causes_of(error))
     if known := next((cause for cause in causes if isinstance(cause, ProviderError)), None):
         return known
     if proxy is not None and (refusal := next((c for c in causes if isinstance(c, httpx2.ProxyError)), None)):
         return refused_by_proxy(proxy, _status_in(str(refusal)))
     if any(isinstance(cause, (httpx2.InvalidURL, httpx2.UnsupportedProtocol)) for cause in causes):
-        return bad_address(_names(causes))
+        return bad_address(names_of(causes))
     if any(isinstance(cause, (httpx2.LocalProtocolError, UnicodeEncodeError)) for cause in causes):
         return ProviderError(
             "The request could not be sent.",
             fault="invalid_request",
             hint="A custom header for the model's address is malformed. Correct it or remove it.",
-            detail=_names(causes),
+            detail=names_of(causes),
         )
     title, hint = _unreachable(causes, address) if proxy is None else _unreachable_by(proxy, causes, address)
-    return ProviderError(title, fault="network", hint=hint, detail=f"{address}: {_names(causes)}")
+    return ProviderError(title, fault="network", hint=hint, detail=f"{address}: {names_of(causes)}")
 
 
 class _Words(NamedTuple):
@@ -163,35 +164,6 @@ def _status_in(text: str) -> int | None:
     """Return the status that a proxy's refusal begins with."""
     first = text.partition(" ")[0]
     return int(first) if first.isdecimal() and len(first) == 3 else None
-
-
-def _causes(error: BaseException) -> Iterator[BaseException]:
-    """Yield `error` and what caused it.
-
-    httpcore2 keeps the original as an argument of its own exception. Contexts are left out: a caller that tries again
-    while it handles the last failure would find that failure here.
-    """
-    waiting: list[BaseException] = [error]
-    seen: set[int] = set()
-    while waiting:
-        current = waiting.pop(0)
-        if id(current) in seen:
-            continue
-        seen.add(id(current))
-        yield current
-        inner: tuple[object, ...] = current.args
-        if isinstance(current, BaseExceptionGroup):  # a name with several addresses, all of which failed
-            inner = cast("BaseExceptionGroup[BaseException]", current).exceptions
-        waiting += [cause for cause in (current.__cause__, *inner) if isinstance(cause, BaseException)]
-
-
-def _names(causes: list[BaseException]) -> str:
-    """Return the causes by type and error number only: a message may quote a header."""
-    names = (
-        f"{type(cause).__name__} {cause.errno}" if isinstance(cause, OSError) and cause.errno else type(cause).__name__
-        for cause in causes
-    )
-    return " < ".join(dict.fromkeys(names))
 
 
 def _number(text: str | None) -> float | None:

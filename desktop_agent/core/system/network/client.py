@@ -1,6 +1,6 @@
-"""Builds the HTTP clients for models and for pages. Call it from a thread: certificates take some 20 ms.
+"""Builds the HTTP clients for models, MCP servers and pages. Call it from a thread: certificates take some 20 ms.
 
-No other module makes one. Neither client reads proxies from the environment on its own, follows redirects or keeps
+No other module makes one. No client reads proxies from the environment on its own, follows redirects or keeps
 cookies.
 """
 
@@ -37,6 +37,16 @@ def page_client(
     Raises `ProviderError` when it cannot be built.
     """
     return _client(_transport(proxy, environ), httpx2.Timeout(timeout_s), headers)
+
+
+def server_transport(*, proxy: Proxy | None, environ: Mapping[str, str] = os.environ) -> httpx2.AsyncBaseTransport:
+    """Return the way to an MCP server, which bounds nothing. Raises `ProviderError` when it cannot be built."""
+    return _transport(proxy, environ)
+
+
+def server_client(transport: httpx2.AsyncBaseTransport, *, timeout: httpx2.Timeout) -> httpx2.AsyncClient:
+    """Return a client for one MCP server; the `transport` adds credentials, and bounds and judges what comes."""
+    return _client(transport, timeout, {"Accept-Encoding": "identity"})
 
 
 def _client(

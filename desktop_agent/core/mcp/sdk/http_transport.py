@@ -1,0 +1,48 @@
+"""Reaching a server by streamable HTTP: the SDK's transport over a client of ours."""
+
+import asyncio
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager
+
+import httpx2
+from mcp.client import Transport
+from mcp.client.streamable_http import streamable_http_client
+
+from desktop_agent.core.base.errors import ProviderError, ServerError
+from desktop_agent.core.base.web_address import address_of, is_readable_on_the_way
+from desktop_agent.core.mcp.definition import Address
+from desktop_agent.core.mcp.sdk import http_faults as faults
+from desktop_agent.core.mcp.sdk.http_link import HttpLink
+from desktop_agent.core.mcp.sdk.lines import MOST_BYTES
+from desktop_agent.core.system.network.client import server_client, server_transport
+from desktop_agent.core.system.network.proxies import Proxy, proxy_for
+
+_TIMES = httpx2.Timeout(None, connect=10.0, write=30.0)
+"""An answer may take as long as its call; that is bounded where it is called."""
+
+
+@asynccontextmanager
+async def reaching(address: Address, headers: Mapping[str, str]) -> AsyncGenerator[tuple[HttpLink, Transport]]:
+    """Give the way to a server, and the transport that goes it; nothing is sent yet. `headers` go with every request.
+
+    Raises `ServerError` for an address that is not to be used.
+    """
+    shown = address_of(address.url)
+    if shown is None:
+        raise faults.no_address()
+    if is_readable_on_the_way(address.url) and not address.allow_unencrypted:
+        raise faults.readable(shown)
+    try:
+        proxy = proxy_for(address.url)
+        _require_unread(shown, address, proxy)
+        inner = await asyncio.to_thread(server_transport, proxy=proxy)
+    except ProviderError as error:
+        raise ServerError(error.title, hint=error.hint, detail=error.detail) from error
+    link = HttpLink(inner, shown, headers, proxy)
+    async with server_client(link, timeout=_TIMES) as client:
+        yield link, streamable_http_client(address.url, http_client=client, max_sse_event_size=MOST_BYTES)
+
+
+def _require_unread(shown: str, address: Address, proxy: Proxy | None) -> None:
+    if proxy is not None and is_readable_on_the_way(address.url):
+        raise faults.readable_by_proxy(shown, proxy)
