@@ -3,6 +3,7 @@
 import asyncio
 import os
 from collections.abc import Awaitable, Callable
+from hashlib import blake2b
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -58,8 +59,14 @@ def build_context_manager(
             with_pictures=pictured,
             read_history=history_reader(shared, plan),
             max_tokens=lambda: limits.max_tokens or plan.settings.current.model.max_tokens,
+            conversation=_cache_key(plan),
         )
     )
+
+
+def _cache_key(plan: SessionPlan) -> str:
+    """Return what requests of a session are known by in a provider's cache: a digest, so that no id of ours leaves."""
+    return blake2b(plan.storage.session_id.encode(), digest_size=16).hexdigest()
 
 
 def history_reader(shared: SharedParts, plan: SessionPlan) -> Callable[[], Awaitable[None]]:

@@ -50,7 +50,7 @@ def message(turn: int, block: TextBlock | ToolUseBlock) -> ev.MessageDone:
 
 
 def packed(history: History) -> ModelRequest:
-    return pack(history, model="m", system="s" * 3_000, tools=TOOLS, max_tokens=16_000)
+    return pack(history, model=ModelRef(provider="demo", model="m"), system="s" * 3_000, tools=TOOLS, max_tokens=16_000)
 
 
 def took_ms(work: Callable[[], object]) -> float:

@@ -7,6 +7,7 @@ from desktop_agent.core.protocol.model import (
     Allowed,
     ApprovalRequest,
     BlobRef,
+    CacheMiss,
     ChangeSelection,
     FileChange,
     FileImage,
@@ -84,7 +85,10 @@ _BODIES: tuple[ev.KnownEvent, ...] = (
         stop_reason="tool_use",
     ),
     ev.UsageReported(
-        turn=1, usage=Usage(input_tokens=10, output_tokens=2, cache_read_tokens=5, cost_usd=0.25), model=MODEL
+        turn=1,
+        usage=Usage(input_tokens=10, output_tokens=2, cache_read_tokens=5, cost_usd=0.25),
+        model=MODEL,
+        cache_miss=CacheMiss(reason="tools", tokens=9),
     ),
     ev.ToolCallStarted(
         turn=1, call=CALL, title="a.py", source="workspace", capabilities=("write_fs",), is_read_only=False

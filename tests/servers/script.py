@@ -171,6 +171,10 @@ class Spent:
         return self.input + self.cache_read + self.cache_write
 
 
+MISSED_TOKENS = 900
+"""What the cache could have had, when it is missed."""
+
+
 @dataclass(frozen=True)
 class Reply:
     """A streamed message."""
@@ -181,6 +185,8 @@ class Reply:
     spent: Spent
     chunk_sizes: tuple[int, ...] = ()
     pace_s: float = 0.0
+    missed: str = ""
+    """Why the cache had nothing, for a request that asks: `tools_changed`."""
 
     def in_chunks(self, *sizes: int) -> "Reply":
         """Return the reply cut into chunks of these sizes, over and over, also in the middle of characters."""
@@ -229,12 +235,13 @@ def reply(
     cache_write: int = 0,
     thinking_tokens: int = 0,
     cost: float | None = None,
+    missed: str = "",
 ) -> Reply:
     """A message of these parts. By default it stops for its tool calls or because it is finished."""
     if stop_reason == "":
         stop_reason = "tool_use" if any(map(_is_call, parts)) else "end_turn"
     spent = Spent(input_tokens, output_tokens, cache_read, cache_write, thinking_tokens, cost)
-    return Reply(parts, stop_reason, spent)
+    return Reply(parts, stop_reason, spent, missed=missed)
 
 
 def _is_call(part: Part) -> bool:

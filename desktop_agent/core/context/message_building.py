@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from msgspec.structs import replace
+
 from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.context.external_frame import external_content
 from desktop_agent.core.context.history_fold import HistoryFold
@@ -64,7 +66,7 @@ def built(
                 continue
             if pending:
                 _add_user(merged, _answers(fold, pending, short))
-            _add_assistant(merged, AssistantMessage(content=blocks, made_by=item.made_by))
+            _add_assistant(merged, replace(item, content=blocks))
             pending = [block for block in blocks if isinstance(block, ToolUseBlock)]
         else:
             text = item if isinstance(item, TextBlock) else TextBlock(text=guidance_note(item.path, item.file))
@@ -133,6 +135,6 @@ def _add_assistant(messages: list[Message], message: AssistantMessage) -> None:
     last = messages[-1] if messages else None
     if isinstance(last, AssistantMessage):
         before = last.content if last.made_by == message.made_by else portable(last.content)
-        messages[-1] = AssistantMessage(content=(*before, *message.content), made_by=message.made_by)
+        messages[-1] = replace(message, content=(*before, *message.content))
     else:
         messages.append(message)

@@ -7,14 +7,24 @@ cached.
 """
 
 import platform
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from datetime import datetime
 from pathlib import Path
+
+from msgspec.structs import replace
 
 from desktop_agent.core.base.paths import resource_path
 from desktop_agent.core.context.history import History
 from desktop_agent.core.context.pictures import with_newest_pictures
-from desktop_agent.core.protocol.model import GuidanceFile, ModelRequest, Pin, ToolDefinition
+from desktop_agent.core.protocol.model import (
+    AssistantMessage,
+    GuidanceFile,
+    Message,
+    ModelRef,
+    ModelRequest,
+    Pin,
+    ToolDefinition,
+)
 
 _WHOSE = {
     "person": "The user's own guidance, from {path}. It holds in all of their folders:",
@@ -46,10 +56,11 @@ def pinned_text(pins: Iterable[Pin]) -> str:
 def pack(
     history: History,
     *,
-    model: str,
+    model: ModelRef,
     system: str,
     tools: tuple[ToolDefinition, ...],
     max_tokens: int,
+    conversation: str = "",
 ) -> ModelRequest:
     """Return the next request: `system` with the guidance that holds, the conversation, and the pins.
 
@@ -59,11 +70,21 @@ def pack(
     messages, stable = history.conversation()
     always = [guidance_text(file) for file in history.guidance if file.scope != "folder"]
     return ModelRequest(
-        model=model,
+        model=model.model,
         system="\n\n".join([system, *always]),
         messages=with_newest_pictures(messages),
         tools=tools,
         max_tokens=max_tokens,
         stable_messages=stable,
         pinned=pinned_text(history.pins),
+        conversation=conversation,
+        follows=_followed(messages, model),
     )
+
+
+def _followed(messages: Sequence[Message], model: ModelRef) -> str:
+    """Return the id of the last answer, if a model of the same account and address gave it; else nothing."""
+    last = next((message for message in reversed(messages) if isinstance(message, AssistantMessage)), None)
+    if last is None or last.made_by is None or replace(last.made_by, model=model.model) != model:
+        return ""
+    return last.id

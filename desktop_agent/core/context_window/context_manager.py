@@ -14,6 +14,7 @@ from desktop_agent.core.context.history import History
 from desktop_agent.core.context.inspection import sections
 from desktop_agent.core.context.packing import pack
 from desktop_agent.core.context.tokens import Calibration, message_tokens, request_tokens
+from desktop_agent.core.context_window.caching import Caching
 from desktop_agent.core.context_window.compacting import Compacting, Room
 from desktop_agent.core.context_window.guiding import Guiding
 from desktop_agent.core.context_window.meter import Meter
@@ -56,6 +57,8 @@ class ContextParts(Struct, frozen=True, kw_only=True):
     """Folds in what the history has not, because it was summarised before the session was opened."""
     max_tokens: Callable[[], int]
     """How long an answer may be, now."""
+    conversation: str = ""
+    """What all requests of the session have in common, for providers' caches: see `ModelRequest`."""
 
 
 class ContextManager:
@@ -68,6 +71,7 @@ class ContextManager:
         self.with_pictures = parts.with_pictures
         self.max_tokens = parts.max_tokens
         self.meter = Meter(parts.log, parts.calibration)
+        self.caching = Caching()
         history, transcript, log = parts.history, parts.transcript, parts.log
         self.pins = Pins(history=history, log=log, clock=parts.clock)
         self.guiding = Guiding(reader=parts.reader, history=history, transcript=transcript, log=log)
@@ -162,7 +166,12 @@ class ContextManager:
         """Return the request that would be sent now, without the bytes of its pictures."""
         parts = self._parts
         return pack(
-            self.history, model=model.model, system=parts.system(), tools=parts.tools(), max_tokens=self.max_tokens()
+            self.history,
+            model=model,
+            system=parts.system(),
+            tools=parts.tools(),
+            max_tokens=self.max_tokens(),
+            conversation=parts.conversation,
         )
 
     def room(self, model: ModelRef, provider: Provider, tokens: int) -> Room:

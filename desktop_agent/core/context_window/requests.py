@@ -6,7 +6,7 @@ from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.context_window.compacting import Urgency
 from desktop_agent.core.context_window.context_manager import ContextManager
 from desktop_agent.core.context_window.plan import automatic
-from desktop_agent.core.protocol.model import ModelRef, ModelRequest, Usage
+from desktop_agent.core.protocol.model import CacheMiss, ModelRef, ModelRequest, Usage
 from desktop_agent.core.providers.base import Provider
 
 _ROOM_AFTER = 0.5
@@ -74,12 +74,16 @@ class TurnRequests(Struct, kw_only=True, eq=False):
             hint="Go back to before the last message, send less at once, or start a new session for the next task.",
         )
 
-    def answered(self, usage: Usage) -> None:
-        """Take in what the provider reported with the answer to the last request."""
+    def answered(self, usage: Usage, told: CacheMiss | None) -> CacheMiss | None:
+        """Take in what the provider reported with the answer to the last request.
+
+        Return why its cache was not used, by what it `told` and by what it counted.
+        """
         if self._last is not None:
             window = self.context_manager.window(self.model)
             self.context_manager.meter.report_usage(self._last, usage, self.model, window)
             self.context_manager.meter.ask_for_window(self.model, self.provider)
+        return self.context_manager.caching.missed(self.model, usage, told)
 
     def make_room(self, *, is_certain: bool = True) -> bool:
         """Let the next request be a smaller one, because the provider said that the last did not fit.

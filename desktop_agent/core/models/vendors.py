@@ -57,6 +57,10 @@ class Vendor(Struct, frozen=True, kw_only=True):
     """The environment variable that holds headers for every request, one on each line."""
     takes_completion_limit: bool = False
     """Whether its own models know the newer name only for the longest answer of Chat Completions."""
+    takes_cache_key: bool = False
+    """Whether it keeps prompts in its cache by a key that a request names."""
+    cache_marks_for: tuple[str, ...] = ()
+    """How the names of models begin that cache only what a request marks; of a router."""
     local: LocalSign | None = None
     """What tells it apart when it runs on this machine."""
     models: tuple[str, ...] = ()
@@ -97,6 +101,7 @@ VENDORS: tuple[Vendor, ...] = (
         id="openai",
         label="OpenAI",
         wire="openai-responses",
+        takes_cache_key=True,
         address="https://api.openai.com/v1",
         key_variable="OPENAI_API_KEY",
         address_variable="OPENAI_BASE_URL",
@@ -108,6 +113,7 @@ VENDORS: tuple[Vendor, ...] = (
         id="openai-chat",
         label="OpenAI, Chat Completions",
         takes_completion_limit=True,
+        takes_cache_key=True,
         wire="openai-chat",
         address="https://api.openai.com/v1",
         key_variable="OPENAI_API_KEY",
@@ -123,6 +129,7 @@ VENDORS: tuple[Vendor, ...] = (
         address="https://openrouter.ai/api/v1",
         key_variable="OPENROUTER_API_KEY",
         models=("anthropic/claude-sonnet-5.5",),
+        cache_marks_for=("anthropic/", "~anthropic/"),
         prices="openrouter",
         reports_cost=True,
         keys_page="https://openrouter.ai/settings/keys",

@@ -39,6 +39,7 @@ from desktop_agent.core.protocol.model import (
     ApprovalPolicy,
     ApprovalRequest,
     AssistantBlock,
+    CacheMiss,
     Capability,
     Decision,
     Finite,
@@ -206,6 +207,8 @@ class UsageReported(DurableEvent, frozen=True, kw_only=True):
     """Who answered it; None in a journal that is older than prices."""
     is_aside: bool = False
     """Whether the request was not the conversation: it says nothing about how full the context is."""
+    cache_miss: CacheMiss | None = None
+    """Why the provider's cache was not used, if it should have been."""
     type: Literal["usage_reported"] = "usage_reported"
 
 

@@ -10,7 +10,7 @@ from typing import Literal, Protocol, runtime_checkable
 from msgspec import Struct
 
 from desktop_agent.core.base.ids import CallId
-from desktop_agent.core.protocol.model import AssistantBlock, ModelRef, ModelRequest, StopReason, Usage
+from desktop_agent.core.protocol.model import AssistantBlock, CacheMiss, ModelRef, ModelRequest, StopReason, Usage
 
 
 class TextChunk(Struct, frozen=True, kw_only=True):
@@ -46,6 +46,8 @@ class Completion(Struct, frozen=True, kw_only=True):
     content: tuple[AssistantBlock, ...]
     stop_reason: StopReason
     usage: Usage
+    cache_miss: CacheMiss | None = None
+    """As far as the provider tells: `None` does not say that its cache was used."""
     type: Literal["completion"] = "completion"
 
 

@@ -9,11 +9,13 @@ from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.models.account import Account, usual_account
 from desktop_agent.core.models.vendors import Vendor, vendor_of
 from desktop_agent.core.protocol.model import ModelRef
-from desktop_agent.core.providers.anthropic.wire_format import AnthropicFormat
+from desktop_agent.core.providers.anthropic.wire_format import ONLY_AT_HOME, AnthropicFormat
 from desktop_agent.core.providers.http.credential import Credential, KeyCredential, NoCredential
 from desktop_agent.core.providers.http.provider import SILENCE_S, Endpoint, HttpProvider
 from desktop_agent.core.providers.http.wire_format import WireFormat
+from desktop_agent.core.providers.openai_chat.request import CACHE_KEY
 from desktop_agent.core.providers.openai_chat.wire_format import ChatFormat
+from desktop_agent.core.providers.openai_responses.caching import CACHE_FIELDS
 from desktop_agent.core.providers.openai_responses.wire_format import NOT_ON_A_PLAN, ResponsesFormat
 
 
@@ -79,15 +81,22 @@ def key_credential(account: Account, key: str | None) -> Credential:
 def wire_format_of(account: Account) -> WireFormat:
     """Return the wire format of an account; elsewhere than at its vendor's, without what only the vendor knows."""
     vendor = vendor_of(account.provider)
+    is_at_home = account.where.rstrip("/") == vendor.address
     match vendor.wire:
         case "anthropic":
-            return AnthropicFormat()
+            return AnthropicFormat(never=() if is_at_home else ONLY_AT_HOME)
         case "openai-responses":
-            return ResponsesFormat(never=NOT_ON_A_PLAN if account.kind == "oauth" else ())
+            is_cached = vendor.takes_cache_key and is_at_home
+            never = NOT_ON_A_PLAN if account.kind == "oauth" else frozenset[str]()
+            return ResponsesFormat(never=never if is_cached else never | CACHE_FIELDS)
         case "openai-chat":
-            is_own = vendor.takes_completion_limit and account.where.rstrip("/") == vendor.address
-            limit_field = "max_completion_tokens" if is_own else "max_tokens"
-            return ChatFormat(limit_field=limit_field, reports_cost=vendor.reports_cost)
+            limit_field = "max_completion_tokens" if vendor.takes_completion_limit and is_at_home else "max_tokens"
+            return ChatFormat(
+                limit_field=limit_field,
+                reports_cost=vendor.reports_cost,
+                cache_marks_for=vendor.cache_marks_for,
+                never=() if vendor.takes_cache_key and is_at_home else (CACHE_KEY,),
+            )
 
 
 def other_credential(account: Account) -> str:

@@ -205,10 +205,12 @@ class Turn:
         raise ProviderError("The answer ended before it was complete.", fault="stream")
 
     async def _record(self, completion: Completion, by: Answering) -> Completion:
-        by.requests.answered(completion.usage)
+        missed = by.requests.answered(completion.usage, completion.cache_miss)
         content = tuple(self._trusted(block, completion) for block in completion.content)
         await self._record_message(content, completion.stop_reason, completion.message_id, by.model)
-        await self.log.record(ev.UsageReported(turn=self.number, usage=completion.usage, model=by.model))
+        await self.log.record(
+            ev.UsageReported(turn=self.number, usage=completion.usage, model=by.model, cache_miss=missed)
+        )
         await self.spending.note(self.number, completion.usage, by.model)
         return replace(completion, content=content)
 

@@ -6,7 +6,7 @@ from datetime import date
 from msgspec.structs import replace
 
 from desktop_agent.core.protocol.model import SessionSummary, Spending, Usage
-from desktop_agent.core.protocol.model.messages import COST_DIGITS
+from desktop_agent.core.protocol.model.usage import COST_DIGITS
 from desktop_agent.core.store.journal.journal_mark import moment_of
 from desktop_agent.core.store.journal.line_heads import Reported
 

@@ -5,7 +5,7 @@ from typing import Final, Literal
 
 from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol.model import ApprovalRequest, TodoItem, Usage
+from desktop_agent.core.protocol.model import ApprovalRequest, CacheMiss, TodoItem, Usage
 from desktop_agent.core.transcript.entries import QueuedPrompt
 from desktop_agent.core.transcript.reading import todos_of
 
@@ -51,6 +51,8 @@ class TurnState:
     """Sum over all requests. What the copied ones of a fork cost is the other session's."""
     turn_usage: Usage = field(default_factory=Usage)
     """Sum over the requests of the last turn."""
+    cache_miss: CacheMiss | None = None
+    """The last one of the last turn."""
     queued: list[QueuedPrompt] = field(default_factory=list[QueuedPrompt])
     """Prompts that wait for the running turn, oldest first."""
     prompts: dict[int, str] = field(default_factory=dict[int, str])
@@ -93,7 +95,7 @@ class TurnState:
         match event:
             case ev.TurnStarted(turn=turn):
                 self.turn, self.is_running, self.activity = turn, True, ""
-                self.turn_usage = Usage()
+                self.turn_usage, self.cache_miss = Usage(), None
             case ev.TurnEnded(reason=reason):
                 self.is_running, self.last_end, self.activity = False, reason, ""
             case ev.MessageDone() | ev.Compacted():
@@ -111,14 +113,19 @@ class TurnState:
                 self.waiting.pop(call_id, None)
             case ev.PromptSubmitted() | ev.Queued() | ev.Unqueued():
                 self._ask(event)
-            case ev.UsageReported(usage=usage):
-                self.usage += usage
-                self.turn_usage += usage if event.turn == self.turn else Usage()
+            case ev.UsageReported():
+                self._count(event)
             case ev.SessionForked():
                 self.usage = self.usage.paid_elsewhere()
                 self.turn_usage = self.turn_usage.paid_elsewhere()
             case _:
                 pass
+
+    def _count(self, event: ev.UsageReported) -> None:
+        self.usage += event.usage
+        if event.turn == self.turn:
+            self.turn_usage += event.usage
+            self.cache_miss = event.cache_miss or self.cache_miss
 
     def _ask(self, event: ev.PromptSubmitted | ev.Queued | ev.Unqueued) -> None:
         self.queued = [prompt for prompt in self.queued if prompt.prompt_id != event.prompt_id]

@@ -6,7 +6,7 @@ from PySide6.QtCore import QSize, Signal
 from PySide6.QtWidgets import QDialog, QLineEdit, QWidget
 
 from desktop_agent.core.context.summaries import from_headings, summary_text
-from desktop_agent.core.protocol.model import ContextReport, ContextSection, Pin
+from desktop_agent.core.protocol.model import CacheMiss, ContextReport, ContextSection, Pin
 from desktop_agent.core.protocol.ops import AddPin, Compact, EditSummary, RemovePin, UndoCompaction
 from desktop_agent.ui.context.bar import ContextBar
 from desktop_agent.ui.context.context_words import section_hint, section_name
@@ -20,6 +20,7 @@ from desktop_agent.ui.widgets.dialogs import set_up_dialog
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import Stretch, hairline, hbox, vbox
 from desktop_agent.ui.widgets.screen_room import resize_within_screen
+from desktop_agent.ui.wording.cache_words import cache_miss_words
 
 _LEAST_TEXT_HEIGHT = 40
 """Small screens have no more room for it."""
@@ -41,6 +42,8 @@ class ContextInspector(QDialog):
         self._wanted = ""
         """The kind of part to show as soon as there is something to show."""
         self._use = make_label(role="secondary", object_name="contextUse")
+        self._missed = make_label(role="secondary", object_name="contextCacheMiss", wraps=True, is_plain=True)
+        self._missed.hide()
         self._bar = ContextBar(theme)
         self._list = SectionList(theme)
         self._list.section_chosen.connect(self._show_section)
@@ -92,6 +95,11 @@ class ContextInspector(QDialog):
         for control in (self._compact_button, self._focus, self._undo):
             control.setEnabled(not is_working)
         self._on_text()
+
+    def show_cache_miss(self, missed: CacheMiss | None) -> None:
+        """Say what of the last turn was not in the provider's cache, if there was something."""
+        self._missed.setText(cache_miss_words(missed) if missed is not None else "")
+        self._missed.setVisible(missed is not None)
 
     def show_part(self, kind: str) -> None:
         """Show the part of this kind; `pins` goes to the field that adds one."""
@@ -152,7 +160,7 @@ class ContextInspector(QDialog):
     def _lay_out(self) -> None:
         title = make_label(self.windowTitle(), role="title")
         margins = (Space.XL, Space.L, Space.XL, Space.M)
-        head = vbox(title, self._use, self._bar, margins=margins, spacing=Space.S)
+        head = vbox(title, self._use, self._bar, self._missed, margins=margins, spacing=Space.S)
         buttons = hbox(self._save, self._undo, Stretch(1), spacing=Space.S)
         part = vbox(
             self._name,

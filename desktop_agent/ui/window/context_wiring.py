@@ -65,6 +65,7 @@ class ContextWiring(QObject):
                 transcript = self._shown.transcript
                 is_working = transcript.turns.is_running or bool(transcript.turns.activity)
                 self._inspector.show_report(report, tuple(transcript.context.pins.values()), is_working=is_working)
+                self._inspector.show_cache_miss(transcript.turns.cache_miss)
             case (
                 ev.ContextMeasured()
                 | ev.Compacted()

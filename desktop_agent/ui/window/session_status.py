@@ -59,7 +59,8 @@ class SessionStatus:
         composer.set_working(is_working=_is_busy(transcript))
         composer.set_queued([(prompt.prompt_id, prompt.text) for prompt in transcript.turns.queued])
         composer.set_context(transcript.context.use)
-        composer.set_cost(transcript.turns.usage, transcript.turns.turn_usage)
+        turns = transcript.turns
+        composer.set_cost(turns.usage, turns.turn_usage, turns.cache_miss)
 
     def refresh_changes(self) -> None:
         """Show what changed, in the review and in the file tree."""

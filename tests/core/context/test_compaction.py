@@ -68,7 +68,7 @@ def fold(events: Sequence[ev.KnownEvent]) -> History:
 
 
 def request(history: History) -> ModelRequest:
-    return pack(history, model="m", system="S", tools=(), max_tokens=1)
+    return pack(history, model=ModelRef(provider="demo", model="m"), system="S", tools=(), max_tokens=1)
 
 
 def texts(messages: Sequence[Message]) -> list[str]:

@@ -125,7 +125,7 @@ def test_a_second_result_for_a_call_is_ignored() -> None:
 def test_a_paused_answer_and_its_continuation_are_one_message() -> None:
     paused = OpaqueBlock(payload={"type": "server_tool_use"})
     messages = fold(prompt("go"), said(paused, stop_reason="pause_turn"), said(TextBlock(text="done")))
-    assert messages[1:] == (AssistantMessage(content=(paused, TextBlock(text="done")), made_by=MODEL),)
+    assert messages[1:] == (AssistantMessage(content=(paused, TextBlock(text="done")), made_by=MODEL, id="m"),)
 
 
 def test_a_refused_answer_is_not_sent_back() -> None:

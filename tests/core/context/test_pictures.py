@@ -46,7 +46,7 @@ def packed(*results: ToolResult) -> ModelRequest:
             ev.MessageDone(turn=1, message_id=f"m{number}", model=MODEL, content=(call,), stop_reason="tool_use")
         )
         history.fold.apply(ev.ToolCallFinished(turn=1, call_id=call.id, state="completed", result=result, duration_s=0))
-    return pack(history, model="m", system="", tools=(), max_tokens=1)
+    return pack(history, model=ModelRef(provider="demo", model="m"), system="", tools=(), max_tokens=1)
 
 
 def viewed(*numbers: int, size: int = 100) -> list[ToolResult]:

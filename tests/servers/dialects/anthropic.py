@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from desktop_agent.core.protocol.model import JsonObject
 from tests.servers.dialects.dialect import Ask, sse
 from tests.servers.script import (
+    MISSED_TOKENS,
     Block,
     Event,
     Fault,
@@ -134,7 +135,18 @@ def _message(reply: Reply, ask: Ask) -> JsonObject:
         "stop_reason": None,
         "stop_sequence": None,
         "usage": usage,
+        "diagnostics": _diagnostics(reply) if "diagnostics" in ask.body else None,
     }
+
+
+def _diagnostics(reply: Reply) -> JsonObject | None:
+    """Return why the cache was missed; nothing when the request differs in nothing but its end."""
+    if not reply.missed:
+        return None
+    reason: JsonObject = {"type": reply.missed}
+    if reply.missed.endswith("_changed"):
+        reason["cache_missed_input_tokens"] = MISSED_TOKENS
+    return {"cache_miss_reason": None if reply.missed == "pending" else reason}
 
 
 def _block_events(part: Block, number: int, index: int) -> Iterator[bytes]:

@@ -6,7 +6,7 @@ from typing import Literal
 from desktop_agent.core.protocol.model import JsonObject
 from tests.servers.dialects.dialect import Ask
 from tests.servers.dialects.openai import CREATED
-from tests.servers.script import Spent
+from tests.servers.script import MISSED_TOKENS, Spent
 
 Status = Literal["in_progress", "completed", "incomplete", "failed"]
 
@@ -59,6 +59,22 @@ def ended(stop_reason: str) -> tuple[Status, JsonObject]:
             return "failed", {"error": {"code": "server_error", "message": "The model failed."}}
         case _:
             return "completed", {}
+
+
+def diagnostics(ask: Ask, missed: str) -> JsonObject | None:
+    """Return how the cache served the request, compared with the response that it names; nothing without one."""
+    options = ask.body.get("prompt_cache_options")
+    if not isinstance(options, dict) or "comparison_response_id" not in options:
+        return None
+    match missed:
+        case "":
+            return {"type": "cache_hit"}
+        case "previous_message_not_found":
+            return {"type": "comparison_response_not_found"}
+        case "unavailable":
+            return {"type": "unavailable"}
+        case reason:
+            return {"type": "cache_miss", "reason": reason, "cache_missed_tokens": MISSED_TOKENS}
 
 
 def _usage(spent: Spent) -> JsonObject:

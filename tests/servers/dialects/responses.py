@@ -8,7 +8,7 @@ from desktop_agent.core.protocol.model import JsonObject
 from tests.servers.dialects.dialect import Ask, sse
 from tests.servers.dialects.openai import MODELS, error_object, key_in, models_or_nothing, refused
 from tests.servers.dialects.response_items import ARGUMENTS_DELTA, Item, Piece, item_of
-from tests.servers.dialects.response_object import ended, response_object
+from tests.servers.dialects.response_object import diagnostics, ended, response_object
 from tests.servers.script import Event, Fault, Garbage, Refusal, Reply, StreamError, Whole
 
 
@@ -109,6 +109,7 @@ class _Stream:
             status, details = ended(self._reply.stop_reason)
             output = self._output if self._dialect.repeats_output else []
             response = response_object(self._ask, status, output=output, spent=self._reply.spent) | details
+            response["prompt_cache_diagnostics"] = diagnostics(self._ask, self._reply.missed)
             yield Piece(f"response.{status}", {"response": response})
 
     def _item(self, item: Item) -> Iterator[Piece]:

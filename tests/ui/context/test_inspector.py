@@ -1,6 +1,7 @@
 """“What the model sees”: it shows the parts it is given, and emits what the user does to summary and pins."""
 
 from datetime import UTC, datetime
+from typing import get_args
 
 import pytest
 from msgspec.structs import replace
@@ -10,7 +11,15 @@ from PySide6.QtWidgets import QLabel, QLineEdit, QPlainTextEdit, QPushButton
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.protocol import ops
-from desktop_agent.core.protocol.model import ContextReport, ContextSection, ContextUse, Pin, Summary
+from desktop_agent.core.protocol.model import (
+    CacheMiss,
+    CacheMissReason,
+    ContextReport,
+    ContextSection,
+    ContextUse,
+    Pin,
+    Summary,
+)
 from desktop_agent.ui.context.inspector import ContextInspector
 from desktop_agent.ui.context.section_list import SectionList
 from desktop_agent.ui.theme import Theme
@@ -73,6 +82,17 @@ def test_the_largest_part_is_shown_first_and_each_says_what_it_takes(shown: Show
     [use] = shown.dialog.findChildren(QLabel, "contextUse")
     assert "62\u202f000 of 200\u202f000 tokens, 31 %" in use.text()
     assert "180\u202f000" in use.text()
+
+
+@pytest.mark.parametrize("reason", get_args(CacheMissReason))
+def test_what_was_not_in_the_cache_is_said_until_it_is_over(shown: Shown, reason: CacheMissReason) -> None:
+    [missed] = shown.dialog.findChildren(QLabel, "contextCacheMiss")
+    assert missed.isHidden()
+    shown.dialog.show_cache_miss(CacheMiss(reason=reason))
+    assert missed.isVisible()
+    assert missed.text().startswith("The last turn was not in the provider's cache: ")
+    shown.dialog.show_cache_miss(None)
+    assert missed.isHidden()
 
 
 def test_only_the_summary_can_be_written_and_it_is_saved_as_written(shown: Shown) -> None:

@@ -76,12 +76,12 @@ from desktop_agent.core.protocol.model.messages import (
     ToolDefinition,
     ToolResultBlock,
     ToolUseBlock,
-    Usage,
     UserMessage,
 )
 from desktop_agent.core.protocol.model.payloads import BlobRef, Finite, JsonObject
 from desktop_agent.core.protocol.model.search import HitKind, SearchHit, SearchQuery
 from desktop_agent.core.protocol.model.sessions import SessionPurpose, SessionState, SessionSummary, Spending
+from desktop_agent.core.protocol.model.usage import CacheMiss, CacheMissReason, Usage
 
 __all__ = [
     "Aborted",
@@ -93,6 +93,8 @@ __all__ = [
     "AssistantMessage",
     "Author",
     "BlobRef",
+    "CacheMiss",
+    "CacheMissReason",
     "Capability",
     "ChangeKind",
     "ChangeSelection",

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import ClassVar, Literal
 
 from msgspec import Struct, field
-from msgspec.structs import force_setattr, replace
+from msgspec.structs import force_setattr
 
 from desktop_agent.core.base.ids import CallId, Digest
 from desktop_agent.core.base.web_address import has_userinfo, without_userinfo
@@ -87,71 +87,6 @@ StopReason = Literal[
 """Why the model stopped. A tool runs only on `tool_use`; `interrupted` is ours: the user stopped the answer."""
 
 
-COST_DIGITS = 12
-"""Of a sum of costs: far more than a price has, and fewer than a float, so that 0.1 + 0.2 is 0.3."""
-
-
-class Usage(Struct, frozen=True, kw_only=True):
-    """Tokens of one request, or of several, and what they cost.
-
-    The whole input is `input_tokens + cache_read_tokens + cache_write_tokens`. A difference takes away what was once
-    added: `(a + b) - a` is `b`.
-    """
-
-    input_tokens: int = 0
-    output_tokens: int = 0
-    cache_read_tokens: int = 0
-    cache_write_tokens: int = 0
-    cost_usd: float | None = None
-    """US dollars; None when no price is known. Nothing was paid for what a model on this machine answered: 0."""
-    unpriced_tokens: int = 0
-    """How many tokens of a sum `cost_usd` leaves out, because the price of their request is not known."""
-
-    @property
-    def context_tokens(self) -> int:
-        """How much of the context window the conversation takes after this request."""
-        return self.all_input_tokens + self.output_tokens
-
-    @property
-    def all_input_tokens(self) -> int:
-        """What was sent, from a cache or not."""
-        return self.input_tokens + self.cache_read_tokens + self.cache_write_tokens
-
-    @property
-    def is_cost_partial(self) -> bool:
-        """Whether it cost more than `cost_usd`; how much more is not known."""
-        return self.unpriced_tokens > 0
-
-    def __add__(self, other: "Usage") -> "Usage":
-        return self._with(other, 1)
-
-    def __sub__(self, other: "Usage") -> "Usage":
-        return self._with(other, -1)
-
-    def _with(self, other: "Usage", sign: int) -> "Usage":
-        tokens = Usage(
-            input_tokens=self.input_tokens + sign * other.input_tokens,
-            output_tokens=self.output_tokens + sign * other.output_tokens,
-            cache_read_tokens=self.cache_read_tokens + sign * other.cache_read_tokens,
-            cache_write_tokens=self.cache_write_tokens + sign * other.cache_write_tokens,
-        )
-        if self.cost_usd is None and other.cost_usd is None:
-            return tokens
-        unpriced = self._left_out + sign * other._left_out
-        cost = round((self.cost_usd or 0.0) + sign * (other.cost_usd or 0.0), COST_DIGITS)
-        if sign < 0 and not cost and unpriced == tokens.context_tokens:
-            return tokens
-        return replace(tokens, cost_usd=cost, unpriced_tokens=unpriced)
-
-    def paid_elsewhere(self) -> "Usage":
-        """Return the same tokens at no cost: another session sent these requests, or another program."""
-        return replace(self, cost_usd=0.0, unpriced_tokens=0)
-
-    @property
-    def _left_out(self) -> int:
-        return self.context_tokens if self.cost_usd is None else self.unpriced_tokens
-
-
 class ToolResultBlock(Struct, frozen=True, kw_only=True, tag="tool_result"):
     """The answer to one tool call, as the model reads it."""
 
@@ -177,6 +112,8 @@ class AssistantMessage(Struct, frozen=True, kw_only=True):
 
     content: tuple[AssistantBlock, ...]
     made_by: ModelRef | None = None
+    id: str = ""
+    """What its provider calls it."""
     role: Literal["assistant"] = "assistant"
 
 
@@ -197,6 +134,10 @@ class ModelRequest(Struct, frozen=True, kw_only=True):
     `stable_messages` is how many leading messages were already part of the previous request: a provider that caches
     prompts puts a breakpoint behind them. `images` has the bytes of every picture the messages refer to. `pinned` goes
     to the very end of the last message, behind everything that may be cached: it may change with every request.
+
+    `conversation` is the same for all requests of one, so that a provider finds its cache again; it says nothing about
+    the user. `follows` is the message id of the answer before, if the same account gave it: a provider may say why it
+    could not use the cache of that request. Empty: there is none yet; `None`: nobody wants to know.
     """
 
     model: str
@@ -206,4 +147,6 @@ class ModelRequest(Struct, frozen=True, kw_only=True):
     max_tokens: int
     stable_messages: int = 0
     pinned: str = ""
+    conversation: str = ""
+    follows: str | None = None
     images: Mapping[Digest, bytes] = field(default_factory=dict[Digest, bytes])

@@ -6,7 +6,7 @@ from typing import Literal
 from msgspec import Struct, field
 
 from desktop_agent.core.base.ids import SessionId
-from desktop_agent.core.protocol.model.messages import Usage
+from desktop_agent.core.protocol.model.usage import Usage
 
 SessionState = Literal["idle", "working", "waiting"]
 """What a session is doing: nothing, running a turn, or waiting for an answer of the user."""

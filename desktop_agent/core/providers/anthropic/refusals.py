@@ -35,6 +35,7 @@ def read_refusal(error: RefusedError) -> Refusal:
         code=code,
         message=text_in(fields, "message") or error.words,
         request_id=error.headers.get("request-id", ""),
+        parameter=_parameter(text_in(fields, "message")) if kind == "invalid_request_error" else "",
         is_from_api=bool(kind),
         names_model=kind == "not_found_error",
     )
@@ -51,6 +52,12 @@ def reported_error(event: JsonObject) -> Refusal:
         request_id=text_in(event, "request_id"),
         names_model=kind == "not_found_error",
     )
+
+
+def _parameter(message: str) -> str:
+    """Return the field that a message is about, which has no other place: `diagnostics: Extra inputs are not …`."""
+    field, colon, _ = message.partition(":")
+    return field if colon and " " not in field else ""
 
 
 def _fault(kind: str, code: str, status: int | None) -> ProviderFault:

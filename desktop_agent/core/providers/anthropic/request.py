@@ -35,6 +35,8 @@ from desktop_agent.core.providers.surrogates import repaired, repaired_json
 _LONGEST_NAME = 128
 _LONGEST_CALL_ID = 1_000
 _CACHED: JsonObject = {"type": "ephemeral"}
+_ONLY_FOR_ANSWERS = frozenset({"max_tokens", "stream", "diagnostics"})
+"""Fields that a question for a count does not have."""
 _CACHEABLE = frozenset({"text", "tool_use", "tool_result"})
 """Blocks of ours that may carry a cache breakpoint. Thinking may not, and opaque blocks go back as they came."""
 
@@ -46,13 +48,15 @@ class _Entry(NamedTuple):
     blocks: list[JsonObject]
 
 
-def encode_request(request: ModelRequest, pictures: EncodedPictures | None = None) -> bytes:
-    """Return the body as JSON. Raises `ProviderError` for a tool that cannot be offered.
+def encode_request(
+    request: ModelRequest, pictures: EncodedPictures | None = None, left_out: frozenset[str] = frozenset()
+) -> bytes:
+    """Return the body as JSON, without the fields `left_out`. Raises `ProviderError` for a tool that cannot be offered.
 
     `pictures` remembers what was encoded for the request before. Takes milliseconds for a long conversation: call it
     from a thread.
     """
-    return encode_body(request, request_body, pictures or EncodedPictures())
+    return encode_body(request, lambda each, data: request_body(each, data, left_out), pictures or EncodedPictures())
 
 
 def encode_count(request: ModelRequest, pictures: EncodedPictures | None = None) -> bytes:
@@ -62,11 +66,11 @@ def encode_count(request: ModelRequest, pictures: EncodedPictures | None = None)
 
 def _count_body(request: ModelRequest, pictures: Pictures) -> JsonObject:
     body = request_body(request, pictures)
-    return {key: value for key, value in body.items() if key not in ("max_tokens", "stream")}
+    return {key: value for key, value in body.items() if key not in _ONLY_FOR_ANSWERS}
 
 
-def request_body(request: ModelRequest, pictures: Pictures) -> JsonObject:
-    """Return the body as a JSON object, with what `pictures` has as their data.
+def request_body(request: ModelRequest, pictures: Pictures, left_out: frozenset[str] = frozenset()) -> JsonObject:
+    """Return the body as a JSON object, with what `pictures` has as their data; without the fields `left_out`.
 
     It shares parts with `request` and with itself: for reading only.
     """
@@ -88,7 +92,9 @@ def request_body(request: ModelRequest, pictures: Pictures) -> JsonObject:
         tools = [_tool(tool) for tool in request.tools]
         tools[-1]["cache_control"] = _CACHED
         body["tools"] = tools
-    return body
+    if request.follows is not None:
+        body["diagnostics"] = {"previous_message_id": request.follows or None}
+    return {name: value for name, value in body.items() if name not in left_out}
 
 
 def _mark(entries: list[_Entry]) -> None:

@@ -6,8 +6,9 @@ that ended early a success. Here a message exists only after `message_stop`, wit
 
 from typing import cast, get_args
 
-from desktop_agent.core.protocol.model import JsonObject, StopReason, Usage
+from desktop_agent.core.protocol.model import CacheMiss, JsonObject, StopReason, Usage
 from desktop_agent.core.providers.anthropic.blocks import GrowingBlock, start_block
+from desktop_agent.core.providers.anthropic.cache_misses import cache_miss_in
 from desktop_agent.core.providers.anthropic.refusals import reported_error
 from desktop_agent.core.providers.base import Completion, StreamPiece
 from desktop_agent.core.providers.http.faults import broken_off
@@ -34,6 +35,7 @@ class AnthropicReader:
         self._message_id = ""
         self._usage = Usage()
         self._stop_reason: str | None = None
+        self._cache_miss: CacheMiss | None = None
         self._blocks = Parts[GrowingBlock]()
         self.is_untouched = True
         """Whether nothing came at all that this API would send."""
@@ -64,6 +66,7 @@ class AnthropicReader:
             content=tuple(runnable_only_if_asked(block, reason) for block in blocks),
             stop_reason=reason,
             usage=self._usage,
+            cache_miss=self._cache_miss,
         )
 
     def _take(self, event: JsonObject) -> StreamPiece | None:
@@ -74,6 +77,7 @@ class AnthropicReader:
                 self.is_untouched = False
                 message = required_object(event, "message")
                 self._message_id = repaired(optional_text(message, "id"))
+                self._cache_miss = cache_miss_in(message)
                 self._count(message)
             case "content_block_start":
                 return self._start(required_index(event), required_object(event, "content_block"))

@@ -1,6 +1,6 @@
 """Anthropic's Messages API as a wire format. Source: https://platform.claude.com/docs/en/api/messages"""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from desktop_agent.core.models.known_model import ListedModel
 from desktop_agent.core.models.vendors import WireName
@@ -9,10 +9,14 @@ from desktop_agent.core.providers.anthropic.models import read_count, read_model
 from desktop_agent.core.providers.anthropic.refusals import read_refusal
 from desktop_agent.core.providers.anthropic.request import encode_count, encode_request
 from desktop_agent.core.providers.anthropic.stream import AnthropicReader
+from desktop_agent.core.providers.http.left_out import LeftOut
 from desktop_agent.core.providers.http.pictures import EncodedPictures
 from desktop_agent.core.providers.http.refusals import FailedCall, Refusal, RefusedError
 
 API_VERSION = "2026-10-21"
+
+ONLY_AT_HOME = frozenset({"diagnostics"})
+"""What gateways that speak this format need not know."""
 
 
 class AnthropicCounting:
@@ -37,12 +41,14 @@ class AnthropicFormat:
     models_path = "/v1/models?limit=1000"  # the API's largest page, the newest first
     counting = AnthropicCounting()
 
-    def __init__(self) -> None:
+    def __init__(self, *, never: Collection[str] = ()) -> None:
+        """`never` names the fields that are left out of every request."""
         self.headers: Mapping[str, str] = {"anthropic-version": API_VERSION}
+        self._left_out = LeftOut("diagnostics", never=never)
 
     def encode(self, request: ModelRequest, pictures: EncodedPictures) -> bytes:
         """Return the body of a request."""
-        return encode_request(request, pictures)
+        return encode_request(request, pictures, self._left_out.for_model(request.model))
 
     def reader(self) -> AnthropicReader:
         """Return what reads one answer."""
@@ -53,8 +59,8 @@ class AnthropicFormat:
         return read_refusal(error)
 
     def leave_out(self, refusal: Refusal, model: str) -> bool:
-        """Return that nothing in a body is optional."""
-        return False
+        """Return whether the request is worth sending without an optional field that the refusal names."""
+        return self._left_out.add(refusal, model)
 
     def read_models(self, page: bytes, call: FailedCall) -> Sequence[ListedModel]:
         """Return the models of a list that are not retired."""

@@ -18,7 +18,7 @@ def carried(request: ModelRequest, to: ModelRef | None) -> ModelRequest:
         if is_readable_by(message, to):
             messages.append(message)
         elif isinstance(message, AssistantMessage) and (content := portable(message.content)):
-            messages.append(AssistantMessage(content=content, made_by=message.made_by))
+            messages.append(replace(message, content=content))
     if request.stable_messages >= len(request.messages):
         stable = len(messages)
     return replace(request, messages=tuple(messages), stable_messages=stable)

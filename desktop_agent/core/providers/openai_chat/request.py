@@ -22,11 +22,14 @@ from desktop_agent.core.protocol.model import (
 )
 from desktop_agent.core.providers.http.names import call_id_in, require_tool_name, tool_name_in
 from desktop_agent.core.providers.http.pictures import PICTURE_GONE, Pictures, data_of
+from desktop_agent.core.providers.openai_chat.cache_marks import mark
 from desktop_agent.core.providers.openai_chat.thinking import DETAILS, THINKING_FIELDS
 from desktop_agent.core.providers.surrogates import repaired, repaired_json
 
 LONGEST_NAME = 64
 LONGEST_CALL_ID = 40
+
+CACHE_KEY = "prompt_cache_key"
 
 LimitField = Literal["max_tokens", "max_completion_tokens"]
 
@@ -40,6 +43,8 @@ class Body(NamedTuple):
 
     limit_field: LimitField
     left_out: frozenset[str] = frozenset()
+    marks_cache: bool = False
+    """Whether the model's vendor caches only what a request marks."""
 
 
 def request_body(request: ModelRequest, pictures: Pictures, shape: Body) -> JsonObject:
@@ -47,12 +52,17 @@ def request_body(request: ModelRequest, pictures: Pictures, shape: Body) -> Json
     messages: list[JsonObject] = []
     if request.system.strip():
         messages.append({"role": "system", "content": repaired(request.system)})
-    for message in request.messages:
+    ends = [len(messages)]
+    for number, message in enumerate(request.messages, 1):
         match message:
             case UserMessage():
                 messages.extend(_user_messages(message, pictures))
             case AssistantMessage():
                 messages.extend(_assistant_messages(message))
+        if number in (request.stable_messages, len(request.messages)):
+            ends.append(len(messages))
+    if shape.marks_cache:
+        mark(messages, ends)
     if request.pinned.strip():
         _add_to_user(messages, repaired(request.pinned))
     body: JsonObject = {
@@ -62,6 +72,8 @@ def request_body(request: ModelRequest, pictures: Pictures, shape: Body) -> Json
         "stream_options": {"include_usage": True},
         "messages": messages,
     }
+    if request.conversation:
+        body[CACHE_KEY] = request.conversation
     if request.tools:
         body["tools"] = [_tool(tool) for tool in request.tools]
     return {name: value for name, value in body.items() if name not in shape.left_out}

@@ -1,6 +1,6 @@
 """Chat Completions as a wire format. Source: https://platform.openai.com/docs/api-reference/chat"""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from desktop_agent.core.models.known_model import ListedModel
 from desktop_agent.core.models.vendors import WireName
@@ -10,7 +10,7 @@ from desktop_agent.core.providers.http.pictures import EncodedPictures, encode_b
 from desktop_agent.core.providers.http.refusals import FailedCall, Refusal, RefusedError
 from desktop_agent.core.providers.openai.models import read_models
 from desktop_agent.core.providers.openai.refusals import read_refusal
-from desktop_agent.core.providers.openai_chat.request import Body, LimitField, request_body
+from desktop_agent.core.providers.openai_chat.request import CACHE_KEY, Body, LimitField, request_body
 from desktop_agent.core.providers.openai_chat.stream import ChatReader
 
 
@@ -22,19 +22,29 @@ class ChatFormat:
     models_path = "/models"
     counting = None
 
-    def __init__(self, limit_field: LimitField, *, reports_cost: bool = False) -> None:
+    def __init__(
+        self,
+        limit_field: LimitField,
+        *,
+        reports_cost: bool = False,
+        cache_marks_for: tuple[str, ...] = (),
+        never: Collection[str] = (),
+    ) -> None:
         """`limit_field` is what the vendor calls the longest answer: OpenAI's own models know the newer name only.
 
-        `reports_cost` says that the usage of an answer has its cost in US dollars.
+        `reports_cost` says that the usage of an answer has its cost in US dollars. `cache_marks_for` are beginnings of
+        the names of models that cache only what is marked. `never` names the fields that are left out of every request.
         """
         self.headers: Mapping[str, str] = {}
         self._limit_field: LimitField = limit_field
         self._reports_cost = reports_cost
-        self._left_out = LeftOut("stream_options", "parallel_tool_calls")
+        self._cache_marks_for = cache_marks_for
+        self._left_out = LeftOut("stream_options", "parallel_tool_calls", CACHE_KEY, never=never)
 
     def encode(self, request: ModelRequest, pictures: EncodedPictures) -> bytes:
         """Return the body of a request."""
-        shape = Body(self._limit_field, self._left_out.for_model(request.model))
+        is_marked = request.model.startswith(self._cache_marks_for)
+        shape = Body(self._limit_field, self._left_out.for_model(request.model), marks_cache=is_marked)
         return encode_body(request, lambda each, data: request_body(each, data, shape), pictures)
 
     def reader(self) -> ChatReader:

@@ -23,6 +23,7 @@ from desktop_agent.core.protocol.model import (
 )
 from desktop_agent.core.providers.http.names import call_id_in, require_tool_name, tool_name_in
 from desktop_agent.core.providers.http.pictures import PICTURE_GONE, Pictures, data_of
+from desktop_agent.core.providers.openai_responses.caching import CACHE_OPTIONS, COMPARED, cache_fields
 from desktop_agent.core.providers.surrogates import repaired, repaired_json
 
 LONGEST_NAME = 64
@@ -56,13 +57,15 @@ def request_body(request: ModelRequest, pictures: Pictures, left_out: frozenset[
         "include": [ENCRYPTED],
         "reasoning": {"summary": "auto"},
         "input": items,
-    }
+    } | cache_fields(request)
     if request.system.strip():
         body["instructions"] = repaired(request.system)
     if request.tools:
         body["tools"] = [_tool(tool) for tool in request.tools]
     if "reasoning.summary" in left_out:
         del body["reasoning"]
+    if f"{CACHE_OPTIONS}.{COMPARED}" in left_out:
+        body.pop(CACHE_OPTIONS, None)
     return {name: value for name, value in body.items() if name not in left_out}
 
 

@@ -7,7 +7,7 @@ it has broken off, however well the HTTP response itself ended.
 from collections.abc import Mapping
 
 from desktop_agent.core.protocol.foreign_json import object_in, text_in
-from desktop_agent.core.protocol.model import AssistantBlock, JsonObject, StopReason, ToolUseBlock, Usage
+from desktop_agent.core.protocol.model import AssistantBlock, CacheMiss, JsonObject, StopReason, ToolUseBlock, Usage
 from desktop_agent.core.providers.base import Completion, StreamPiece
 from desktop_agent.core.providers.http.faults import broken_off
 from desktop_agent.core.providers.http.fields import decode_event, required_object, required_text
@@ -16,6 +16,7 @@ from desktop_agent.core.providers.http.refusals import ErrorEventError
 from desktop_agent.core.providers.http.stopping import runnable_only_if_asked
 from desktop_agent.core.providers.openai.refusals import reported_error
 from desktop_agent.core.providers.openai.usage import read_usage
+from desktop_agent.core.providers.openai_responses.caching import cache_miss_in
 from desktop_agent.core.providers.openai_responses.items import GrowingItem, start_item
 from desktop_agent.core.providers.surrogates import repaired
 
@@ -29,6 +30,7 @@ class ResponsesReader:
         self._message_id = ""
         self._usage = Usage()
         self._incomplete = ""
+        self._cache_miss: CacheMiss | None = None
         self._items = Parts[GrowingItem](times_said=2)
         self.is_untouched = True
         """Whether nothing came at all that this API would send."""
@@ -60,6 +62,7 @@ class ResponsesReader:
             content=tuple(runnable_only_if_asked(block, reason) for block in content),
             stop_reason=reason,
             usage=self._usage,
+            cache_miss=self._cache_miss,
         )
 
     def _take(self, event: JsonObject) -> StreamPiece | None:
@@ -99,6 +102,7 @@ class ResponsesReader:
     def _conclude(self, response: JsonObject) -> None:
         self.is_whole = True
         self._message_id = self._message_id or repaired(text_in(response, "id"))
+        self._cache_miss = cache_miss_in(response)
         usage = object_in(response, "usage")
         self._usage = read_usage(usage, whole_input="input_tokens", output="output_tokens")
         if text_in(response, "status") == "incomplete":

@@ -10,10 +10,11 @@ from desktop_agent.core.providers.http.pictures import EncodedPictures, encode_b
 from desktop_agent.core.providers.http.refusals import FailedCall, Refusal, RefusedError
 from desktop_agent.core.providers.openai.models import read_models
 from desktop_agent.core.providers.openai.refusals import read_refusal
+from desktop_agent.core.providers.openai_responses.caching import CACHE_FIELDS, CACHE_OPTIONS, COMPARED
 from desktop_agent.core.providers.openai_responses.request import request_body
 from desktop_agent.core.providers.openai_responses.stream import ResponsesReader
 
-NOT_ON_A_PLAN = frozenset({"max_output_tokens"})
+NOT_ON_A_PLAN = frozenset({"max_output_tokens", *CACHE_FIELDS})
 """What is refused of us when a request counts against a ChatGPT plan. It wants `stream` and no `store`, as we have it.
 
 Source: https://developers.openai.com/siwc/token-sharing-open-source/models-and-inference
@@ -32,7 +33,16 @@ class ResponsesFormat:
         """`never` names the fields that are left out of every request."""
         self.headers: Mapping[str, str] = {}
         # Models that do not think refuse the first two; a summary also needs an organisation that was verified.
-        self._left_out = LeftOut("reasoning", "include", "reasoning.summary", "max_output_tokens", never=never)
+        # Older models do not know `prompt_cache_options`.
+        self._left_out = LeftOut(
+            "reasoning",
+            "include",
+            "reasoning.summary",
+            "max_output_tokens",
+            *CACHE_FIELDS,
+            f"{CACHE_OPTIONS}.{COMPARED}",
+            never=never,
+        )
 
     def encode(self, request: ModelRequest, pictures: EncodedPictures) -> bytes:
         """Return the body of a request."""

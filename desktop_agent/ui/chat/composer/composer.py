@@ -6,7 +6,7 @@ from PySide6.QtCore import QEvent, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QMouseEvent, QMoveEvent, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
-from desktop_agent.core.protocol.model import ContextUse, Usage
+from desktop_agent.core.protocol.model import CacheMiss, ContextUse, Usage
 from desktop_agent.core.slash.parse import is_command, prompt_of, typed_prompt
 from desktop_agent.ui.chat.composer.command_offers import CommandOffers
 from desktop_agent.ui.chat.composer.control_row import ControlRow
@@ -104,9 +104,9 @@ class Composer(QWidget):
         self.controls.meter.show_use(use)
         self._arrange()
 
-    def set_cost(self, session: Usage, turn: Usage) -> None:
-        """Show what the session and its last turn cost; nothing while that is not known."""
-        self.controls.cost.show_usage(session, turn)
+    def set_cost(self, session: Usage, turn: Usage, missed: CacheMiss | None = None) -> None:
+        """Show what the session and its last turn cost, and what no cache had; nothing while that is not known."""
+        self.controls.cost.show_usage(session, turn, missed)
         self._arrange()
 
     def add_control(self, widget: QWidget) -> None:

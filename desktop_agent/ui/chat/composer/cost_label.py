@@ -3,8 +3,9 @@
 from PySide6.QtWidgets import QLabel, QWidget
 
 from desktop_agent.core.base.money import cost_text
-from desktop_agent.core.protocol.model import Usage
+from desktop_agent.core.protocol.model import CacheMiss, Usage
 from desktop_agent.ui.widgets.context_meter import counted
+from desktop_agent.ui.wording.cache_words import cache_miss_words
 
 
 class CostLabel(QLabel):
@@ -17,15 +18,15 @@ class CostLabel(QLabel):
         self.setProperty("role", "secondary")
         self.hide()
 
-    def show_usage(self, session: Usage, turn: Usage) -> None:
-        """Show the sum of a session; the tooltip has the last turn and the tokens, too."""
+    def show_usage(self, session: Usage, turn: Usage, missed: CacheMiss | None = None) -> None:
+        """Show the sum of a session; the tooltip has the last turn and the tokens, too, and what no cache had."""
         text = cost_text(session.cost_usd, is_partial=session.is_cost_partial)
         self.setText(text)
-        words = "\n".join(self._lines(session, turn)) if text else ""
+        words = "\n".join(self._lines(session, turn, missed)) if text else ""
         self.setToolTip(words)
         self.setAccessibleDescription(words)
 
-    def _lines(self, session: Usage, turn: Usage) -> list[str]:
+    def _lines(self, session: Usage, turn: Usage, missed: CacheMiss | None) -> list[str]:
         lines = [self.tr("This session: {0}").format(cost_text(session.cost_usd, is_partial=session.is_cost_partial))]
         if last := cost_text(turn.cost_usd, is_partial=turn.is_cost_partial):
             lines.append(self.tr("Last turn: {0}").format(last))
@@ -34,6 +35,8 @@ class CostLabel(QLabel):
         if session.cache_read_tokens:
             share = round(100 * session.cache_read_tokens / session.all_input_tokens)
             lines.append(self.tr("{0} % of what it read came from its cache").format(share))
+        if missed is not None:
+            lines.append(cache_miss_words(missed))
         if session.is_cost_partial:
             missing = counted(session.unpriced_tokens)
             lines.append(self.tr("The price of {0} tokens is not known: the cost is higher.").format(missing))

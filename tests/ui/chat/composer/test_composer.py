@@ -7,7 +7,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLabel, QPlainTextEdit, QPushButton, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
 
-from desktop_agent.core.protocol.model import ContextUse, ModelRef, Usage
+from desktop_agent.core.protocol.model import CacheMiss, ContextUse, ModelRef, Usage
 from desktop_agent.ui.chat.composer.composer import Composer
 from desktop_agent.ui.chat.composer.prompt_history import PromptHistory
 from desktop_agent.ui.chat.composer.queue_card import QueueCard
@@ -336,6 +336,16 @@ def test_a_cost_that_is_known_in_part_is_shown_as_the_least(desk: Desk) -> None:
     assert label.text() == "≥ $0.42"
     assert "The price of 2\u202f000 tokens is not known" in label.toolTip()
     assert "Last turn" not in label.toolTip()
+
+
+def test_the_cost_says_what_the_cache_did_not_have_and_why(desk: Desk) -> None:
+    label = desk.child("costLabel")
+    desk.composer.set_cost(PAID, LAST, CacheMiss(reason="tools", tokens=8_200))
+    assert "About 8\u202f200 tokens of the last turn were not in the provider's cache: the tools changed." in (
+        label.toolTip().split("\n")
+    )
+    desk.composer.set_cost(PAID, LAST)
+    assert "cache:" not in label.toolTip()
 
 
 def test_what_cost_nothing_is_shown_as_that(desk: Desk) -> None:

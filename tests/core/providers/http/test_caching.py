@@ -1,0 +1,182 @@
+"""Prompts are found again in the caches of providers, which say why when they are not: where a provider offers that."""
+
+import json
+from collections.abc import Set
+from typing import NamedTuple, cast
+
+import pytest
+from msgspec.structs import replace
+
+from desktop_agent.core.models.account import usual_account
+from desktop_agent.core.protocol.model import (
+    AssistantMessage,
+    JsonObject,
+    ModelRequest,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    UserMessage,
+)
+from desktop_agent.core.providers.anthropic.wire_format import AnthropicFormat
+from desktop_agent.core.providers.base import Completion
+from desktop_agent.core.providers.http.credential import KeyCredential
+from desktop_agent.core.providers.http.pictures import EncodedPictures
+from desktop_agent.core.providers.http.provider import Endpoint, HttpProvider
+from desktop_agent.core.providers.http.wire_format import WireFormat
+from desktop_agent.core.providers.openai_chat.wire_format import ChatFormat
+from desktop_agent.core.providers.openai_responses.wire_format import ResponsesFormat
+from desktop_agent.core.providers.vendor_provider import wire_format_of
+from tests.core.providers.http.conftest import KEY
+from tests.servers.dialects.anthropic import ANTHROPIC
+from tests.servers.dialects.chat import CHAT, OPENROUTER
+from tests.servers.dialects.dialect import Dialect
+from tests.servers.dialects.responses import RESPONSES
+from tests.servers.model_server import ModelServer
+from tests.servers.script import MISSED_TOKENS, Answer, Refusal, Whole, reply, text
+
+KEPT = {"type": "ephemeral"}
+
+
+class Asked(NamedTuple):
+    """What came of the same request, sent until the server had nothing more to answer."""
+
+    completions: list[Completion]
+    sent: list[JsonObject]
+    """The bodies."""
+
+
+async def asked(wire: WireFormat, dialect: Dialect, request: ModelRequest, *answers: Answer) -> Asked:
+    """Ask a server for each of its answers."""
+    completions: list[Completion] = []
+    async with ModelServer(*answers, dialect=dialect, key=KEY) as server:
+        provider = HttpProvider("Vendor", wire, Endpoint(address=server.url), KeyCredential(KEY))
+        try:
+            while len(server.messages) < len(answers):
+                last = [piece async for piece in provider.stream(request)][-1]
+                assert isinstance(last, Completion)
+                completions.append(last)
+        finally:
+            await provider.aclose()
+        assert server.violations == []
+        return Asked(completions, [exchange.fields for exchange in server.messages])
+
+
+@pytest.mark.parametrize(
+    ("wire", "dialect", "missed", "expected"),
+    [
+        (AnthropicFormat(), ANTHROPIC, "model_changed", "model"),
+        (AnthropicFormat(), ANTHROPIC, "system_changed", "system"),
+        (AnthropicFormat(), ANTHROPIC, "tools_changed", "tools"),
+        (AnthropicFormat(), ANTHROPIC, "messages_changed", "messages"),
+        (AnthropicFormat(), ANTHROPIC, "previous_message_not_found", None),
+        (AnthropicFormat(), ANTHROPIC, "unavailable", None),
+        (AnthropicFormat(), ANTHROPIC, "pending", None),
+        (AnthropicFormat(), ANTHROPIC, "", None),
+        (ResponsesFormat(), RESPONSES, "model_changed", "model"),
+        (ResponsesFormat(), RESPONSES, "tools_changed", "tools"),
+        (ResponsesFormat(), RESPONSES, "input_changed", "messages"),
+        (ResponsesFormat(), RESPONSES, "context_compacted", "compaction"),
+        (ResponsesFormat(), RESPONSES, "reasoning_effort_changed", "options"),
+        (ResponsesFormat(), RESPONSES, "something_new", "unknown"),
+        (ResponsesFormat(), RESPONSES, "previous_message_not_found", None),
+        (ResponsesFormat(), RESPONSES, "unavailable", None),
+        (ResponsesFormat(), RESPONSES, "", None),
+    ],
+)
+async def test_why_the_cache_was_missed_is_what_the_provider_says(
+    model_request: ModelRequest, wire: WireFormat, dialect: Dialect, missed: str, expected: str | None
+) -> None:
+    request = replace(model_request, follows="msg_0000", conversation="c")
+    [completion] = (await asked(wire, dialect, request, reply(text("Hi."), missed=missed))).completions
+    told = completion.cache_miss
+    assert (told.reason if told else None) == expected
+    assert told is None or told.tokens == MISSED_TOKENS
+
+
+async def test_the_first_request_of_a_conversation_asks_for_later_and_one_beside_it_does_not(
+    model_request: ModelRequest,
+) -> None:
+    first = await asked(AnthropicFormat(), ANTHROPIC, replace(model_request, follows=""), reply(text("Hi.")))
+    assert first.sent[0]["diagnostics"] == {"previous_message_id": None}
+    aside = await asked(AnthropicFormat(), ANTHROPIC, model_request, reply(text("Hi.")))
+    assert "diagnostics" not in aside.sent[0]
+
+
+@pytest.mark.parametrize(
+    ("wire", "dialect", "refusal"),
+    [
+        (
+            AnthropicFormat(),
+            ANTHROPIC,
+            Refusal(400, "invalid_request_error", "diagnostics: Extra inputs are not permitted"),
+        ),
+        *(
+            (wire, dialect, Whole(400, {"error": {"message": "No.", "type": "invalid_request_error", "param": name}}))
+            for wire, dialect, name in (
+                (ResponsesFormat(), RESPONSES, "prompt_cache_options"),
+                (ResponsesFormat(), RESPONSES, "prompt_cache_options.comparison_response_id"),
+                (ResponsesFormat(), RESPONSES, "prompt_cache_key"),
+                (ChatFormat("max_tokens"), CHAT, "prompt_cache_key"),
+            )
+        ),
+    ],
+)
+async def test_a_model_that_does_not_know_the_field_is_asked_without_it_from_then_on(
+    model_request: ModelRequest, wire: WireFormat, dialect: Dialect, refusal: Answer
+) -> None:
+    request = replace(model_request, follows="msg_0000", conversation="c")
+    completions, sent = await asked(wire, dialect, request, refusal, reply(text("Hi.")), reply(text("Again.")))
+    assert len(completions) == 2
+    assert len(sent[0]) == len(sent[1]) + 1
+    assert sent[1].keys() == sent[2].keys()
+
+
+@pytest.mark.parametrize(
+    ("vendor", "address", "fields"),
+    [
+        ("anthropic", "", {"diagnostics"}),
+        ("anthropic", "https://gateway.example", set[str]()),
+        ("openai", "", {"prompt_cache_key", "prompt_cache_options"}),
+        ("openai", "https://gateway.example/v1", set[str]()),
+        ("openai-chat", "", {"prompt_cache_key"}),
+        ("xai", "", set[str]()),
+        ("openrouter", "", set[str]()),
+        ("ollama", "", set[str]()),
+    ],
+)
+def test_only_who_documents_the_fields_gets_them(
+    model_request: ModelRequest, vendor: str, address: str, fields: Set[str]
+) -> None:
+    wire = wire_format_of(replace(usual_account(vendor), address=address))
+    body = json.loads(wire.encode(replace(model_request, follows="m", conversation="c"), EncodedPictures()))
+    assert {"diagnostics", "prompt_cache_key", "prompt_cache_options"} & body.keys() == fields
+
+
+async def test_a_router_is_told_what_to_keep_for_a_model_that_keeps_only_what_is_marked(
+    model_request: ModelRequest,
+) -> None:
+    said = AssistantMessage(content=(TextBlock(text="Looking."), ToolUseBlock(id="c1", name="read_file", arguments={})))
+    request = replace(
+        model_request,
+        model="anthropic/claude-sonnet-5.5",
+        system="Be careful.",
+        messages=(
+            UserMessage(content=(TextBlock(text="Read it."),)),
+            said,
+            UserMessage(content=(ToolResultBlock(call_id="c1", content="text"),)),
+        ),
+        stable_messages=1,
+        pinned="Be brief.",
+    )
+    wire = wire_format_of(usual_account("openrouter"))
+    [sent] = (await asked(wire, OPENROUTER, request, reply(text("Hi.")))).sent
+    messages = cast("list[JsonObject]", sent["messages"])
+    assert [message["content"] for message in messages] == [
+        [{"type": "text", "text": "Be careful.", "cache_control": KEPT}],
+        [{"type": "text", "text": "Read it.", "cache_control": KEPT}],
+        "Looking.",
+        [{"type": "text", "text": "text", "cache_control": KEPT}],
+        "Be brief.",
+    ]
+    [sent] = (await asked(wire, OPENROUTER, replace(request, model="openai/gpt-6.1"), reply(text("Hi.")))).sent
+    assert "cache_control" not in str(sent)
