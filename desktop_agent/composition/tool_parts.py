@@ -59,7 +59,12 @@ def build_tool_parts(shared: SharedParts, plan: SessionPlan, changes: ChangePart
     rulebook = RuleBook(shared.rules, plan.state.rules, recorder)
     policies = _policies(shared, plan, rulebook)
     registry = ToolRegistry(shared.tools.tools)
-    access = Access(registry, plan.rules or CallRules(), policies.sandbox)
+    access = Access(
+        registry,
+        plan.rules or CallRules(),
+        policies.sandbox,
+        lambda: plan.settings.current.model.web_search == "provider",
+    )
     toolbox = _toolbox(shared, plan, changes, access, policies.confiner, processes, jobs)
     servers = SessionServers(
         shared.tools.servers, plan.root, partial(wanted_servers, plan.settings), registry, recorder

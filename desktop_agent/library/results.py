@@ -13,8 +13,9 @@ from desktop_agent.core.base.errors import (
 )
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol.model import FileChange, TextBlock, Usage
+from desktop_agent.core.protocol.model import FileChange, Usage
 from desktop_agent.core.session.failure_notices import NO_ACCOUNT, UNSAFE_SETTINGS
+from desktop_agent.core.transcript.reading import readable
 
 FAILURES: frozenset[ev.TurnEndReason] = frozenset(
     {"provider_error", "storage_error", "workspace_error", "internal_error"}
@@ -94,7 +95,7 @@ class ResultFold(Struct):
         """Take in an event that was heard since the prompt."""
         match event:
             case ev.MessageDone(content=content):
-                self._texts.extend(block.text.strip() for block in content if isinstance(block, TextBlock))
+                self._texts.extend(text.strip() for kind, text in readable(content) if kind == "text")
             case ev.ChangesRecorded(changes=changes):
                 self._changes.extend(change for change in changes if change.is_by_agent)
             case ev.ToolCallFinished():

@@ -9,10 +9,12 @@ from desktop_agent.core.protocol.model import (
     BlobRef,
     CacheMiss,
     ChangeSelection,
+    Citation,
     FileChange,
     FileImage,
     FileOutcome,
     GuidanceFile,
+    HostedCall,
     LineComment,
     ModelRef,
     OpaqueBlock,
@@ -28,6 +30,7 @@ from desktop_agent.core.protocol.model import (
     ToolUseBlock,
     Uncaptured,
     Usage,
+    WebPage,
 )
 
 MODEL = ModelRef(provider="anthropic", model="claude-sonnet-5-5", base_url="http://127.0.0.1:1")
@@ -78,8 +81,13 @@ _BODIES: tuple[ev.KnownEvent, ...] = (
         content=(
             ThinkingBlock(thinking="hm", signature="sig"),
             RedactedThinkingBlock(data="xyz"),
-            TextBlock(text="I'll look."),
-            OpaqueBlock(payload={"type": "server_tool_use", "id": "s"}),
+            TextBlock(
+                text="I'll look.", citations=(Citation(url="https://a.example", title="A", quote="q", seal="s"),)
+            ),
+            OpaqueBlock(
+                payload={"type": "server_tool_use", "id": "s"},
+                call=HostedCall(id="s", query="q", pages=(WebPage(url="https://a.example", title="A"),)),
+            ),
             ToolUseBlock(id="toolu_1", name="edit_file", arguments={"path": "a.py"}),
         ),
         stop_reason="tool_use",

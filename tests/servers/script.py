@@ -19,10 +19,31 @@ from desktop_agent.core.protocol.model import JsonObject, StopReason
 
 
 @dataclass(frozen=True)
+class Page:
+    """A page of the web."""
+
+    url: str
+    title: str
+    quote: str = ""
+    """What of it a text rests on."""
+
+
+@dataclass(frozen=True)
 class Text:
     """Text, sent in `pieces`."""
 
     pieces: tuple[str, ...]
+    cites: tuple[Page, ...] = ()
+    """What it rests on."""
+
+
+@dataclass(frozen=True)
+class Search:
+    """A search of the web that the API makes itself: what for, and what it finds, or the code of an error."""
+
+    query: str
+    pages: tuple[Page, ...]
+    error: str = ""
 
 
 @dataclass(frozen=True)
@@ -101,13 +122,18 @@ class Fault:
     is_last: bool = False
 
 
-Block = Text | Thinking | RedactedThinking | ToolUse | RawBlock
+Block = Text | Thinking | RedactedThinking | ToolUse | Search | RawBlock
 Part = Block | Event | Fault
 
 
-def text(content: str, *, piece: int = 7) -> Text:
-    """Text, in deltas of `piece` characters."""
-    return Text(tuple(_pieces(content, piece)))
+def text(content: str, *, piece: int = 7, cites: tuple[Page, ...] = ()) -> Text:
+    """Text, in deltas of `piece` characters, that rests on pages which a search found."""
+    return Text(tuple(_pieces(content, piece)), cites)
+
+
+def search(query: str, *pages: Page, error: str = "") -> Search:
+    """A search of the web by the API."""
+    return Search(query, pages, error)
 
 
 def thinking(content: str, *, signature: str, piece: int = 7) -> Thinking:

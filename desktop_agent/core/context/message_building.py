@@ -109,12 +109,13 @@ def guidance_note(path: str, file: GuidanceFile | None) -> str:
 
 
 def _sendable(blocks: Sequence[AssistantBlock]) -> tuple[AssistantBlock, ...]:
-    """The blocks a provider takes back: no empty text, no unsigned thinking, and not thinking alone."""
+    """The blocks a provider takes back: no empty text, no unsigned thinking, nothing only told, not thinking alone."""
     kept = tuple(
         block
         for block in blocks
         if not (isinstance(block, TextBlock) and not block.text.strip())
         and not (isinstance(block, ThinkingBlock) and not block.signature)
+        and not (isinstance(block, OpaqueBlock) and not block.payload)
     )
     has_substance = any(isinstance(block, TextBlock | ToolUseBlock | OpaqueBlock) for block in kept)
     return kept if has_substance else ()

@@ -1,6 +1,7 @@
-"""What of a model's message another vendor's model may get: text and calls, but no thinking.
+"""What of a model's message another vendor's model may get: text and calls, but no thinking, and no search.
 
-Thinking is signed or encrypted: worth something only to whom it came from, and refused by others.
+Thinking is signed or encrypted, and so is what a provider found: worth something only to whom it came from, and refused
+by others. What the model said about it is text.
 """
 
 from collections.abc import Sequence
@@ -14,6 +15,7 @@ from desktop_agent.core.protocol.model import (
     ModelRef,
     OpaqueBlock,
     RedactedThinkingBlock,
+    TextBlock,
     ThinkingBlock,
 )
 
@@ -21,7 +23,11 @@ from desktop_agent.core.protocol.model import (
 def portable(content: Sequence[AssistantBlock]) -> tuple[AssistantBlock, ...]:
     """Return `content` without what only its own vendor understands."""
     own = (ThinkingBlock, RedactedThinkingBlock, OpaqueBlock)
-    return tuple(block for block in content if not isinstance(block, own))
+    return tuple(_without_seals(block) for block in content if not isinstance(block, own))
+
+
+def _without_seals(block: AssistantBlock) -> AssistantBlock:
+    return replace(block, citations=()) if isinstance(block, TextBlock) and block.citations else block
 
 
 def is_readable_by(message: Message, model: ModelRef) -> bool:

@@ -52,6 +52,9 @@ def _block_text(block: AssistantBlock | ToolResultBlock, *, is_user: bool, longe
             return f"{'User' if is_user else 'Assistant'}:\n{text}"
         case ThinkingBlock(thinking=text):
             return "" if longest is not None else f"Assistant, thinking:\n{text}"
+        case OpaqueBlock(call=call) if call is not None:
+            found = "\n".join(f"{page.title} {page.url}".strip() for page in call.pages)
+            return _short(f"Call of {call.tool} at the provider:\n{call.query}\n{found}{call.error}".rstrip(), longest)
         case RedactedThinkingBlock() | OpaqueBlock():
             return ""
 

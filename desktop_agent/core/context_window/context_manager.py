@@ -14,7 +14,6 @@ from desktop_agent.core.context.history import History
 from desktop_agent.core.context.inspection import sections
 from desktop_agent.core.context.packing import pack
 from desktop_agent.core.context.tokens import Calibration, message_tokens, request_tokens
-from desktop_agent.core.context_window.caching import Caching
 from desktop_agent.core.context_window.compacting import Compacting, Room
 from desktop_agent.core.context_window.guiding import Guiding
 from desktop_agent.core.context_window.meter import Meter
@@ -71,7 +70,6 @@ class ContextManager:
         self.with_pictures = parts.with_pictures
         self.max_tokens = parts.max_tokens
         self.meter = Meter(parts.log, parts.calibration)
-        self.caching = Caching()
         history, transcript, log = parts.history, parts.transcript, parts.log
         self.pins = Pins(history=history, log=log, clock=parts.clock)
         self.guiding = Guiding(reader=parts.reader, history=history, transcript=transcript, log=log)

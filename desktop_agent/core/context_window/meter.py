@@ -6,6 +6,7 @@ from collections.abc import Coroutine
 
 from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.context.tokens import Calibration, request_tokens
+from desktop_agent.core.context_window.caching import Caching
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.event_log import EventLog
 from desktop_agent.core.protocol.model import ContextUse, ModelRef, ModelRequest, Usage
@@ -24,6 +25,7 @@ class Meter:
         self._asked: set[ModelRef] = set()
         """The models whose window was asked for, whatever came of it."""
         self._asking: set[asyncio.Task[None]] = set()
+        self.caching = Caching()
         self.use: ContextUse | None = None
         """The last value reported."""
 

@@ -83,7 +83,7 @@ class TurnRequests(Struct, kw_only=True, eq=False):
             window = self.context_manager.window(self.model)
             self.context_manager.meter.report_usage(self._last, usage, self.model, window)
             self.context_manager.meter.ask_for_window(self.model, self.provider)
-        return self.context_manager.caching.missed(self.model, usage, told)
+        return self.context_manager.meter.caching.missed(self.model, usage, told)
 
     def make_room(self, *, is_certain: bool = True) -> bool:
         """Let the next request be a smaller one, because the provider said that the last did not fit.

@@ -214,6 +214,8 @@ class ConversationWriter(Struct):
 
     def _is_wanted(self, block: AssistantBlock) -> bool:
         """Whether a block can come along: what only its own provider understands would go into requests unread."""
+        if isinstance(block, OpaqueBlock) and block.call is not None:
+            return True
         if isinstance(block, OpaqueBlock | RedactedThinkingBlock):
             self.left_out["parts of answers that only their provider can read"] += 1
             return False
@@ -229,6 +231,10 @@ class ConversationWriter(Struct):
                 return ToolUseBlock(id=ours, name=name, arguments=arguments, rejected=block.rejected)
             case ThinkingBlock(thinking=thinking):
                 return ThinkingBlock(thinking=thinking, signature="")  # signed for another conversation
+            case OpaqueBlock(call=call):
+                return OpaqueBlock(payload={}, call=call)  # told, and sent to nobody
+            case TextBlock(text=text, citations=citations):
+                return TextBlock(text=text, citations=tuple(replace(each, seal="") for each in citations))
             case _:
                 return block
 

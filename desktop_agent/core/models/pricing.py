@@ -27,7 +27,11 @@ def priced(
         return usage
     if vendor.is_local or is_prepaid:
         return replace(usage, cost_usd=0.0)
-    return replace(usage, cost_usd=cost_usd(vendor.prices, model.model, now.astimezone(UTC).date(), usage))
+    tokens = cost_usd(vendor.prices, model.model, now.astimezone(UTC).date(), usage)
+    searches = usage.web_searches * vendor.search_usd if vendor.search_usd is not None else None
+    if tokens is None or (usage.web_searches and searches is None):
+        return usage
+    return replace(usage, cost_usd=tokens + (searches or 0.0))
 
 
 def is_own_address(vendor: Vendor, address: str | None) -> bool:

@@ -61,6 +61,12 @@ class Vendor(Struct, frozen=True, kw_only=True):
     """Whether it keeps prompts in its cache by a key that a request names."""
     cache_marks_for: tuple[str, ...] = ()
     """How the names of models begin that cache only what a request marks; of a router."""
+    searches: bool = False
+    """Whether it searches the web itself while a model of it answers."""
+    names_sources: bool = False
+    """Whether such a search says, when asked, which pages it found."""
+    search_usd: float | None = None
+    """What one search costs, in US dollars. None: not known, or part of the cost that it reports."""
     local: LocalSign | None = None
     """What tells it apart when it runs on this machine."""
     models: tuple[str, ...] = ()
@@ -94,6 +100,8 @@ VENDORS: tuple[Vendor, ...] = (
         address_variable="ANTHROPIC_BASE_URL",
         model_variable="ANTHROPIC_MODEL",
         models=("claude-sonnet-5-5", "claude-opus-5-5", "claude-haiku-5-5"),
+        searches=True,
+        search_usd=0.01,
         prices="anthropic",
         keys_page="https://platform.claude.com/settings/keys",
     ),
@@ -102,6 +110,9 @@ VENDORS: tuple[Vendor, ...] = (
         label="OpenAI",
         wire="openai-responses",
         takes_cache_key=True,
+        searches=True,
+        names_sources=True,
+        search_usd=0.01,
         address="https://api.openai.com/v1",
         key_variable="OPENAI_API_KEY",
         address_variable="OPENAI_BASE_URL",
@@ -130,6 +141,7 @@ VENDORS: tuple[Vendor, ...] = (
         key_variable="OPENROUTER_API_KEY",
         models=("anthropic/claude-sonnet-5.5",),
         cache_marks_for=("anthropic/", "~anthropic/"),
+        searches=True,
         prices="openrouter",
         reports_cost=True,
         keys_page="https://openrouter.ai/settings/keys",
@@ -141,6 +153,7 @@ VENDORS: tuple[Vendor, ...] = (
         address="https://api.x.ai/v1",
         key_variable="XAI_API_KEY",
         models=("grok-4.7", "grok-4.5"),
+        searches=True,
         prices="x-ai",
         keys_page="https://console.x.ai",
     ),

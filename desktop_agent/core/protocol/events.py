@@ -26,6 +26,7 @@ from desktop_agent.core.protocol.live_events import (
     CommandJudged,
     ContextInspected,
     ContextMeasured,
+    HostedCallReported,
     JobsReported,
     PromptRejected,
     RetryWaitReported,
@@ -362,6 +363,7 @@ LiveEvent = (
     | ThinkingDelta
     | ToolOutputDelta
     | ToolProgress
+    | HostedCallReported
     | CommandJudged
     | PromptRejected
     | RetryWaitReported

@@ -21,6 +21,13 @@ def object_in(fields: JsonObject, key: str) -> JsonObject:
     return as_object(fields.get(key))
 
 
+def texts_in(fields: JsonObject, key: str) -> list[str]:
+    """Return the texts of the list under `key`; what else is in it is passed over."""
+    value = fields.get(key)
+    items = cast("list[object]", value) if isinstance(value, list) else []
+    return [item for item in items if isinstance(item, str)]
+
+
 def objects_in(fields: JsonObject, key: str) -> list[JsonObject]:
     """Return the objects of the list under `key`; what else is in it is passed over."""
     value = fields.get(key)

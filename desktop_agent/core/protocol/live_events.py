@@ -1,11 +1,12 @@
 """Events that exist only while something runs: their content is repeated, whole, by a durable event later."""
 
+from datetime import datetime
 from typing import Literal
 
 from msgspec import Struct
 
 from desktop_agent.core.base.ids import CallId, Digest
-from desktop_agent.core.protocol.model import ApprovalRequest, ContextReport, ContextUse, Finite, Job, Rule
+from desktop_agent.core.protocol.model import ApprovalRequest, ContextReport, ContextUse, Finite, HostedCall, Job, Rule
 
 
 class TextDelta(Struct, frozen=True, kw_only=True):
@@ -41,6 +42,15 @@ class ToolProgress(Struct, frozen=True, kw_only=True):
     name: str
     message: str
     type: Literal["tool_progress"] = "tool_progress"
+
+
+class HostedCallReported(Struct, frozen=True, kw_only=True):
+    """One of the provider's own tools began or ended, in the message being written."""
+
+    turn: int
+    at: datetime
+    call: HostedCall
+    type: Literal["hosted_call_reported"] = "hosted_call_reported"
 
 
 class PromptRejected(Struct, frozen=True, kw_only=True):

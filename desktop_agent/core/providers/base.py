@@ -10,7 +10,15 @@ from typing import Literal, Protocol, runtime_checkable
 from msgspec import Struct
 
 from desktop_agent.core.base.ids import CallId
-from desktop_agent.core.protocol.model import AssistantBlock, CacheMiss, ModelRef, ModelRequest, StopReason, Usage
+from desktop_agent.core.protocol.model import (
+    AssistantBlock,
+    CacheMiss,
+    HostedCall,
+    ModelRef,
+    ModelRequest,
+    StopReason,
+    Usage,
+)
 
 
 class TextChunk(Struct, frozen=True, kw_only=True):
@@ -36,6 +44,13 @@ class ToolInputChunk(Struct, frozen=True, kw_only=True):
     type: Literal["tool_input"] = "tool_input"
 
 
+class HostedCallChunk(Struct, frozen=True, kw_only=True):
+    """The provider's own tool began, or ended."""
+
+    call: HostedCall
+    type: Literal["hosted_call"] = "hosted_call"
+
+
 class Completion(Struct, frozen=True, kw_only=True):
     """The whole message. Always the last piece of a stream; a stream without it failed.
 
@@ -51,7 +66,7 @@ class Completion(Struct, frozen=True, kw_only=True):
     type: Literal["completion"] = "completion"
 
 
-StreamPiece = TextChunk | ThinkingChunk | ToolInputChunk | Completion
+StreamPiece = TextChunk | ThinkingChunk | ToolInputChunk | HostedCallChunk | Completion
 
 
 class Provider(Protocol):

@@ -84,11 +84,15 @@ def wire_format_of(account: Account) -> WireFormat:
     is_at_home = account.where.rstrip("/") == vendor.address
     match vendor.wire:
         case "anthropic":
-            return AnthropicFormat(never=() if is_at_home else ONLY_AT_HOME)
+            return AnthropicFormat(never=() if is_at_home else ONLY_AT_HOME, searches=vendor.searches)
         case "openai-responses":
             is_cached = vendor.takes_cache_key and is_at_home
             never = NOT_ON_A_PLAN if account.kind == "oauth" else frozenset[str]()
-            return ResponsesFormat(never=never if is_cached else never | CACHE_FIELDS)
+            return ResponsesFormat(
+                never=never if is_cached else never | CACHE_FIELDS,
+                searches=vendor.searches,
+                names_sources=vendor.names_sources,
+            )
         case "openai-chat":
             limit_field = "max_completion_tokens" if vendor.takes_completion_limit and is_at_home else "max_tokens"
             return ChatFormat(
@@ -96,6 +100,7 @@ def wire_format_of(account: Account) -> WireFormat:
                 reports_cost=vendor.reports_cost,
                 cache_marks_for=vendor.cache_marks_for,
                 never=() if vendor.takes_cache_key and is_at_home else (CACHE_KEY,),
+                searches=vendor.searches,
             )
 
 

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from msgspec import Struct, structs
 from msgspec.structs import replace
 
+from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import ProviderError, ProviderFault
 from desktop_agent.core.base.ids import CallId, claim_id
 from desktop_agent.core.context_window.requests import NoRoomError, TurnRequests
@@ -26,7 +27,14 @@ from desktop_agent.core.protocol.model import (
     TextBlock,
     ToolUseBlock,
 )
-from desktop_agent.core.providers.base import Completion, Provider, TextChunk, ThinkingChunk, ToolInputChunk
+from desktop_agent.core.providers.base import (
+    Completion,
+    HostedCallChunk,
+    Provider,
+    TextChunk,
+    ThinkingChunk,
+    ToolInputChunk,
+)
 from desktop_agent.core.session.fallback import OVERLOAD, Answering, Fallback, unaided
 from desktop_agent.core.session.limits import TurnLimits
 from desktop_agent.core.session.retries import Retries
@@ -75,6 +83,7 @@ class Turn:
     used_ids: set[CallId]
     """The calls that the session knows: no id is used twice."""
     log: EventLog
+    clock: Clock
     answers: int = 0
     """How many were asked for and came."""
     _cut_off: int = field(default=0, init=False)
@@ -197,6 +206,8 @@ class Turn:
                         case ToolInputChunk(call_id=call_id, name=name, size=size):
                             message = f"Writing {name} ({size / 1000:.1f} kB)"
                             self.log.emit(ev.ToolProgress(turn=turn, call_id=call_id, name=name, message=message))
+                        case HostedCallChunk(call=call):
+                            self.log.emit(ev.HostedCallReported(turn=turn, at=self.clock.now(), call=call))
                         case Completion():
                             return piece
         except asyncio.CancelledError:

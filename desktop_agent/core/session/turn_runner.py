@@ -258,4 +258,5 @@ class TurnRunner:
             spending=parts.spending,
             used_ids=self._transcript.paged.call_ids,
             log=parts.recorder,
+            clock=parts.clock,
         )

@@ -25,7 +25,8 @@ _LARGEST_BYTES = 64 * 1024
 """More than a user would read before trusting it."""
 
 _ONLY = (
-    "a project may only make approvals, the sandbox, blocked commands, and the limits of tools and of spending stricter"
+    "a project may only make approvals, the sandbox, blocked commands, the limits of tools and of spending, and the "
+    "search of the web stricter"
 )
 
 

@@ -76,6 +76,15 @@ class ModelSettings:
         least=1_000,
         is_advanced=True,
     )
+    web_search: Literal["local", "provider"] = setting(
+        "local",
+        title="Web search",
+        text="Who searches the web. This program asks before each search. A provider searches while its model answers, "
+        "without asking: what the model looks for goes from there to the web, and each search is charged for. Where "
+        "the provider has no search, this program's takes its place.",
+        words={"local": "This program", "provider": "The model's provider"},
+        tightening="stricter",
+    )
     generates_titles: bool = setting(
         True, title="Name sessions", text="Let the model name a session after its first turn, with one small request."
     )

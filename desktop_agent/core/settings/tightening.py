@@ -8,6 +8,8 @@ from desktop_agent.core.settings.values import Setting
 _STRICTER: Mapping[str, Mapping[str, tuple[str, ...]]] = {
     # `never` turns questions into refusals, but lets edits through as `on_request` does.
     "execution.approval": {"on_request": ("on_write", "always", "never"), "on_write": ("always",)},
+    # At the provider, nobody is asked.
+    "model.web_search": {"provider": ("local",)},
     "execution.sandbox": {"none": ("restricted", "strict"), "restricted": ("strict",)},
 }
 """What is stricter than each choice."""

@@ -35,6 +35,7 @@ class SpendingSums:
         one.output += usage.output_tokens
         one.read += usage.cache_read_tokens
         one.written += usage.cache_write_tokens
+        one.searches += usage.web_searches
         if usage.cost_usd is not None:
             one.priced += 1
             one.cost_usd += usage.cost_usd
@@ -91,11 +92,11 @@ def usage_on(day: date, sessions: Iterable[SessionSummary]) -> Usage:
 class _Sum:
     """One sum."""
 
-    __slots__ = ("cost_usd", "input", "output", "priced", "read", "requests", "unpriced", "written")
+    __slots__ = ("cost_usd", "input", "output", "priced", "read", "requests", "searches", "unpriced", "written")
 
     def __init__(self) -> None:
         self.requests = self.priced = self.unpriced = 0
-        self.input = self.output = self.read = self.written = 0
+        self.input = self.output = self.read = self.written = self.searches = 0
         self.cost_usd = 0.0
 
     def usage(self) -> Usage:
@@ -105,6 +106,7 @@ class _Sum:
             output_tokens=self.output,
             cache_read_tokens=self.read,
             cache_write_tokens=self.written,
+            web_searches=self.searches,
             cost_usd=round(self.cost_usd, COST_DIGITS) if self.priced else None,
             unpriced_tokens=self.unpriced if self.priced else 0,
         )

@@ -41,10 +41,18 @@ class CallRules(Struct, frozen=True, kw_only=True):
 class Access:
     """The tools of one session as they may be used right now."""
 
-    def __init__(self, registry: ToolRegistry, rules: CallRules, sandbox: Callable[[], SandboxMode]) -> None:
+    def __init__(
+        self,
+        registry: ToolRegistry,
+        rules: CallRules,
+        sandbox: Callable[[], SandboxMode],
+        runs_there: Callable[[], bool] = lambda: False,
+    ) -> None:
+        """`runs_there` says whether the user lets the provider do what it can do itself."""
         self._registry = registry
         self._rules = rules
         self._sandbox = sandbox
+        self._runs_there = runs_there
 
     @property
     def is_dry_run(self) -> bool:
@@ -69,7 +77,10 @@ class Access:
 
     def definition(self, tool: AnyTool) -> ToolDefinition:
         """Return what the model receives of `tool`."""
-        return replace(tool.definition(), description=self.description(tool))
+        definition = replace(tool.definition(), description=self.description(tool))
+        # What may not run here may not run there: that is offered only in the place of what is.
+        may_run = tool.hosted_tool is not None and not self._mark(tool) and not self.is_dry_run
+        return replace(definition, hosted_tool=tool.hosted_tool) if may_run and self._runs_there() else definition
 
     def definitions(self) -> tuple[ToolDefinition, ...]:
         """Return what the model receives of the tools, in order."""

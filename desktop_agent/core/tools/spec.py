@@ -28,6 +28,7 @@ from desktop_agent.core.policy.boundary import Boundary
 from desktop_agent.core.protocol.model import (
     BlobRef,
     Capability,
+    HostedTool,
     JsonObject,
     TodoItem,
     ToolDefinition,
@@ -128,6 +129,8 @@ class Tool(ABC, Generic[A]):
     """What it is for and how to use it well, written for the model."""
     capabilities: tuple[Capability, ...]
     source: ToolSource = "workspace"
+    hosted_tool: HostedTool | None = None
+    """What many providers can do in its place, if the user lets them."""
     arguments_type: type[A]
 
     @property

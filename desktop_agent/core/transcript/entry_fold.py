@@ -8,6 +8,7 @@ from msgspec import structs
 
 from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.model import Citation, HostedCall
 from desktop_agent.core.transcript.entries import (
     CompactionEntry,
     Destroyed,
@@ -17,9 +18,17 @@ from desktop_agent.core.transcript.entries import (
     TextEntry,
     ToolEntry,
 )
+from desktop_agent.core.transcript.hosted_calls import (
+    UNFINISHED,
+    begun_entry,
+    citations_of,
+    hosted_calls,
+    tell,
+    with_cited,
+)
 from desktop_agent.core.transcript.paged import PagedEntries
 from desktop_agent.core.transcript.patches import Patch
-from desktop_agent.core.transcript.reading import readable
+from desktop_agent.core.transcript.reading import Piece, readable
 
 OUTPUT_TAIL_CHARS = 65_536
 """How much live output of a call a transcript keeps; the whole is in the tool's result or its blob."""
@@ -37,6 +46,7 @@ ENTRY_EVENTS: Final = frozenset(
         ev.TextDelta,
         ev.ThinkingDelta,
         ev.ToolOutputDelta,
+        ev.HostedCallReported,
         ev.MessageDone,
         ev.PromptSubmitted,
         ev.TurnEnded,
@@ -68,11 +78,16 @@ class EntryFold:
     """Entries of the message that is being streamed, counted from the first live one."""
     _waiting: int | None = None
     """The notice of the wait before the next try that is on, counted likewise."""
+    _unfinished: set[CallId] = field(default_factory=set[CallId])
+    """Calls at the provider which the last message began, and the next one ends."""
 
     def copy(self) -> "EntryFold":
         """Return the same for another fold."""
         return EntryFold(
-            self.paged.copy([_copied(entry) for entry in self.paged.entries]), list(self._open), self._waiting
+            self.paged.copy([_copied(entry) for entry in self.paged.entries]),
+            list(self._open),
+            self._waiting,
+            set(self._unfinished),
         )
 
     def apply(self, event: ev.Event) -> list[Patch]:  # noqa: C901 - one vocabulary
@@ -84,6 +99,8 @@ class EntryFold:
                 return self._stream("thinking", event.turn, event.text)
             case ev.MessageDone():
                 return self._message_done(event)
+            case ev.HostedCallReported():
+                return self._hosted_call(event)
             case ev.PromptSubmitted() | ev.Rewound() | ev.SessionForked() | ev.CommandRun():
                 return [self.add(event)]
             case ev.TurnEnded():
@@ -148,15 +165,41 @@ class EntryFold:
 
     def _message_done(self, event: ev.MessageDone) -> list[Patch]:
         """Make the streamed entries final; create them when nothing was streamed (replay)."""
-        streamed = [self.paged.entries[self.paged.base + at] for at in self._open]
-        final = readable(event.content)
-        if [(e.kind, e.text) for e in streamed if isinstance(e, TextEntry)] == final:
-            return self._close_open()
-        patches = self._discard_open()
-        patches += [
-            self.add(TextEntry(turn=event.turn, chunks=[text], is_open=False, kind=kind)) for kind, text in final
-        ]
-        return patches
+        content, goes_on = event.content, event.stop_reason == "pause_turn"
+        streamed = [_piece(self.paged.entries[self.paged.base + at]) for at in self._open]
+        cited = citations_of(content)
+        calls = with_cited(hosted_calls(content, goes_on=goes_on), cited)
+        # A call that the message before began has its entry there.
+        final = [piece for piece in readable(content) if piece[0] != "call" or piece[1] not in self._unfinished]
+        patches: list[Patch] = []
+        if streamed != final:
+            patches = self._discard_open()
+            for kind, text in final:
+                if kind == "call":
+                    patches.append(self.add(begun_entry(calls[text], event.turn, event.at)))
+                else:
+                    patches.append(self.add(TextEntry(turn=event.turn, chunks=[text], is_open=False, kind=kind)))
+        for call in calls.values():
+            patches += self._tell(call, cited)
+        self._unfinished = {call.id for call in calls.values() if call.state == "started"}
+        return [*patches, *self._close_open()]
+
+    def _hosted_call(self, event: ev.HostedCallReported) -> list[Patch]:
+        """Show a call that runs at the provider, while the message is being written."""
+        index, entry = self.paged.locate(event.call.id)
+        is_open = index - self.paged.base in self._open or event.call.id in self._unfinished
+        if entry is not None and is_open:
+            return self._tell(event.call, {})
+        patch = self.add(begun_entry(event.call, event.turn, event.at))
+        self._open.append(patch.index - self.paged.base)
+        return [patch]
+
+    def _tell(self, call: HostedCall, cited: dict[str, Citation]) -> list[Patch]:
+        index, entry = self.paged.locate(call.id)
+        if entry is None:
+            return []
+        tell(entry, call, cited)
+        return [Patch("update", index)]
 
     def _discard_open(self) -> list[Patch]:
         """Drop what was streamed of a message that will come again."""
@@ -217,10 +260,16 @@ class EntryFold:
         return [Patch("update", index)]
 
     def _turn_ended(self, event: ev.TurnEnded) -> list[Patch]:
-        patches = [*self._close_open(), *self._retry_wait(is_waiting=False)]
+        patches = [*self._close_open(), *self._retry_wait(is_waiting=False), *self._give_up()]
         if event.reason != "completed":
             patches.append(self.add(event))
         return patches
+
+    def _give_up(self) -> list[Patch]:
+        """Show as failed what no message ends any more."""
+        unfinished, self._unfinished = self._unfinished, set()
+        calls = [HostedCall(id=each, error=UNFINISHED, state="failed") for each in sorted(unfinished)]
+        return [patch for call in calls for patch in self._tell(call, {})]
 
     def _notice(self, event: ev.Notice) -> list[Patch]:
         patches = self._discard_open() if event.code in _ANEW else []
@@ -266,6 +315,17 @@ class EntryFold:
         else:
             entry.is_undone = True
         return [Patch("update", index)]
+
+
+def _piece(entry: Entry) -> Piece | None:
+    """Return what a streamed entry shows, as the whole message tells it."""
+    match entry:
+        case TextEntry():
+            return entry.kind, entry.text
+        case ToolEntry():
+            return "call", entry.call.id
+        case _:
+            return None
 
 
 def _copied(entry: Entry) -> Entry:

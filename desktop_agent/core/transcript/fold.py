@@ -23,6 +23,7 @@ _SILENT: Final = frozenset(
         ev.ToolCallStarted,
         ev.ToolCallFinished,
         ev.CommandJudged,
+        ev.HostedCallReported,
         ev.RetryWaitReported,
         ev.CommandRun,
         ev.ChangesPrepared,

@@ -203,7 +203,7 @@ class PagedEntries:
         """Take a live entry out."""
         del self.entries[index]
         at = index - self.base
-        self._tools = {call_id: other - (other > at) for call_id, other in self._tools.items()}
+        self._tools = {call_id: other - (other > at) for call_id, other in self._tools.items() if other != at}
         return Patch("remove", index)
 
     def locate(self, call_id: CallId, event: LateEvent | None = None) -> tuple[int, ToolEntry | None]:

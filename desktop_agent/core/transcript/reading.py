@@ -10,6 +10,7 @@ from desktop_agent.core.protocol.model import (
     AssistantBlock,
     Denied,
     JsonObject,
+    OpaqueBlock,
     OutsideFile,
     RefChange,
     TextBlock,
@@ -52,11 +53,20 @@ def spending_line(entry: SpendingEntry) -> str:
             return f"{title} No answer: {reason}"
 
 
-def readable(content: Sequence[AssistantBlock]) -> list[tuple[Literal["text", "thinking"], str]]:
-    """The blocks a user reads, neighbours of one kind joined as they are while streaming."""
-    readable: list[tuple[Literal["text", "thinking"], str]] = []
+Piece = tuple[Literal["text", "thinking", "call"], str]
+"""Something that a user reads of a message: words, or the id of a call that ran at the provider."""
+
+
+def readable(content: Sequence[AssistantBlock]) -> list[Piece]:
+    """What a user reads of a message, neighbours of one kind joined as they are while streaming; each call once."""
+    readable: list[Piece] = []
     for block in content:
+        piece: Piece
         match block:
+            case OpaqueBlock(call=call) if call is not None:
+                if ("call", call.id) not in readable:
+                    readable.append(("call", call.id))
+                continue
             case TextBlock(text=text) if text:
                 piece = ("text", text)
             case ThinkingBlock(thinking=text) if text:

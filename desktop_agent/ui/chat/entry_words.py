@@ -126,7 +126,7 @@ def summary(entry: ToolEntry) -> str:
     metadata = entry.result.metadata if entry.result is not None else {}
     if "todos" in metadata:
         return plan_progress(entry)
-    parts = [_confinement(metadata)]
+    parts = [say("at the provider") if metadata.get("at_provider") is True else _confinement(metadata)]
     if len(entry.changes) > 1:
         parts.append(counted(len(entry.changes), "file", "files"))
     elif not entry.changes:

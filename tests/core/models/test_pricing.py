@@ -42,6 +42,20 @@ def test_what_the_vendor_reports_is_kept() -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("provider", "model", "each"),
+    [("anthropic", "claude-opus-5-5", 0.01), ("openai", "gpt-5.4-mini", 0.01), ("xai", "grok-4.5", None)],
+)
+def test_a_search_of_the_provider_costs_what_it_charges_and_where_that_is_not_known_nothing_is(
+    provider: str, model: str, each: float | None
+) -> None:
+    asked = ModelRef(provider=provider, model=model)
+    without = priced(USAGE, asked, NOW).cost_usd
+    assert without is not None
+    searched = priced(replace(USAGE, web_searches=3), asked, NOW).cost_usd
+    assert searched == (None if each is None else pytest.approx(without + 3 * each))
+
+
 @pytest.mark.parametrize("provider", ["ollama", "lmstudio", "llamacpp"])
 @pytest.mark.parametrize("address", [None, "http://localhost:9000/v1", "http://127.0.0.1:11434/v1"])
 def test_a_model_on_this_machine_costs_nothing(provider: str, address: str | None) -> None:

@@ -120,8 +120,18 @@ def test_a_project_can_limit_what_is_spent_and_never_raise_it(mine: float | None
     assert bool(proposal.problems) == (mine is not None and wish > mine)
 
 
+def test_a_project_may_only_take_the_search_away_from_the_provider() -> None:
+    there = with_setting(Settings(), "model.web_search", "provider")
+    wished = proposal_of(parse_file(FILE, '[model]\nweb_search = "local"\n'), there)
+    assert wished.applied_to(there).model.web_search == "local"
+    refused = proposal_of(parse_file(FILE, '[model]\nweb_search = "provider"\n'), Settings())
+    assert refused.applied_to(Settings()).model.web_search == "local"
+    assert refused.problems
+
+
 def test_only_what_makes_safety_stricter_is_a_projects_business() -> None:
     assert [key for key, setting in declared_settings().items() if setting.about.tightening] == [
+        "model.web_search",
         "spending.session_usd",
         "spending.day_usd",
         "execution.approval",

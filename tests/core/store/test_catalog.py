@@ -324,7 +324,7 @@ APPENDED_ON = (MONDAY + timedelta(days=9)).date()
 
 
 def asked(model: ModelRef | None, cost: float | None, tokens: int = 10) -> ev.UsageReported:
-    return ev.UsageReported(turn=1, usage=Usage(input_tokens=tokens, cost_usd=cost), model=model)
+    return ev.UsageReported(turn=1, usage=Usage(input_tokens=tokens, cost_usd=cost, web_searches=1), model=model)
 
 
 async def test_what_a_session_spent_is_known_by_day_and_model(ground: Ground, catalog: Catalog) -> None:
@@ -339,7 +339,7 @@ async def test_what_a_session_spent_is_known_by_day_and_model(ground: Ground, ca
         provider="anthropic",
         model="claude-opus-5-5",
         requests=3,
-        usage=Usage(input_tokens=30, cost_usd=0.3, unpriced_tokens=10),
+        usage=Usage(input_tokens=30, cost_usd=0.3, unpriced_tokens=10, web_searches=3),
     )
     assert (cheap.model, cheap.usage.cost_usd) == ("qwen", 0.0)
 

@@ -38,6 +38,31 @@ def test_a_tool_without_its_capability_says_so_in_its_description_not_in_its_nam
     assert "- edit_file: [UNAVAILABLE: Requires write_fs capability]" in restricted.listing()
 
 
+@pytest.mark.parametrize(
+    ("rules", "is_wanted", "is_offered"),
+    [
+        (CallRules(), True, True),
+        (CallRules(), False, False),
+        (CallRules(is_dry_run=True), True, False),
+        (CallRules(capabilities=CAPABILITIES - {"network"}), True, False),
+    ],
+    ids=["wanted", "not wanted", "a dry run", "no network"],
+)
+def test_a_provider_may_search_only_where_ours_may_and_the_user_wants_it(
+    rules: CallRules, is_wanted: bool, is_offered: bool
+) -> None:
+    definitions = Access(REGISTRY, rules, lambda: "restricted", lambda: is_wanted).definitions()
+    there = {definition.name: definition.hosted_tool for definition in definitions}
+    assert there["web_search"] == ("web_search" if is_offered else None)
+    assert {there[name] for name in there.keys() - {"web_search"}} == {None}
+
+
+def test_a_provider_may_not_search_where_the_tool_is_not_permitted() -> None:
+    for rules in (CallRules(blocked_tools=("web_search",)), CallRules(role="researcher")):
+        definitions = Access(REGISTRY, rules, lambda: "restricted", lambda: True).definitions()
+        assert all(definition.hosted_tool is None for definition in definitions)
+
+
 def test_a_researcher_only_gets_what_changes_nothing() -> None:
     """SC-00d"""
     names = [definition.name for definition in access(CallRules(role="researcher")).definitions()]

@@ -12,10 +12,12 @@ from tests.servers.script import (
     Event,
     Fault,
     Garbage,
+    Page,
     RawBlock,
     RedactedThinking,
     Refusal,
     Reply,
+    Search,
     StreamError,
     Text,
     Thinking,
@@ -92,10 +94,11 @@ class AnthropicDialect:
             if isinstance(part, Event):
                 yield self.encoded(part, ask, index)
             elif not isinstance(part, Fault):
-                yield from _block_events(part, ask.number, index)
-                index += 1
+                for block in _search_blocks(part, f"srvtoolu_{ask.number:04}_{index}"):
+                    yield from _block_events(block, ask.number, index)
+                    index += 1
         delta: JsonObject = {"stop_reason": reply.stop_reason, "stop_sequence": None}
-        yield _event("message_delta", delta=delta, usage={"output_tokens": reply.spent.output})
+        yield _event("message_delta", delta=delta, usage=_used(reply))
         yield _event("message_stop")
 
     def encoded(self, event: Event | StreamError | Garbage, ask: Ask, number: int) -> bytes:
@@ -149,6 +152,46 @@ def _diagnostics(reply: Reply) -> JsonObject | None:
     return {"cache_miss_reason": None if reply.missed == "pending" else reason}
 
 
+def _used(reply: Reply) -> JsonObject:
+    usage: JsonObject = {"output_tokens": reply.spent.output}
+    searches = sum(isinstance(part, Search) and not part.error for part in reply.parts)
+    counts: JsonObject = {"web_search_requests": searches, "web_fetch_requests": 0}
+    return usage | {"server_tool_use": counts} if searches else usage
+
+
+def _search_blocks(part: Block, call_id: str) -> Sequence[Block]:
+    """Return the two blocks that a search is; any other as it is."""
+    if not isinstance(part, Search):
+        return (part,)
+    use: JsonObject = {"type": "server_tool_use", "id": call_id, "name": "web_search", "input": {}}
+    asked = json.dumps({"query": part.query})
+    pieces: list[JsonObject] = [{"type": "input_json_delta", "partial_json": piece} for piece in (asked[:5], asked[5:])]
+    found: object = [
+        {
+            "type": "web_search_result",
+            "url": page.url,
+            "title": page.title,
+            "encrypted_content": "c2VhbGVk",
+            "page_age": None,
+        }
+        for page in part.pages
+    ]
+    if part.error:
+        found = {"type": "web_search_tool_result_error", "error_code": part.error}
+    result: JsonObject = {"type": "web_search_tool_result", "tool_use_id": call_id, "content": found}
+    return RawBlock(use, tuple(pieces)), RawBlock(result)
+
+
+def _citation(page: Page) -> JsonObject:
+    return {
+        "type": "web_search_result_location",
+        "url": page.url,
+        "title": page.title,
+        "cited_text": page.quote,
+        "encrypted_index": "aW5kZXg=",
+    }
+
+
 def _block_events(part: Block, number: int, index: int) -> Iterator[bytes]:
     start, deltas = _block(part)
     if start["type"] in ("tool_use", "server_tool_use") and "id" not in start:
@@ -161,8 +204,12 @@ def _block_events(part: Block, number: int, index: int) -> Iterator[bytes]:
 
 def _block(part: Block) -> tuple[JsonObject, Sequence[JsonObject]]:
     match part:
-        case Text(pieces):
-            return {"type": "text", "text": ""}, [{"type": "text_delta", "text": piece} for piece in pieces]
+        case Text(pieces, cites):
+            cited: list[JsonObject] = [{"type": "citations_delta", "citation": _citation(page)} for page in cites]
+            said: list[JsonObject] = [{"type": "text_delta", "text": piece} for piece in pieces]
+            return {"type": "text", "text": ""}, [*cited, *said]
+        case Search():
+            raise AssertionError("a search is two blocks")
         case Thinking(pieces, signature):
             start: JsonObject = {"type": "thinking", "thinking": "", "signature": ""}
             signed: JsonObject = {"type": "signature_delta", "signature": signature}

@@ -37,7 +37,7 @@ class ChatDialect(ChatHabits):
         if path != self.answers_at:
             return []
         thinking = {f"messages.*.{field}" for field in self.thinking_fields}
-        return check_request(body, self.takes | thinking, alternates=self.alternates)
+        return check_request(body, self.takes | thinking, self.server_tools, alternates=self.alternates)
 
     def besides(self, method: str, path: str, body: object, models: Sequence[JsonObject]) -> Whole | Refusal:
         """List models."""
@@ -75,6 +75,7 @@ OPENROUTER = ChatDialect(
     usage_at="finish",
     comment="OPENROUTER PROCESSING",
     numbers_errors=True,
+    server_tools=frozenset({"openrouter:web_search"}),
     takes=frozenset({"reasoning", "usage", "provider", "messages.*.content.*.cache_control"}),
     models=OPENROUTER_MODELS,
 )

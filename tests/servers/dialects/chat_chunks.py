@@ -8,7 +8,7 @@ from tests.servers.dialects.chat_deltas import Deltas
 from tests.servers.dialects.chat_habits import ChatHabits
 from tests.servers.dialects.dialect import Ask
 from tests.servers.dialects.openai import CREATED
-from tests.servers.script import Event, Fault, Reply, Spent, ToolUse
+from tests.servers.script import Event, Fault, Reply, Search, Spent, ToolUse
 
 _FINISH: Mapping[str, str] = {
     "end_turn": "stop",
@@ -25,7 +25,7 @@ def chunks(habits: ChatHabits, reply: Reply, ask: Ask) -> Iterator[JsonObject | 
     options = ask.body.get("stream_options")
     has_usage = isinstance(options, dict) and cast("JsonObject", options).get("include_usage") is True
     without: JsonObject = {"usage": None} if has_usage else {}
-    usage: JsonObject = {"usage": _usage(reply.spent)}
+    usage: JsonObject = {"usage": _usage(reply.spent) | _searches(reply)}
 
     yield chunk(ask, {"role": "assistant", "content": _first_content(reply), "refusal": None}) | without
     for delta in Deltas(habits, ask.number).of(reply.parts):
@@ -66,6 +66,11 @@ def _empty_deltas(habits: ChatHabits) -> tuple[JsonObject, ...]:
     nothing: JsonObject = {"content": None, "tool_calls": None}
     nothing |= dict.fromkeys(sorted(habits.thinking_fields))
     return {}, {"content": "", "tool_calls": []}, nothing
+
+
+def _searches(reply: Reply) -> JsonObject:
+    searches = sum(isinstance(part, Search) for part in reply.parts)
+    return {"server_tool_use": {"web_search_requests": searches}} if searches else {}
 
 
 def _usage(spent: Spent) -> JsonObject:

@@ -4,7 +4,19 @@ from collections.abc import Iterator, Sequence
 
 from desktop_agent.core.protocol.model import JsonObject
 from tests.servers.dialects.chat_habits import ChatHabits
-from tests.servers.script import Block, Event, Fault, Part, RawBlock, RedactedThinking, Text, Thinking, ToolUse
+from tests.servers.script import (
+    Block,
+    Event,
+    Fault,
+    Page,
+    Part,
+    RawBlock,
+    RedactedThinking,
+    Search,
+    Text,
+    Thinking,
+    ToolUse,
+)
 
 
 class Deltas:
@@ -35,8 +47,12 @@ class Deltas:
 
     def _of_block(self, block: Block) -> Iterator[JsonObject]:
         match block:
-            case Text(pieces):
+            case Text(pieces, cites):
                 yield from _each("content", pieces)
+                for page in cites:
+                    yield {"content": "", "annotations": [_citation(page)]}
+            case Search():
+                pass  # what was searched for is not told here
             case Thinking(pieces, signature):
                 yield from self._thinking(pieces, signature)
             case RedactedThinking(data):
@@ -85,6 +101,11 @@ class Deltas:
 
 def _each(field: str, pieces: Sequence[str]) -> Iterator[JsonObject]:
     return ({field: piece} for piece in pieces)
+
+
+def _citation(page: Page) -> JsonObject:
+    cited: JsonObject = {"url": page.url, "title": page.title, "content": page.quote, "start_index": 0, "end_index": 1}
+    return {"type": "url_citation", "url_citation": cited}
 
 
 def _arguments(call: ToolUse) -> Sequence[str]:

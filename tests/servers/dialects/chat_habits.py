@@ -30,6 +30,8 @@ class ChatHabits:
     """Whether the code of an error is its status, as OpenRouter has it, and a stream that fails still has a choice."""
     takes: frozenset[str] = frozenset()
     """The fields of a request that OpenAI does not know, besides those that thinking came in: `messages.*.prefix`."""
+    server_tools: frozenset[str] = frozenset()
+    """The types of tools that the service runs itself: `openrouter:web_search`."""
     alternates: bool = False
     """Whether the user and the assistant must take turns, as the templates of many local models demand."""
 

@@ -6,7 +6,7 @@ from typing import Literal, cast
 
 from desktop_agent.core.protocol.model import JsonObject
 from tests.servers.dialects.dialect import Ask
-from tests.servers.script import Block, RawBlock, RedactedThinking, Reply, Text, Thinking, ToolUse
+from tests.servers.script import Block, Page, RawBlock, RedactedThinking, Reply, Search, Text, Thinking, ToolUse
 
 ARGUMENTS_DELTA = "response.function_call_arguments.delta"
 
@@ -33,8 +33,10 @@ def item_of(block: Block, reply: Reply, ask: Ask, position: int, shows: Literal[
     ids = f"{ask.number:04}_{position}"
     status = "incomplete" if _is_cut(reply, position) else "completed"
     match block:
-        case Text(pieces):
-            return _message(f"msg_{ids}", pieces, status, is_refusal=reply.stop_reason == "refusal")
+        case Text(pieces, cites):
+            return _message(f"msg_{ids}", pieces, status, cites, is_refusal=reply.stop_reason == "refusal")
+        case Search():
+            return _search(f"ws_{ids}", block, ask)
         case Thinking(pieces, signature):
             sealed = signature if _wants_sealed(ask) else None
             return (
@@ -55,13 +57,31 @@ def _is_cut(reply: Reply, position: int) -> bool:
 
 
 def _wants_sealed(ask: Ask) -> bool:
+    return _includes(ask, "reasoning.encrypted_content")
+
+
+def _includes(ask: Ask, name: str) -> bool:
     include = ask.body.get("include")
-    return isinstance(include, list) and "reasoning.encrypted_content" in cast("list[object]", include)
+    return isinstance(include, list) and name in cast("list[object]", include)
 
 
-def _message(item_id: str, pieces: Sequence[str], status: str, *, is_refusal: bool) -> Item:
+def _search(item_id: str, search: Search, ask: Ask) -> Item:
+    begun: JsonObject = {"id": item_id, "type": "web_search_call", "status": "in_progress"}
+    action: JsonObject = {"type": "search", "query": search.query, "queries": [search.query]}
+    if _includes(ask, "web_search_call.action.sources"):
+        action["sources"] = [{"type": "url", "url": page.url} for page in search.pages]
+    done = begun | {"status": "failed" if search.error else "completed", "action": action}
+    steps = ("in_progress", "searching", "completed")
+    return Item(begun, done, [Piece(f"response.web_search_call.{step}", {}) for step in steps])
+
+
+def _message(item_id: str, pieces: Sequence[str], status: str, cites: Sequence[Page], *, is_refusal: bool) -> Item:
     kind, field, event = ("refusal", "refusal", "refusal") if is_refusal else ("output_text", "text", "output_text")
-    extra: JsonObject = {} if is_refusal else {"annotations": [], "logprobs": []}
+    cited = [
+        {"type": "url_citation", "url": page.url, "title": page.title, "start_index": 0, "end_index": 1}
+        for page in cites
+    ]
+    extra: JsonObject = {} if is_refusal else {"annotations": cited, "logprobs": []}
     begun: JsonObject = {"id": item_id, "type": "message", "status": "in_progress", "content": [], "role": "assistant"}
     whole = "".join(pieces)
     part: JsonObject = {"type": kind, field: whole} | extra

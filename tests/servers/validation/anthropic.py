@@ -39,6 +39,7 @@ def _nonsense(body: JsonObject) -> Iterator[str]:
     messages = _objects(body["messages"])
     yield from _roles(messages)
     yield from _pairing(messages)
+    yield from _hosted_calls(messages)
     for number, message in enumerate(messages):
         yield from _content(_blocks(message), f"messages.{number}")
     yield from _tools(_objects(body.get("tools", [])))
@@ -77,6 +78,24 @@ def _pairing(messages: list[JsonObject]) -> Iterator[str]:
             yield f"messages.{number}: tool_result blocks must come first"
     if messages and (unanswered := _calls(messages[-1])):
         yield f"messages: the conversation ends with unanswered calls: {unanswered}"
+
+
+def _hosted_calls(messages: list[JsonObject]) -> Iterator[str]:
+    """Every call that ran there has its result in the same message, behind it, unless the last answer is to go on."""
+    for number, message in enumerate(messages):
+        blocks = _blocks(message)
+        begun: list[object] = []
+        for block in blocks:
+            if block["type"] == "server_tool_use":
+                begun.append(block["id"])
+            elif str(block["type"]).endswith("_tool_result") and block["type"] != "tool_result":
+                if block["tool_use_id"] not in begun:
+                    yield f"messages.{number}: {block['type']} without its server_tool_use: {block['tool_use_id']}"
+                else:
+                    begun.remove(block["tool_use_id"])
+        after = [block for later in messages[number + 1 :] for block in _blocks(later)]
+        if begun and after and after[0]["type"] != "tool_result":
+            yield f"messages.{number}: server_tool_use without its result: {begun}"
 
 
 def _content(blocks: list[JsonObject], path: str) -> Iterator[str]:

@@ -11,21 +11,27 @@ from itertools import pairwise
 from desktop_agent.core.protocol.model import JsonObject
 from tests.servers.validation import openai_rules as rules
 from tests.servers.validation.openai_rules import fields_of, is_blank, objects
-from tests.servers.validation.shape import mismatches
+from tests.servers.validation.shape import is_object, mismatches
 
 _LONGEST_CALL_ID = 40
 _UNKNOWN = ": unknown field"
 _LEADERS = ("system", "developer")
 
 
-def check_request(body: object, takes: Set[str] = frozenset(), *, alternates: bool = False) -> list[str]:
+def check_request(
+    body: object, takes: Set[str] = frozenset(), server_tools: Set[str] = frozenset(), *, alternates: bool = False
+) -> list[str]:
     """Return what is wrong with the body of a streaming request.
 
-    `takes` are fields that a compatible server has besides: `reasoning`, `messages.*.reasoning_content`. With
-    `alternates` its model wants the user and the assistant to take turns, as many local ones do.
+    `takes` are fields that a compatible server has besides: `reasoning`, `messages.*.reasoning_content`, and
+    `server_tools` the types of tools that it runs itself. With `alternates` its model wants the user and the assistant
+    to take turns, as many local ones do.
     """
     from openai.types.chat.completion_create_params import CompletionCreateParamsStreaming
 
+    if is_object(body) and server_tools and "tools" in body:
+        ours = [tool for tool in objects(body["tools"]) if tool.get("type") not in server_tools]
+        body = body | {"tools": ours} if ours else {name: value for name, value in body.items() if name != "tools"}
     found = [each for each in mismatches(body, CompletionCreateParamsStreaming, "body") if not _is_taken(each, takes)]
     return found or list(_nonsense(fields_of(body), alternates=alternates))
 

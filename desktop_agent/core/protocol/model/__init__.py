@@ -65,6 +65,9 @@ from desktop_agent.core.protocol.model.diffs import Edit, FileDiff, Hunk, Landma
 from desktop_agent.core.protocol.model.messages import (
     AssistantBlock,
     AssistantMessage,
+    Citation,
+    HostedCall,
+    HostedTool,
     Message,
     ModelRef,
     ModelRequest,
@@ -77,6 +80,7 @@ from desktop_agent.core.protocol.model.messages import (
     ToolResultBlock,
     ToolUseBlock,
     UserMessage,
+    WebPage,
 )
 from desktop_agent.core.protocol.model.payloads import BlobRef, Finite, JsonObject
 from desktop_agent.core.protocol.model.search import HitKind, SearchHit, SearchQuery
@@ -98,6 +102,7 @@ __all__ = [
     "Capability",
     "ChangeKind",
     "ChangeSelection",
+    "Citation",
     "Clash",
     "ContextReport",
     "ContextSection",
@@ -115,6 +120,8 @@ __all__ = [
     "GuidanceFile",
     "GuidanceScope",
     "HitKind",
+    "HostedCall",
+    "HostedTool",
     "Hunk",
     "Job",
     "JobState",
@@ -167,4 +174,5 @@ __all__ = [
     "Uncaptured",
     "Usage",
     "UserMessage",
+    "WebPage",
 ]

@@ -8,6 +8,7 @@ from msgspec.structs import force_setattr
 
 from desktop_agent.core.base.ids import CallId, Digest
 from desktop_agent.core.base.web_address import has_userinfo, without_userinfo
+from desktop_agent.core.protocol.model.calls import ToolState
 from desktop_agent.core.protocol.model.payloads import BlobRef, JsonObject
 
 
@@ -28,10 +29,26 @@ class ModelRef(Struct, frozen=True, kw_only=True):
             force_setattr(self, "base_url", without_userinfo(self.base_url))
 
 
+HostedTool = Literal["web_search", "web_fetch"]
+"""What a provider does by itself while its model answers: search the web, read a page that was found there."""
+
+
+class Citation(Struct, frozen=True, kw_only=True):
+    """A page that the model says a text rests on, which a search of its provider found."""
+
+    url: str
+    title: str = ""
+    quote: str = ""
+    """What of the page it rests on."""
+    seal: str = ""
+    """The provider's own reference to it, opaque; it goes back to nobody else."""
+
+
 class TextBlock(Struct, frozen=True, kw_only=True, tag="text"):
     """Text of a message, markdown when the model wrote it."""
 
     text: str
+    citations: tuple[Citation, ...] = ()
     type: ClassVar[Literal["text"]] = "text"
 
 
@@ -64,10 +81,37 @@ class ToolUseBlock(Struct, frozen=True, kw_only=True, tag="tool_use"):
     type: ClassVar[Literal["tool_use"]] = "tool_use"
 
 
+class WebPage(Struct, frozen=True, kw_only=True):
+    """A page that a search found."""
+
+    url: str
+    title: str = ""
+
+
+class HostedCall(Struct, frozen=True, kw_only=True):
+    """A call of one of the provider's own tools, which ran there and not on this machine, as far as a block tells.
+
+    One block may begin it (`started`) and another end it; both have its id.
+    """
+
+    id: CallId
+    tool: HostedTool = "web_search"
+    query: str = ""
+    """What was searched for, or the page that was read; empty where the provider does not say."""
+    pages: tuple[WebPage, ...] = ()
+    """What was found."""
+    error: str = ""
+    """Why it failed, in words."""
+    state: ToolState = "completed"
+
+
 class OpaqueBlock(Struct, frozen=True, kw_only=True, tag="opaque"):
-    """A block that this version does not know. Kept so that the message can go back to its provider as it came."""
+    """A block that only its provider understands. Kept so that the message can go back there as it came."""
 
     payload: JsonObject
+    """Empty for what is only told and does not go back."""
+    call: HostedCall | None = None
+    """What it tells of a call that ran at the provider."""
     type: ClassVar[Literal["opaque"]] = "opaque"
 
 
@@ -126,6 +170,8 @@ class ToolDefinition(Struct, frozen=True, kw_only=True):
     name: str
     description: str
     input_schema: JsonObject
+    hosted_tool: HostedTool | None = None
+    """The provider's own tool that takes its place, where the provider has that."""
 
 
 class ModelRequest(Struct, frozen=True, kw_only=True):

@@ -22,6 +22,8 @@ class Usage(Struct, frozen=True, kw_only=True):
     cache_write_tokens: int = 0
     cost_usd: float | None = None
     """US dollars; None when no price is known. Nothing was paid for what a model on this machine answered: 0."""
+    web_searches: int = 0
+    """How often the provider searched the web, which it charges for apart."""
     unpriced_tokens: int = 0
     """How many tokens of a sum `cost_usd` leaves out, because the price of their request is not known."""
 
@@ -52,6 +54,7 @@ class Usage(Struct, frozen=True, kw_only=True):
             output_tokens=self.output_tokens + sign * other.output_tokens,
             cache_read_tokens=self.cache_read_tokens + sign * other.cache_read_tokens,
             cache_write_tokens=self.cache_write_tokens + sign * other.cache_write_tokens,
+            web_searches=self.web_searches + sign * other.web_searches,
         )
         if self.cost_usd is None and other.cost_usd is None:
             return tokens

@@ -6,8 +6,10 @@ from typing import ClassVar, cast
 
 from msgspec import Struct
 
+from desktop_agent.core.protocol.foreign_json import object_in, objects_in
 from desktop_agent.core.protocol.model import (
     AssistantBlock,
+    HostedCall,
     JsonObject,
     OpaqueBlock,
     RedactedThinkingBlock,
@@ -15,8 +17,9 @@ from desktop_agent.core.protocol.model import (
     ThinkingBlock,
     ToolUseBlock,
 )
+from desktop_agent.core.providers.anthropic.hosted_calls import citation_in, hosted_call_in
 from desktop_agent.core.providers.arguments import is_too_deep, parse_arguments
-from desktop_agent.core.providers.base import StreamPiece, TextChunk, ThinkingChunk, ToolInputChunk
+from desktop_agent.core.providers.base import HostedCallChunk, StreamPiece, TextChunk, ThinkingChunk, ToolInputChunk
 from desktop_agent.core.providers.http.faults import broken_off
 from desktop_agent.core.providers.http.fields import optional_text, required_name, required_text, required_token
 from desktop_agent.core.providers.surrogates import TextJoiner, repaired, repaired_json
@@ -58,7 +61,7 @@ def start_block(fields: JsonObject) -> GrowingBlock:
 
 
 class _GrowingText(GrowingBlock):
-    """Text. Citations are passed over: we send no documents, and the text is whole without them."""
+    """Text, and the pages that it rests on. Other citations are passed over: we send no documents."""
 
     _name: ClassVar = "text"
     _chunk: ClassVar[type[TextChunk | ThinkingChunk]] = TextChunk
@@ -67,11 +70,14 @@ class _GrowingText(GrowingBlock):
         self._first = optional_text(fields, self._name)
         self._joiner = TextJoiner()
         self._parts: list[str] = []
+        self._citations = [cited for each in objects_in(fields, "citations") if (cited := citation_in(each))]
 
     def begin(self) -> StreamPiece | None:
         return self._shown(self._joiner.add(self._first))
 
     def add(self, delta: JsonObject) -> StreamPiece | None:
+        if delta.get("type") == "citations_delta" and (cited := citation_in(object_in(delta, "citation"))):
+            self._citations.append(cited)
         if delta.get("type") != f"{self._name}_delta":
             return None
         return self._shown(self._joiner.add(required_text(delta, self._name)))
@@ -80,7 +86,7 @@ class _GrowingText(GrowingBlock):
         return self._shown(self._joiner.end())
 
     def result(self) -> AssistantBlock:
-        return TextBlock(text="".join(self._parts))
+        return TextBlock(text="".join(self._parts), citations=tuple(self._citations))
 
     def _shown(self, text: str) -> StreamPiece | None:
         if not text:
@@ -164,6 +170,8 @@ class _GrowingOpaque(GrowingBlock):
     def __init__(self, fields: JsonObject) -> None:
         self._payload = {name: _growable(value) for name, value in fields.items()}
         self._input_parts: list[str] = []
+        self._whole: JsonObject = {}
+        self._call: HostedCall | None = None
 
     def add(self, delta: JsonObject) -> StreamPiece | None:
         match delta.get("type"):
@@ -180,15 +188,17 @@ class _GrowingOpaque(GrowingBlock):
     def end(self) -> StreamPiece | None:
         if text := "".join(self._input_parts):
             self._payload["input"] = parse_arguments(text).value
-        return None
-
-    def result(self) -> AssistantBlock:
         if is_too_deep(self._payload):
             raise broken_off("a block is nested too deeply to be kept")
         payload = {
             name: "".join(value.parts) if isinstance(value, _Parts) else value for name, value in self._payload.items()
         }
-        return OpaqueBlock(payload=cast("JsonObject", repaired_json(payload)))
+        self._whole = cast("JsonObject", repaired_json(payload))
+        self._call = hosted_call_in(self._whole)
+        return HostedCallChunk(call=self._call) if self._call is not None else None
+
+    def result(self) -> AssistantBlock:
+        return OpaqueBlock(payload=self._whole, call=self._call)
 
     def _grow(self, name: str, value: object) -> None:
         so_far = self._payload.get(name)

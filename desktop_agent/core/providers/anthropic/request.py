@@ -22,6 +22,7 @@ from desktop_agent.core.protocol.model import (
     ToolResultBlock,
     ToolUseBlock,
 )
+from desktop_agent.core.providers.anthropic.hosted_calls import WEB_SEARCH, settle, text_block
 from desktop_agent.core.providers.http.names import call_id_in, require_tool_name, tool_name_in
 from desktop_agent.core.providers.http.pictures import (
     PICTURE_GONE,
@@ -41,6 +42,17 @@ _CACHEABLE = frozenset({"text", "tool_use", "tool_result"})
 """Blocks of ours that may carry a cache breakpoint. Thinking may not, and opaque blocks go back as they came."""
 
 
+class Shape(NamedTuple):
+    """How a body differs from the usual one: what the model was found not to take, and what it takes besides."""
+
+    left_out: frozenset[str] = frozenset()
+    searches: bool = False
+    """Whether the API's own web search takes the place of ours."""
+
+
+USUAL_SHAPE = Shape()
+
+
 class _Entry(NamedTuple):
     """The blocks that one message came to, before neighbours of one role are joined."""
 
@@ -48,33 +60,32 @@ class _Entry(NamedTuple):
     blocks: list[JsonObject]
 
 
-def encode_request(
-    request: ModelRequest, pictures: EncodedPictures | None = None, left_out: frozenset[str] = frozenset()
-) -> bytes:
-    """Return the body as JSON, without the fields `left_out`. Raises `ProviderError` for a tool that cannot be offered.
+def encode_request(request: ModelRequest, pictures: EncodedPictures | None = None, shape: Shape = USUAL_SHAPE) -> bytes:
+    """Return the body as JSON. Raises `ProviderError` for a tool that cannot be offered.
 
     `pictures` remembers what was encoded for the request before. Takes milliseconds for a long conversation: call it
     from a thread.
     """
-    return encode_body(request, lambda each, data: request_body(each, data, left_out), pictures or EncodedPictures())
+    return encode_body(request, lambda each, data: request_body(each, data, shape), pictures or EncodedPictures())
 
 
-def encode_count(request: ModelRequest, pictures: EncodedPictures | None = None) -> bytes:
+def encode_count(request: ModelRequest, pictures: EncodedPictures | None = None, shape: Shape = USUAL_SHAPE) -> bytes:
     """Return the body of a question for how many tokens `request` takes, as JSON. Otherwise like `encode_request`."""
-    return encode_body(request, _count_body, pictures or EncodedPictures())
+    return encode_body(request, lambda each, data: _count_body(each, data, shape), pictures or EncodedPictures())
 
 
-def _count_body(request: ModelRequest, pictures: Pictures) -> JsonObject:
-    body = request_body(request, pictures)
+def _count_body(request: ModelRequest, pictures: Pictures, shape: Shape) -> JsonObject:
+    body = request_body(request, pictures, shape)
     return {key: value for key, value in body.items() if key not in _ONLY_FOR_ANSWERS}
 
 
-def request_body(request: ModelRequest, pictures: Pictures, left_out: frozenset[str] = frozenset()) -> JsonObject:
-    """Return the body as a JSON object, with what `pictures` has as their data; without the fields `left_out`.
+def request_body(request: ModelRequest, pictures: Pictures, shape: Shape = USUAL_SHAPE) -> JsonObject:
+    """Return the body as a JSON object, with what `pictures` has as their data.
 
     It shares parts with `request` and with itself: for reading only.
     """
     entries = [_Entry(message.role, _blocks(message, pictures)) for message in request.messages]
+    settle(entries)
     _mark(entries[: request.stable_messages])
     _mark(entries)
     if request.pinned.strip() and entries and entries[-1].role == "user":
@@ -89,12 +100,15 @@ def request_body(request: ModelRequest, pictures: Pictures, left_out: frozenset[
     if request.system.strip():
         body["system"] = [{"type": "text", "text": repaired(request.system), "cache_control": _CACHED}]
     if request.tools:
-        tools = [_tool(tool) for tool in request.tools]
+        tools = [
+            dict(WEB_SEARCH) if tool.hosted_tool == "web_search" and shape.searches else _tool(tool)
+            for tool in request.tools
+        ]
         tools[-1]["cache_control"] = _CACHED
         body["tools"] = tools
     if request.follows is not None:
         body["diagnostics"] = {"previous_message_id": request.follows or None}
-    return {name: value for name, value in body.items() if name not in left_out}
+    return {name: value for name, value in body.items() if name not in shape.left_out}
 
 
 def _mark(entries: list[_Entry]) -> None:
@@ -131,7 +145,7 @@ def _block(part: AssistantBlock | ToolResultBlock, pictures: Pictures) -> JsonOb
     """Return the block as the API takes it, or `None` for one that it would refuse."""
     match part:
         case TextBlock():
-            return {"type": "text", "text": repaired(part.text)} if part.text.strip() else None
+            return text_block(part) if part.text.strip() else None
         case ThinkingBlock():
             if not part.signature:
                 return None
@@ -145,7 +159,7 @@ def _block(part: AssistantBlock | ToolResultBlock, pictures: Pictures) -> JsonOb
         case ToolResultBlock():
             return _tool_result(part, pictures)
         case OpaqueBlock():
-            return dict(part.payload)
+            return dict(part.payload) or None
         case _:
             assert_never(part)
 

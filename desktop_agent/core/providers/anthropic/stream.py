@@ -6,6 +6,7 @@ that ended early a success. Here a message exists only after `message_stop`, wit
 
 from typing import cast, get_args
 
+from desktop_agent.core.protocol.foreign_json import object_in
 from desktop_agent.core.protocol.model import CacheMiss, JsonObject, StopReason, Usage
 from desktop_agent.core.providers.anthropic.blocks import GrowingBlock, start_block
 from desktop_agent.core.providers.anthropic.cache_misses import cache_miss_in
@@ -114,4 +115,5 @@ class AnthropicReader:
             output_tokens=count_in(counts, "output_tokens", known.output_tokens),
             cache_read_tokens=count_in(counts, "cache_read_input_tokens", known.cache_read_tokens),
             cache_write_tokens=count_in(counts, "cache_creation_input_tokens", known.cache_write_tokens),
+            web_searches=count_in(object_in(counts, "server_tool_use"), "web_search_requests", known.web_searches),
         )

@@ -7,11 +7,12 @@ from desktop_agent.core.models.vendors import WireName
 from desktop_agent.core.protocol.model import ModelRequest
 from desktop_agent.core.providers.anthropic.models import read_count, read_models
 from desktop_agent.core.providers.anthropic.refusals import read_refusal
-from desktop_agent.core.providers.anthropic.request import encode_count, encode_request
+from desktop_agent.core.providers.anthropic.request import Shape, encode_count, encode_request
 from desktop_agent.core.providers.anthropic.stream import AnthropicReader
 from desktop_agent.core.providers.http.left_out import LeftOut
 from desktop_agent.core.providers.http.pictures import EncodedPictures
 from desktop_agent.core.providers.http.refusals import FailedCall, Refusal, RefusedError
+from desktop_agent.core.providers.http.searching import Searching
 
 API_VERSION = "2026-10-21"
 
@@ -24,9 +25,13 @@ class AnthropicCounting:
 
     path = "/v1/messages/count_tokens"
 
+    def __init__(self, searching: Searching) -> None:
+        """`searching` knows with which tools the request will be sent."""
+        self._searching = searching
+
     def encode(self, request: ModelRequest, pictures: EncodedPictures) -> bytes:
         """Return the body of the question."""
-        return encode_count(request, pictures)
+        return encode_count(request, pictures, Shape(searches=self._searching.is_offered(request)))
 
     def read(self, answer: bytes, call: FailedCall) -> int:
         """Return what was counted."""
@@ -39,16 +44,18 @@ class AnthropicFormat:
     name: WireName = "anthropic"
     answers_path = "/v1/messages"
     models_path = "/v1/models?limit=1000"  # the API's largest page, the newest first
-    counting = AnthropicCounting()
 
-    def __init__(self, *, never: Collection[str] = ()) -> None:
-        """`never` names the fields that are left out of every request."""
+    def __init__(self, *, never: Collection[str] = (), searches: bool = False) -> None:
+        """`never` names the fields that are left out of every request; `searches` says that the API can search."""
         self.headers: Mapping[str, str] = {"anthropic-version": API_VERSION}
         self._left_out = LeftOut("diagnostics", never=never)
+        self._searching = Searching(is_there=searches)
+        self.counting = AnthropicCounting(self._searching)
 
     def encode(self, request: ModelRequest, pictures: EncodedPictures) -> bytes:
         """Return the body of a request."""
-        return encode_request(request, pictures, self._left_out.for_model(request.model))
+        left_out = self._left_out.for_model(request.model)
+        return encode_request(request, pictures, Shape(left_out, searches=self._searching.is_offered(request)))
 
     def reader(self) -> AnthropicReader:
         """Return what reads one answer."""
@@ -59,8 +66,8 @@ class AnthropicFormat:
         return read_refusal(error)
 
     def leave_out(self, refusal: Refusal, model: str) -> bool:
-        """Return whether the request is worth sending without an optional field that the refusal names."""
-        return self._left_out.add(refusal, model)
+        """Return whether the request is worth sending without an optional field, or the search, that was refused."""
+        return self._left_out.add(refusal, model) or self._searching.is_refused(refusal, model)
 
     def read_models(self, page: bytes, call: FailedCall) -> Sequence[ListedModel]:
         """Return the models of a list that are not retired."""

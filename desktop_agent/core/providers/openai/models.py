@@ -10,7 +10,7 @@ from typing import cast
 
 from desktop_agent.core.models.known_model import ListedModel
 from desktop_agent.core.models.prices import Rates
-from desktop_agent.core.protocol.foreign_json import object_in, objects_in, text_in
+from desktop_agent.core.protocol.foreign_json import object_in, objects_in, text_in, texts_in
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.providers.http.fields import size_in
 from desktop_agent.core.providers.http.refusals import FailedCall, not_the_api
@@ -35,8 +35,8 @@ def read_models(page: bytes, call: FailedCall) -> Sequence[ListedModel]:
 def _listed(entry: JsonObject) -> ListedModel:
     """Return an entry; the fields beyond `id` are OpenRouter's, LM Studio's and llama.cpp's."""
     top, meta = object_in(entry, "top_provider"), object_in(entry, "meta")
-    parameters = _texts_in(entry, "supported_parameters")
-    modalities = _texts_in(object_in(entry, "architecture"), "input_modalities")
+    parameters = texts_in(entry, "supported_parameters")
+    modalities = texts_in(object_in(entry, "architecture"), "input_modalities")
     return ListedModel(
         name=text_in(entry, "id"),
         label=text_in(entry, "name"),
@@ -74,7 +74,7 @@ def _is_offered(entry: JsonObject) -> bool:
 
 def _of_a_plan(entry: JsonObject) -> ListedModel:
     levels = [text_in(level, "effort") for level in objects_in(entry, "supported_reasoning_levels")]
-    modalities = _texts_in(entry, "input_modalities")
+    modalities = texts_in(entry, "input_modalities")
     return ListedModel(
         name=text_in(entry, "slug"),
         label=text_in(entry, "display_name"),
@@ -82,9 +82,3 @@ def _of_a_plan(entry: JsonObject) -> ListedModel:
         takes_images="image" in modalities if modalities else None,
         efforts=tuple(level for level in levels if level) if levels else None,
     )
-
-
-def _texts_in(fields: JsonObject, key: str) -> list[str]:
-    value = fields.get(key)
-    items = cast("list[object]", value) if isinstance(value, list) else []
-    return [item for item in items if isinstance(item, str)]

@@ -27,3 +27,8 @@ def cost_in(fields: JsonObject) -> float | None:
     if not isinstance(value, int | float) or isinstance(value, bool):
         return None
     return float(value) if 0 <= value < math.inf else None
+
+
+def searches_in(fields: JsonObject) -> int:
+    """Return how often OpenRouter searched the web for a request."""
+    return count_in(object_in(fields, "server_tool_use"), "web_search_requests", 0)

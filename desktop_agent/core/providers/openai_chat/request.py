@@ -23,6 +23,7 @@ from desktop_agent.core.protocol.model import (
 from desktop_agent.core.providers.http.names import call_id_in, require_tool_name, tool_name_in
 from desktop_agent.core.providers.http.pictures import PICTURE_GONE, Pictures, data_of
 from desktop_agent.core.providers.openai_chat.cache_marks import mark
+from desktop_agent.core.providers.openai_chat.hosted_calls import WEB_SEARCH
 from desktop_agent.core.providers.openai_chat.thinking import DETAILS, THINKING_FIELDS
 from desktop_agent.core.providers.surrogates import repaired, repaired_json
 
@@ -45,6 +46,8 @@ class Body(NamedTuple):
     left_out: frozenset[str] = frozenset()
     marks_cache: bool = False
     """Whether the model's vendor caches only what a request marks."""
+    searches: bool = False
+    """Whether the router's own web search takes the place of ours."""
 
 
 def request_body(request: ModelRequest, pictures: Pictures, shape: Body) -> JsonObject:
@@ -75,7 +78,9 @@ def request_body(request: ModelRequest, pictures: Pictures, shape: Body) -> Json
     if request.conversation:
         body[CACHE_KEY] = request.conversation
     if request.tools:
-        body["tools"] = [_tool(tool) for tool in request.tools]
+        body["tools"] = [
+            WEB_SEARCH if tool.hosted_tool == "web_search" and shape.searches else _tool(tool) for tool in request.tools
+        ]
     return {name: value for name, value in body.items() if name not in shape.left_out}
 
 

@@ -17,8 +17,9 @@ from desktop_agent.core.providers.http.fields import decode_event
 from desktop_agent.core.providers.http.refusals import ErrorEventError
 from desktop_agent.core.providers.http.stopping import runnable_only_if_asked
 from desktop_agent.core.providers.openai.refusals import reported_error
-from desktop_agent.core.providers.openai.usage import cost_in, read_usage
+from desktop_agent.core.providers.openai.usage import cost_in, read_usage, searches_in
 from desktop_agent.core.providers.openai_chat.calls import GrowingCalls
+from desktop_agent.core.providers.openai_chat.hosted_calls import GrowingCitations
 from desktop_agent.core.providers.openai_chat.thinking import GrowingThinking
 from desktop_agent.core.providers.surrogates import TextJoiner, repaired
 from desktop_agent.core.system.network.bounds import MAX_CHARS, oversized
@@ -48,6 +49,7 @@ class ChatReader:
         self._has_refused = False
         self._thinking = GrowingThinking()
         self._calls = GrowingCalls()
+        self._cited = GrowingCitations()
         self._chars = 0
         self.is_untouched = True
         """Whether nothing came at all that this API would send."""
@@ -74,7 +76,7 @@ class ChatReader:
         if usage := object_in(chunk, "usage"):
             self._usage = read_usage(usage, whole_input="prompt_tokens", output="completion_tokens")
             if self._reports_cost:
-                self._usage = replace(self._usage, cost_usd=cost_in(usage))
+                self._usage = replace(self._usage, cost_usd=cost_in(usage), web_searches=searches_in(usage))
         choices = objects_in(chunk, "choices")
         return tuple(self._take(choices[0])) if choices else ()
 
@@ -85,8 +87,10 @@ class ChatReader:
         if self._finish_reason == "error":
             raise broken_off("the model's server broke off the answer")
         content: list[AssistantBlock] = self._thinking.result()
+        if (search := self._cited.block(self._message_id)) is not None:
+            content.append(search)
         if text := "".join(self._text):
-            content.append(TextBlock(text=text))
+            content.append(TextBlock(text=text, citations=self._cited.citations))
         content.extend(self._calls.result())
         reason = self._stop_reason()
         return Completion(
@@ -104,6 +108,7 @@ class ChatReader:
         pieces: list[StreamPiece] = []
         if (thought := self._thinking.add(delta)) is not None:
             pieces.append(thought)
+        self._cited.add(delta)
         refusal = text_in(delta, "refusal")
         self._has_refused = self._has_refused or bool(refusal)
         if text := text_in(delta, "content") + refusal:

@@ -8,6 +8,7 @@ from desktop_agent.core.protocol.model import ModelRequest
 from desktop_agent.core.providers.http.left_out import LeftOut
 from desktop_agent.core.providers.http.pictures import EncodedPictures, encode_body
 from desktop_agent.core.providers.http.refusals import FailedCall, Refusal, RefusedError
+from desktop_agent.core.providers.http.searching import Searching
 from desktop_agent.core.providers.openai.models import read_models
 from desktop_agent.core.providers.openai.refusals import read_refusal
 from desktop_agent.core.providers.openai_chat.request import CACHE_KEY, Body, LimitField, request_body
@@ -29,22 +30,29 @@ class ChatFormat:
         reports_cost: bool = False,
         cache_marks_for: tuple[str, ...] = (),
         never: Collection[str] = (),
+        searches: bool = False,
     ) -> None:
         """`limit_field` is what the vendor calls the longest answer: OpenAI's own models know the newer name only.
 
         `reports_cost` says that the usage of an answer has its cost in US dollars. `cache_marks_for` are beginnings of
         the names of models that cache only what is marked. `never` names the fields that are left out of every request.
+        `searches` says that the vendor is a router that searches the web.
         """
         self.headers: Mapping[str, str] = {}
         self._limit_field: LimitField = limit_field
         self._reports_cost = reports_cost
         self._cache_marks_for = cache_marks_for
+        self._searching = Searching(is_there=searches)
         self._left_out = LeftOut("stream_options", "parallel_tool_calls", CACHE_KEY, never=never)
 
     def encode(self, request: ModelRequest, pictures: EncodedPictures) -> bytes:
         """Return the body of a request."""
-        is_marked = request.model.startswith(self._cache_marks_for)
-        shape = Body(self._limit_field, self._left_out.for_model(request.model), marks_cache=is_marked)
+        shape = Body(
+            self._limit_field,
+            self._left_out.for_model(request.model),
+            marks_cache=request.model.startswith(self._cache_marks_for),
+            searches=self._searching.is_offered(request),
+        )
         return encode_body(request, lambda each, data: request_body(each, data, shape), pictures)
 
     def reader(self) -> ChatReader:
@@ -56,8 +64,8 @@ class ChatFormat:
         return read_refusal(error)
 
     def leave_out(self, refusal: Refusal, model: str) -> bool:
-        """Return whether the request is worth sending without an optional field that the refusal names."""
-        return self._left_out.add(refusal, model)
+        """Return whether the request is worth sending without an optional field, or the search, that was refused."""
+        return self._left_out.add(refusal, model) or self._searching.is_refused(refusal, model)
 
     def read_models(self, page: bytes, call: FailedCall) -> Sequence[ListedModel]:
         """Return the models of a list."""

@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from desktop_agent.core.protocol.foreign_json import objects_in, text_in
 from desktop_agent.core.protocol.model import (
     AssistantBlock,
+    Citation,
+    HostedCall,
     JsonObject,
     OpaqueBlock,
     TextBlock,
@@ -13,9 +15,10 @@ from desktop_agent.core.protocol.model import (
     ToolUseBlock,
 )
 from desktop_agent.core.providers.arguments import is_too_deep, parse_arguments
-from desktop_agent.core.providers.base import StreamPiece, TextChunk, ThinkingChunk, ToolInputChunk
+from desktop_agent.core.providers.base import HostedCallChunk, StreamPiece, TextChunk, ThinkingChunk, ToolInputChunk
 from desktop_agent.core.providers.http.faults import broken_off
 from desktop_agent.core.providers.http.fields import required_name, required_text
+from desktop_agent.core.providers.openai_responses.hosted_calls import citations_in, hosted_call_in
 from desktop_agent.core.providers.openai_responses.request import PHASE
 from desktop_agent.core.providers.surrogates import TextJoiner, repaired, repaired_json
 
@@ -56,7 +59,7 @@ def start_item(item: JsonObject) -> GrowingItem:
         case "function_call":
             return _GrowingCall(item)
         case _:
-            return _GrowingOpaque()
+            return _GrowingOpaque(item)
 
 
 class _GrowingText(GrowingItem):
@@ -92,6 +95,7 @@ class _GrowingMessage(_GrowingText):
     def __init__(self) -> None:
         super().__init__()
         self._phase: object = None
+        self._citations: tuple[Citation, ...] = ()
 
     def add(self, event: JsonObject) -> StreamPiece | None:
         match event["type"]:
@@ -105,12 +109,13 @@ class _GrowingMessage(_GrowingText):
 
     def end(self, item: JsonObject) -> StreamPiece | None:
         self._phase = item.get(PHASE)
+        self._citations = citations_in(item)
         parts = objects_in(item, "content")
         self.has_refused = self.has_refused or any(part.get("type") == "refusal" for part in parts)
         return self._rest("".join(text_in(part, "text") + text_in(part, "refusal") for part in parts))
 
     def result(self) -> Sequence[AssistantBlock]:
-        text = TextBlock(text="".join(self._parts))
+        text = TextBlock(text="".join(self._parts), citations=self._citations)
         if not isinstance(self._phase, str):
             return [text]
         return [OpaqueBlock(payload={"type": "message", PHASE: repaired(self._phase)}), text]
@@ -185,13 +190,22 @@ class _GrowingCall(GrowingItem):
 class _GrowingOpaque(GrowingItem):
     """An item of a type that we do not know, kept whole so that it can go back."""
 
-    def __init__(self) -> None:
+    def __init__(self, begun: JsonObject) -> None:
+        self._begun = begun
         self._item: JsonObject = {}
+        self.call: HostedCall | None = None
+        """What it tells of a call that ran at the provider, when it has ended."""
+
+    def begin(self) -> StreamPiece | None:
+        call = hosted_call_in(self._begun, is_done=False)
+        return HostedCallChunk(call=call) if call is not None else None
 
     def end(self, item: JsonObject) -> StreamPiece | None:
         if is_too_deep(item):
             raise broken_off("an item is nested too deeply to be kept")
         self._item = {repaired(name): repaired_json(value) for name, value in item.items()}
+        self.call = hosted_call_in(self._item)
+        return HostedCallChunk(call=self.call) if self.call is not None else None
 
     def result(self) -> Sequence[AssistantBlock]:
-        return [OpaqueBlock(payload=self._item)]
+        return [OpaqueBlock(payload=self._item, call=self.call)]

@@ -6,7 +6,7 @@ refuses such an item unless what it led to follows: a message or a call of the s
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import cast
+from typing import NamedTuple, cast
 
 from desktop_agent.core.protocol.model import (
     AssistantBlock,
@@ -24,6 +24,7 @@ from desktop_agent.core.protocol.model import (
 from desktop_agent.core.providers.http.names import call_id_in, require_tool_name, tool_name_in
 from desktop_agent.core.providers.http.pictures import PICTURE_GONE, Pictures, data_of
 from desktop_agent.core.providers.openai_responses.caching import CACHE_OPTIONS, COMPARED, cache_fields
+from desktop_agent.core.providers.openai_responses.hosted_calls import SOURCES, WEB_SEARCH
 from desktop_agent.core.providers.surrogates import repaired, repaired_json
 
 LONGEST_NAME = 64
@@ -38,8 +39,21 @@ _FAILED = "The call failed without saying why."
 _NOTHING = "(no output)"
 
 
-def request_body(request: ModelRequest, pictures: Pictures, left_out: frozenset[str] = frozenset()) -> JsonObject:
-    """Return the body as a JSON object, with what `pictures` has as their data; without the fields `left_out`."""
+class Shape(NamedTuple):
+    """How a body differs from the usual one: what the model was found not to take, and what it takes besides."""
+
+    left_out: frozenset[str] = frozenset()
+    searches: bool = False
+    """Whether the API's own web search takes the place of ours."""
+    names_sources: bool = False
+    """Whether a search says, when asked, which pages it found."""
+
+
+USUAL_SHAPE = Shape()
+
+
+def request_body(request: ModelRequest, pictures: Pictures, shape: Shape = USUAL_SHAPE) -> JsonObject:
+    """Return the body as a JSON object, with what `pictures` has as their data."""
     items: list[JsonObject] = []
     for message in request.messages:
         match message:
@@ -54,19 +68,21 @@ def request_body(request: ModelRequest, pictures: Pictures, left_out: frozenset[
         "max_output_tokens": request.max_tokens,
         "stream": True,
         "store": False,
-        "include": [ENCRYPTED],
+        "include": [ENCRYPTED, SOURCES] if shape.searches and shape.names_sources else [ENCRYPTED],
         "reasoning": {"summary": "auto"},
         "input": items,
     } | cache_fields(request)
     if request.system.strip():
         body["instructions"] = repaired(request.system)
     if request.tools:
-        body["tools"] = [_tool(tool) for tool in request.tools]
-    if "reasoning.summary" in left_out:
+        body["tools"] = [
+            WEB_SEARCH if tool.hosted_tool == "web_search" and shape.searches else _tool(tool) for tool in request.tools
+        ]
+    if "reasoning.summary" in shape.left_out:
         del body["reasoning"]
-    if f"{CACHE_OPTIONS}.{COMPARED}" in left_out:
+    if f"{CACHE_OPTIONS}.{COMPARED}" in shape.left_out:
         body.pop(CACHE_OPTIONS, None)
-    return {name: value for name, value in body.items() if name not in left_out}
+    return {name: value for name, value in body.items() if name not in shape.left_out}
 
 
 def _user_items(message: UserMessage, pictures: Pictures) -> Iterator[JsonObject]:
@@ -93,7 +109,7 @@ def _assistant_items(content: Sequence[AssistantBlock]) -> Iterator[JsonObject]:
                 waiting.append(dict(item))
             case OpaqueBlock(payload={"type": "message", "phase": phase}):
                 pass  # it belongs to the text that follows
-            case OpaqueBlock(payload=item):
+            case OpaqueBlock(payload=item) if item:
                 yield from waiting
                 waiting.clear()
                 yield dict(item)

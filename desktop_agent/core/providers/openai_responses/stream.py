@@ -6,8 +6,18 @@ it has broken off, however well the HTTP response itself ended.
 
 from collections.abc import Mapping
 
+from msgspec.structs import replace
+
 from desktop_agent.core.protocol.foreign_json import object_in, text_in
-from desktop_agent.core.protocol.model import AssistantBlock, CacheMiss, JsonObject, StopReason, ToolUseBlock, Usage
+from desktop_agent.core.protocol.model import (
+    AssistantBlock,
+    CacheMiss,
+    JsonObject,
+    OpaqueBlock,
+    StopReason,
+    ToolUseBlock,
+    Usage,
+)
 from desktop_agent.core.providers.base import Completion, StreamPiece
 from desktop_agent.core.providers.http.faults import broken_off
 from desktop_agent.core.providers.http.fields import decode_event, required_object, required_text
@@ -17,6 +27,7 @@ from desktop_agent.core.providers.http.stopping import runnable_only_if_asked
 from desktop_agent.core.providers.openai.refusals import reported_error
 from desktop_agent.core.providers.openai.usage import read_usage
 from desktop_agent.core.providers.openai_responses.caching import cache_miss_in
+from desktop_agent.core.providers.openai_responses.hosted_calls import is_charged
 from desktop_agent.core.providers.openai_responses.items import GrowingItem, start_item
 from desktop_agent.core.providers.surrogates import repaired
 
@@ -61,7 +72,7 @@ class ResponsesReader:
             message_id=self._message_id,
             content=tuple(runnable_only_if_asked(block, reason) for block in content),
             stop_reason=reason,
-            usage=self._usage,
+            usage=replace(self._usage, web_searches=sum(map(_searches, content))),
             cache_miss=self._cache_miss,
         )
 
@@ -114,6 +125,10 @@ class ResponsesReader:
         if any(isinstance(block, ToolUseBlock) for block in content):
             return "tool_use"
         return "refusal" if has_refused else "end_turn"
+
+
+def _searches(block: AssistantBlock) -> bool:
+    return isinstance(block, OpaqueBlock) and block.call is not None and is_charged(block.call)
 
 
 def _index(event: JsonObject) -> int:

@@ -8,10 +8,11 @@ from desktop_agent.core.protocol.model import ModelRequest
 from desktop_agent.core.providers.http.left_out import LeftOut
 from desktop_agent.core.providers.http.pictures import EncodedPictures, encode_body
 from desktop_agent.core.providers.http.refusals import FailedCall, Refusal, RefusedError
+from desktop_agent.core.providers.http.searching import Searching
 from desktop_agent.core.providers.openai.models import read_models
 from desktop_agent.core.providers.openai.refusals import read_refusal
 from desktop_agent.core.providers.openai_responses.caching import CACHE_FIELDS, CACHE_OPTIONS, COMPARED
-from desktop_agent.core.providers.openai_responses.request import request_body
+from desktop_agent.core.providers.openai_responses.request import Shape, request_body
 from desktop_agent.core.providers.openai_responses.stream import ResponsesReader
 
 NOT_ON_A_PLAN = frozenset({"max_output_tokens", *CACHE_FIELDS})
@@ -29,9 +30,14 @@ class ResponsesFormat:
     models_path = "/models"
     counting = None
 
-    def __init__(self, *, never: Collection[str] = ()) -> None:
-        """`never` names the fields that are left out of every request."""
+    def __init__(self, *, never: Collection[str] = (), searches: bool = False, names_sources: bool = False) -> None:
+        """`never` names the fields that are left out of every request; `searches` says that the API searches the web.
+
+        `names_sources` says that a search tells which pages it found.
+        """
         self.headers: Mapping[str, str] = {}
+        self._searching = Searching(is_there=searches)
+        self._names_sources = names_sources
         # Models that do not think refuse the first two; a summary also needs an organisation that was verified.
         # Older models do not know `prompt_cache_options`.
         self._left_out = LeftOut(
@@ -46,8 +52,12 @@ class ResponsesFormat:
 
     def encode(self, request: ModelRequest, pictures: EncodedPictures) -> bytes:
         """Return the body of a request."""
-        left_out = self._left_out.for_model(request.model)
-        return encode_body(request, lambda each, data: request_body(each, data, left_out), pictures)
+        shape = Shape(
+            self._left_out.for_model(request.model),
+            searches=self._searching.is_offered(request),
+            names_sources=self._names_sources,
+        )
+        return encode_body(request, lambda each, data: request_body(each, data, shape), pictures)
 
     def reader(self) -> ResponsesReader:
         """Return what reads one answer."""
@@ -58,8 +68,8 @@ class ResponsesFormat:
         return read_refusal(error)
 
     def leave_out(self, refusal: Refusal, model: str) -> bool:
-        """Return whether the request is worth sending without an optional field that the refusal names."""
-        return self._left_out.add(refusal, model)
+        """Return whether the request is worth sending without an optional field, or the search, that was refused."""
+        return self._left_out.add(refusal, model) or self._searching.is_refused(refusal, model)
 
     def read_models(self, page: bytes, call: FailedCall) -> Sequence[ListedModel]:
         """Return the models of a list."""

@@ -40,6 +40,7 @@ class _CheckedUsage(Usage, frozen=True, kw_only=True, gc=False):
     output_tokens: _Count = 0
     cache_read_tokens: _Count = 0
     cache_write_tokens: _Count = 0
+    web_searches: _Count = 0
     cost_usd: _Dollars | None = None
     unpriced_tokens: _Count = 0
 

@@ -14,6 +14,8 @@ from desktop_agent.core.protocol.model import (
     AssistantBlock,
     AssistantMessage,
     BlobRef,
+    Citation,
+    HostedCall,
     JsonObject,
     Message,
     ModelRequest,
@@ -26,7 +28,7 @@ from desktop_agent.core.protocol.model import (
     ToolUseBlock,
     UserMessage,
 )
-from desktop_agent.core.providers.anthropic.request import PICTURE_GONE, EncodedPictures, encode_request
+from desktop_agent.core.providers.anthropic.request import PICTURE_GONE, EncodedPictures, Shape, encode_request
 from tests.pictures import png
 from tests.servers.validation.anthropic import check_request
 
@@ -129,10 +131,73 @@ def test_a_rejected_call_goes_back_as_a_call_without_the_reason() -> None:
     assert contents(body)[1] == [{"type": "tool_use", "id": "toolu_1", "name": "read_file", "input": {}}]
 
 
+SEARCH: JsonObject = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "x"}}
+FOUND: JsonObject = {
+    "type": "web_search_tool_result",
+    "tool_use_id": "srvtoolu_1",
+    "content": [
+        {"type": "web_search_result", "url": "https://a.example", "title": "A", "encrypted_content": "c2VhbGVk"}
+    ],
+}
+
+
+def opaque(*payloads: JsonObject) -> list[OpaqueBlock]:
+    return [OpaqueBlock(payload=payload) for payload in payloads]
+
+
 def test_an_opaque_block_goes_back_as_it_came() -> None:
-    search: JsonObject = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "x"}}
-    body = body_of(said("Search."), answered(OpaqueBlock(payload=search)), said("Go on."))
-    assert contents(body)[1] == [search]
+    body = body_of(said("Search."), answered(*opaque(SEARCH, FOUND)), said("Go on."))
+    assert contents(body)[1] == [SEARCH, FOUND]
+
+
+def test_a_citation_goes_back_with_its_seal_and_without_one_not_at_all() -> None:
+    sealed = Citation(url="https://a.example", title="A", quote="q", seal="aW5kZXg=")
+    told = Citation(url="https://b.example")
+    cited = TextBlock(text="So it is.", citations=(sealed, told))
+    body = body_of(said("Search."), answered(*opaque(SEARCH, FOUND), cited), said("Go on."))
+    assert contents(body)[1][-1]["citations"] == [
+        {
+            "type": "web_search_result_location",
+            "url": "https://a.example",
+            "title": "A",
+            "cited_text": "q",
+            "encrypted_index": "aW5kZXg=",
+        }
+    ]
+
+
+def test_a_paused_search_goes_on_in_the_next_request() -> None:
+    assert contents(body_of(said("Search."), answered(*opaque(SEARCH))))[1] == [SEARCH]
+    body = body_of(said("Search."), answered(*opaque(SEARCH), call()), said(result()))
+    assert contents(body)[1][0] == SEARCH
+
+
+def test_half_a_search_is_left_out_when_the_conversation_went_elsewhere() -> None:
+    for half in (SEARCH, FOUND):
+        body = body_of(said("Search."), answered(*opaque(half), "Hm."), said("Something else."))
+        assert contents(body)[1] == [{"type": "text", "text": "Hm."}]
+
+
+def test_what_is_only_told_goes_back_to_nobody() -> None:
+    told = OpaqueBlock(payload={}, call=HostedCall(id="s"))
+    assert contents(body_of(said("Search."), answered(told, "Hm."), said("Go on.")))[1] == [
+        {"type": "text", "text": "Hm."}
+    ]
+
+
+def test_the_search_of_the_api_takes_the_place_of_ours() -> None:
+    ours = ToolDefinition(name="web_search", description="d", input_schema={"type": "object"}, hosted_tool="web_search")
+    request = ModelRequest(model="m", system="", messages=(said("Hi."),), tools=(READ_FILE, ours), max_tokens=1)
+    body = json.loads(encode_request(request, shape=Shape(searches=True)))
+    assert check_request(body) == []
+    assert body["tools"][1] == {
+        "type": "web_search_20250305",
+        "name": "web_search",
+        "max_uses": 8,
+        "cache_control": CACHED,
+    }
+    assert json.loads(encode_request(request))["tools"][1]["name"] == "web_search"
+    assert "type" not in json.loads(encode_request(request))["tools"][1]
 
 
 @pytest.mark.parametrize("blank", ["", " ", "\n\n"])

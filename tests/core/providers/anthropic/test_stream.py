@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from desktop_agent.core.base.errors import ProviderError, ProviderFault
 from desktop_agent.core.protocol.model import (
+    HostedCall,
     JsonObject,
     OpaqueBlock,
     RedactedThinkingBlock,
@@ -17,6 +18,7 @@ from desktop_agent.core.protocol.model import (
     ThinkingBlock,
     ToolUseBlock,
     Usage,
+    WebPage,
 )
 from desktop_agent.core.providers.anthropic.stream import AnthropicReader
 from desktop_agent.core.providers.base import Completion, StreamPiece, TextChunk, ThinkingChunk, ToolInputChunk
@@ -193,8 +195,11 @@ def test_a_server_tool_is_kept_whole() -> None:
         "content": [{"type": "web_search_result", "url": "https://example.com", "encrypted_content": "abc"}],
     }
     assert completed(block(call, *parts), block(found)).content == (
-        OpaqueBlock(payload=call | {"input": {"query": "off by one"}}),
-        OpaqueBlock(payload=found),
+        OpaqueBlock(
+            payload=call | {"input": {"query": "off by one"}},
+            call=HostedCall(id="srvtoolu_1", query="off by one", state="started"),
+        ),
+        OpaqueBlock(payload=found, call=HostedCall(id="srvtoolu_1", pages=(WebPage(url="https://example.com"),))),
     )
 
 

@@ -14,6 +14,8 @@ from desktop_agent.core.models.account import usual_account
 from desktop_agent.core.protocol.model import (
     AssistantBlock,
     AssistantMessage,
+    Citation,
+    HostedCall,
     Message,
     ModelRef,
     ModelRequest,
@@ -25,6 +27,7 @@ from desktop_agent.core.protocol.model import (
     ToolResultBlock,
     ToolUseBlock,
     UserMessage,
+    WebPage,
 )
 from desktop_agent.core.providers.http.carrying import carried
 from desktop_agent.core.providers.http.pictures import EncodedPictures
@@ -40,18 +43,54 @@ class Speaker(NamedTuple):
 
     model: ModelRef
     thought: tuple[AssistantBlock, ...]
+    searched: tuple[AssistantBlock, ...] = ()
+    """The blocks of a search that its vendor made, and a text that rests on it."""
 
 
 CLAUDE = Speaker(
     ModelRef(provider="anthropic", model="claude-sonnet-5-5"),
     (ThinkingBlock(thinking="Hm.", signature="c2ln"), RedactedThinkingBlock(data="ZGF0YQ==")),
+    (
+        OpaqueBlock(
+            payload={"type": "server_tool_use", "id": "srv_0", "name": "web_search", "input": {"query": "q"}},
+            call=HostedCall(id="srv_0", query="q", state="started"),
+        ),
+        OpaqueBlock(
+            payload={
+                "type": "web_search_tool_result",
+                "tool_use_id": "srv_0",
+                "content": [
+                    {
+                        "type": "web_search_result",
+                        "url": "https://a.example",
+                        "title": "A",
+                        "encrypted_content": "Zm91bmQ=",
+                    }
+                ],
+            },
+            call=HostedCall(id="srv_0", pages=(WebPage(url="https://a.example", title="A"),)),
+        ),
+        TextBlock(text="Found.", citations=(Citation(url="https://a.example", title="A", seal="aW5kZXg="),)),
+    ),
 )
 GPT = Speaker(
     ModelRef(provider="openai", model="gpt-6.1-sol"),
     (
         ThinkingBlock(thinking="Hm.", signature=""),
-        OpaqueBlock(payload={"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "c2VhbGVk"}),
+        OpaqueBlock(payload={"type": "reasoning", "id": "rs_0", "summary": [], "encrypted_content": "c2VhbGVk"}),
         OpaqueBlock(payload={"type": "message", "phase": "commentary"}),
+    ),
+    (
+        OpaqueBlock(
+            payload={
+                "type": "web_search_call",
+                "id": "ws_0",
+                "status": "completed",
+                "action": {"type": "search", "query": "q", "sources": [{"type": "url", "url": "https://a.example"}]},
+            },
+            call=HostedCall(id="ws_0", query="q"),
+        ),
+        TextBlock(text="Found.", citations=(Citation(url="https://a.example", title="A"),)),
     ),
 )
 ROUTED = Speaker(
@@ -59,6 +98,10 @@ ROUTED = Speaker(
     (
         ThinkingBlock(thinking="Hm.", signature="reasoning_details"),
         OpaqueBlock(payload={"reasoning_details": [{"type": "reasoning.text", "text": "Hm.", "index": 0}]}),
+    ),
+    (
+        OpaqueBlock(payload={}, call=HostedCall(id="search_1")),
+        TextBlock(text="Found.", citations=(Citation(url="https://a.example", title="A", quote="q"),)),
     ),
 )
 PLAIN = Speaker(ModelRef(provider="openai-chat", model="gpt-5.4-mini"), ())
@@ -89,8 +132,11 @@ def histories(draw: st.DrawFn) -> tuple[Message, ...]:
             call_id = f"{draw(ids)}-{number}"
             calls.append(ToolUseBlock(id=call_id, name=draw(names), arguments={"path": draw(texts)}))
         thought = tuple(_of_turn(block, turn) for block in speaker.thought) if draw(st.booleans()) else ()
+        searched = tuple(_of_turn(block, turn) for block in speaker.searched)
+        # A turn that was stopped leaves any part of a search behind.
+        searched = searched[draw(st.integers(0, 3)) : draw(st.integers(0, 3))]
         said = (TextBlock(text=draw(texts)),) if draw(st.booleans()) or not calls else ()
-        messages.append(AssistantMessage(content=(*thought, *said, *calls), made_by=speaker.model))
+        messages.append(AssistantMessage(content=(*thought, *searched, *said, *calls), made_by=speaker.model))
         results = [
             ToolResultBlock(call_id=call.id, content=draw(texts), is_error=draw(st.booleans())) for call in calls
         ]
@@ -102,9 +148,12 @@ def histories(draw: st.DrawFn) -> tuple[Message, ...]:
 
 def _of_turn(block: AssistantBlock, turn: int) -> AssistantBlock:
     """Return a block as it comes in this turn: items have ids of their own."""
-    if isinstance(block, OpaqueBlock) and "id" in block.payload:
-        return OpaqueBlock(payload=block.payload | {"id": f"rs_{turn}"})
-    return block
+    if not isinstance(block, OpaqueBlock):
+        return block
+    own = {
+        key: f"{value[:-1]}{turn}" for key in ("id", "tool_use_id") if isinstance(value := block.payload.get(key), str)
+    }
+    return OpaqueBlock(payload=block.payload | own, call=block.call)
 
 
 def body_for(provider: str, messages: tuple[Message, ...]) -> tuple[object, Dialect]:
@@ -114,7 +163,12 @@ def body_for(provider: str, messages: tuple[Message, ...]) -> tuple[object, Dial
         model=model.model,
         system="You are careful.",
         messages=messages,
-        tools=(ToolDefinition(name="read_file", description="Read.", input_schema={"type": "object"}),),
+        tools=(
+            ToolDefinition(name="read_file", description="Read.", input_schema={"type": "object"}),
+            ToolDefinition(
+                name="web_search", description="Search.", input_schema={"type": "object"}, hosted_tool="web_search"
+            ),
+        ),
         max_tokens=1024,
     )
     return json.loads(
@@ -147,6 +201,27 @@ def test_each_gets_back_its_own_thinking_and_no_other(provider: str, kept: str) 
     assert kept in sent
     assert {mark for mark in marks if mark in sent} == own
     assert sent.count("Said.") == 5
+
+
+@pytest.mark.parametrize(
+    ("provider", "own"),
+    [
+        ("anthropic", {"Zm91bmQ=", "aW5kZXg="}),
+        ("openai", {"ws_0"}),
+        ("openrouter", set[str]()),
+        ("openai-chat", set[str]()),
+    ],
+)
+def test_each_gets_back_what_its_own_vendor_found_and_of_the_others_the_text(provider: str, own: set[str]) -> None:
+    marks = {"Zm91bmQ=", "aW5kZXg=", "ws_0", "https://a.example"}
+    messages: list[Message] = []
+    for speaker in (CLAUDE, GPT, ROUTED):
+        messages.append(UserMessage(content=(TextBlock(text="Look."),)))
+        messages.append(AssistantMessage(content=speaker.searched, made_by=speaker.model))
+    messages.append(UserMessage(content=(TextBlock(text="Go on."),)))
+    sent = json.dumps(body_for(provider, tuple(messages))[0])
+    assert {mark for mark in marks if mark in sent} == (own | {"https://a.example"} if own else own)
+    assert sent.count("Found.") == 3
 
 
 def test_the_cached_beginning_is_still_told_when_messages_are_left_out() -> None:

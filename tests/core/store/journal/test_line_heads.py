@@ -13,7 +13,7 @@ from desktop_agent.core.store.journal.line_heads import head_of, reported_in, wr
 from desktop_agent.core.store.journal.line_writing import encode_line
 from tests.core.samples import AT, MODEL, SAMPLE_EVENTS
 
-USAGE = Usage(input_tokens=5, output_tokens=7, cache_read_tokens=11, cache_write_tokens=13)
+USAGE = Usage(input_tokens=5, output_tokens=7, cache_read_tokens=11, cache_write_tokens=13, web_searches=2)
 
 
 @pytest.mark.parametrize("event", SAMPLE_EVENTS, ids=lambda event: event.type)
