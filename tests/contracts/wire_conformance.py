@@ -18,6 +18,7 @@ from desktop_agent.core.protocol.model import (
     AssistantBlock,
     AssistantMessage,
     ModelRequest,
+    StopReason,
     TextBlock,
     ThinkingBlock,
     ToolResultBlock,
@@ -118,6 +119,26 @@ class WireConformance:
         completion = await wire.completed(answer)
         (call,) = [block for block in completion.content if isinstance(block, ToolUseBlock)]
         assert (completion.stop_reason, bool(call.rejected)) == ("max_tokens", True)
+
+    @pytest.mark.parametrize(
+        ("sent", "told"),
+        [
+            ("end_turn", "end_turn"),
+            ("max_tokens", "max_tokens"),
+            ("refusal", "refusal"),
+            ("something_new", "other"),
+        ],
+    )
+    async def test_every_reason_to_stop_is_told_and_one_that_nobody_knows_as_that(
+        self, wire: WireGround, sent: str, told: StopReason
+    ) -> None:
+        assert (await wire.completed(reply(text("Hm."), stop_reason=sent))).stop_reason == told
+
+    @pytest.mark.parametrize("sent", ["refusal", "something_new", "end_turn"])
+    async def test_no_call_runs_that_the_answer_did_not_stop_for(self, wire: WireGround, sent: str) -> None:
+        completion = await wire.completed(reply(tool_use("edit_file", path="a.py"), stop_reason=sent))
+        (call,) = [block for block in completion.content if isinstance(block, ToolUseBlock)]
+        assert bool(call.rejected) == (completion.stop_reason != "tool_use")
 
     async def test_a_refusal_of_the_model_is_told_as_one(self, wire: WireGround) -> None:
         assert (await wire.completed(reply(text("I can't."), stop_reason="refusal"))).stop_reason == "refusal"

@@ -213,6 +213,8 @@ class Reply:
     pace_s: float = 0.0
     missed: str = ""
     """Why the cache had nothing, for a request that asks: `tools_changed`."""
+    explanation: str = ""
+    """Why the model declined, from the services that say."""
 
     def in_chunks(self, *sizes: int) -> "Reply":
         """Return the reply cut into chunks of these sizes, over and over, also in the middle of characters."""
@@ -262,12 +264,13 @@ def reply(
     thinking_tokens: int = 0,
     cost: float | None = None,
     missed: str = "",
+    explanation: str = "",
 ) -> Reply:
     """A message of these parts. By default it stops for its tool calls or because it is finished."""
     if stop_reason == "":
         stop_reason = "tool_use" if any(map(_is_call, parts)) else "end_turn"
     spent = Spent(input_tokens, output_tokens, cache_read, cache_write, thinking_tokens, cost)
-    return Reply(parts, stop_reason, spent, missed=missed)
+    return Reply(parts, stop_reason, spent, missed=missed, explanation=explanation)
 
 
 def _is_call(part: Part) -> bool:

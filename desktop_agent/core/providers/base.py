@@ -61,6 +61,8 @@ class Completion(Struct, frozen=True, kw_only=True):
     content: tuple[AssistantBlock, ...]
     stop_reason: StopReason
     usage: Usage
+    explanation: str = ""
+    """Why the model declined, in the provider's words, if it says."""
     cache_miss: CacheMiss | None = None
     """As far as the provider tells: `None` does not say that its cache was used."""
     type: Literal["completion"] = "completion"

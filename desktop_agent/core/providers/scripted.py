@@ -75,6 +75,7 @@ class Stop(Struct, frozen=True):
     """End with this stop reason instead of the one that follows from the steps."""
 
     reason: StopReason
+    explanation: str = ""
 
 
 Step = Say | Think | Call | Fail | Crash | Cost | Hang | Stop
@@ -125,7 +126,7 @@ class ScriptedProvider:
         """Yield the next reply; see `Provider.stream`."""
         self.requests.append(request)
         blocks: list[AssistantBlock] = []
-        stop_reason: StopReason | None = None
+        stop: Stop | None = None
         cost_usd = self._cost_usd
         for step in self._script(request):
             match step:
@@ -147,13 +148,14 @@ class ScriptedProvider:
                     cost_usd = usd
                 case Hang():
                     await asyncio.get_running_loop().create_future()
-                case Stop(reason=reason):
-                    stop_reason = reason
+                case Stop():
+                    stop = step
         has_calls = any(isinstance(block, ToolUseBlock) for block in blocks)
         yield Completion(
             message_id=f"msg_scripted_{len(self.requests)}",
             content=tuple(blocks),
-            stop_reason=stop_reason or ("tool_use" if has_calls else "end_turn"),
+            stop_reason=stop.reason if stop else "tool_use" if has_calls else "end_turn",
+            explanation=stop.explanation if stop else "",
             usage=replace(_usage(request, blocks), cost_usd=cost_usd),
         )
 

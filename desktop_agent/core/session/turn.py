@@ -142,8 +142,13 @@ class Turn:
                 return "limit"
             case "refusal":
                 title = "The model declined to answer this."
-                await self._notify("refusal", title, "Rephrase the request, or leave out what it declined.")
+                hint = "Rephrase the request, or leave out what it declined."
+                await self._notify("refusal", title, hint, completion.explanation)
                 return "refused"
+            case "other":
+                title = "The provider ended the reply for a reason that is not known here."
+                await self._notify("unknown_stop", title, "If something is missing, say “go on”.")
+                return "completed"
             case _:
                 return "completed"
 
@@ -246,5 +251,6 @@ class Turn:
             ev.MessageDone(turn=self.number, message_id=message_id, model=model, content=content, stop_reason=stop)
         )
 
-    async def _notify(self, code: str, title: str, hint: str) -> None:
-        await self.log.record(ev.Notice(level="warning", code=code, title=title, hint=hint, turn=self.number))
+    async def _notify(self, code: str, title: str, hint: str, detail: str = "") -> None:
+        notice = ev.Notice(level="warning", code=code, title=title, hint=hint, detail=detail, turn=self.number)
+        await self.log.record(notice)

@@ -14,7 +14,7 @@ _SAFETY = re.compile(
     r"""
       (?:execution|safety_copy|tools\.limits)\..*     # questions, sandbox, what may be written, what is copied before
     | spending\..*                                   # what may be spent without a question
-    | model\.(?:provider|account|base_url|fallback|allow_readable_proxy|web_search)   # where the conversation and the key go
+    | model\.(?:provider|account|base_url|fallback|allow_readable_proxy|web_search)   # where words and keys go
     | runner\.(?:max_turns|exit_on_tool_error|dry_run|allowed_tools|blocked_tools)
     | runner\.(?:audit_log|changes_log)               # what a run leaves as proof
     """,

@@ -216,6 +216,19 @@ async def test_a_text_cut_at_its_limit_ends_the_turn_with_a_word_to_the_person(g
         assert [notice.code for notice in s.rx.all(ev.Notice)] == ["max_tokens"]
 
 
+async def test_a_refusal_says_why_as_far_as_the_provider_does(ground: Ground) -> None:
+    async with ground.session([[Say("No."), Stop("refusal", "cyber: It could help an attacker.")]]) as s:
+        assert (await s.prompt()).reason == "refused"
+        (notice,) = s.rx.all(ev.Notice)
+        assert (notice.code, notice.detail) == ("refusal", "cyber: It could help an attacker.")
+
+
+async def test_an_end_that_nobody_knows_is_not_taken_for_a_whole_answer_in_silence(ground: Ground) -> None:
+    async with ground.session([[Say("half a sen"), Stop("other")]]) as s:
+        assert (await s.prompt()).reason == "completed"
+        assert [notice.code for notice in s.rx.all(ev.Notice)] == ["unknown_stop"]
+
+
 async def test_a_paused_answer_goes_on_without_a_prompt(ground: Ground) -> None:
     async with ground.session([[Say("Searching"), Stop("pause_turn")], [Say(" done.")]]) as s:
         ended = await s.prompt()

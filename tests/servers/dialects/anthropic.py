@@ -97,7 +97,10 @@ class AnthropicDialect:
                 for block in _search_blocks(part, f"srvtoolu_{ask.number:04}_{index}"):
                     yield from _block_events(block, ask.number, index)
                     index += 1
-        delta: JsonObject = {"stop_reason": reply.stop_reason, "stop_sequence": None}
+        delta: JsonObject = {"stop_reason": reply.stop_reason, "stop_sequence": None, "stop_details": None}
+        if reply.explanation:
+            category, _, explanation = reply.explanation.partition(": ")
+            delta["stop_details"] = {"type": "refusal", "category": category, "explanation": explanation or None}
         yield _event("message_delta", delta=delta, usage=_used(reply))
         yield _event("message_stop")
 

@@ -53,12 +53,12 @@ def ended(stop_reason: str) -> tuple[Status, JsonObject]:
     match stop_reason:
         case "max_tokens" | "model_context_window_exceeded":
             return "incomplete", {"incomplete_details": {"reason": "max_output_tokens"}}
-        case "content_filter":
-            return "incomplete", {"incomplete_details": {"reason": "content_filter"}}
         case "failed":
             return "failed", {"error": {"code": "server_error", "message": "The model failed."}}
-        case _:
+        case "end_turn" | "tool_use" | "stop_sequence" | "refusal":
             return "completed", {}
+        case reason:
+            return "incomplete", {"incomplete_details": {"reason": reason}}
 
 
 def diagnostics(ask: Ask, missed: str) -> JsonObject | None:

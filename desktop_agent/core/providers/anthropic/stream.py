@@ -6,7 +6,7 @@ that ended early a success. Here a message exists only after `message_stop`, wit
 
 from typing import cast, get_args
 
-from desktop_agent.core.protocol.foreign_json import object_in
+from desktop_agent.core.protocol.foreign_json import object_in, text_in
 from desktop_agent.core.protocol.model import CacheMiss, JsonObject, StopReason, Usage
 from desktop_agent.core.providers.anthropic.blocks import GrowingBlock, start_block
 from desktop_agent.core.providers.anthropic.cache_misses import cache_miss_in
@@ -37,6 +37,7 @@ class AnthropicReader:
         self._usage = Usage()
         self._stop_reason: str | None = None
         self._cache_miss: CacheMiss | None = None
+        self._explanation = ""
         self._blocks = Parts[GrowingBlock]()
         self.is_untouched = True
         """Whether nothing came at all that this API would send."""
@@ -67,6 +68,7 @@ class AnthropicReader:
             content=tuple(runnable_only_if_asked(block, reason) for block in blocks),
             stop_reason=reason,
             usage=self._usage,
+            explanation=self._explanation,
             cache_miss=self._cache_miss,
         )
 
@@ -89,7 +91,9 @@ class AnthropicReader:
             case "content_block_stop":
                 return self._blocks.end(required_index(event)).end()
             case "message_delta":
-                reason = required_object(event, "delta").get("stop_reason")
+                delta = required_object(event, "delta")
+                reason = delta.get("stop_reason")
+                self._explanation = _explained(object_in(delta, "stop_details")) or self._explanation
                 self._stop_reason = reason if isinstance(reason, str) else self._stop_reason
                 self._count(event)
             case "message_stop":
@@ -117,3 +121,9 @@ class AnthropicReader:
             cache_write_tokens=count_in(counts, "cache_creation_input_tokens", known.cache_write_tokens),
             web_searches=count_in(object_in(counts, "server_tool_use"), "web_search_requests", known.web_searches),
         )
+
+
+def _explained(details: JsonObject) -> str:
+    """Return what the API says about a refusal: its category, and perhaps a sentence."""
+    category, explanation = text_in(details, "category"), text_in(details, "explanation")
+    return repaired(": ".join(filter(None, (category.replace("_", " "), explanation))))

@@ -30,6 +30,12 @@ def test_a_page_shows_title_site_and_what_it_says(stage: Stage) -> None:
     assert stage.widget(0).accessibleName() == "Search the web ceil done 1 result · 6 ms"
 
 
+def test_a_search_of_the_provider_says_that_it_ran_there(stage: Stage) -> None:
+    result = ToolResult(content="", metadata={"results": [PAGE], "at_provider": True})
+    stage.show(call("web_search", "ceil", result=result))
+    assert stage.widget(0).accessibleName() == "Search the web ceil done at the provider · 1 result · 6 ms"
+
+
 def test_a_title_leads_to_its_page(stage: Stage) -> None:
     unfolded(stage, search(PAGE))
     opened = record(stage.view.entry_actions.link_activated)
