@@ -53,7 +53,9 @@ class ThreadedServer:
 
 
 @contextmanager
-def serve(*answers: Answer, dialect: Dialect = ANTHROPIC, asks_for_key: bool = True) -> Generator[ThreadedServer]:
+def serve(
+    *answers: Answer, dialect: Dialect = ANTHROPIC, asks_for_key: bool = True, port: int = 0
+) -> Generator[ThreadedServer]:
     """Run a server in its own thread for the length of the block."""
     started = threading.Event()
     running: list[ThreadedServer] = []
@@ -61,7 +63,7 @@ def serve(*answers: Answer, dialect: Dialect = ANTHROPIC, asks_for_key: bool = T
 
     async def main() -> None:
         loop, stopped = asyncio.get_running_loop(), asyncio.Event()
-        async with ModelServer(*answers, dialect=dialect, asks_for_key=asks_for_key) as server:
+        async with ModelServer(*answers, dialect=dialect, asks_for_key=asks_for_key, port=port) as server:
             running.append(ThreadedServer(server, loop))
             stop.append(lambda: loop.call_soon_threadsafe(stopped.set))
             started.set()

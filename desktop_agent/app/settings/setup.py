@@ -10,9 +10,12 @@ from PySide6.QtGui import QDesktopServices
 from desktop_agent.app.background_tasks import Try
 from desktop_agent.app.settings.account_actions import AccountActions
 from desktop_agent.app.settings.key_actions import KeyActions
+from desktop_agent.app.settings.local_servers import LocalServers
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import AgentError
+from desktop_agent.core.models.account import Account
+from desktop_agent.core.models.local_server import LocalServer
 from desktop_agent.core.models.vendors import DEMO
 from desktop_agent.core.protocol.model import Rule
 from desktop_agent.core.settings.live_settings import SettingChange
@@ -54,6 +57,7 @@ class Setup(QObject):
         self._project: WorkspaceSettings | None = None
         self.keys = KeyActions(bench, try_, self, changed=self._refresh_accounts)
         self._accounts = AccountActions(bench, try_, self, show=self._show_accounts, fail=self._show_failure)
+        self.local_servers = LocalServers(bench, try_, self._show_server)
         self._try = try_
         self._saving = asyncio.Lock()
         live.subscribe(self._show_settings)
@@ -70,6 +74,7 @@ class Setup(QObject):
             show_key=self.keys.show_status,
             save_key=self.keys.save,
             remove_key=self.keys.remove,
+            look_for_server=self.local_servers.look_for,
             check_key=self.keys.check,
         )
 
@@ -136,6 +141,10 @@ class Setup(QObject):
     def _show_accounts(self, accounts: AccountsView) -> None:
         if self._dialog is not None:
             self._dialog.show_accounts(accounts)
+
+    def _show_server(self, account: Account, server: LocalServer) -> None:
+        if self._dialog is not None:
+            self._dialog.show_server(account, server)
 
     def _on_changed(self, key: str, value: object) -> None:
         if key == "model.provider":

@@ -30,5 +30,7 @@ class SettingsActions(Struct, frozen=True, kw_only=True):
     """Keeps the key of an account. The dialog has forgotten it."""
     remove_key: Callable[[Account], None]
     """Forgets the key of an account that is kept."""
+    look_for_server: Callable[[Account], None]
+    """Finds out whether the server of an account on this machine runs, and which models it has."""
     check_key: Callable[[Account, str], None]
     """Sees whether a key of an account works: the typed one, or if that is empty, the one in use."""

@@ -13,6 +13,8 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
+from desktop_agent.core.models.account import Account
+from desktop_agent.core.models.local_server import LocalServer
 from desktop_agent.core.settings.project import ProjectProposal
 from desktop_agent.ui.settings.actions import SettingsActions
 from desktop_agent.ui.settings.approvals_page import ApprovalsPage
@@ -105,6 +107,10 @@ class SettingsDialog(QDialog):
     def show_accounts(self, accounts: AccountsView) -> None:
         """Show which accounts there are. Emits nothing."""
         self._model.show_accounts(accounts)
+
+    def show_server(self, account: Account, server: LocalServer) -> None:
+        """Show what runs at the address of an account on this machine. Emits nothing."""
+        self._model.show_server(account, server)
 
     def show_section(self, section: Section) -> None:
         """Turn to a section."""

@@ -3,11 +3,13 @@
 from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QWidget
 
 from desktop_agent.core.base.web_address import is_readable_on_the_way
-from desktop_agent.core.models.account import named, usual_account
-from desktop_agent.core.models.vendors import DEMO, PROVIDER_IDS, PROVIDER_LABELS, VENDORS, known_vendor
+from desktop_agent.core.models.account import Account, named, usual_account
+from desktop_agent.core.models.local_server import LocalServer
+from desktop_agent.core.models.vendors import DEMO, PROVIDER_IDS, PROVIDER_LABELS, VENDORS, known_vendor, vendor_of
 from desktop_agent.core.settings.model_choice import name_in
 from desktop_agent.ui.settings.accounts.chooser import AccountChooser
 from desktop_agent.ui.settings.accounts.key_editor import KeyEditor
+from desktop_agent.ui.settings.accounts.server_note import ServerNote
 from desktop_agent.ui.settings.actions import SettingsActions
 from desktop_agent.ui.settings.controls import words
 from desktop_agent.ui.settings.generated_page import SettingRows, settings_of
@@ -36,6 +38,9 @@ class ModelPage(Page):
         self._provider = picker(self.tr("Provider"), [(words(PROVIDER_LABELS[known]), known) for known in PROVIDER_IDS])
         self._provider.setMinimumContentsLength(24)
         self._chooser = AccountChooser(actions)
+        self._server = ServerNote(actions)
+        self._found: tuple[Account, LocalServer] | None = None
+        """What was found last at the address of an account on this machine."""
         self._name = self._build_name()
         self._address = QLineEdit()
         self._address.setObjectName("baseUrlEdit")
@@ -72,6 +77,13 @@ class ModelPage(Page):
         if self._view is not None:
             self._show_provider(self._view)
 
+    def show_server(self, account: Account, server: LocalServer) -> None:
+        """Show what runs at the address of an account, and offer its models. Emits nothing."""
+        self._found = (account, server)
+        self._server.show_server(account, server)
+        if self._view is not None and account == self._chooser.account:
+            self._show_name(self._view)
+
     def show_key(self) -> None:
         """Show the field for the key, for the demo too: a key may be kept before it is needed."""
         self._asked.show()
@@ -97,8 +109,9 @@ class ModelPage(Page):
         self.key.setVisible(account is not None and account.kind in ("key", "none") and not self._accounts.problem)
         if self._connecting:
             return  # the rest belongs to the chosen provider
-        self._show_name(view, vendor.models)
+        self._show_name(view)
         self._show_address(view)
+        self._server.show_account(account, self._address.text())
 
     def _show_unchosen(self, chosen: str) -> None:
         """Show the key alone of a provider that is not the chosen one, and say which is."""
@@ -107,12 +120,16 @@ class ModelPage(Page):
         say(self._unchosen, text.format(words(PROVIDER_LABELS[chosen])))
         self._unchosen.setVisible(bool(self._connecting))
 
-    def _show_name(self, view: SettingsView, models: tuple[str, ...]) -> None:
+    def _show_name(self, view: SettingsView) -> None:
+        """Show the model in force, and offer those that are known: the vendor's, or what its server has."""
         settings = view.settings.model
+        models = vendor_of(settings.provider).models
         self._known_name = name_in(settings, is_written="model.name" in view.sources) or next(iter(models), "")
         self._name.blockSignals(True)
         self._name.clear()
         self._name.addItems(models)
+        if self._found is not None and self._found[0] == self._chooser.account:
+            self._name.addItems(self._found[1].models)
         self._name.setCurrentText(self._known_name)
         self._name.blockSignals(False)
         self._name.setEnabled(not view.variable_of("model.name"))
@@ -153,6 +170,7 @@ class ModelPage(Page):
         which = form()
         which.addRow(self._top_name(self.tr("Account")), self._chooser)
         which.addRow(self._chooser.form)
+        which.addRow(name_of(""), self._server)
         which.addRow(name_of(self.tr("Model")), self._name)
         which.addRow(name_of(self.tr("Address")), self._address)
         which.addRow(name_of(""), self._address_note)

@@ -36,6 +36,7 @@ class Desk:
         self.added: list[Account] = []
         self.removed_accounts: list[Account] = []
         self.asked_keys: list[Account] = []
+        self.looked_for: list[Account] = []
         self.reset: list[str] = []
         self.answers: list[str] = []
         self.revoked: list[str] = []
@@ -51,6 +52,7 @@ class Desk:
             show_key=self.asked_keys.append,
             save_key=self._note_saved,
             remove_key=self.removed.append,
+            look_for_server=self.looked_for.append,
             check_key=self._note_check,
         )
         self.dialog = SettingsDialog(Theme(app, "light"), lambda: NOW, actions)

@@ -1,0 +1,66 @@
+"""In the settings of the real window a local server is found, told from others, and its models are offered."""
+
+import os
+import socket
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QComboBox, QLabel
+
+from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.settings.settings_file import save_setting
+from tests.app.conftest import Go
+from tests.e2e.driver import Driver
+from tests.servers.dialects.local import LM_STUDIO, OLLAMA
+from tests.servers.threaded import serve
+
+pytestmark = pytest.mark.usefixtures("qapp")
+
+
+def choose(provider: str, address: str) -> None:
+    settings = AppPaths.from_environment(os.environ).settings_file()
+    save_setting(settings, "model.provider", provider)
+    save_setting(settings, "model.base_url", address)
+
+
+async def note(user: Driver) -> str:
+    await user.press(Qt.Key.Key_Comma, Qt.KeyboardModifier.ControlModifier)
+    return (await user.see(QLabel, "localServerNote")).text()
+
+
+def test_a_server_that_runs_offers_its_models(go: Go) -> None:
+    async def journey(user: Driver) -> None:
+        assert await note(user) == f"Ollama runs on 127.0.0.1:{server.port}, with 2 models."
+        box = await user.see(QComboBox, "modelNameEdit")
+        assert [box.itemText(index) for index in range(box.count())] == ["nomic-embed-text:latest", "qwen3:8b"]
+        await user.press(Qt.Key.Key_Escape)
+
+    with serve(dialect=OLLAMA, asks_for_key=False) as server:
+        choose("ollama", server.url)
+        go([], journey)
+
+
+def test_another_server_on_the_port_is_called_by_its_name(go: Go) -> None:
+    async def journey(user: Driver) -> None:
+        assert (await note(user)).startswith(f"LM Studio answers on 127.0.0.1:{server.port}, not llama.cpp.")
+        await user.press(Qt.Key.Key_Escape)
+
+    with serve(dialect=LM_STUDIO, asks_for_key=False) as server:
+        choose("llamacpp", server.url)
+        go([], journey)
+
+
+def test_a_server_that_is_started_meanwhile_is_found_by_looking_again(go: Go) -> None:
+    async def journey(user: Driver) -> None:
+        assert await note(user) == f"Ollama is not running on 127.0.0.1:{port}. Start it with `ollama serve`."
+        with serve(dialect=OLLAMA, asks_for_key=False, port=port):
+            await user.click("lookAgainButton")
+            label = await user.see(QLabel, "localServerNote")
+            await user.until_true(lambda: "with 2 models" in label.text(), "the server was found")
+        await user.press(Qt.Key.Key_Escape)
+
+    with socket.socket() as bound:
+        bound.bind(("127.0.0.1", 0))
+        port = bound.getsockname()[1]
+    choose("ollama", f"http://127.0.0.1:{port}/v1")
+    go([], journey)
