@@ -90,6 +90,5 @@ class WindowController:
         entries.output_requested.connect(self._contents.show_output)
         entries.picture_requested.connect(self._contents.show_picture)
         panels.jobs.output_requested.connect(self._contents.show_job_output)
-        panels.pasted_keys.found.connect(self._setup.enter_key)
         panels.wiring.rules_changed.connect(self._setup.show_rules)
         self._setup.rule_revoked.connect(panels.wiring.controls.revoke_rule)

@@ -37,6 +37,8 @@ class OwnParts(TypedDict, total=False):
     """Where settings and keys are looked for, instead of the process's environment."""
     clock: Clock | None
     key_store: SystemKeyStore | None
+    sign_ins: SignIns | None
+    """With the same keys."""
     provider_source: ProviderSource | None
     """Instead of the catalogue of real providers."""
     retry: RetryPolicy | None
@@ -58,6 +60,7 @@ class Foundation(Struct, frozen=True, kw_only=True):
     search: SessionSearch
     keys: SystemKeyStore
     models: ModelCatalogue
+    sign_ins: SignIns
 
 
 def lay_foundation(paths: AppPaths, settings: UserSettings, **own: Unpack[OwnParts]) -> Foundation:
@@ -70,7 +73,7 @@ def lay_foundation(paths: AppPaths, settings: UserSettings, **own: Unpack[OwnPar
     stored = StoredSessions(
         paths=paths, catalog=catalog, blobs=blobs, live=live, clock=clock, default_model=settings.default_model
     )
-    sign_ins = SignIns(keys, settings.accounts, paths.data, clock=clock, environ=environ)
+    sign_ins = own.get("sign_ins") or SignIns(keys, settings.accounts, paths.data, clock=clock, environ=environ)
     providers = ProviderCatalog(
         environ,
         keys,
@@ -103,4 +106,4 @@ def lay_foundation(paths: AppPaths, settings: UserSettings, **own: Unpack[OwnPar
         makes_titles=own.get("makes_titles", False),
     )
     search = SessionSearch(paths.sessions, blobs, paths.cache)
-    return Foundation(shared=shared, stored=stored, search=search, keys=keys, models=models)
+    return Foundation(shared=shared, stored=stored, search=search, keys=keys, sign_ins=sign_ins, models=models)

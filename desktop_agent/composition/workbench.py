@@ -71,6 +71,8 @@ class Workbench:
         self.keys = foundation.keys
         self.models = foundation.models
         """What is known of the models of each account, without asking the network."""
+        self.sign_ins = foundation.sign_ins
+        """What signs accounts in and out."""
 
     @classmethod
     def from_environment(cls, environ: Mapping[str, str] = os.environ) -> "Workbench":

@@ -18,20 +18,23 @@ from PySide6.QtGui import QImage
 from PySide6.QtWidgets import QApplication
 from desktop_agent.ui.context.inspector import ContextInspector
 from desktop_agent.ui.onboarding.dialog import OnboardingDialog
+from desktop_agent.ui.onboarding.state import WelcomeActions
 from desktop_agent.ui.chat.picture_window import PictureWindow
 from desktop_agent.ui.settings.actions import SettingsActions
 from desktop_agent.ui.settings.dialog import SettingsDialog
 from tests.e2e.driver import drive
 
+def nothing(actions):
+    return actions(**dict.fromkeys((field.name for field in fields(actions)), lambda *_: None))
+
 async def spare(user, room):
     window, theme = user.window.main_window, user.window.theme
-    actions = SettingsActions(**dict.fromkeys((field.name for field in fields(SettingsActions)), print))
     picture = QImage(4000, 3000, QImage.Format.Format_RGB32)
     dialogs = [
-        SettingsDialog(theme, lambda: datetime.now(UTC), actions, window),
+        SettingsDialog(theme, lambda: datetime.now(UTC), nothing(SettingsActions), window),
         ContextInspector(theme, window),
         PictureWindow("photo.png", picture, picture.size(), window),
-        OnboardingDialog(theme, window),
+        OnboardingDialog(theme, nothing(WelcomeActions), window),
     ]
     for dialog in dialogs:
         dialog.setModal(False)

@@ -3,12 +3,15 @@
 import asyncio
 import threading
 from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from contextlib import AbstractAsyncContextManager, contextmanager
+from typing import TypeVar
 
 from tests.servers.dialects.anthropic import ANTHROPIC
 from tests.servers.dialects.dialect import Dialect
 from tests.servers.model_server import Exchange, ModelServer
 from tests.servers.script import Answer
+
+S = TypeVar("S")
 
 
 class ThreadedServer:
@@ -54,17 +57,25 @@ class ThreadedServer:
 
 @contextmanager
 def serve(
-    *answers: Answer, dialect: Dialect = ANTHROPIC, asks_for_key: bool = True, port: int = 0
+    *answers: Answer, dialect: Dialect = ANTHROPIC, key: str | None = None, asks_for_key: bool = True, port: int = 0
 ) -> Generator[ThreadedServer]:
-    """Run a server in its own thread for the length of the block."""
+    """Run a server of models in its own thread for the length of the block."""
+    server = ModelServer(*answers, dialect=dialect, key=key, asks_for_key=asks_for_key, port=port)
+    with in_thread(server) as (_, loop):
+        yield ThreadedServer(server, loop)
+
+
+@contextmanager
+def in_thread(server: AbstractAsyncContextManager[S]) -> Generator[tuple[S, asyncio.AbstractEventLoop]]:
+    """Run any server in its own thread for the length of the block, and give its loop besides."""
     started = threading.Event()
-    running: list[ThreadedServer] = []
+    running: list[tuple[S, asyncio.AbstractEventLoop]] = []
     stop: list[Callable[[], object]] = []
 
     async def main() -> None:
         loop, stopped = asyncio.get_running_loop(), asyncio.Event()
-        async with ModelServer(*answers, dialect=dialect, asks_for_key=asks_for_key, port=port) as server:
-            running.append(ThreadedServer(server, loop))
+        async with server as entered:
+            running.append((entered, loop))
             stop.append(lambda: loop.call_soon_threadsafe(stopped.set))
             started.set()
             await stopped.wait()
@@ -76,7 +87,7 @@ def serve(
         finally:
             started.set()
 
-    thread = threading.Thread(target=run, name="model-test-server")
+    thread = threading.Thread(target=run, name="test-server")
     thread.start()
     started.wait()
     if not running:

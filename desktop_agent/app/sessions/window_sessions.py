@@ -57,7 +57,7 @@ class WindowSessions:
             default_model=default_model,
             refresh_list=self._listed.refresh,
         )
-        self.ways = WaysToBegin(panels, theme, self.navigator, setup, try_)
+        self.ways = WaysToBegin(panels, theme, bench, self.navigator, setup, try_)
         choice = SessionChoice(panels, self.navigator, self.ways, try_)
         SessionActions(panels, bench, self._live, self._listed, self.navigator, choice, try_)
         SessionFollowing(panels, self.navigator, self._viewing, choice, self._listed, self._searching, try_)

@@ -7,14 +7,13 @@ from msgspec.structs import replace
 from PySide6.QtCore import QObject
 
 from desktop_agent.app.background_tasks import Try
+from desktop_agent.app.connecting.listing import models_at
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import AgentError, CredentialsError
 from desktop_agent.core.models.account import Account, usual_account
 from desktop_agent.core.models.vendors import DEMO, vendor_of
 from desktop_agent.core.providers.auth.keys import ResolvedKey, entry_of, resolve_key
 from desktop_agent.core.providers.auth.patience import beside
-from desktop_agent.core.providers.vendor_provider import account_provider, key_credential
-from desktop_agent.core.settings.model_choice import NamedModel
 from desktop_agent.ui.settings.accounts.key_editor import KeyEditor, KeyStatus
 
 
@@ -96,26 +95,12 @@ class KeyActions(QObject):
         label = account.full_label
         self._show_busy(account, self.tr("Asking {0}…").format(label))
         try:
-            key = typed or (await self._resolve(account)).value
-            if not key and account.kind == "key":
-                self._show_result(account, is_good=False, message=self.tr("There is no key to check."))
-                return
-            where = self._bench.model_meant(NamedModel(provider=account.provider, account=account.label)).base_url
-            asked = replace(account, address=where) if where else account
-            client = account_provider(
-                asked,
-                key_credential(asked, key),
-                environ=self._bench.environ,
-                allows_readable_proxy=self._bench.settings.model.allow_readable_proxy,
-            )
-            try:
-                await client.check_key()
-            finally:
-                await client.aclose()
+            await models_at(self._bench, account, typed)
         except AgentError as error:
             self._show_result(account, is_good=False, message=str(error))
         else:
-            message = self.tr("The key works.") if key else self.tr("{0} answers.").format(label)
+            has_key = typed or account.kind == "key"
+            message = self.tr("The key works.") if has_key else self.tr("{0} answers.").format(label)
             self._show_result(account, is_good=True, message=message)
 
     async def _show_status(self, account: Account) -> None:

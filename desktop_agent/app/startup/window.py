@@ -244,15 +244,24 @@ def _load_core(
     import_module("pygit2")  # keeps the window's thread for two frames: rather now than while a session is being opened
     keys = SystemKeyStore(tell=tell, over=lambda: tell(""))
     accounts = AccountsFile(paths.config / ACCOUNTS_NAME)
+    sign_ins = SignIns(keys, accounts, paths.data, clock=SystemClock(), environ=environ, tell=tell)
     providers = ProviderCatalog(
         environ,
         keys,
         accounts,
-        sign_ins=SignIns(keys, accounts, paths.data, clock=SystemClock(), environ=environ, tell=tell),
+        sign_ins=sign_ins,
         is_paced=True,
         allows_readable_proxy=lambda: live.current.model.allow_readable_proxy,
     )
-    return Workbench(paths, live, environ=environ, key_store=keys, provider_source=providers.build, makes_titles=True)
+    return Workbench(
+        paths,
+        live,
+        environ=environ,
+        key_store=keys,
+        sign_ins=sign_ins,
+        provider_source=providers.build,
+        makes_titles=True,
+    )
 
 
 def _close_folders(paths: AppPaths) -> None:

@@ -21,6 +21,10 @@ KeyHeader = Literal["bearer", "x-api-key"]
 """How a key travels: `Authorization: Bearer KEY`, or `x-api-key: KEY`."""
 
 
+SignInWay = Literal["chatgpt", "openrouter", "profile"]
+"""Instead of typing a key, a user signs in with ChatGPT or OpenRouter, or uses a profile of Anthropic's tools."""
+
+
 class LocalSign(Struct, frozen=True, kw_only=True):
     """How a server on the user's machine is told from whatever else may listen there, and what it takes to use it."""
 
@@ -75,6 +79,8 @@ class Vendor(Struct, frozen=True, kw_only=True):
     """What the table of prices calls it. Empty: nothing is known of its prices."""
     reports_cost: bool = False
     """Whether an answer says what it cost."""
+    sign_in: SignInWay | None = None
+    """What a user can do instead of typing a key, if there is anything."""
     keys_page: str = ""
     """Where a user makes a key."""
 
@@ -103,6 +109,7 @@ VENDORS: tuple[Vendor, ...] = (
         searches=True,
         search_usd=0.01,
         prices="anthropic",
+        sign_in="profile",
         keys_page="https://platform.claude.com/settings/keys",
     ),
     Vendor(
@@ -118,6 +125,7 @@ VENDORS: tuple[Vendor, ...] = (
         address_variable="OPENAI_BASE_URL",
         models=("gpt-6.1-sol", "gpt-6-astra", "gpt-5.4-mini"),
         prices="openai",
+        sign_in="chatgpt",
         keys_page="https://platform.openai.com/api-keys",
     ),
     Vendor(
@@ -144,6 +152,7 @@ VENDORS: tuple[Vendor, ...] = (
         searches=True,
         prices="openrouter",
         reports_cost=True,
+        sign_in="openrouter",
         keys_page="https://openrouter.ai/settings/keys",
     ),
     Vendor(

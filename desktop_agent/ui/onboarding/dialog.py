@@ -1,114 +1,240 @@
-"""The first dialog: try the demo, or enter a key."""
+"""The first dialog: a way to a model, step by step, that ends with a connection that was tested."""
 
+from collections.abc import Sequence
 from pathlib import Path
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import QDialog, QWidget
+from PySide6.QtCore import QSize, Qt
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QDialog, QFrame, QScrollArea, QSizePolicy, QStackedWidget, QWidget
 
+from desktop_agent.core.base.errors import AgentError
+from desktop_agent.core.models.local_server import LocalServer
+from desktop_agent.ui.onboarding.address_step import AddressStep
+from desktop_agent.ui.onboarding.choose_step import ChooseStep
+from desktop_agent.ui.onboarding.done_step import DoneStep
+from desktop_agent.ui.onboarding.foot import Foot
+from desktop_agent.ui.onboarding.key_step import KeyStep
+from desktop_agent.ui.onboarding.local_step import LocalStep
+from desktop_agent.ui.onboarding.other_step import OtherStep
+from desktop_agent.ui.onboarding.state import Connected, Found, WelcomeActions
+from desktop_agent.ui.onboarding.step import Step, plain_note
+from desktop_agent.ui.onboarding.subscription_step import SubscriptionStep
+from desktop_agent.ui.onboarding.waiting_step import WaitingStep
 from desktop_agent.ui.theme import Space, Theme
-from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.choice_card import ChoiceCard
-from desktop_agent.ui.widgets.labels import make_label
-from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, vbox
-from desktop_agent.ui.wording.short_path import short_path
+from desktop_agent.ui.widgets.layouts import hairline, vbox
+from desktop_agent.ui.widgets.screen_room import resize_within_screen
 from desktop_agent.ui.wording.tooltips import plain_tooltip
 
-_WIDTH = 520
-_FOLDER_WIDTH = 220
+_SIZE = QSize(540, 552)
+_MINIMUM_SIZE = QSize(360, 280)
+_SHOWN, _HIDDEN = QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Ignored
 
 
 class OnboardingDialog(QDialog):
-    """Offers what works without any set-up, and what needs a key. Show it with `open()`.
+    """Offers what works without any set-up, and every way to a model of one's own. Show it with `open()`."""
 
-    Signals:
-        demo_requested: start the demo. The dialog is closed.
-        key_requested: let the user enter a key. The dialog is closed.
-        folder_requested: let the user choose a folder, and tell it by `set_folder`. The dialog stays.
-    """
-
-    demo_requested = Signal()
-    key_requested = Signal()
-    folder_requested = Signal()
-
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, actions: WelcomeActions, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.setObjectName("onboardingDialog")
         self.setWindowTitle(self.tr("Welcome"))
         self.setAccessibleName(self.tr("Welcome"))
         self.setModal(True)
-        self._demo = ChoiceCard(
-            theme,
-            self.tr("Try the demo"),
-            self.tr(
-                "No key, no network. A scripted model works on a small project with real tools, so you can see how "
-                "review and undo feel."
-            ),
-        )
-        self._key = ChoiceCard(
-            theme,
-            self.tr("Enter an API key"),
-            self.tr("For Anthropic, OpenAI, OpenRouter or xAI. Kept in your system keyring, and nowhere else."),
-        )
-        start, enter = self.tr("Start the demo"), self.tr("Enter a key…")
-        self._start_demo = make_button(start, object_name="demoButton", clicked=self._on_demo, variant="primary")
-        self._enter_key = make_button(enter, object_name="enterKeyButton", clicked=self._on_key, variant="primary")
-        self._folder = make_label(role="secondary", object_name="onboardingFolder", is_plain=True)
+        self._actions = actions
+        self._choose = ChooseStep(theme)
+        self._key = KeyStep(actions)
+        self._local = LocalStep(theme, actions)
+        self._subscription = SubscriptionStep(theme, actions)
+        self._other = OtherStep(theme, actions)
+        self._address = AddressStep(actions)
+        self._waiting = WaitingStep()
+        self._done = DoneStep(actions)
+        self._way: list[Step] = [self._choose]
+        """The steps that led to the one that is shown, which is the last."""
+        self._is_busy = False
+        self._stack = QStackedWidget()
+        self._scroll = QScrollArea()
+        self._said = plain_note(object_name="welcomeNote")
+        self._foot = Foot()
         self._lay_out()
-        self._demo.toggled.connect(self._update_primary)
-        self._demo.confirmed.connect(self._on_demo)
-        self._key.confirmed.connect(self._on_key)
-        self.set_folder(None)
-        self._demo.setChecked(True)
-        self._update_primary()
-        self.setFixedWidth(_WIDTH)
-        self._demo.setFocus()
+        self._connect()
+        resize_within_screen(self, _SIZE, _MINIMUM_SIZE)
+        self._show()
+
+    # --- what the application shows -------------------------------------------------------------------------------
 
     def set_folder(self, folder: Path | None) -> None:
         """Show which folder the agent will work in."""
-        if folder is None:
-            self._folder.setText(self.tr("No folder chosen yet"))
-            self._folder.setToolTip("")
-            return
-        text = self.tr("Folder: {0}").format(short_path(str(folder)))
-        self._folder.setText(self._folder.fontMetrics().elidedText(text, Qt.TextElideMode.ElideMiddle, _FOLDER_WIDTH))
-        self._folder.setToolTip(plain_tooltip(str(folder)))
+        self._foot.set_folder(folder)
+
+    def show_found(self, found: Found) -> None:
+        """Show what is there already."""
+        self._key.show_found(found)
+        self._subscription.show_found(found)
+
+    def show_servers(self, servers: Sequence[LocalServer]) -> None:
+        """Show which servers of this machine run."""
+        self._local.show_servers(servers)
+
+    def show_busy(self, words: str) -> None:
+        """Show that something is being done; it can be given up meanwhile."""
+        self._is_busy = True
+        self._say(words)
+        self._show(begins=False)
+        self._foot.take_focus()
+
+    def show_waiting(self, address: str, *, is_open: bool) -> None:
+        """Show that the browser is waited for, and where the sign-in goes on."""
+        self._waiting.show_address(address, is_open=is_open)
+        self._say("")
+        if self._way[-1] is not self._waiting:
+            self._way.append(self._waiting)
+            self._show(begins=False)
+            self._foot.take_focus()
+
+    def show_failure(self, error: AgentError) -> None:
+        """Say why nothing came of it. What was typed is still there."""
+        self._end_work()
+        self._say(str(error), "error")
+        self._said.setToolTip(plain_tooltip(error.detail))
+
+    def show_connected(self, connected: Connected) -> None:
+        """Show a connection that was tested, and ask for the model to begin with."""
+        self._end_work()
+        self._say("")
+        for step in self._steps:
+            step.forget()
+        self._done.show_connected(connected)
+        self._go(self._done)
+
+    def offer_key(self, key: str) -> None:
+        """Take a key that was pasted where none belongs, and leave it to the user whether it is used."""
+        if self._way[-1] not in (self._key, self._address):
+            self._go(self._key)
+        step = self._way[-1]
+        if isinstance(step, KeyStep | AddressStep):
+            step.key.offer(key)
 
     # --- building -------------------------------------------------------------------------------------------------
 
-    def _lay_out(self) -> None:
-        body = vbox(
-            make_label(self.tr("Welcome. Choose a model"), role="title"),
-            make_label(self.tr("You can change this at any time in Settings."), role="secondary"),
-            Space.M,
-            self._demo,
-            Space.XS + 2,
+    @property
+    def _steps(self) -> tuple[Step, ...]:
+        return (
+            self._choose,
             self._key,
-            margins=(Space.XL, Space.XL, Space.XL, Space.XL),
-            spacing=Space.XS,
+            self._local,
+            self._subscription,
+            self._other,
+            self._address,
+            self._waiting,
+            self._done,
         )
-        vbox(body, STRETCH, hairline(), self._foot(), on=self)
 
-    def _foot(self) -> QWidget:
-        choose = make_button(self.tr("Choose folder…"), object_name="chooseFolderButton", clicked=self.folder_requested)
-        foot = QWidget()
-        foot.setAutoFillBackground(True)
-        margins = (Space.XL, Space.M, Space.XL, Space.M)
-        hbox((self._folder, 1), choose, self._start_demo, self._enter_key, on=foot, margins=margins, spacing=Space.S)
-        return foot
+    def _lay_out(self) -> None:
+        margins = (Space.XL, Space.XL, Space.XL, Space.M)
+        for step in self._steps:
+            step.column.setContentsMargins(*margins)
+            self._stack.addWidget(step)
+            self._foot.add_buttons(step)
+        self._scroll.setWidget(self._stack)
+        self._scroll.setWidgetResizable(True)
+        self._scroll.setFrameShape(QFrame.Shape.NoFrame)
+        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._scroll.viewport().setAutoFillBackground(False)
+        self._stack.setAutoFillBackground(False)
+        self._said.setContentsMargins(Space.XL, 0, Space.XL, Space.M)
+        self._said.hide()
+        vbox((self._scroll, 1), self._said, hairline(), self._foot, on=self)
 
-    # --- choosing -------------------------------------------------------------------------------------------------
+    def _connect(self) -> None:
+        self._choose.button_of("demo").clicked.connect(self._on_demo)
+        self._choose.button_of("key").clicked.connect(self._on_key)
+        self._choose.button_of("local").clicked.connect(self._on_local)
+        self._choose.button_of("subscription").clicked.connect(self._on_subscription)
+        self._choose.button_of("other").clicked.connect(self._on_other)
+        self._other.enter.clicked.connect(self._on_address)
+        self._foot.back_requested.connect(self._on_back)
+        self._foot.folder_requested.connect(self._actions.choose_folder)
+        self.finished.connect(self._on_finished)
+        for step in self._steps:
+            step.changed.connect(self._on_changed)
 
-    def _update_primary(self) -> None:
-        is_demo = self._demo.isChecked()
-        self._start_demo.setVisible(is_demo)
-        self._enter_key.setVisible(not is_demo)
-        primary = self._start_demo if is_demo else self._enter_key
-        primary.setDefault(True)
+    # --- moving about ---------------------------------------------------------------------------------------------
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Let Escape go back, and close only the first step."""
+        if event.key() == Qt.Key.Key_Escape and (self._is_busy or len(self._way) > 1):
+            self._on_back()
+        else:
+            super().keyPressEvent(event)
+
+    def _go(self, step: Step) -> None:
+        self._way.append(step)
+        self._show()
+
+    def _show(self, *, begins: bool = True) -> None:
+        step = self._way[-1]
+        self._stack.setCurrentWidget(step)
+        for each in self._steps:  # a hidden step must not make the shown one scroll
+            each.setSizePolicy(_SHOWN if each is step else _HIDDEN, _SHOWN if each is step else _HIDDEN)
+        step.setEnabled(not self._is_busy or step is self._waiting)
+        self._foot.show_step(step, is_first=len(self._way) == 1, is_busy=self._is_busy)
+        if begins:
+            self._scroll.verticalScrollBar().setValue(0)
+            step.begin()
+
+    def _say(self, words: str, role: str = "secondary") -> None:
+        self._said.setText(words)
+        self._said.setToolTip("")
+        self._said.setProperty("role", role)
+        self._said.style().unpolish(self._said)
+        self._said.style().polish(self._said)
+        self._said.setVisible(bool(words))
+
+    def _end_work(self) -> None:
+        """Show again what led to the work that has ended."""
+        self._is_busy = False
+        if self._way[-1] is self._waiting:
+            self._way.pop()
+        self._show(begins=False)
+        self._way[-1].take_focus()
+
+    def _on_changed(self) -> None:
+        self._foot.show_step(self._way[-1], is_first=len(self._way) == 1, is_busy=self._is_busy)
+        focused = self.focusWidget()
+        if isinstance(focused, ChoiceCard) and focused.isVisible():
+            self._scroll.ensureWidgetVisible(focused)
+
+    def _on_back(self) -> None:
+        self._say("")
+        if self._is_busy:
+            self._actions.cancel()
+            self._end_work()
+        elif len(self._way) > 1:
+            self._way.pop().forget()
+            self._show()
 
     def _on_demo(self) -> None:
         self.accept()
-        self.demo_requested.emit()
+        self._actions.start_demo()
 
     def _on_key(self) -> None:
-        self.accept()
-        self.key_requested.emit()
+        self._go(self._key)
+
+    def _on_local(self) -> None:
+        self._go(self._local)
+
+    def _on_subscription(self) -> None:
+        self._go(self._subscription)
+
+    def _on_other(self) -> None:
+        self._go(self._other)
+
+    def _on_address(self) -> None:
+        self._go(self._address)
+
+    def _on_finished(self) -> None:
+        self._actions.cancel()
+        for step in self._steps:
+            step.forget()

@@ -32,6 +32,29 @@ def test_the_welcome_leads_to_the_field_for_the_key(go: Go) -> None:
         field = await key_field(user)
         await user.until_true(field.hasFocus, "the field for the key has the keyboard")
         await user.press(Qt.Key.Key_Escape)
+        await user.see(QWidget, "enterKeyButton")
+        await user.press(Qt.Key.Key_Escape)
+        await user.until_true(lambda: user.find(QWidget, "onboardingDialog") is None, "the welcome has closed")
+
+    go([], journey)
+
+
+def test_a_key_pasted_elsewhere_in_the_welcome_goes_to_its_field(go: Go) -> None:
+    async def journey(user: Driver) -> None:
+        await user.see(QDialog, "onboardingDialog")
+        for _ in range(4):
+            await user.press(Qt.Key.Key_Down)
+        await user.click("otherAddressButton")
+        await user.press(Qt.Key.Key_Down)
+        await user.click("enterAddressButton")
+        name = await user.see(QLineEdit, "newAccountNameEdit")
+        await user.until_true(name.hasFocus, "the name has the keyboard")
+        QGuiApplication.clipboard().setText(KEY)
+        name.paste()
+        field = await key_field(user)
+        await user.until_true(lambda: field.text() == KEY and field.hasFocus(), "the key is where it belongs")
+        assert name.text() == ""
+        assert KEY not in shown(user)
 
     go([], journey)
 

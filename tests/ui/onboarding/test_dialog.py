@@ -1,83 +1,73 @@
-"""The first dialog: what it offers, and that every way through it works by keyboard."""
+"""The first step: what it offers, that every way is a click or a key away, and the way back from each."""
 
 from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QLabel, QPushButton
-from pytestqt.qtbot import QtBot
 
-from desktop_agent.ui.onboarding import OnboardingDialog
-from desktop_agent.ui.theme import Theme
-from desktop_agent.ui.widgets.choice_card import ChoiceCard
+from tests.ui.onboarding.desk import Desk
 
-
-class Desk:
-    """The dialog, and what it asked for."""
-
-    def __init__(self, app: QApplication, qtbot: QtBot) -> None:
-        self.dialog = OnboardingDialog(Theme(app, "light"))
-        qtbot.addWidget(self.dialog)
-        self.asked: list[str] = []
-        self.dialog.demo_requested.connect(lambda: self.asked.append("demo"))
-        self.dialog.key_requested.connect(lambda: self.asked.append("settings"))
-        self.dialog.folder_requested.connect(lambda: self.asked.append("folder"))
-        self.dialog.open()
-        qtbot.waitExposed(self.dialog)
-
-    def button(self, name: str) -> QPushButton:
-        button = self.dialog.findChild(QPushButton, name)
-        assert isinstance(button, QPushButton)
-        return button
-
-    def card(self, title: str) -> ChoiceCard:
-        return next(card for card in self.dialog.findChildren(ChoiceCard) if card.text() == title)
-
-    @property
-    def folder(self) -> QLabel:
-        label = self.dialog.findChild(QLabel, "onboardingFolder")
-        assert isinstance(label, QLabel)
-        return label
-
-
-@pytest.fixture
-def desk(qapp: QApplication, qtbot: QtBot) -> Desk:
-    return Desk(qapp, qtbot)
+WAYS = {
+    "Enter an API key": ("enterKeyButton", "tryKeyButton"),
+    "Use a model on this machine": ("localModelsButton", "useServerButton"),
+    "Use a subscription": ("subscriptionButton", "signInButton"),
+    "OpenRouter or another address": ("otherAddressButton", "routerSignInButton"),
+}
 
 
 def test_the_demo_is_one_click_away(desk: Desk) -> None:
-    QTest.mouseClick(desk.button("demoButton"), Qt.MouseButton.LeftButton)
-    assert desk.asked == ["demo"]
+    desk.click("demoButton")
+    assert "demo" in desk.asked
     assert not desk.dialog.isVisible()
 
 
 def test_enter_starts_the_demo(desk: Desk) -> None:
     QTest.keyClick(desk.card("Try the demo"), Qt.Key.Key_Return)
-    assert desk.asked == ["demo"]
+    assert "demo" in desk.asked
 
 
-def test_choosing_the_key_offers_to_enter_one(desk: Desk) -> None:
-    QTest.keyClick(desk.card("Try the demo"), Qt.Key.Key_Down)
-    assert not desk.button("demoButton").isVisible()
-    assert desk.button("enterKeyButton").isVisible()
-    QTest.keyClick(desk.card("Enter an API key"), Qt.Key.Key_Return)
-    assert desk.asked == ["settings"]
-    assert not desk.dialog.isVisible()
+def test_every_way_is_offered(desk: Desk) -> None:
+    assert desk.cards == ["Try the demo", *WAYS]
+
+
+@pytest.mark.parametrize("title", WAYS)
+def test_each_way_is_gone_by_mouse_and_back(desk: Desk, title: str) -> None:
+    leads, on = WAYS[title]
+    desk.choose(title)
+    assert desk.primary == leads
+    desk.click(leads)
+    assert desk.primary == on
+    desk.click("backButton")
+    assert desk.primary == leads
+    assert not desk.button("backButton").isVisible()
+
+
+@pytest.mark.parametrize(("steps", "title"), [*enumerate(WAYS, 1)])
+def test_each_way_is_gone_by_keyboard_and_back(desk: Desk, steps: int, title: str) -> None:
+    leads, on = WAYS[title]
+    for _ in range(steps):
+        desk.press(Qt.Key.Key_Down)
+    desk.press(Qt.Key.Key_Return)
+    assert desk.primary == on
+    desk.press(Qt.Key.Key_Escape)
+    assert desk.primary == leads
+    assert desk.card(title).hasFocus()
 
 
 def test_a_double_click_on_a_card_is_enough(desk: Desk) -> None:
     QTest.mouseDClick(desk.card("Enter an API key"), Qt.MouseButton.LeftButton)
-    assert desk.asked == ["settings"]
+    assert desk.focus == "apiKeyEdit"
 
 
 def test_choosing_a_folder_leaves_the_dialog_open(desk: Desk) -> None:
-    QTest.mouseClick(desk.button("chooseFolderButton"), Qt.MouseButton.LeftButton)
+    desk.click("chooseFolderButton")
     assert desk.asked == ["folder"]
     assert desk.dialog.isVisible()
-    desk.dialog.set_folder(Path.home() / "code" / "pagination")
+    folder = Path.home() / "code" / "pagination"
+    desk.dialog.set_folder(folder)
     assert desk.folder.text() == "Folder: ~/code/pagination"
-    assert str(Path.home() / "code" / "pagination") in desk.folder.toolTip()
+    assert str(folder) in desk.folder.toolTip()
 
 
 def test_a_long_folder_is_shortened_in_the_middle(desk: Desk) -> None:
@@ -92,7 +82,7 @@ def test_without_a_folder_it_says_so(desk: Desk) -> None:
     assert desk.folder.text() == "No folder chosen yet"
 
 
-def test_escape_closes_and_asks_for_nothing(desk: Desk) -> None:
-    QTest.keyClick(desk.dialog, Qt.Key.Key_Escape)
-    assert desk.asked == []
+def test_escape_closes_the_first_step_and_asks_for_nothing(desk: Desk) -> None:
+    desk.press(Qt.Key.Key_Escape)
+    assert desk.asked == ["cancel"]
     assert not desk.dialog.isVisible()

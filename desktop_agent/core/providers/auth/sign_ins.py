@@ -42,9 +42,9 @@ PROFILE_PROVIDER = "anthropic"
 class Services:
     """The services that can be signed in with. Tests replace their addresses."""
 
-    def __init__(self, chatgpt: ChatGptService = CHATGPT, openrouter: OpenRouterService = OPENROUTER) -> None:
-        self.chatgpt = chatgpt
-        self.openrouter = openrouter
+    def __init__(self, chatgpt: ChatGptService | None = None, openrouter: OpenRouterService | None = None) -> None:
+        self.chatgpt = chatgpt or CHATGPT
+        self.openrouter = openrouter or OPENROUTER
 
 
 class SignIns:

@@ -8,17 +8,17 @@ from typing import Literal
 
 from msgspec import Struct
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QLineEdit, QPushButton, QWidget
+from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.vendors import vendor_of
+from desktop_agent.ui.connecting.key_field import KeyField
 from desktop_agent.ui.settings.actions import SettingsActions
 from desktop_agent.ui.settings.parts import note, say
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
-from desktop_agent.ui.widgets.pasted_keys import TAKES_KEYS
 
 
 class KeyStatus(Struct, frozen=True, kw_only=True):
@@ -45,8 +45,7 @@ class KeyEditor(QWidget):
         self._is_busy = False
         self._pressed: QPushButton | None = None
         """The button that made it busy, if it had the keyboard."""
-        self._field = QLineEdit()
-        self._show = make_button(self.tr("Show"), object_name="showKeyButton")
+        self._field = KeyField()
         self._save = make_button(self.tr("Save key"), object_name="saveKeyButton", clicked=self._on_save)
         self._check = make_button(self.tr("Check key"), object_name="checkKeyButton", clicked=self._on_check)
         self._remove = make_button(
@@ -99,50 +98,34 @@ class KeyEditor(QWidget):
         say(self._result, message, "good" if is_good else "error")
         self._update()
         pressed, self._pressed = self._pressed, None
-        if pressed is not None and self._field.hasFocus() and pressed.isVisible() and pressed.isEnabled():
+        if pressed is not None and self._field.has_keyboard and pressed.isVisible() and pressed.isEnabled():
             pressed.setFocus(Qt.FocusReason.OtherFocusReason)
 
     def forget(self) -> None:
         """Empty the field for good."""
-        self._field.setText("")  # unlike clear(), this drops the undo history as well
-        self._show.setChecked(False)
+        self._field.forget()
 
     def offer(self, key: str) -> None:
         """Take a key that was pasted elsewhere: the user decides whether it is kept."""
-        self._field.setText(key)
+        self._field.offer(key)
         say(self._result, self.tr("You pasted what looks like an API key. It was put here, and nowhere else."))
         self._update()
-        self.take_focus()
 
     def take_focus(self) -> None:
         """Put the keyboard into the field."""
-        self._field.setFocus(Qt.FocusReason.OtherFocusReason)
+        self._field.take_focus()
 
     # --- building -------------------------------------------------------------------------------------------------
 
     def _lay_out(self) -> None:
-        self._field.setObjectName("apiKeyEdit")
-        self._field.setProperty(TAKES_KEYS, True)
-        self._field.setAccessibleName(self.tr("API key"))
-        self._field.setPlaceholderText(self.tr("Paste a key"))
-        self._field.setEchoMode(QLineEdit.EchoMode.Password)
-        self._field.setInputMethodHints(
-            Qt.InputMethodHint.ImhHiddenText
-            | Qt.InputMethodHint.ImhSensitiveData
-            | Qt.InputMethodHint.ImhNoPredictiveText
-            | Qt.InputMethodHint.ImhNoAutoUppercase
-        )
-        self._show.setCheckable(True)
-        self._show.setAccessibleName(self.tr("Show the key"))
         heading = make_label(self.tr("API key"), role="strong")
-        entry = hbox((self._field, 1), self._show, self._save, spacing=Space.S)
+        entry = hbox((self._field, 1), self._save, spacing=Space.S)
         deeds = hbox(self._check, self._remove, self._really_remove, self._keep, STRETCH, spacing=Space.S)
         vbox(heading, self._where, entry, deeds, self._result, on=self, spacing=Space.S)
 
     def _connect(self) -> None:
-        self._field.textChanged.connect(self._update)
-        self._field.returnPressed.connect(self._on_save)
-        self._show.toggled.connect(self._on_show)
+        self._field.changed.connect(self._update)
+        self._field.confirmed.connect(self._on_save)
         self._ask_to_remove(is_asking=False)
 
     def _words_for(self, status: KeyStatus) -> str:
@@ -167,7 +150,7 @@ class KeyEditor(QWidget):
     # --- what the user does -------------------------------------------------------------------------------------
 
     def _typed(self) -> str:
-        return self._field.text().strip()
+        return self._field.text
 
     def _can_save(self) -> bool:
         return bool(self._typed()) and not self._is_busy and self._status is not None
@@ -181,10 +164,6 @@ class KeyEditor(QWidget):
         self._remove.setEnabled(not self._is_busy)
         self._remove.setVisible(source == "keyring" and not self._really_remove.isVisibleTo(self))
         self._result.setVisible(bool(self._result.text()))
-
-    def _on_show(self, is_shown: bool) -> None:
-        self._field.setEchoMode(QLineEdit.EchoMode.Normal if is_shown else QLineEdit.EchoMode.Password)
-        self._show.setText(self.tr("Hide") if is_shown else self.tr("Show"))
 
     def _on_save(self) -> None:
         if not self._can_save():

@@ -1,0 +1,213 @@
+"""Shows the welcome, and carries out what it asks for: connections are tested before anything of them is kept."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from pathlib import Path
+
+from PySide6.QtCore import QObject
+from PySide6.QtWidgets import QWidget
+
+from desktop_agent.app.background_tasks import Try
+from desktop_agent.app.connecting.browser import WindowBrowser
+from desktop_agent.app.connecting.choosing import choose
+from desktop_agent.app.connecting.listing import model_to_begin_with, models_at
+from desktop_agent.app.connecting.signing_in import signed_in
+from desktop_agent.app.settings.local_servers import LocalServers
+from desktop_agent.composition.workbench import Workbench
+from desktop_agent.core.base.errors import AgentError, CredentialsError, ProviderError, UsageError
+from desktop_agent.core.models.account import Account
+from desktop_agent.core.models.known_model import ListedModel
+from desktop_agent.core.models.vendors import VENDORS, SignInWay
+from desktop_agent.core.providers.auth.keys import entry_of
+from desktop_agent.core.providers.auth.other_programs import other_sign_ins
+from desktop_agent.core.providers.auth.patience import beside
+from desktop_agent.core.providers.auth.profiles.profile import profiles
+from desktop_agent.ui.onboarding.dialog import OnboardingDialog
+from desktop_agent.ui.onboarding.state import Connected, Found, WelcomeActions
+from desktop_agent.ui.theme import Theme
+
+
+class Welcome(QObject):
+    """The welcome of one window. One thing is done at a time; closing the dialog gives it up."""
+
+    def __init__(
+        self,
+        window: QWidget,
+        theme: Theme,
+        bench: Workbench,
+        servers: LocalServers,
+        try_: Try,
+        *,
+        start_demo: Callable[[], None],
+        choose_folder: Callable[[], None],
+        begun: Callable[[], None],
+    ) -> None:
+        """`begun` is called when a model was chosen, and a first prompt can be written."""
+        super().__init__(window)
+        self._window = window
+        self._theme = theme
+        self._bench = bench
+        self._servers = servers
+        self._try = try_
+        self._begun = begun
+        self._work: asyncio.Task[object] | None = None
+        self._dialog: OnboardingDialog | None = None
+        self._actions = WelcomeActions(
+            start_demo=start_demo,
+            choose_folder=choose_folder,
+            look_for_servers=self._on_look,
+            connect=self._on_connect,
+            sign_in=self._on_sign_in,
+            cancel=self._on_cancel,
+            begin=self._on_begin,
+        )
+
+    def open(self, folder: Path | None) -> None:
+        """Open it, with the folder that is worked in."""
+        if self._dialog is None:
+            self._dialog = OnboardingDialog(self._theme, self._actions, self._window)
+            self._dialog.finished.connect(self._forget)
+            self._try(self._find())
+        self._dialog.set_folder(folder)
+        self._dialog.open()
+
+    def set_folder(self, folder: Path) -> None:
+        """Show another folder, if it is open."""
+        if self._dialog is not None:
+            self._dialog.set_folder(folder)
+
+    def takes_key(self, key: str) -> bool:
+        """Take a key that was pasted where none belongs, if it is open, and return whether it is."""
+        if self._dialog is not None:
+            self._dialog.offer_key(key)
+        return self._dialog is not None
+
+    def _forget(self) -> None:
+        if self._dialog is not None:
+            self._dialog.deleteLater()
+            self._dialog = None
+
+    # --- what the dialog asks for -----------------------------------------------------------------------------------
+
+    def _on_look(self) -> None:
+        self._try(self._look())
+
+    def _on_connect(self, account: Account, key: str) -> None:
+        self._try(self._carry_out(self._connect(account, key)))
+
+    def _on_sign_in(self, way: SignInWay, name: str) -> None:
+        self._try(self._carry_out(self._sign_in(way, name)))
+
+    def _on_cancel(self) -> None:
+        if self._work is not None:
+            self._work.cancel()
+
+    def _on_begin(self, account: Account, model: str) -> None:
+        self._try(self._carry_out(self._begin(account, model)))
+
+    # --- carrying it out --------------------------------------------------------------------------------------------
+
+    async def _find(self) -> None:
+        found = await asyncio.to_thread(self._found)
+        if self._dialog is not None:
+            self._dialog.show_found(found)
+
+    def _found(self) -> Found:
+        environ = self._bench.environ
+        variables = {vendor.id: vendor.key_variable for vendor in VENDORS if environ.get(vendor.key_variable)}
+        return Found(
+            provider=self._bench.settings.model.provider,
+            keys=variables,
+            profiles=tuple(profile.name for profile in profiles(environ)),
+            others=tuple(f"{other.why_not} {other.instead}" for other in other_sign_ins(environ)),
+        )
+
+    async def _look(self) -> None:
+        servers = await self._servers.all()
+        if self._dialog is not None:
+            self._dialog.show_servers(servers)
+
+    async def _carry_out(self, work: Coroutine[object, object, None]) -> None:
+        """Do one thing that can be given up, and show why it failed where the user is."""
+        task = self._work = asyncio.current_task()
+        try:
+            await work
+        except AgentError as error:
+            self._show_failure(error)
+        except Exception:
+            self._show_failure(AgentError(self.tr("Something went wrong inside the application.")))
+            raise
+        finally:
+            if self._work is task:
+                self._work = None
+
+    async def _connect(self, account: Account, typed: str) -> None:
+        self._show_busy(self.tr("Asking {0}…").format(account.full_label))
+        await self._require_free(account)
+        models = await self._tested(account, typed)
+        note = await self._keep_key(account, typed) if typed else ""
+        if not account.is_usual:
+            await asyncio.to_thread(self._bench.accounts.put, account)
+        self._show_connected(account, models, note)
+
+    async def _sign_in(self, way: SignInWay, name: str) -> None:
+        self._show_busy(self.tr("Preparing the sign-in…"))
+        account = await signed_in(self._bench, way, name, WindowBrowser(self._show_waiting))
+        self._show_busy(self.tr("You are signed in. Asking {0}…").format(account.full_label))
+        self._show_connected(account, await models_at(self._bench, account))
+
+    async def _begin(self, account: Account, model: str) -> None:
+        await choose(self._bench.live, account, model)
+        self._work = None  # it is done: closing the dialog has nothing to give up
+        if self._dialog is not None:
+            self._dialog.accept()
+        self._begun()
+
+    async def _tested(self, account: Account, typed: str) -> Sequence[ListedModel]:
+        """Return the models of an account. A key that is refused was typed here, and is corrected here."""
+        try:
+            return await models_at(self._bench, account, typed)
+        except ProviderError as error:
+            if error.fault != "authentication" or not typed:
+                raise
+            hint = self.tr("Look whether it is whole, and for {0}.").format(account.full_label)
+            raise ProviderError(error.title, fault=error.fault, hint=hint, detail=error.detail) from None
+
+    async def _require_free(self, account: Account) -> None:
+        """Raise `UsageError` when another account has the name of a new one."""
+        loaded = await asyncio.to_thread(self._bench.accounts.load)
+        known = None if account.is_usual else loaded.find(account.provider, account.name)
+        if known is not None and known != account:
+            raise UsageError(
+                self.tr("There is another account called “{0}”.").format(known.label),
+                hint=self.tr("Choose another name."),
+            )
+
+    async def _keep_key(self, account: Account, key: str) -> str:
+        """Keep a key that works, and return what the user should know about that."""
+        try:
+            await beside(lambda: self._bench.keys.set(entry_of(account), key))
+        except CredentialsError as error:
+            self._bench.keys.keep_for_now(entry_of(account), key)
+            return self.tr("{0} The key is kept for this run only.").format(error.title)
+        return ""
+
+    # --- showing ----------------------------------------------------------------------------------------------------
+
+    def _show_busy(self, words: str) -> None:
+        if self._dialog is not None:
+            self._dialog.show_busy(words)
+
+    def _show_waiting(self, address: str, is_open: bool) -> None:
+        if self._dialog is not None:
+            self._dialog.show_waiting(address, is_open=is_open)
+
+    def _show_failure(self, error: AgentError) -> None:
+        if self._dialog is not None:
+            self._dialog.show_failure(error)
+
+    def _show_connected(self, account: Account, models: Sequence[ListedModel], note: str = "") -> None:
+        if self._dialog is not None:
+            names = tuple(model.name for model in models)
+            usual = model_to_begin_with(account, models)
+            self._dialog.show_connected(Connected(account=account, models=names, usual_model=usual, note=note))

@@ -1,0 +1,93 @@
+"""The welcome on a desk: a test uses it, and reads what it asked the application for."""
+
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPushButton, QWidget
+from pytestqt.qtbot import QtBot
+
+from desktop_agent.core.models.account import Account
+from desktop_agent.ui.onboarding import OnboardingDialog
+from desktop_agent.ui.onboarding.state import WelcomeActions
+from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.widgets.choice_card import ChoiceCard
+
+
+class Desk:
+    """The dialog, and what it asked for."""
+
+    def __init__(self, app: QApplication, qtbot: QtBot) -> None:
+        self.asked: list[str] = []
+        self.connected: list[tuple[Account, str]] = []
+        self.signed_in: list[tuple[str, str]] = []
+        self.begun: list[tuple[Account, str]] = []
+        actions = WelcomeActions(
+            start_demo=lambda: self.asked.append("demo"),
+            choose_folder=lambda: self.asked.append("folder"),
+            look_for_servers=lambda: self.asked.append("servers"),
+            connect=lambda account, key: self.connected.append((account, key)),
+            sign_in=lambda way, name: self.signed_in.append((way, name)),
+            cancel=lambda: self.asked.append("cancel"),
+            begin=lambda account, model: self.begun.append((account, model)),
+        )
+        self.dialog = OnboardingDialog(Theme(app, "light"), actions)
+        qtbot.addWidget(self.dialog)
+        self.dialog.open()
+        qtbot.waitExposed(self.dialog)
+
+    def button(self, name: str) -> QPushButton:
+        button = self.dialog.findChild(QPushButton, name)
+        assert isinstance(button, QPushButton)
+        return button
+
+    def click(self, name: str) -> None:
+        """Click a button with the mouse, which has to be in sight."""
+        assert self.button(name).isVisible(), f"{name} is not to be seen"
+        QTest.mouseClick(self.button(name), Qt.MouseButton.LeftButton)
+
+    def press(self, key: Qt.Key) -> None:
+        """Press a key where the keyboard is."""
+        QTest.keyClick(self.dialog.focusWidget() or self.dialog, key)
+
+    def type_into(self, name: str, text: str) -> None:
+        """Type into the field of this name that is in sight."""
+        line = next(line for line in self.dialog.findChildren(QLineEdit, name) if line.isVisible())
+        QTest.keyClicks(line, text)
+
+    def card(self, title: str) -> ChoiceCard:
+        return next(card for card in self.dialog.findChildren(ChoiceCard) if card.text() == title and card.isVisible())
+
+    def choose(self, title: str) -> None:
+        """Choose the card with this title by mouse."""
+        QTest.mouseClick(self.card(title), Qt.MouseButton.LeftButton)
+
+    @property
+    def cards(self) -> list[str]:
+        """The titles of the cards in sight."""
+        return [card.text() for card in self.dialog.findChildren(ChoiceCard) if card.isVisible()]
+
+    @property
+    def texts(self) -> str:
+        """All that the labels in sight say."""
+        return "\n".join(label.text() for label in self.dialog.findChildren(QLabel) if label.isVisible())
+
+    @property
+    def primary(self) -> str:
+        """The name of the button that leads on."""
+        names = [
+            button.objectName()
+            for button in self.dialog.findChildren(QPushButton)
+            if button.isVisible() and button.property("variant") == "primary"
+        ]
+        return names[0] if len(names) == 1 else " ".join(names)
+
+    @property
+    def focus(self) -> str:
+        """The name of what has the keyboard."""
+        widget: QWidget = self.dialog.focusWidget()
+        return widget.objectName()
+
+    @property
+    def folder(self) -> QLabel:
+        label = self.dialog.findChild(QLabel, "onboardingFolder")
+        assert isinstance(label, QLabel)
+        return label
