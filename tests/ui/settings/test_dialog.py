@@ -55,7 +55,7 @@ def test_every_setting_is_found_by_its_name_and_by_what_it_does(desk: Desk) -> N
 
 
 def test_every_setting_has_its_control_on_a_page(desk: Desk) -> None:
-    for section in ("spending", "appearance", "approvals", "conversations", "tools", "changes", "command line"):
+    for section in ("spending", "appearance", "approvals", "conversations", "tools", "mcp", "changes", "command line"):
         desk.dialog.show_section(section)
     on_rows = {row.setting.key for row in desk.dialog.findChildren(SettingRow)}
     by_hand = {
