@@ -304,7 +304,7 @@ def _add_mcp(commands: "_Commands") -> None:
     add.usage += "desktop-agent mcp add NAME --url URL [--header K=V]"
     add.add_argument("name", metavar="NAME")
     add.add_argument("--url", metavar="URL", help="reach it by streamable HTTP")
-    header_help = "a header for every request, with --url: no secret, because it stands in the settings file"
+    header_help = "a header for every request, with --url; one that is a secret goes to the system keyring"
     add.add_argument("--header", action="append", default=[], metavar="K=V", help=header_help)
     add.add_argument("--env", action="append", default=[], metavar="K=V", help="a variable for the program")
     add.add_argument("--cwd", type=Path, metavar="DIR", help="the folder it starts in (default: that of the session)")

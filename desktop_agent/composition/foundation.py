@@ -15,6 +15,8 @@ from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.mcp.pool import ServerPool
 from desktop_agent.core.models.catalogue import MODELS_NAME, ModelCatalogue
 from desktop_agent.core.providers.auth.keys import SystemKeyStore
+from desktop_agent.core.providers.auth.servers.server_credentials import KeyringCredentials
+from desktop_agent.core.providers.auth.servers.server_keyring import ServerKeyring
 from desktop_agent.core.providers.auth.sign_ins import SignIns
 from desktop_agent.core.providers.base import ProviderSource
 from desktop_agent.core.providers.catalog import ProviderCatalog
@@ -85,7 +87,8 @@ def lay_foundation(paths: AppPaths, settings: UserSettings, **own: Unpack[OwnPar
     tools = own.get("tools") or builtin_tools(
         paths.cache, longest_command_s=lambda: live.current.execution.timeout_seconds
     )
-    servers = ServerPool(clock, child_environment(environ), paths.logs / "mcp")
+    credentials = KeyringCredentials(ServerKeyring(keys))
+    servers = ServerPool(clock, child_environment(environ), paths.logs / "mcp", credentials=credentials)
     services = Services(config=LiveConfig(settings.settings_in), forker=stored.fork, exporter=stored.export)
     shared = SharedParts(
         paths=paths,

@@ -5,9 +5,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from keyring.errors import NoKeyringError
 
 from desktop_agent.cli import main
 from tests.core.mcp.conftest import PROGRAM
+from tests.memory_keyring import BrokenKeyring, MemoryKeyring, use_keyring
+from tests.servers.mcp_http import McpHttpServer, serve_mcp
 
 ADD = ["mcp", "add", "mine", "--env", "A=b", "--", sys.executable, "-S", str(PROGRAM)]
 
@@ -95,3 +98,37 @@ def test_the_doctor_names_the_servers_and_what_is_missing(
     checks = {check["name"]: check for check in json.loads(capsys.readouterr().out)["checks"]}
     assert checks["mcp mine"]["state"] == "ok"
     assert checks["mcp bad"]["message"] == "There is no program 'no-such-program'."
+
+
+def test_a_server_at_an_address_is_added_with_its_secret_tested_and_removed(
+    isolated_home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backend = MemoryKeyring()
+    use_keyring(monkeypatch, backend)
+    token = "token-of-no-known-shape"
+    with serve_mcp(McpHttpServer()) as server:
+        assert main(["mcp", "add", "far", "--url", server.url, "--header", f"Authorization=Bearer {token}"]) == 0
+        assert main(["mcp", "list", "--json"]) == 0
+        assert main(["mcp", "test", "far"]) == 0
+
+    shown = capsys.readouterr()
+    assert "far works: reached 2, protocol 2026-07-28" in shown.out
+    assert server.requests[-1][2]["authorization"] == f"Bearer {token}"
+    files = b"".join(path.read_bytes() for path in isolated_home.rglob("*") if path.is_file())
+    assert token not in f"{shown.out}{shown.err}{files}"
+    assert main(["mcp", "remove", "far"]) == 0
+    assert backend.entries == {}
+
+
+def test_without_a_keyring_a_server_with_a_secret_is_not_defined(
+    isolated_home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_keyring(monkeypatch, BrokenKeyring(NoKeyringError()))
+
+    assert main(["mcp", "add", "far", "--url", "https://example.org/mcp", "--header", "X-Api-Key=secret-value"]) == 1
+
+    shown = capsys.readouterr()
+    assert "This system has no keyring" in shown.err
+    assert "secret-value" not in shown.err
+    assert main(["mcp", "list"]) == 0
+    assert "No MCP server is defined." in capsys.readouterr().out

@@ -6,12 +6,14 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from desktop_agent.cli.console import Console
-from desktop_agent.core.base.errors import UsageError
+from desktop_agent.core.base.errors import CredentialsError, UsageError
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.mcp.definition import Address, Program, ServerDefinition
 from desktop_agent.core.mcp.importing import servers_in_json
 from desktop_agent.core.mcp.reading import definition_in
+from desktop_agent.core.mcp.secret_headers import forget_secret_headers
 from desktop_agent.core.mcp.writing import add_definitions, remove_definition, switch_server, switch_tool
+from desktop_agent.core.providers.auth.servers.server_keyring import ServerKeyring
 
 
 def main(args: argparse.Namespace, console: Console) -> int:
@@ -20,12 +22,11 @@ def main(args: argparse.Namespace, console: Console) -> int:
     match args.action:
         case "add":
             definition = _added(args)
-            add_definitions(path, (definition,))
+            add_definitions(path, (definition,), ServerKeyring(tell=console.say))
             text = f"{definition.name} is defined. `desktop-agent mcp test {definition.name}` says whether it works."
             console.result({"name": definition.name, "where": definition.where}, text)
         case "remove":
-            remove_definition(path, args.name)
-            console.result({"name": args.name, "removed": True}, f"{args.name} is no longer defined.")
+            _remove(path, args.name, console)
         case "enable" | "disable":
             _switch(path, args.name, is_enabled=args.action == "enable", console=console)
         case "import":
@@ -33,6 +34,18 @@ def main(args: argparse.Namespace, console: Console) -> int:
         case _:
             raise AssertionError(args.action)
     return 0
+
+
+def _remove(path: Path, name: str, console: Console) -> None:
+    """Take a server out, then what the keyring has of it: a keyring that is locked must not keep it."""
+    definition = remove_definition(path, name)
+    if definition is not None:
+        try:
+            forget_secret_headers(ServerKeyring(tell=console.say), definition)
+        except CredentialsError as error:
+            title = f"{name} is no longer defined, but its secrets are still in the keyring. {error.title}"
+            raise CredentialsError(title, hint=error.hint, detail=error.detail) from error
+    console.result({"name": name, "removed": True}, f"{name} is no longer defined.")
 
 
 def _added(args: argparse.Namespace) -> ServerDefinition:
@@ -80,7 +93,7 @@ def _import(path: Path, file: Path, console: Console) -> None:
     found = servers_in_json(text)
     # A folder is relative to the file it was written in, which is not ours.
     servers = tuple(replace(server, reached_by=_absolute(server, file.resolve().parent)) for server in found.servers)
-    add_definitions(path, servers)
+    add_definitions(path, servers, ServerKeyring(tell=console.say))
     problems = [f"{name}: {why}" for name, why in found.problems]
     lines = [f"{server.name}: {server.where}" for server in servers]
     lines += [f"Left out: {problem}" for problem in problems]

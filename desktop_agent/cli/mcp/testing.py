@@ -3,6 +3,7 @@
 import argparse
 import asyncio
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 from msgspec.structs import asdict
@@ -20,6 +21,8 @@ from desktop_agent.core.mcp.definition import ServerDefinition
 from desktop_agent.core.mcp.pool import ServerPool
 from desktop_agent.core.mcp.status import STATE_WORDS
 from desktop_agent.core.protocol.model import JsonObject
+from desktop_agent.core.providers.auth.servers.server_credentials import KeyringCredentials
+from desktop_agent.core.providers.auth.servers.server_keyring import ServerKeyring
 from desktop_agent.core.system.child_environment import child_environment
 from desktop_agent.core.system.workspace import current_folder
 from desktop_agent.core.tools.servers.mcp_tool import McpTool
@@ -34,7 +37,8 @@ def main(args: argparse.Namespace, console: Console) -> int:
         hint = "`desktop-agent mcp list` lists those that are."
         raise UsageError(f"No server named {args.name!r} is defined.", hint=hint)
     console.say(f"Starting {definition.where} …")
-    connection = asyncio.run(run_to_end(_Test(definition, workspace, paths.logs / "mcp")))  # noqa: TID251 - entry point
+    work = _Test(definition, workspace, paths.logs / "mcp", console.say)
+    connection = asyncio.run(run_to_end(work))  # noqa: TID251 - entry point
     document, text = _report(connection)
     console.result(document, text)
     return int(connection.status.state in ("failed", "resting"))
@@ -43,8 +47,9 @@ def main(args: argparse.Namespace, console: Console) -> int:
 class _Test:
     """One start of a server and its end."""
 
-    def __init__(self, definition: ServerDefinition, workspace: Path, logs: Path) -> None:
-        self._pool = ServerPool(SystemClock(), child_environment(os.environ), logs)
+    def __init__(self, definition: ServerDefinition, workspace: Path, logs: Path, tell: Callable[[str], None]) -> None:
+        credentials = KeyringCredentials(ServerKeyring(tell=tell))
+        self._pool = ServerPool(SystemClock(), child_environment(os.environ), logs, credentials=credentials)
         self._connection = self._pool.lease(definition, workspace).connection
         self._start: asyncio.Task[object] | None = None
 

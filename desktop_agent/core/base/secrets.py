@@ -69,6 +69,9 @@ _SECRET_NAME = re.compile(
 )
 
 
+_SECRET_HEADERS = ("authorization", "proxy-authorization", "cookie")
+
+
 def mask(text: str, secrets: Iterable[str] = ()) -> str:
     """Return `text` without the known `secrets` and without anything that has the shape of a key.
 
@@ -105,6 +108,13 @@ def _masked_literal(literal: str, known: Sequence[str], depth: int) -> str:
 def is_secret_name(name: str) -> bool:
     """Whether an environment variable of this name holds a secret, going by what people call them."""
     return _SECRET_NAME.search(name) is not None
+
+
+def is_secret_header(name: str, value: str) -> bool:
+    """Whether a header of HTTP with this name or this value is a credential."""
+    if name.lower() in _SECRET_HEADERS or is_secret_name(name.replace("-", "_")):
+        return True
+    return any(is_key(word) for word in value.split()) or mask(value) != value
 
 
 def secrets_in(environ: Mapping[str, str]) -> tuple[str, ...]:

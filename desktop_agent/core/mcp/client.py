@@ -62,5 +62,13 @@ class Surroundings(Struct, frozen=True, kw_only=True):
     """Call it when the server says that it offers other tools now."""
 
 
+class ServerCredentials(Protocol):
+    """What proves to a server at an address who asks."""
+
+    async def headers(self, definition: ServerDefinition) -> Mapping[str, str]:
+        """Return its secret headers with their values. Raises `ServerError` when one has none."""
+        ...
+
+
 OpenClient = Callable[[ServerDefinition, Surroundings], AbstractAsyncContextManager[Client]]
 """Starts or reaches a server and is left when it is ended. Entered and left in one task."""

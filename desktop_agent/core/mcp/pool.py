@@ -14,7 +14,7 @@ from typing import cast
 from msgspec import Struct
 
 from desktop_agent.core.base.clock import Clock
-from desktop_agent.core.mcp.client import Client, OpenClient, Surroundings
+from desktop_agent.core.mcp.client import Client, OpenClient, ServerCredentials, Surroundings
 from desktop_agent.core.mcp.connection import Connection
 from desktop_agent.core.mcp.definition import ServerDefinition
 from desktop_agent.core.mcp.server_log import ServerLog
@@ -58,17 +58,20 @@ class ServerPool:
         *,
         processes: ProcessRunner | None = None,
         open_client: OpenClient | None = None,
+        credentials: ServerCredentials | None = None,
         confine: Callable[[Command], Command] = lambda command: command,
     ) -> None:
         """`environ` is what servers get, already without credentials; `logs` the folder of what they say.
 
         `open_client` is by default the SDK's, which is imported when the first server is needed.
+        Without `credentials` only servers at an address that want none can be reached.
         """
         self._clock = clock
         self._environ = environ
         self._logs = logs
         self._processes = processes or ProcessRunner(clock)
         self._open_client = open_client
+        self._credentials = credentials
         self._confine = confine
         self._connections: dict[_Key, Connection] = {}
         self._users: dict[_Key, int] = {}
@@ -128,7 +131,7 @@ class ServerPool:
     async def _open(self, definition: ServerDefinition, surroundings: Surroundings) -> AsyncGenerator[Client]:
         if self._open_client is None:
             sdk = await asyncio.to_thread(importlib.import_module, _SDK)
-            self._open_client = cast("OpenClient", sdk.SdkClients(self._processes).open)
+            self._open_client = cast("OpenClient", sdk.SdkClients(self._processes, self._credentials).open)
         async with self._open_client(definition, surroundings) as client:
             yield client
 

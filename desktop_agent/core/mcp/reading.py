@@ -18,6 +18,7 @@ from desktop_agent.core.mcp.definition import (
     Program,
     ServerDefinition,
 )
+from desktop_agent.core.mcp.secret_headers import without_secrets
 from desktop_agent.core.settings.entry_values import choice_in, flag_in, table_of, text_in, texts_in
 from desktop_agent.core.settings.loading import FileProblem
 from desktop_agent.core.settings.tables import FoundTable
@@ -57,6 +58,7 @@ def read_definitions(tables: Iterable[FoundTable]) -> Definitions:
             continue
         try:
             definition = definition_in(table.value)
+            _require_no_secrets(definition)
         except ValueError as error:
             problems.append(_problem(table, str(error)))
             continue
@@ -71,6 +73,17 @@ def read_definitions(tables: Iterable[FoundTable]) -> Definitions:
 
 def _problem(table: FoundTable, message: str) -> FileProblem:
     return FileProblem(table.path, f"{LIST} {table.number}", message, table.line)
+
+
+def _require_no_secrets(definition: ServerDefinition) -> None:
+    """A secret in a file is read by every program of the user, and copied with the file."""
+    _, secrets = without_secrets(definition)
+    if secrets:
+        name = next(iter(secrets))
+        raise ValueError(
+            f"the header {name} is a secret, which belongs in the keyring: take it out of this file, and define the "
+            f"server with `desktop-agent mcp add {definition.name} --url URL --header '{name}=…'`"
+        )
 
 
 def definition_in(entry: object) -> ServerDefinition:

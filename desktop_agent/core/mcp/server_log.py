@@ -48,6 +48,10 @@ class ServerLog:
         """Add a line of ours."""
         self.feed(f"[{sentence}]\n".encode())
 
+    def hide(self, secrets: Collection[str]) -> None:
+        """Mask these as well from now on."""
+        self._secrets = tuple({*self._secrets, *secrets})
+
     def tail(self, lines: int = 0) -> str:
         """Return what it said last, without control characters that a terminal would act on; 0: all that is kept."""
         text = mask(self._tail.decode("utf-8", "replace").replace("\r\n", "\n"), self._secrets)

@@ -1,6 +1,7 @@
 """Definitions into the settings file: added, removed and switched, with everything else in the file as it was."""
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, cast
 
@@ -14,19 +15,21 @@ from desktop_agent.core.mcp.definition import (
     ServerDefinition,
 )
 from desktop_agent.core.mcp.reading import LIST, definition_in
+from desktop_agent.core.mcp.secret_headers import Keyring, keep_secret_headers, without_secrets
 from desktop_agent.core.settings.settings_file import change_tables
 
 if TYPE_CHECKING:  # of a parser that keeps comments, which takes a while to import
     from tomlkit.items import AoT, Table
 
 
-def add_definitions(path: Path, definitions: tuple[ServerDefinition, ...]) -> None:
-    """Add servers to the settings file. Blocks.
+def add_definitions(path: Path, definitions: tuple[ServerDefinition, ...], keyring: Keyring) -> None:
+    """Add servers to the settings file, and their secret headers to the keyring, with only their names in the file.
 
-    Raises `UsageError` when there is one of a name already or the file is broken, and `StorageError`; nothing is
-    written then.
+    Blocks. Raises `UsageError` when there is one of a name already or the file is broken, `CredentialsError` when the
+    keyring does not keep a secret, and `StorageError`; nothing is written then.
     """
-    tables = [table_of_definition(definition) for definition in definitions]
+    split = [without_secrets(definition) for definition in definitions]
+    tables = [table_of_definition(definition) for definition, _ in split]
 
     def change(entries: "AoT") -> None:
         for table in tables:
@@ -36,17 +39,28 @@ def add_definitions(path: Path, definitions: tuple[ServerDefinition, ...]) -> No
                     hint=f"Remove it first: `desktop-agent mcp remove {table['name']}`.",
                 )
             cast("list[Table]", entries).append(_as_toml(table))
+        for definition, secrets in split:
+            keep_secret_headers(keyring, definition, secrets)
 
     change_tables(path, LIST, change)
 
 
-def remove_definition(path: Path, name: str) -> None:
-    """Take a server out of the settings file. Blocks. Raises `UsageError` when there is none, and `StorageError`."""
+def remove_definition(path: Path, name: str) -> ServerDefinition | None:
+    """Take a server out of the settings file, and return it, or `None` for one that could not be used. Blocks.
+
+    What the keyring has of it stays. Raises `UsageError` when there is none, and `StorageError`.
+    """
+    removed: list[Mapping[str, object]] = []
 
     def change(entries: "AoT") -> None:
-        del entries[_required(entries, name)]
+        index = _required(entries, name)
+        removed.append(_plain(entries)[index])
+        del entries[index]
 
     change_tables(path, LIST, change)
+    with suppress(ValueError):
+        return definition_in(removed[0])
+    return None
 
 
 def switch_server(path: Path, name: str, *, is_enabled: bool) -> None:

@@ -13,7 +13,14 @@ from desktop_agent.core.mcp.definition import Address, Program, ServerDefinition
 from desktop_agent.core.mcp.importing import plain_name, servers_in_json
 from desktop_agent.core.mcp.reading import Definitions, definition_in, read_definitions
 from desktop_agent.core.mcp.writing import add_definitions, remove_definition, switch_server, switch_tool
+from desktop_agent.core.providers.auth.keys import SystemKeyStore
+from desktop_agent.core.providers.auth.servers.server_keyring import ServerKeyring
 from desktop_agent.core.settings.loading import load_settings
+from tests.memory_keyring import MemoryKeyring
+
+
+def keyring() -> ServerKeyring:
+    return ServerKeyring(SystemKeyStore(MemoryKeyring()))
 
 
 def defined_in(path: Path) -> Definitions:
@@ -127,7 +134,7 @@ def test_what_is_written_is_read_back_the_same(servers: list[ServerDefinition]) 
         path = Path(folder) / "config.toml"
         path.write_text("# mine\n[ui]\ntheme = 'dark'\n")
         for server in servers:
-            add_definitions(path, (server,))
+            add_definitions(path, (server,), keyring())
 
         found = defined_in(path)
 
@@ -140,7 +147,7 @@ def test_servers_and_tools_are_switched_and_removed(tmp_path: Path) -> None:
     path = tmp_path / "config.toml"
     path.write_text("# mine\n")
     server = ServerDefinition(name="git", reached_by=Program(command="x"))
-    add_definitions(path, (server,))
+    add_definitions(path, (server,), keyring())
 
     switch_server(path, "git", is_enabled=False)
     switch_tool(path, "git", "push", is_enabled=False)
@@ -159,11 +166,11 @@ def test_servers_and_tools_are_switched_and_removed(tmp_path: Path) -> None:
 def test_a_name_that_is_taken_or_unknown_changes_nothing(tmp_path: Path) -> None:
     path = tmp_path / "config.toml"
     server = ServerDefinition(name="git", reached_by=Program(command="x"))
-    add_definitions(path, (server,))
+    add_definitions(path, (server,), keyring())
     before = path.read_bytes()
 
     with pytest.raises(UsageError, match="already"):
-        add_definitions(path, (ServerDefinition(name="new", reached_by=Program(command="y")), server))
+        add_definitions(path, (ServerDefinition(name="new", reached_by=Program(command="y")), server), keyring())
     with pytest.raises(UsageError, match="There are: git"):
         remove_definition(path, "gti")
 

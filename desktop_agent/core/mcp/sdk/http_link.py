@@ -82,7 +82,7 @@ class HttpLink(httpx2.AsyncBaseTransport):
 
     def hidden(self, text: str) -> str:
         """Return what a server said, without the credentials it was given."""
-        return mask(text, self._headers.values())
+        return mask(text, [word for value in self._headers.values() for word in (value, *value.split())])
 
     def _failed(self, request: httpx2.Request, failure: ServerError) -> httpx2.Response:
         """Return the answer that carries a failure to the one who asked."""

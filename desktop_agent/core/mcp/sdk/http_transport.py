@@ -22,8 +22,10 @@ _TIMES = httpx2.Timeout(None, connect=10.0, write=30.0)
 
 
 @asynccontextmanager
-async def reaching(address: Address, headers: Mapping[str, str]) -> AsyncGenerator[tuple[HttpLink, Transport]]:
-    """Give the way to a server, and the transport that goes it; nothing is sent yet. `headers` go with every request.
+async def reaching(address: Address, secrets: Mapping[str, str]) -> AsyncGenerator[tuple[HttpLink, Transport]]:
+    """Give the way to a server, and the transport that goes it; nothing is sent yet.
+
+    The headers of the address go with every request, and the `secrets` as well, which are shown nowhere.
 
     Raises `ServerError` for an address that is not to be used.
     """
@@ -38,7 +40,7 @@ async def reaching(address: Address, headers: Mapping[str, str]) -> AsyncGenerat
         inner = await asyncio.to_thread(server_transport, proxy=proxy)
     except ProviderError as error:
         raise ServerError(error.title, hint=error.hint, detail=error.detail) from error
-    link = HttpLink(inner, shown, headers, proxy)
+    link = HttpLink(inner, shown, {**address.headers, **secrets}, proxy)
     async with server_client(link, timeout=_TIMES) as client:
         yield link, streamable_http_client(address.url, http_client=client, max_sse_event_size=MOST_BYTES)
 

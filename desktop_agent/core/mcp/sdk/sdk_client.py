@@ -19,7 +19,7 @@ from pydantic import FileUrl, ValidationError
 
 from desktop_agent.core.base.errors import ServerError
 from desktop_agent.core.base.package import __version__
-from desktop_agent.core.mcp.client import Client, ConnectionLostError, Surroundings
+from desktop_agent.core.mcp.client import Client, ConnectionLostError, ServerCredentials, Surroundings
 from desktop_agent.core.mcp.definition import Address, Program, ServerDefinition
 from desktop_agent.core.mcp.offers import CallReply, OfferedTool, Progress, ServerFacts
 from desktop_agent.core.mcp.sdk import http_faults
@@ -88,8 +88,9 @@ class ServerClient:
 class SdkClients:
     """Opens clients. One for the application: it owns the processes of all servers."""
 
-    def __init__(self, runner: ProcessRunner) -> None:
+    def __init__(self, runner: ProcessRunner, credentials: ServerCredentials | None = None) -> None:
         self._runner = runner
+        self._credentials = credentials
 
     @asynccontextmanager
     async def open(self, definition: ServerDefinition, surroundings: Surroundings) -> AsyncGenerator[Client]:
@@ -105,11 +106,23 @@ class SdkClients:
                 ):
                     yield client
             case Address() as address:
+                secrets = await self._secret_headers(definition, surroundings)
                 async with (
-                    reaching(address, address.headers) as (link, transport),
+                    reaching(address, secrets) as (link, transport),
                     _agreed(transport, surroundings, link) as client,
                 ):
                     yield client
+
+    async def _secret_headers(self, definition: ServerDefinition, surroundings: Surroundings) -> Mapping[str, str]:
+        """Return them with their values, which are hidden from now on in what the server says."""
+        assert isinstance(definition.reached_by, Address)
+        if not definition.reached_by.secret_headers:
+            return {}
+        if self._credentials is None:
+            raise ServerError("Its secret headers are in the keyring, which is not asked here.")
+        secrets = await self._credentials.headers(definition)
+        surroundings.log.hide([word for value in secrets.values() for word in (value, *value.split())])
+        return secrets
 
 
 @asynccontextmanager

@@ -1,0 +1,1 @@
+"""Credentials of MCP servers at an address, out of the keyring."""
