@@ -7,6 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import SessionNotFoundError, StorageError, UsageError
 from desktop_agent.core.base.ids import SessionId
@@ -85,7 +86,8 @@ async def test_the_fork_sends_what_the_source_would_have_sent(ground: Ground, be
     session_id = await fork(ground, source, before_turn)
     async with ground.session([[Say("Three.")]], resume=session_id) as s:
         await s.prompt("Next")
-        assert s.last_request == expected
+        assert s.last_request.conversation != expected.conversation, "providers keep them apart"
+        assert replace(s.last_request, conversation=expected.conversation) == expected
 
 
 async def test_a_fork_before_a_turn_ends_there(ground: Ground) -> None:
