@@ -31,6 +31,7 @@ from desktop_agent.core.providers.local.look import look_for_servers
 from desktop_agent.core.providers.local.places import local_places
 from desktop_agent.core.sandbox.find import find_sandbox
 from desktop_agent.core.settings.live_settings import LiveSettings
+from desktop_agent.core.settings.models_file import MODELS_FILE_NAME, ModelsFile
 from desktop_agent.core.system.child_environment import child_environment, kept_back_from
 from desktop_agent.core.system.processes.cgroup import CommandGroups
 from desktop_agent.core.system.workspace import current_folder
@@ -77,7 +78,7 @@ def main(args: argparse.Namespace, console: Console) -> int:
         _git(workspace),
         _ripgrep(workspace),
         *_folders(paths),
-        _settings(live, RulesFile(paths.config / RULES_NAME), accounts),
+        _settings(live, RulesFile(paths.config / RULES_NAME), accounts, ModelsFile(paths.config / MODELS_FILE_NAME)),
         *_address(live.current.model.base_url),
         *(check for account in accounts.added for check in _address(account.address)),
         *_local_servers(accounts, live, args.environ),
@@ -262,15 +263,15 @@ def _local_servers(accounts: LoadedAccounts, live: LiveSettings, environ: Mappin
     ]
 
 
-def _settings(live: LiveSettings, file: RulesFile, accounts: LoadedAccounts) -> Check:
-    """Look at the settings and accounts, and read the rules as a run would."""
+def _settings(live: LiveSettings, file: RulesFile, accounts: LoadedAccounts, models: ModelsFile) -> Check:
+    """Look at the settings and accounts, and read the rules and what is said of models as a run would."""
     rules = LiveRules(file)
     rules.look()
     faults = (*live.faults, *rules.faults, *accounts.problems)
     if faults:
         message = f"Nothing runs: {'; '.join(map(str, faults))}"
         return Check("settings", "problem", message, "Mend what is named.")
-    problems = (*live.problems, *rules.loaded.problems)
+    problems = (*live.problems, *rules.loaded.problems, *models.load().problems)
     if problems:
         return Check("settings", "warning", "; ".join(map(str, problems)), "Mend what is named.")
     return Check("settings", "ok", str(live.path))

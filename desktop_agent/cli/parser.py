@@ -50,6 +50,7 @@ def build_parser() -> argparse.ArgumentParser:
     _add_storage(commands)
     _add_tools(commands)
     _add_auth(commands)
+    _add_models(commands)
     _add_mcp(commands)
     _add_config(commands)
     _command(commands, "doctor", "Check that everything needed works here, and say what to do if not.", "doctor")
@@ -292,6 +293,17 @@ def _add_auth(commands: "_Commands") -> None:
         action = _command(actions, name, summary, f"auth {name} openai")
         action.add_argument("provider", metavar="PROVIDER")
         action.add_argument("--account", metavar="NAME", help="the account, when there are several of the provider")
+
+
+def _add_models(commands: "_Commands") -> None:
+    models = commands.add_parser("models", help="List the models of an account, with what is known of each.")
+    actions = models.add_subparsers(dest="action", required=True, metavar="ACTION")
+    listing = _command(
+        actions, "list", "List them, without asking the network unless told to.", "models list --provider openrouter"
+    )
+    listing.add_argument("--provider", metavar="P", help=f"one of {', '.join(_VENDOR_IDS)} (default: the settings')")
+    listing.add_argument("--account", metavar="NAME", help="which of the provider's accounts (default: the settings')")
+    listing.add_argument("--refresh", action="store_true", help="ask the account's address for its list first")
 
 
 def _add_mcp(commands: "_Commands") -> None:

@@ -59,6 +59,7 @@ def build_context_manager(
             with_pictures=pictured,
             read_history=history_reader(shared, plan),
             max_tokens=lambda: limits.max_tokens or plan.settings.current.model.max_tokens,
+            known=shared.known_models.of,
             conversation=_cache_key(plan),
         )
     )

@@ -13,13 +13,16 @@ from desktop_agent.composition.user_settings import UserSettings
 from desktop_agent.core.base.clock import Clock, SystemClock
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.mcp.pool import ServerPool
+from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.catalogue import MODELS_NAME, ModelCatalogue
+from desktop_agent.core.models.known_model import ListedModel
 from desktop_agent.core.providers.auth.keys import SystemKeyStore
 from desktop_agent.core.providers.auth.servers.server_credentials import KeyringCredentials
 from desktop_agent.core.providers.auth.servers.server_keyring import ServerKeyring
 from desktop_agent.core.providers.auth.sign_ins import SignIns
 from desktop_agent.core.providers.base import ProviderSource
 from desktop_agent.core.providers.catalog import ProviderCatalog
+from desktop_agent.core.providers.known_models import KnownModels
 from desktop_agent.core.providers.retry import RetryPolicy
 from desktop_agent.core.search.sessions.index import SessionSearch
 from desktop_agent.core.slash.live_config import LiveConfig
@@ -76,14 +79,21 @@ def lay_foundation(paths: AppPaths, settings: UserSettings, **own: Unpack[OwnPar
         paths=paths, catalog=catalog, blobs=blobs, live=live, clock=clock, default_model=settings.default_model
     )
     sign_ins = own.get("sign_ins") or SignIns(keys, settings.accounts, paths.data, clock=clock, environ=environ)
+
+    async def listed(account: Account) -> Sequence[ListedModel]:
+        return await providers.list_models(account)
+
+    models = ModelCatalogue(
+        paths.cache / MODELS_NAME, listed, clock=clock, stated=lambda: settings.models_file.load().models
+    )
     providers = ProviderCatalog(
         environ,
         keys,
         settings.accounts,
         sign_ins=sign_ins,
+        models=models,
         allows_readable_proxy=lambda: live.current.model.allow_readable_proxy,
     )
-    models = ModelCatalogue(paths.cache / MODELS_NAME, providers.list_models, clock=clock)
     tools = own.get("tools") or builtin_tools(
         paths.cache, longest_command_s=lambda: live.current.execution.timeout_seconds
     )
@@ -95,8 +105,9 @@ def lay_foundation(paths: AppPaths, settings: UserSettings, **own: Unpack[OwnPar
         settings_file=live.path,
         rules=settings.rules,
         accounts=settings.accounts,
+        known_models=KnownModels(models, settings.accounts),
         model_meant=settings.model_meant,
-        takes_images=sight_of(settings.accounts, models),
+        takes_images=KnownModels(models, settings.accounts).takes_images,
         environ=environ,
         clock=clock,
         blobs=blobs,

@@ -15,6 +15,7 @@ from desktop_agent.core.mcp.pool import ServerPool
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.auth.accounts import AccountsFile
 from desktop_agent.core.providers.base import ProviderSource
+from desktop_agent.core.providers.known_models import KnownModels
 from desktop_agent.core.providers.retry import RetryPolicy
 from desktop_agent.core.settings.model_choice import NamedModel
 from desktop_agent.core.slash.parts import Services
@@ -54,6 +55,7 @@ class SharedParts(Struct, frozen=True, kw_only=True):
     settings_file: Path | None
     rules: LiveRules
     accounts: AccountsFile
+    known_models: KnownModels
     model_meant: Callable[[NamedModel, ModelRef | None], ModelRef]
     """Completes a model that is named in part by the one that answers now, and by the settings."""
     takes_images: Callable[[ModelRef], Awaitable[bool | None]]

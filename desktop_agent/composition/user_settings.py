@@ -13,6 +13,7 @@ from desktop_agent.core.providers.auth.accounts import ACCOUNTS_NAME, AccountsFi
 from desktop_agent.core.settings import FileProblem, Settings
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.settings.model_choice import NamedModel, model_meant
+from desktop_agent.core.settings.models_file import MODELS_FILE_NAME, ModelsFile
 from desktop_agent.core.settings.project_trust import ProjectTrust
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 
@@ -26,6 +27,7 @@ class UserSettings:
         self.rules = LiveRules(RulesFile(paths.config / RULES_NAME))
         self._environ = environ
         self.accounts = AccountsFile(paths.config / ACCOUNTS_NAME)
+        self.models_file = ModelsFile(paths.config / MODELS_FILE_NAME)
         self._workspaces: dict[Path, WorkspaceSettings] = {}
         self._trust = ProjectTrust(paths.project_answers)
 

@@ -58,6 +58,8 @@ class Workbench:
         self.model_meant = self._settings.model_meant
         self.accounts = self._settings.accounts
         """The user's accounts with providers."""
+        self.models_file = self._settings.models_file
+        """What the user says of models."""
         self.blobs = self._shared.blobs
         self.catalog = self._shared.catalog
         self.environ = self._shared.environ

@@ -122,6 +122,7 @@ def test_commands_print_the_keys_that_were_promised(tmp_path: Path, capfd: pytes
         ("config", "set", "ui.theme", "dark"),
         ("config", "reset", "ui.theme"),
         ("auth", "status"),
+        ("models", "list"),
         ("changes", "list", "none-such"),
     ):
         keys_of(*words)

@@ -20,6 +20,7 @@ from desktop_agent.core.context_window.meter import Meter
 from desktop_agent.core.context_window.pins import Pins
 from desktop_agent.core.context_window.plan import CompactionPlan, asked_for
 from desktop_agent.core.context_window.summariser import RetryWait
+from desktop_agent.core.models.known_model import KnownModel
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.event_log import EventLog
@@ -56,6 +57,8 @@ class ContextParts(Struct, frozen=True, kw_only=True):
     """Folds in what the history has not, because it was summarised before the session was opened."""
     max_tokens: Callable[[], int]
     """How long an answer may be, now."""
+    known: Callable[[ModelRef], Awaitable[KnownModel | None]]
+    """What is known of a model, without asking the network."""
     conversation: str = ""
     """What all requests of the session have in common, for providers' caches: see `ModelRequest`."""
 
@@ -123,6 +126,7 @@ class ContextManager:
         model = self._parts.transcript.session.model
         if model is None:
             return
+        await self.look_up(model)
         request = self.pack(model)
         window = self.window(model)
         self.meter.report_estimate(request, model, window)
@@ -133,6 +137,7 @@ class ContextManager:
         """Report how full the context is when a session is opened again: as it was reported, if that still holds."""
         model, tokens = self._parts.transcript.session.model, self._parts.transcript.context.context_tokens
         if model is not None and tokens and self.history.fold.is_as_answered:
+            await self.look_up(model)
             self.meter.report_known(tokens, self.window(model))
         elif self.history.turns:
             await self.measure(provider=None)
@@ -145,6 +150,12 @@ class ContextManager:
         await self.meter.aclose()
 
     # -- for requests --
+
+    async def look_up(self, model: ModelRef) -> None:
+        """Look at what is known of the model now. Asks no network."""
+        known = await self._parts.known(model)
+        if known is not None:
+            self.meter.know_window(model, known.context_tokens)
 
     def settings(self) -> CompactionSettings:
         """The settings in force."""

@@ -22,6 +22,7 @@ class Meter:
         self._log = log
         self._calibration = calibration
         self._windows: dict[ModelRef, int] = {}
+        """What a provider or the catalogue says."""
         self._asked: set[ModelRef] = set()
         """The models whose window was asked for, whatever came of it."""
         self._asking: set[asyncio.Task[None]] = set()
@@ -36,6 +37,11 @@ class Meter:
     def ratio(self, model: ModelRef) -> float:
         """Return what to multiply estimates with."""
         return self._calibration.ratio(model)
+
+    def know_window(self, model: ModelRef, window: int | None) -> None:
+        """Take in how many tokens fit, where the catalogue has it."""
+        if window is not None:
+            self._windows[model] = window
 
     def window(self, model: ModelRef, default: int) -> int:
         """Return how many tokens fit."""
@@ -66,7 +72,7 @@ class Meter:
 
     def ask_for_window(self, model: ModelRef, provider: Provider) -> None:
         """Let the provider say in the background, once, how much fits into the model's window."""
-        if model not in self._asked and isinstance(provider, Counting):
+        if model not in self._windows and model not in self._asked and isinstance(provider, Counting):
             self._asked.add(model)
             self._start(self._ask_for_window(model, provider))
 

@@ -34,6 +34,8 @@ class TurnRequests(Struct, kw_only=True, eq=False):
         """Return the next request, pictures and all. Raises `NoRoomError` and `StorageError`; may compact first."""
         context_manager = self.context_manager
         await context_manager.pins.expire()
+        if self._is_first:
+            await context_manager.look_up(self.model)
         await context_manager.guiding.refresh(is_turn_start=self._is_first)
         self._is_first = False
         request = context_manager.pack(self.model)

@@ -46,6 +46,8 @@ class _Held(Struct, frozen=True):
     fetched: FetchedList | None
     stated: tuple[KnownModel, ...]
     models: dict[str, KnownModel]
+    priced: frozenset[str]
+    """The models whose price the user or the address states."""
 
 
 class ModelCatalogue:
@@ -87,6 +89,19 @@ class ModelCatalogue:
             return known if listed == name else replace(known, name=name, label="")
         return self._known(account, ListedModel(name=name), {})
 
+    def of(self, account: Account) -> "AccountModels":
+        """Return what is known of the models of one account."""
+        return AccountModels(self, account)
+
+    def stated_price(self, account: Account, name: str) -> Rates | None:
+        """Return what the user, or the address, says that a model costs. Blocks as `models` does.
+
+        `None` where only the table that ships may know it, whose prices depend on the day and the size of the request.
+        """
+        held = self._of(account)
+        listed = found(name, held.models)
+        return held.models[listed].price if listed in held.priced else None
+
     async def read(self, account: Account) -> Sequence[KnownModel]:
         """Return the models of an account, with what another process or the user changed meanwhile. Off the loop."""
         return await asyncio.to_thread(self._read, account)
@@ -121,7 +136,8 @@ class ModelCatalogue:
         listed = {model.name: model for model in (fetched.models if fetched is not None else offered)}
         listed |= {name: _as_called(name, listed) for name in own if name not in listed}
         models = {name: self._known(account, model, own) for name, model in listed.items()}
-        return _Held(stamp, fetched, stated, models)
+        priced = frozenset(name for name, model in listed.items() if model.price or (name in own and own[name].price))
+        return _Held(stamp, fetched, stated, models, priced)
 
     def _known(self, account: Account, listed: ListedModel, own: dict[str, KnownModel]) -> KnownModel:
         known = own.get(listed.name) or KnownModel(provider=account.provider, name=listed.name)
@@ -140,6 +156,22 @@ class ModelCatalogue:
         return ListedModel(
             name=name, context_tokens=context_tokens, price=table.rates_on(today) if table is not None else None
         )
+
+
+class AccountModels:
+    """The models of one account, by name. At once, once the catalogue has read them."""
+
+    def __init__(self, catalogue: ModelCatalogue, account: Account) -> None:
+        self._catalogue = catalogue
+        self._account = account
+
+    def model(self, name: str) -> KnownModel:
+        """Return what is known of a model."""
+        return self._catalogue.model(self._account, name)
+
+    def stated_price(self, name: str) -> Rates | None:
+        """Return what the user, or the address, says that it costs."""
+        return self._catalogue.stated_price(self._account, name)
 
 
 def _key(account: Account) -> _Key:

@@ -86,8 +86,11 @@ def cost_usd(vendor: str, model: str, day: date, usage: Usage) -> float | None:
     known = priced_model(vendor, model)
     all_input = usage.input_tokens + usage.cache_read_tokens + usage.cache_write_tokens
     rates = known.rates_on(day, all_input) if known is not None else None
-    if rates is None:
-        return None
+    return None if rates is None else cost_at(rates, usage)
+
+
+def cost_at(rates: Rates, usage: Usage) -> float:
+    """Return what one request cost at these rates, in US dollars."""
     dollars = (
         usage.input_tokens * rates.input
         + usage.cache_read_tokens * _or(rates.cache_read, rates.input)

@@ -1,4 +1,4 @@
-"""What a request cost: what its vendor reported, else what the table of prices says, else nothing at all."""
+"""What a request cost: as its vendor reported, else as the user or its address states, else as the table has it."""
 
 from datetime import UTC, datetime
 from urllib.parse import urlsplit
@@ -6,22 +6,30 @@ from urllib.parse import urlsplit
 from msgspec.structs import replace
 
 from desktop_agent.core.base.web_address import address_of, is_loopback
-from desktop_agent.core.models.prices import cost_usd
+from desktop_agent.core.models.prices import Rates, cost_at, cost_usd
 from desktop_agent.core.models.vendors import Vendor, known_vendor
 from desktop_agent.core.protocol.model import ModelRef, Usage
 
 
 def priced(
-    usage: Usage, model: ModelRef, now: datetime, *, address: str | None = None, is_prepaid: bool = False
+    usage: Usage,
+    model: ModelRef,
+    now: datetime,
+    *,
+    address: str | None = None,
+    is_prepaid: bool = False,
+    stated: Rates | None = None,
 ) -> Usage:
     """Return the usage of one request with its cost, where that is known.
 
     The prices of a vendor hold at its own address: what a gateway charges is not known, unless it says so. `address` is
     where the request went, if not where `model` says. `is_prepaid` says that a subscription covers the request: it
-    costs nothing more.
+    costs nothing more. `stated` is what the user, or the address itself, says of its price: that goes before the table.
     """
     if usage.cost_usd is not None:
         return usage
+    if stated is not None:
+        return replace(usage, cost_usd=cost_at(stated, usage))
     vendor = known_vendor(model.provider)
     if vendor is None or not is_own_address(vendor, address or model.base_url):
         return usage

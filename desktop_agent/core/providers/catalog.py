@@ -4,6 +4,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from desktop_agent.core.base.errors import CredentialsError
 from desktop_agent.core.models.account import Account
+from desktop_agent.core.models.catalogue import ModelCatalogue
 from desktop_agent.core.models.known_model import ListedModel
 from desktop_agent.core.models.vendors import DEMO, vendor_of
 from desktop_agent.core.protocol.model import ModelRef
@@ -28,11 +29,13 @@ class ProviderCatalog:
         accounts: AccountsFile,
         *,
         sign_ins: SignIns,
+        models: ModelCatalogue | None = None,
         is_paced: bool = False,
         allows_readable_proxy: Callable[[], bool] = lambda: False,
     ) -> None:
         """`sign_ins` has the credentials of accounts without a key.
 
+        `models` is asked what is known of the models of an account.
         `is_paced` lets the demo write at a pace that people can follow.
         `allows_readable_proxy` says whether a proxy may see what goes to an unencrypted address.
         """
@@ -40,6 +43,7 @@ class ProviderCatalog:
         self._keys = keys
         self._accounts = accounts
         self._sign_ins = sign_ins
+        self._models = models
         self._is_paced = is_paced
         self._allows_readable_proxy = allows_readable_proxy
 
@@ -72,6 +76,7 @@ class ProviderCatalog:
             account,
             credential,
             model=model,
+            models=self._models.of(account) if self._models is not None else None,
             environ=self._environ,
             allows_readable_proxy=self._allows_readable_proxy(),
         )

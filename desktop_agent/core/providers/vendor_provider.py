@@ -7,6 +7,7 @@ from msgspec.structs import replace
 
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.models.account import Account, usual_account
+from desktop_agent.core.models.catalogue import AccountModels
 from desktop_agent.core.models.vendors import Vendor, vendor_of
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.anthropic.wire_format import ONLY_AT_HOME, AnthropicFormat
@@ -24,6 +25,7 @@ def account_provider(
     credential: Credential,
     *,
     model: ModelRef | None = None,
+    models: AccountModels | None = None,
     environ: Mapping[str, str] = os.environ,
     allows_readable_proxy: bool = False,
     silence_s: float = SILENCE_S,
@@ -31,7 +33,8 @@ def account_provider(
 ) -> HttpProvider:
     """Return the provider that asks an account's vendor in its wire format.
 
-    `model` is who answers: what other models thought is not sent to it. Touches no network, and imports no HTTP client.
+    `model` is who answers: what other models thought is not sent to it. `models` knows the account's models. Touches
+    no network, and imports no HTTP client.
     """
     vendor = vendor_of(account.provider)
     of_environment = custom_headers(vendor, environ) if account.is_usual else {}
@@ -43,6 +46,7 @@ def account_provider(
         allows_readable_proxy=allows_readable_proxy,
         silence_s=silence_s,
         model=model,
+        models=models,
         is_prepaid=account.kind == "oauth",
     )
     return HttpProvider(account.full_label, wire_format_of(account), endpoint, credential, clock=clock)

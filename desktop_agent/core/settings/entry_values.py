@@ -57,3 +57,30 @@ def time_in(values: Mapping[str, object], key: str) -> datetime | None:
     if not isinstance(value, datetime):
         raise ValueError(f"{key} must be a date with a time")
     return value if value.tzinfo is not None else value.astimezone()
+
+
+def optional_flag_in(values: Mapping[str, object], key: str) -> bool | None:
+    """Return true or false; `None` when it is left out."""
+    return flag_in(values, key) if key in values else None
+
+
+def size_in(values: Mapping[str, object], key: str) -> int | None:
+    """Return a whole number that is not 0; `None` when it is left out."""
+    value = values.get(key)
+    if value is not None and (not isinstance(value, int) or isinstance(value, bool) or not 0 < value <= _MOST):
+        raise ValueError(f"{key} must be a whole number greater than 0")
+    return value
+
+
+def amount_in(values: Mapping[str, object], key: str) -> float | None:
+    """Return a number of 0 or more; `None` when it is left out."""
+    value = values.get(key)
+    if value is None:
+        return None
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= _MOST:
+        raise ValueError(f"{key} must be a number, 0 or more")
+    return float(value)
+
+
+_MOST = 2**53
+"""Beyond this a number is no longer exact everywhere."""

@@ -71,7 +71,8 @@ class ModelSettings:
     context_tokens: int = setting(
         200_000,
         title="Context window",
-        text="How much the model can read at once: guidance, conversation and answer together.",
+        text="How much a model can read at once of which that is not known otherwise: guidance, conversation and "
+        "answer together. `desktop-agent models list` shows what is known.",
         unit="tokens",
         least=1_000,
         is_advanced=True,

@@ -11,9 +11,10 @@ from msgspec.structs import replace
 from desktop_agent.core.base.clock import Clock, SystemClock
 from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.base.web_address import address_of, has_userinfo, is_readable_on_the_way
-from desktop_agent.core.models.known_model import ListedModel, found
+from desktop_agent.core.models.catalogue import AccountModels
+from desktop_agent.core.models.known_model import KnownModel, ListedModel, found
 from desktop_agent.core.models.pricing import priced
-from desktop_agent.core.protocol.model import ModelRef, ModelRequest
+from desktop_agent.core.protocol.model import ModelRef, ModelRequest, Usage
 from desktop_agent.core.providers.base import Completion, StreamPiece
 from desktop_agent.core.providers.http.carrying import carried
 from desktop_agent.core.providers.http.credential import Credential
@@ -58,6 +59,8 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     silence_s: float = SILENCE_S
     model: ModelRef | None = None
     """Who answers there: what other models thought is not sent, and prices are known. `None` sends everything."""
+    models: AccountModels | None = None
+    """What is known of the models there."""
     is_prepaid: bool = False
     """Whether a subscription covers what is asked there."""
 
@@ -151,10 +154,12 @@ class HttpProvider:
         return counting.read(answer, call)
 
     async def context_window(self, model: str) -> int | None:
-        """Return the size of the model's window as the list of models has it. Raises `ProviderError`.
+        """Return the size of the model's window: as it is known, else as the address lists it. Raises `ProviderError`.
 
         A name without a date means the newest model of that name, as it does to the APIs.
         """
+        if (known := await self._known(model)) is not None and known.context_tokens is not None:
+            return known.context_tokens
         windows = {listed.name: listed.context_tokens for listed in await self.list_models()}
         name = found(model, windows)
         return windows[name] if name is not None else None
@@ -183,9 +188,19 @@ class HttpProvider:
         if self._endpoint.model is None:
             return completion
         model, now = replace(self._endpoint.model, model=name), self._clock.now()
-        address, is_prepaid = self._endpoint.address, self._endpoint.is_prepaid
-        usage = await asyncio.to_thread(priced, completion.usage, model, now, address=address, is_prepaid=is_prepaid)
-        return replace(completion, usage=usage)
+        endpoint = self._endpoint
+
+        def price() -> Usage:
+            stated = endpoint.models.stated_price(name) if endpoint.models is not None else None
+            place, is_prepaid = endpoint.address, endpoint.is_prepaid
+            return priced(completion.usage, model, now, address=place, is_prepaid=is_prepaid, stated=stated)
+
+        return replace(completion, usage=await asyncio.to_thread(price))
+
+    async def _known(self, model: str) -> KnownModel | None:
+        """Return what is known of a model. In a thread: the first look reads a file."""
+        models = self._endpoint.models
+        return await asyncio.to_thread(models.model, model) if models is not None else None
 
     async def _headers(self) -> dict[str, str]:
         return {**await self._credential.headers(), **self._endpoint.headers}

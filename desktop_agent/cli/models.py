@@ -1,0 +1,91 @@
+"""`desktop-agent models`: which models an account has, and what is known of each."""
+
+import argparse
+import asyncio
+from collections.abc import Sequence
+from datetime import UTC, datetime
+
+from desktop_agent.cli.console import Console, table
+from desktop_agent.composition.workbench import Workbench
+from desktop_agent.core.base.errors import UsageError
+from desktop_agent.core.base.plain_text import number_of
+from desktop_agent.core.models.account import Account
+from desktop_agent.core.models.known_model import KnownModel
+from desktop_agent.core.models.model_words import ability_words, effort_words, price_words, size_words
+from desktop_agent.core.models.prices import Rates
+from desktop_agent.core.models.vendors import DEMO
+from desktop_agent.core.protocol.model import JsonObject
+from desktop_agent.core.settings.model_choice import NamedModel
+
+_HEADING = ("model", "context", "answer", "takes", "effort", "price per million, in / out")
+_NUMBERS = (1, 2)
+
+
+def main(args: argparse.Namespace, console: Console) -> int:
+    """List the models of one account; ask its address for them first, if that is wanted."""
+    bench = Workbench.from_environment(args.environ)
+    for problem in bench.models_file.load().problems:
+        console.say(f"warning: {problem}")
+    account = _account(args, bench)
+    if args.refresh:
+        asyncio.run(bench.models.refresh(account))  # noqa: TID251 - entry point
+    models, fetched_at = bench.models.models(account), bench.models.fetched_at(account)
+    document: JsonObject = {
+        "models": [_document(account, model) for model in models],
+        "fetched_at": fetched_at.isoformat() if fetched_at is not None else None,
+    }
+    console.result(document, _text(account, models, fetched_at))
+    return 0
+
+
+def _account(args: argparse.Namespace, bench: Workbench) -> Account:
+    """Return the account that the options mean, who leave the rest to the settings. Raises `UsageError`."""
+    model = bench.model_meant(NamedModel(provider=args.provider, account=args.account))
+    if model.provider == DEMO:
+        raise UsageError("The demo has no models to list.", hint="Name another provider with --provider.")
+    return bench.accounts.load().of_model(model)
+
+
+def _text(account: Account, models: Sequence[KnownModel], fetched_at: datetime | None) -> str:
+    again = "`--refresh` asks for it"
+    if fetched_at is None:
+        when = f"The list of {account.full_label} was not fetched yet; {again}."
+    else:
+        when = f"{account.full_label} listed them on {fetched_at.astimezone(UTC):%Y-%m-%d %H:%M} UTC; {again} again."
+    if not models:
+        return f"No model is known. {when}"
+    rows = [_HEADING, *map(_row, models)]
+    return f"{table(rows, right=_NUMBERS)}\n\n{number_of(len(models), 'model')}. {when}"
+
+
+def _row(model: KnownModel) -> tuple[str, ...]:
+    size, longest = size_words(model.context_tokens), size_words(model.output_tokens)
+    return model.name, size, longest, ability_words(model), effort_words(model), price_words(model.price)
+
+
+def _document(account: Account, model: KnownModel) -> JsonObject:
+    return {
+        "provider": model.provider,
+        "account": account.name,
+        "name": model.name,
+        "label": model.label,
+        "context_tokens": model.context_tokens,
+        "output_tokens": model.output_tokens,
+        "takes_images": model.takes_images,
+        "takes_tools": model.takes_tools,
+        "thinks": model.thinks,
+        "efforts": list(model.efforts) if model.efforts is not None else None,
+        "price": _price(model.price),
+    }
+
+
+def _price(price: Rates | None) -> JsonObject | None:
+    """Return it as it is known: in US dollars for a million tokens."""
+    if price is None:
+        return None
+    return {
+        "input": price.input,
+        "output": price.output,
+        "cache_read": price.cache_read,
+        "cache_write": price.cache_write,
+    }

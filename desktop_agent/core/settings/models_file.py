@@ -1,0 +1,121 @@
+"""What the user says of models, in `models.toml`. It goes before what an address lists and what ships.
+
+```toml
+[[model]]
+provider = "ollama"
+name = "qwen3:32b"             # as its provider calls it
+label = "Qwen 3"               # what follows may be left out, and is then as the list has it, or unknown
+context_tokens = 40960
+output_tokens = 8192
+takes_images = false
+takes_tools = true
+thinks = true
+efforts = ["low", "high"]      # an empty list: it takes none
+input_price = 0.5              # in US dollars for a million tokens
+output_price = 1.5
+cache_read_price = 0.05
+cache_write_price = 0.6
+```
+
+A table that cannot be used is named, and the others count: no safety depends on them.
+"""
+
+import re
+from collections.abc import Collection
+from dataclasses import replace
+from pathlib import Path
+
+from msgspec import Struct
+
+from desktop_agent.core.base.file_stamp import FileStamp, is_unchanged, stamp_of
+from desktop_agent.core.base.hidden_text import HIDING
+from desktop_agent.core.models.known_model import KnownModel
+from desktop_agent.core.models.prices import Rates
+from desktop_agent.core.models.vendors import VENDORS
+from desktop_agent.core.settings.entry_values import (
+    amount_in,
+    choice_in,
+    optional_flag_in,
+    size_in,
+    table_of,
+    text_in,
+    texts_in,
+)
+from desktop_agent.core.settings.loading import FileProblem
+from desktop_agent.core.settings.table_file import TableFile
+
+MODELS_FILE_NAME = "models.toml"
+
+_PRICES = ("input_price", "output_price", "cache_read_price", "cache_write_price")
+_KEYS = (*(field for field in KnownModel.__struct_fields__ if field != "price"), *_PRICES)
+_LEVEL = re.compile(r"[a-z][a-z0-9_-]{0,19}")
+
+
+class StatedModels(Struct, frozen=True):
+    """What the file says, and what of it cannot be used."""
+
+    models: tuple[KnownModel, ...] = ()
+    problems: tuple[FileProblem, ...] = ()
+
+
+class ModelsFile:
+    """The file. It is changed by hand, and read again when it changed."""
+
+    def __init__(self, path: Path) -> None:
+        """Touches no disk."""
+        self.path = path
+        self._file = TableFile(path, "model", "models")
+        self._read: tuple[FileStamp | None, StatedModels] | None = None
+
+    def load(self) -> StatedModels:
+        """Return every table that can be used, and name every one that cannot. Blocks; never raises."""
+        stamp = stamp_of(self.path)
+        if self._read is None or not is_unchanged(stamp, self._read[0]):
+            self._read = stamp, self._stated()
+        return self._read[1]
+
+    def _stated(self) -> StatedModels:
+        loaded = self._file.load()
+        models: dict[tuple[str, str], KnownModel] = {}
+        problems = [replace(problem, is_fault=False) for problem in loaded.problems]
+        for entry in loaded.entries:
+            try:
+                model = _model(entry.value, models)
+                models[model.provider, model.name] = model
+            except ValueError as error:
+                problems.append(self._file.problem_of(entry, str(error), is_fault=False))
+        return StatedModels(tuple(models.values()), tuple(problems))
+
+
+def _model(entry: object, others: Collection[tuple[str, str]]) -> KnownModel:
+    """Return the model of one table. Raises `ValueError` that says what is wrong with it."""
+    values = table_of(entry, _KEYS)
+    name = text_in(values, "name", is_needed=True)
+    if name != name.strip() or HIDING.search(name):
+        raise ValueError("name has blanks around it, or signs that cannot be seen")
+    provider = choice_in(values, "provider", tuple(vendor.id for vendor in VENDORS))
+    if (provider, name) in others:
+        raise ValueError(f"{name!r} of {provider} stands in the file twice")
+    efforts = texts_in(values, "efforts") if "efforts" in values else None
+    if unknown := next((level for level in efforts or () if not _LEVEL.fullmatch(level)), None):
+        raise ValueError(f"efforts: {unknown!r} is no level; it must be a word in small letters, such as high")
+    return KnownModel(
+        provider=provider,
+        name=name,
+        label=HIDING.sub(" ", text_in(values, "label")).strip(),
+        context_tokens=size_in(values, "context_tokens"),
+        output_tokens=size_in(values, "output_tokens"),
+        takes_images=optional_flag_in(values, "takes_images"),
+        takes_tools=optional_flag_in(values, "takes_tools"),
+        thinks=optional_flag_in(values, "thinks"),
+        efforts=efforts,
+        price=_price(*(amount_in(values, key) for key in _PRICES)),
+    )
+
+
+def _price(read: float | None, written: float | None, cached: float | None, kept: float | None) -> Rates | None:
+    if read is not None and written is not None:
+        return Rates(input=read, output=written, cache_read=cached, cache_write=kept)
+    if any(price is not None for price in (read, written, cached, kept)):
+        raise ValueError("a price needs both input_price and output_price")
+    return None

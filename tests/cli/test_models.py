@@ -1,0 +1,73 @@
+"""`desktop-agent models`: what is known of models is listed offline, and the address is asked when told to."""
+
+import os
+from pathlib import Path
+
+import pytest
+
+from desktop_agent.core.base.paths import AppPaths
+from tests.command_line import CommandLine, Ran
+from tests.memory_keyring import MemoryKeyring, use_keyring
+from tests.servers.dialects.chat import OPENROUTER
+from tests.servers.threaded import serve
+
+
+class Models(CommandLine):
+    """Runs `desktop-agent models list`."""
+
+    def __call__(self, *arguments: str | Path) -> Ran:
+        return super().__call__("models", "list", *arguments)
+
+
+@pytest.fixture
+def models(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> Models:
+    use_keyring(monkeypatch, MemoryKeyring())
+    monkeypatch.setenv("OPENROUTER_API_KEY", "k")
+    return Models(capsys)
+
+
+def own_config(name: str, text: str) -> None:
+    folder = AppPaths.from_environment(os.environ).config
+    folder.mkdir(parents=True, exist_ok=True)
+    (folder / name).write_text(text)
+
+
+def test_before_a_list_was_fetched_the_few_that_ship_are_listed_with_what_is_known(models: Models) -> None:
+    ran = models("--provider", "anthropic")
+    assert "claude-sonnet-5-5" in ran.out
+    assert "unknown" in ran.out
+    assert "not fetched yet" in ran.out
+    assert ran.err == ""
+
+
+def test_a_list_is_fetched_when_told_to_and_stays(models: Models) -> None:
+    with serve(dialect=OPENROUTER, asks_for_key=False) as server:
+        account = f'provider="openrouter"\nname="here"\naddress="{server.url}"\nkind="none"'
+        own_config("accounts.toml", f"[[account]]\n{account}\n")
+        assert models("--provider", "openrouter", "--account", "here", "--refresh").code == 0
+    later = models("--provider", "openrouter", "--account", "here", "--json").json
+    assert later["fetched_at"]
+    assert later["models"][0] == {
+        "provider": "openrouter", "account": "here", "name": "vendor/large-test", "label": "Vendor: Large Test",
+        "context_tokens": 200_000, "output_tokens": 64_000, "takes_images": True, "takes_tools": True, "thinks": True,
+        "efforts": None, "price": {"input": 3.0, "output": 15.0, "cache_read": 0.3, "cache_write": 3.75},
+    }  # fmt: skip
+    failed = models("--provider", "openrouter", "--account", "here", "--refresh")
+    assert failed.code == 1
+    assert "could not be reached" in failed.err
+    assert len(models("--provider", "openrouter", "--account", "here", "--json").json["models"]) == 2
+
+
+def test_what_the_user_says_of_a_model_is_shown_and_mistakes_are_named(models: Models) -> None:
+    own_config("models.toml", '[[model]]\nprovider="ollama"\nname="q"\ncontext_tokens=40960\n[[model]]\nname="r"\n')
+    ran = models("--provider", "ollama")
+    assert "41k" in ran.out
+    assert "free" in ran.out
+    assert "models.toml:5: model 2: provider must be one of" in ran.err
+
+
+@pytest.mark.parametrize("arguments", [("--provider", "nobody"), ("--provider", "demo"), ("--account", "gone")])
+def test_an_unknown_provider_or_account_is_bad_usage(models: Models, arguments: tuple[str, ...]) -> None:
+    ran = models(*arguments)
+    assert ran.code != 0
+    assert "error:" in ran.err

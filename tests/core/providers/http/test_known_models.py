@@ -1,0 +1,74 @@
+"""What is known of a model decides about its requests: in each wire format, what it cannot take is not sent."""
+
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from desktop_agent.core.base.ids import Digest
+from desktop_agent.core.models.account import Account
+from desktop_agent.core.models.catalogue import ModelCatalogue
+from desktop_agent.core.models.known_model import KnownModel
+from desktop_agent.core.models.prices import Rates
+from desktop_agent.core.protocol.model import (
+    ModelRef,
+    ModelRequest,
+)
+from desktop_agent.core.providers.base import Completion
+from desktop_agent.core.providers.http.credential import KeyCredential
+from desktop_agent.core.providers.http.provider import HttpProvider
+from desktop_agent.core.providers.vendor_provider import account_provider
+from tests.core.providers.http.conftest import KEY, Spoken
+from tests.harness import FrozenClock
+from tests.servers.model_server import ModelServer
+from tests.servers.script import reply, text
+
+PICTURE = Digest("a" * 64)
+
+
+class Knowing:
+    """Builds providers at a server that know what a test says of its model."""
+
+    def __init__(self, folder: Path, spoken: Spoken, server: ModelServer) -> None:
+        self._folder = folder
+        self._account = Account(provider=spoken.vendor, name="here", address=server.url)
+
+    def provider(self, model: str, **said: object) -> HttpProvider:
+        known = replace(KnownModel(provider=self._account.provider, name=model), **said)
+        catalogue = ModelCatalogue(self._folder, _never, clock=FrozenClock(), stated=lambda: (known,))
+        ref = ModelRef(provider=self._account.provider, model=model, account="here")
+        return account_provider(self._account, KeyCredential(KEY), model=ref, models=catalogue.of(self._account))
+
+
+async def _never(account: Account) -> tuple[()]:
+    raise AssertionError(f"{account} was asked over the network")
+
+
+@pytest.fixture
+def knowing(tmp_path: Path, spoken: Spoken, server: ModelServer) -> Knowing:
+    return Knowing(tmp_path / "models", spoken, server)
+
+
+async def answered(provider: HttpProvider, request: ModelRequest) -> Completion:
+    try:
+        last = [piece async for piece in provider.stream(request)][-1]
+    finally:
+        await provider.aclose()
+    assert isinstance(last, Completion)
+    return last
+
+
+async def test_a_price_that_the_user_states_holds_at_any_address(
+    knowing: Knowing, server: ModelServer, model_request: ModelRequest
+) -> None:
+    server.will(reply(text("Hi."), input_tokens=1_000_000, output_tokens=1_000_000))
+    price = Rates(input=2.0, output=5.0)
+    done = await answered(knowing.provider(model_request.model, price=price), model_request)
+    assert done.usage.cost_usd == pytest.approx(7.0)
+
+
+async def test_a_window_that_is_known_is_not_asked_for(knowing: Knowing, server: ModelServer) -> None:
+    provider = knowing.provider("mine", context_tokens=40_960)
+    assert await provider.context_window("mine") == 40_960
+    await provider.aclose()
+    assert server.exchanges == []
