@@ -125,6 +125,7 @@ def _add_run(commands: "_Commands") -> None:
     run.add_argument("--model", metavar="M", help="the model")
     run.add_argument("--base-url", type=address_argument, metavar="URL", help="another address of the provider")
     run.add_argument("--account", metavar="NAME", help="the provider's account; `auth status` lists them")
+    run.add_argument("--effort", metavar="LEVEL", help="how much the model thinks; `models list` shows its levels")
     _add_mode(run)
     run.add_argument("--max-turns", type=_at_least_one, metavar="N", help="at most N requests to the model (8)")
     run.add_argument("--max-cost", type=_above_zero, metavar="X", help="stop when the run has cost X dollars")

@@ -156,7 +156,9 @@ def _model(args: argparse.Namespace) -> NamedModel:
         raise UsageError(f"There is no provider {provider!r}.", hint=f"Known providers: {', '.join(PROVIDER_IDS)}.")
     if provider == DEMO and args.model not in (None, DEMO_MODEL):
         raise UsageError(f"The demo has no model {args.model!r}.", hint=f"Leave --model out, or say {DEMO_MODEL}.")
-    return NamedModel(provider=provider, model=args.model, base_url=args.base_url, account=args.account)
+    return NamedModel(
+        provider=provider, model=args.model, base_url=args.base_url, account=args.account, effort=args.effort
+    )
 
 
 def _summary(result: RunResult) -> str:

@@ -6,23 +6,19 @@ from typing import TypedDict, Unpack
 
 from msgspec import Struct
 
-from desktop_agent.composition.model_abilities import sight_of
+from desktop_agent.composition.model_parts import build_model_parts
 from desktop_agent.composition.shared_parts import SharedParts, SharedTools
 from desktop_agent.composition.stored_sessions import StoredSessions
 from desktop_agent.composition.user_settings import UserSettings
 from desktop_agent.core.base.clock import Clock, SystemClock
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.mcp.pool import ServerPool
-from desktop_agent.core.models.account import Account
-from desktop_agent.core.models.catalogue import MODELS_NAME, ModelCatalogue
-from desktop_agent.core.models.known_model import ListedModel
+from desktop_agent.core.models.catalogue import ModelCatalogue
 from desktop_agent.core.providers.auth.keys import SystemKeyStore
 from desktop_agent.core.providers.auth.servers.server_credentials import KeyringCredentials
 from desktop_agent.core.providers.auth.servers.server_keyring import ServerKeyring
 from desktop_agent.core.providers.auth.sign_ins import SignIns
 from desktop_agent.core.providers.base import ProviderSource
-from desktop_agent.core.providers.catalog import ProviderCatalog
-from desktop_agent.core.providers.known_models import KnownModels
 from desktop_agent.core.providers.retry import RetryPolicy
 from desktop_agent.core.search.sessions.index import SessionSearch
 from desktop_agent.core.slash.live_config import LiveConfig
@@ -79,21 +75,7 @@ def lay_foundation(paths: AppPaths, settings: UserSettings, **own: Unpack[OwnPar
         paths=paths, catalog=catalog, blobs=blobs, live=live, clock=clock, default_model=settings.default_model
     )
     sign_ins = own.get("sign_ins") or SignIns(keys, settings.accounts, paths.data, clock=clock, environ=environ)
-
-    async def listed(account: Account) -> Sequence[ListedModel]:
-        return await providers.list_models(account)
-
-    models = ModelCatalogue(
-        paths.cache / MODELS_NAME, listed, clock=clock, stated=lambda: settings.models_file.load().models
-    )
-    providers = ProviderCatalog(
-        environ,
-        keys,
-        settings.accounts,
-        sign_ins=sign_ins,
-        models=models,
-        allows_readable_proxy=lambda: live.current.model.allow_readable_proxy,
-    )
+    models = build_model_parts(paths, settings, keys, sign_ins, environ, clock)
     tools = own.get("tools") or builtin_tools(
         paths.cache, longest_command_s=lambda: live.current.execution.timeout_seconds
     )
@@ -105,19 +87,21 @@ def lay_foundation(paths: AppPaths, settings: UserSettings, **own: Unpack[OwnPar
         settings_file=live.path,
         rules=settings.rules,
         accounts=settings.accounts,
-        known_models=KnownModels(models, settings.accounts),
+        known_models=models.known,
         model_meant=settings.model_meant,
-        takes_images=KnownModels(models, settings.accounts).takes_images,
+        takes_images=models.known.takes_images,
         environ=environ,
         clock=clock,
         blobs=blobs,
         catalog=catalog,
         tools=SharedTools(tools, servers),
         probe=own.get("probe") or SandboxProbe(environ),
-        provider_source=own.get("provider_source") or providers.build,
+        provider_source=own.get("provider_source") or models.providers.build,
         retry=own.get("retry") or RetryPolicy(),
         services=own.get("services") or services,
         makes_titles=own.get("makes_titles", False),
     )
     search = SessionSearch(paths.sessions, blobs, paths.cache)
-    return Foundation(shared=shared, stored=stored, search=search, keys=keys, sign_ins=sign_ins, models=models)
+    return Foundation(
+        shared=shared, stored=stored, search=search, keys=keys, sign_ins=sign_ins, models=models.catalogue
+    )

@@ -17,6 +17,7 @@ from desktop_agent.core.base.errors import AccountGoneError, AgentError, UsageEr
 from desktop_agent.core.base.ids import SessionId, new_session_id
 from desktop_agent.core.base.package import __version__
 from desktop_agent.core.context.packing import system_prompt
+from desktop_agent.core.models.efforts import effort_meant
 from desktop_agent.core.models.vendors import known_vendor, usual_model
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
@@ -121,17 +122,30 @@ class SessionOpener:
         raise, and `UsageError` for an account that is not there.
         """
         if resumed is None:
-            await self._require_account(self._model_of(options))
+            model = self._model_of(options)
+            await self._require_account(model)
+            options = replace(options, model=await self._with_known_effort(model, options.named.effort))
             return OpenedSession(await self.create(workspace, sink, options, is_attended=False), Transcript())
         opened = await self.open(resumed, sink, options, is_attended=False)
         is_named = options.model is not None or not options.named.is_nothing
         model = self._model_of(options, opened.session.transcript.session.model) if is_named else None
+        if model is not None:
+            model = await self._with_known_effort(model, options.named.effort)
         if (model, options.approval, options.sandbox) != (None, None, None):
             opened.session.submit(ops.SetMode(model=model, approval=options.approval, sandbox=options.sandbox))
         return opened
 
     def _model_of(self, options: SessionOptions, before: ModelRef | None = None) -> ModelRef:
         return options.model or self._settings.model_meant(options.named, before)
+
+    async def _with_known_effort(self, model: ModelRef, effort: str | None) -> ModelRef:
+        """Return the model with the effort that was named, if any. Raises `UsageError` for a level it does not know."""
+        if effort is None:
+            return model
+        known = await self._shared.known_models.of(model)
+        if known is None:
+            raise UsageError(f"No effort can be asked of {model.provider}/{model.model}.")
+        return replace(model, effort=effort_meant(effort, known))
 
     async def _require_account(self, model: ModelRef) -> None:
         """Raise `UsageError` when the account of a model is not there."""
@@ -148,6 +162,7 @@ class SessionOpener:
         model = self._model_of(options, transcript.session.model)
         if options.named.account is not None:
             await self._require_account(model)
+        await self._with_known_effort(model, options.named.effort)
         last = transcript.entries[-1] if transcript.entries else None
         try:
             await self._look_for_account(model)

@@ -163,7 +163,8 @@ class HistoryFold:
         self.is_as_answered = event.stop_reason != "interrupted"
         if event.stop_reason == "refusal":
             return  # left out: providers keep refusing while it stands in the conversation
-        self.items.append(AssistantMessage(content=event.content, made_by=event.model, id=event.message_id))
+        made_by = event.model.bare if event.model else None
+        self.items.append(AssistantMessage(content=event.content, made_by=made_by, id=event.message_id))
         if event.stop_reason == "model_context_window_exceeded":
             self.items.append(TextBlock(text=NO_ROOM))
 

@@ -71,6 +71,7 @@ def pack(
     always = [guidance_text(file) for file in history.guidance if file.scope != "folder"]
     return ModelRequest(
         model=model.model,
+        effort=model.effort,
         system="\n\n".join([system, *always]),
         messages=with_newest_pictures(messages),
         tools=tools,
@@ -85,6 +86,6 @@ def pack(
 def _followed(messages: Sequence[Message], model: ModelRef) -> str:
     """Return the id of the last answer, if a model of the same account and address gave it; else nothing."""
     last = next((message for message in reversed(messages) if isinstance(message, AssistantMessage)), None)
-    if last is None or last.made_by is None or replace(last.made_by, model=model.model) != model:
+    if last is None or last.made_by is None or replace(last.made_by.bare, model=model.model) != model.bare:
         return ""
     return last.id

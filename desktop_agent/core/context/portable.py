@@ -34,4 +34,4 @@ def is_readable_by(message: Message, model: ModelRef) -> bool:
     """Whether it goes back as it came: another model of the same account and address sorts out itself what it uses."""
     if not isinstance(message, AssistantMessage) or message.made_by is None:
         return True
-    return replace(message.made_by, model=model.model) == model
+    return replace(message.made_by.bare, model=model.model) == model.bare

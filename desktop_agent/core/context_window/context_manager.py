@@ -151,11 +151,12 @@ class ContextManager:
 
     # -- for requests --
 
-    async def look_up(self, model: ModelRef) -> None:
-        """Look at what is known of the model now. Asks no network."""
+    async def look_up(self, model: ModelRef) -> KnownModel | None:
+        """Return what is known of the model now; its window counts from here on. Asks no network."""
         known = await self._parts.known(model)
         if known is not None:
             self.meter.know_window(model, known.context_tokens)
+        return known
 
     def settings(self) -> CompactionSettings:
         """The settings in force."""

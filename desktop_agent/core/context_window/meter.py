@@ -41,11 +41,11 @@ class Meter:
     def know_window(self, model: ModelRef, window: int | None) -> None:
         """Take in how many tokens fit, where the catalogue has it."""
         if window is not None:
-            self._windows[model] = window
+            self._windows[model.bare] = window
 
     def window(self, model: ModelRef, default: int) -> int:
         """Return how many tokens fit."""
-        return self._windows.get(model, default)
+        return self._windows.get(model.bare, default)
 
     def report_estimate(self, request: ModelRequest, model: ModelRef, window: int) -> int:
         """Report how full the context would be with `request`, and return that."""
@@ -72,6 +72,7 @@ class Meter:
 
     def ask_for_window(self, model: ModelRef, provider: Provider) -> None:
         """Let the provider say in the background, once, how much fits into the model's window."""
+        model = model.bare
         if model not in self._windows and model not in self._asked and isinstance(provider, Counting):
             self._asked.add(model)
             self._start(self._ask_for_window(model, provider))
@@ -108,7 +109,7 @@ class Meter:
             logger.info("The window of %s is not known: %s", model.model, error.title)
             return
         if window:
-            self._windows[model] = window
+            self._windows[model.bare] = window
             if self.use is not None:
                 self._report(ContextUse(tokens=self.use.tokens, window=window, source=self.use.source))
 

@@ -77,6 +77,8 @@ class Vendor(Struct, frozen=True, kw_only=True):
     """Offered before its own list is known, the usual one first."""
     prices: str = ""
     """What the table of prices calls it. Empty: nothing is known of its prices."""
+    effort_field: Literal["reasoning_effort", "reasoning"] = "reasoning_effort"
+    """Where Chat Completions has the level of effort: OpenRouter has it in an object."""
     reports_cost: bool = False
     """Whether an answer says what it cost."""
     sign_in: SignInWay | None = None
@@ -152,6 +154,7 @@ VENDORS: tuple[Vendor, ...] = (
         searches=True,
         prices="openrouter",
         reports_cost=True,
+        effort_field="reasoning",
         sign_in="openrouter",
         keys_page="https://openrouter.ai/settings/keys",
     ),

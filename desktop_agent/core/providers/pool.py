@@ -17,7 +17,8 @@ class ProviderPool:
         self._met: set[ModelRef] = set()
 
     async def get(self, model: ModelRef) -> Provider:
-        """Return the provider of `model`. Raises what its source raises."""
+        """Return the provider of `model`, the same for every effort. Raises what its source raises."""
+        model = model.bare
         if model not in self._built:
             self._built[model] = await self._source(model)
         if model not in self._met:
@@ -27,11 +28,11 @@ class ProviderPool:
 
     def built(self, model: ModelRef) -> Provider | None:
         """Return the provider of `model` if there is one already."""
-        return self._built.get(model)
+        return self._built.get(model.bare)
 
     async def forget(self, model: ModelRef) -> None:
         """Build it anew the next time: the user may give it another key or address meanwhile."""
-        if (provider := self._built.pop(model, None)) is not None:
+        if (provider := self._built.pop(model.bare, None)) is not None:
             await provider.aclose()
 
     def closers(self) -> tuple[Callable[[], Awaitable[None]], ...]:

@@ -45,7 +45,7 @@ def account_provider(
         key_hint=other_credential(account),
         allows_readable_proxy=allows_readable_proxy,
         silence_s=silence_s,
-        model=model,
+        model=model.bare if model is not None else None,
         models=models,
         is_prepaid=account.kind == "oauth",
     )
@@ -105,6 +105,7 @@ def wire_format_of(account: Account) -> WireFormat:
                 cache_marks_for=vendor.cache_marks_for,
                 never=() if vendor.takes_cache_key and is_at_home else (CACHE_KEY,),
                 searches=vendor.searches,
+                effort_field=vendor.effort_field,
             )
 
 

@@ -20,6 +20,8 @@ class NamedModel(Struct, frozen=True, kw_only=True):
     base_url: str | None = None
     account: str | None = None
     """As people call it: `usual` is the one without a name."""
+    effort: str | None = None
+    """How much it is to think."""
 
     @property
     def is_nothing(self) -> bool:
@@ -37,8 +39,11 @@ def model_meant(
     """
     if now is not None and meant.provider in (None, now.provider):
         model = meant.model or now.model
+        if meant.effort is None and model == now.model:
+            meant = replace(meant, effort=now.effort)
         if meant.account is None:
-            return replace(now, model=model, base_url=meant.base_url or now.base_url)
+            effort = effort_in(meant, loaded.settings.model, now.provider)
+            return replace(now, model=model, base_url=meant.base_url or now.base_url, effort=effort)
         meant = replace(meant, provider=now.provider, model=model)
     chosen = loaded.settings.model
     provider = meant.provider or chosen.provider
@@ -54,7 +59,15 @@ def model_meant(
     vendor = known_vendor(provider)
     if not name and vendor is not None and vendor.models:
         name = usual_model(provider)
-    return ModelRef(provider=provider, model=name, base_url=base_url or None, account=account)
+    effort = effort_in(meant, chosen, provider)
+    return ModelRef(provider=provider, model=name, base_url=base_url or None, account=account, effort=effort)
+
+
+def effort_in(meant: NamedModel, settings: ModelSettings, provider: str) -> str:
+    """Return the level of effort that is meant, else that of the settings, which is in the word of their provider."""
+    if meant.effort is not None:
+        return meant.effort
+    return settings.effort.lower() if provider == settings.provider else ""
 
 
 def name_in(settings: ModelSettings, *, is_written: bool) -> str:

@@ -59,6 +59,14 @@ class ModelSettings:
         unset="the usual one",
         effect="next session",
     )
+    effort: str = setting(
+        "",
+        title="Effort",
+        text="How much the model thinks before it answers, in its provider's word, such as low or high. "
+        "`desktop-agent models list` shows which a model takes; one that does not take it gets none.",
+        unset="the model's own",
+        effect="next session",
+    )
     fallback: str = setting(
         "",
         title="When it is overloaded",

@@ -11,7 +11,7 @@ from typing import cast
 
 from desktop_agent.core.base.errors import AgentError, StorageError, UsageError
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.slash import changing, choosing, compacting, exporting, pinning, status, travelling
+from desktop_agent.core.slash import changing, choosing, compacting, exporting, pinning, status, thinking, travelling
 from desktop_agent.core.slash.declarations import Declaration, help_text
 from desktop_agent.core.slash.own import OwnCommand, declarations_of, read_own_commands
 from desktop_agent.core.slash.parse import Invocation, parse
@@ -29,6 +29,7 @@ _HANDLERS: dict[str, Handler] = {
     "unpin": pinning.unpin,
     "config": choosing.config,
     "model": choosing.model,
+    "effort": thinking.effort,
     "clear": travelling.clear,
     "fork": travelling.fork,
     "rewind": travelling.rewind,

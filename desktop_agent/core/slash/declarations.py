@@ -49,6 +49,7 @@ BUILT_IN: tuple[Declaration, ...] = (
         name="config", arguments="[KEY | set KEY=VALUE]", summary="Show settings, or change one from the next step on"
     ),
     Declaration(name="model", arguments="[PROVIDER/NAME | NAME]", summary="Show the model, or choose another"),
+    Declaration(name="effort", arguments="[LEVEL]", summary="Show how much the model thinks, or set it"),
     Declaration(name="clear", summary="Begin a new conversation in this folder; this one stays in the list"),
     Declaration(name="fork", arguments="[TURN]", summary="Go on in a copy of the conversation, as it was before TURN"),
     Declaration(

@@ -1,6 +1,7 @@
 """`/status`: what the session works with, and how full the model's context is."""
 
 from desktop_agent.core.base.plain_text import number_of
+from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.slash.parse import Invocation
 from desktop_agent.core.slash.parts import CommandParts, Reply, SessionHands, no_more
 from desktop_agent.core.slash.pinning import described
@@ -24,7 +25,7 @@ async def status(invocation: Invocation, parts: CommandParts, hands: SessionHand
         f"Last compaction: {_last_compaction(parts)}",
         f"Active pins: {len(transcript.context.pins) or 'none'}",
         *(f"  {described(pin)}" for pin in transcript.context.pins.values()),
-        f"Model: {code(name)}",
+        f"Model: {code(name)}{_effort(model)}",
         f"Mode: approval {code(transcript.session.approval)}, sandbox {code(transcript.session.sandbox)}",
         f"State: {state}{queued}, {number_of(transcript.turn, 'turn')}",
         f"Session: {code(transcript.session.session_id)}",
@@ -42,6 +43,10 @@ async def _tokens(parts: CommandParts) -> str:
         return "Tokens: not known yet"
     share = f" ({use.tokens / use.window:.0%})" if use.window else ""
     return f"Tokens: {use.tokens:,} of {use.window:,}{share}, {_SOURCES[use.source]}"
+
+
+def _effort(model: ModelRef | None) -> str:
+    return f", effort {code(model.effort)}" if model is not None and model.effort else ""
 
 
 def _auto(parts: CommandParts) -> str:

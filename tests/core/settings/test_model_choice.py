@@ -1,6 +1,7 @@
 """What the user leaves open of a model comes from the one that answers now, or from settings of the same provider."""
 
 import pytest
+from msgspec.structs import replace
 
 from desktop_agent.core.models.vendors import usual_model
 from desktop_agent.core.protocol.model import ModelRef
@@ -72,6 +73,22 @@ def test_a_conversation_that_goes_on_keeps_what_is_not_named() -> None:
     changed = meant(now=NOW, settings=settings, account="work")
     assert changed == ModelRef(provider="anthropic", model="m", account="work")
     assert meant(now=changed, settings=settings, account="usual").base_url == "https://other.example"
+
+
+def test_the_effort_of_the_settings_is_for_their_provider() -> None:
+    settings = ModelSettings(effort="High")
+    assert meant(settings=settings).effort == "high"
+    assert meant(settings=settings, provider="openai").effort == ""
+    assert meant(settings=settings, effort="low").effort == "low"
+
+
+def test_the_effort_of_a_conversation_stays_with_its_model() -> None:
+    now = replace(NOW, effort="max")
+    assert meant(now=now) == now
+    assert meant(now=now, account="usual").effort == "max"
+    assert meant(now=now, model="n").effort == ""
+    assert meant(now=now, model="n", settings=ModelSettings(effort="low")).effort == "low"
+    assert meant(now=now, effort="").effort == ""
 
 
 def test_a_conversation_that_changes_its_provider_takes_nothing_along() -> None:

@@ -14,6 +14,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.providers.auth.accounts import ACCOUNTS_NAME, AccountsFile
 from desktop_agent.core.providers.scripted import Call, Fail, Hang, Say, ScriptedProvider, in_order
+from desktop_agent.core.settings.models_file import MODELS_FILE_NAME
 from desktop_agent.core.slash.declarations import BUILT_IN, usage
 from desktop_agent.core.slash.parts import ExportForm, Services
 from tests.harness import Ground, Open
@@ -307,6 +308,48 @@ class TestModel:
     async def test_an_unknown_provider_is_refused(self, ground: Ground, text: str) -> None:
         async with ground.session([]) as opened:
             assert await bad(opened, text)
+
+
+class TestEffort:
+    async def test_it_shows_and_sets_the_level_which_stays_with_the_model(self, ground: Ground) -> None:
+        async with ground.session([]) as opened:
+            await fine(opened, "/model anthropic/claude-sonnet-5-5")
+            assert "the model's own" in await fine(opened, "/effort")
+            assert "`high` from now on" in await fine(opened, "/effort HIGH")
+            model = opened.session.transcript.session.model
+            assert model is not None
+            assert model.effort == "high"
+            assert "effort `high`" in await fine(opened, "/status")
+            assert "`high`" in await fine(opened, "/effort")
+            await fine(opened, "/model anthropic/claude-opus-5-5")
+            model = opened.session.transcript.session.model
+            assert model is not None
+            assert model.effort == ""
+
+    async def test_the_models_own_is_a_level_too(self, ground: Ground) -> None:
+        async with ground.session([]) as opened:
+            await fine(opened, "/model anthropic/claude-sonnet-5-5")
+            await fine(opened, "/effort low")
+            assert "the model's own from now on" in await fine(opened, "/effort default")
+
+    async def test_a_level_that_the_model_does_not_know_is_refused_with_those_that_it_knows(
+        self, ground: Ground
+    ) -> None:
+        ground.paths.config.mkdir(parents=True, exist_ok=True)
+        stated = '[[model]]\nprovider = "anthropic"\nname = "m"\nefforts = ["low", "high"]\n'
+        none = '[[model]]\nprovider = "anthropic"\nname = "n"\nefforts = []\n'
+        (ground.paths.config / MODELS_FILE_NAME).write_text(stated + none)
+        async with ground.session([]) as opened:
+            await fine(opened, "/model anthropic/m")
+            assert "Known are: default, low, high." in await bad(opened, "/effort max")
+            await fine(opened, "/model anthropic/n")
+            assert "takes no level" in await bad(opened, "/effort low")
+            assert "takes no level" in await fine(opened, "/effort")
+            assert await bad(opened, "/effort low high")
+
+    async def test_a_model_without_a_vendor_has_none(self, ground: Ground) -> None:
+        async with ground.session([]) as opened:
+            assert "no effort can be asked" in await bad(opened, "/effort high")
 
 
 class TestOfServices:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import ClassVar, Literal
 
 from msgspec import Struct, field
-from msgspec.structs import force_setattr
+from msgspec.structs import force_setattr, replace
 
 from desktop_agent.core.base.ids import CallId, Digest
 from desktop_agent.core.base.web_address import has_userinfo, without_userinfo
@@ -23,6 +23,13 @@ class ModelRef(Struct, frozen=True, kw_only=True):
     base_url: str | None = None
     account: str = ""
     """The name of the account by which it is asked, at that account's address; empty for the provider's usual one."""
+    effort: str = ""
+    """How much it is to think, in its provider's word; empty for as much as it does by itself."""
+
+    @property
+    def bare(self) -> "ModelRef":
+        """Who answers, however much it is to think."""
+        return replace(self, effort="") if self.effort else self
 
     def __post_init__(self) -> None:
         if self.base_url and has_userinfo(self.base_url):
@@ -180,6 +187,7 @@ class ModelRequest(Struct, frozen=True, kw_only=True):
     `stable_messages` is how many leading messages were already part of the previous request: a provider that caches
     prompts puts a breakpoint behind them. `images` has the bytes of every picture the messages refer to. `pinned` goes
     to the very end of the last message, behind everything that may be cached: it may change with every request.
+    `effort` is how much the model is to think; a provider leaves it out for a model that takes no such level.
 
     `conversation` is the same for all requests of one, so that a provider finds its cache again; it says nothing about
     the user. `follows` is the message id of the answer before, if the same account gave it: a provider may say why it
@@ -193,6 +201,7 @@ class ModelRequest(Struct, frozen=True, kw_only=True):
     max_tokens: int
     stable_messages: int = 0
     pinned: str = ""
+    effort: str = ""
     conversation: str = ""
     follows: str | None = None
     images: Mapping[Digest, bytes] = field(default_factory=dict[Digest, bytes])

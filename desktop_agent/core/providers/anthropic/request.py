@@ -97,6 +97,8 @@ def request_body(request: ModelRequest, pictures: Pictures, shape: Shape = USUAL
         "stream": True,
         "messages": _joined(entries),
     }
+    if request.effort:
+        body["output_config"] = {"effort": request.effort}
     if request.system.strip():
         body["system"] = [{"type": "text", "text": repaired(request.system), "cache_control": _CACHED}]
     if request.tools:

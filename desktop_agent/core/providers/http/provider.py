@@ -12,6 +12,7 @@ from desktop_agent.core.base.clock import Clock, SystemClock
 from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.base.web_address import address_of, has_userinfo, is_readable_on_the_way
 from desktop_agent.core.models.catalogue import AccountModels
+from desktop_agent.core.models.efforts import levels_of
 from desktop_agent.core.models.known_model import KnownModel, ListedModel, found
 from desktop_agent.core.models.pricing import priced
 from desktop_agent.core.protocol.model import ModelRef, ModelRequest, Usage
@@ -93,7 +94,7 @@ class HttpProvider:
         """
         call = self._call(request.model)
         connection = await self._ready()
-        request = carried(request, self._endpoint.model)
+        request = await self._taken(request)
         reader = self._wire.reader()
         content_type = ""
         has_started = has_renewed = False
@@ -143,7 +144,7 @@ class HttpProvider:
             return None
         call = self._call(request.model)
         connection = await self._ready()
-        request = carried(request, self._endpoint.model)
+        request = await self._taken(request)
         body = await asyncio.to_thread(counting.encode, request, self._pictures)
         try:
             answer = await connection.post(counting.path, body, await self._headers())
@@ -196,6 +197,14 @@ class HttpProvider:
             return priced(completion.usage, model, now, address=place, is_prepaid=is_prepaid, stated=stated)
 
         return replace(completion, usage=await asyncio.to_thread(price))
+
+    async def _taken(self, request: ModelRequest) -> ModelRequest:
+        """Return what of the request the model can take: no thoughts of others, no effort that it does not know."""
+        request = carried(request, self._endpoint.model)
+        known = await self._known(request.model) if request.effort else None
+        if known is not None and request.effort not in levels_of(known):
+            return replace(request, effort="")
+        return request
 
     async def _known(self, model: str) -> KnownModel | None:
         """Return what is known of a model. In a thread: the first look reads a file."""

@@ -33,6 +33,7 @@ LONGEST_CALL_ID = 40
 CACHE_KEY = "prompt_cache_key"
 
 LimitField = Literal["max_tokens", "max_completion_tokens"]
+EffortField = Literal["reasoning_effort", "reasoning"]
 
 _FAILED = "The call failed without saying why."
 _NOTHING = "(no output)"
@@ -48,6 +49,7 @@ class Body(NamedTuple):
     """Whether the model's vendor caches only what a request marks."""
     searches: bool = False
     """Whether the router's own web search takes the place of ours."""
+    effort_field: EffortField = "reasoning_effort"
 
 
 def request_body(request: ModelRequest, pictures: Pictures, shape: Body) -> JsonObject:
@@ -77,6 +79,9 @@ def request_body(request: ModelRequest, pictures: Pictures, shape: Body) -> Json
     }
     if request.conversation:
         body[CACHE_KEY] = request.conversation
+    if request.effort:
+        is_inside = shape.effort_field == "reasoning"
+        body[shape.effort_field] = {"effort": request.effort} if is_inside else request.effort
     if request.tools:
         body["tools"] = [
             WEB_SEARCH if tool.hosted_tool == "web_search" and shape.searches else _tool(tool) for tool in request.tools

@@ -11,7 +11,7 @@ from desktop_agent.core.providers.http.refusals import FailedCall, Refusal, Refu
 from desktop_agent.core.providers.http.searching import Searching
 from desktop_agent.core.providers.openai.models import read_models
 from desktop_agent.core.providers.openai.refusals import read_refusal
-from desktop_agent.core.providers.openai_chat.request import CACHE_KEY, Body, LimitField, request_body
+from desktop_agent.core.providers.openai_chat.request import CACHE_KEY, Body, EffortField, LimitField, request_body
 from desktop_agent.core.providers.openai_chat.stream import ChatReader
 
 
@@ -31,19 +31,21 @@ class ChatFormat:
         cache_marks_for: tuple[str, ...] = (),
         never: Collection[str] = (),
         searches: bool = False,
+        effort_field: EffortField = "reasoning_effort",
     ) -> None:
         """`limit_field` is what the vendor calls the longest answer: OpenAI's own models know the newer name only.
 
         `reports_cost` says that the usage of an answer has its cost in US dollars. `cache_marks_for` are beginnings of
         the names of models that cache only what is marked. `never` names the fields that are left out of every request.
-        `searches` says that the vendor is a router that searches the web.
+        `searches` says that the vendor is a router that searches the web, `effort_field` where the effort stands.
         """
         self.headers: Mapping[str, str] = {}
         self._limit_field: LimitField = limit_field
         self._reports_cost = reports_cost
         self._cache_marks_for = cache_marks_for
         self._searching = Searching(is_there=searches)
-        self._left_out = LeftOut("stream_options", "parallel_tool_calls", CACHE_KEY, never=never)
+        self._left_out = LeftOut("stream_options", "parallel_tool_calls", CACHE_KEY, effort_field, never=never)
+        self._effort_field: EffortField = effort_field
 
     def encode(self, request: ModelRequest, pictures: EncodedPictures) -> bytes:
         """Return the body of a request."""
@@ -52,6 +54,7 @@ class ChatFormat:
             self._left_out.for_model(request.model),
             marks_cache=request.model.startswith(self._cache_marks_for),
             searches=self._searching.is_offered(request),
+            effort_field=self._effort_field,
         )
         return encode_body(request, lambda each, data: request_body(each, data, shape), pictures)
 

@@ -69,7 +69,6 @@ def request_body(request: ModelRequest, pictures: Pictures, shape: Shape = USUAL
         "stream": True,
         "store": False,
         "include": [ENCRYPTED, SOURCES] if shape.searches and shape.names_sources else [ENCRYPTED],
-        "reasoning": {"summary": "auto"},
         "input": items,
     } | cache_fields(request)
     if request.system.strip():
@@ -78,11 +77,18 @@ def request_body(request: ModelRequest, pictures: Pictures, shape: Shape = USUAL
         body["tools"] = [
             WEB_SEARCH if tool.hosted_tool == "web_search" and shape.searches else _tool(tool) for tool in request.tools
         ]
-    if "reasoning.summary" in shape.left_out:
-        del body["reasoning"]
+    if reasoning := _reasoning(request, shape.left_out):
+        body["reasoning"] = reasoning
     if f"{CACHE_OPTIONS}.{COMPARED}" in shape.left_out:
         body.pop(CACHE_OPTIONS, None)
     return {name: value for name, value in body.items() if name not in shape.left_out}
+
+
+def _reasoning(request: ModelRequest, left_out: frozenset[str]) -> JsonObject:
+    wanted: JsonObject = {"summary": "auto"}
+    if request.effort:
+        wanted["effort"] = request.effort
+    return {name: value for name, value in wanted.items() if f"reasoning.{name}" not in left_out}
 
 
 def _user_items(message: UserMessage, pictures: Pictures) -> Iterator[JsonObject]:

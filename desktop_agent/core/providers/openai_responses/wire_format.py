@@ -44,6 +44,7 @@ class ResponsesFormat:
             "reasoning",
             "include",
             "reasoning.summary",
+            "reasoning.effort",
             "max_output_tokens",
             *CACHE_FIELDS,
             f"{CACHE_OPTIONS}.{COMPARED}",

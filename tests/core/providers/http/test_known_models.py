@@ -10,7 +10,9 @@ from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.catalogue import ModelCatalogue
 from desktop_agent.core.models.known_model import KnownModel
 from desktop_agent.core.models.prices import Rates
+from desktop_agent.core.protocol.foreign_json import object_in
 from desktop_agent.core.protocol.model import (
+    JsonObject,
     ModelRef,
     ModelRequest,
 )
@@ -65,6 +67,37 @@ async def test_a_price_that_the_user_states_holds_at_any_address(
     price = Rates(input=2.0, output=5.0)
     done = await answered(knowing.provider(model_request.model, price=price), model_request)
     assert done.usage.cost_usd == pytest.approx(7.0)
+
+
+def effort_in(body: JsonObject) -> object:
+    """Return the level of effort in a body, wherever its format has it."""
+    own, inside = body.get("reasoning_effort"), {**object_in(body, "output_config"), **object_in(body, "reasoning")}
+    return own or inside.get("effort")
+
+
+@pytest.mark.parametrize(
+    ("said", "wanted", "sent"),
+    [
+        ({}, "", None),
+        ({}, "high", "high"),
+        ({"efforts": ("low", "high")}, "high", "high"),
+        ({"efforts": ("low", "high")}, "max", None),
+        ({"efforts": ()}, "high", None),
+        ({"thinks": False}, "high", None),
+    ],
+)
+async def test_a_level_of_effort_is_sent_to_a_model_that_may_take_it(
+    knowing: Knowing,
+    server: ModelServer,
+    model_request: ModelRequest,
+    said: dict[str, object],
+    wanted: str,
+    sent: str | None,
+) -> None:
+    server.will(reply(text("Hi.")))
+    await answered(knowing.provider(model_request.model, **said), replace(model_request, effort=wanted))
+    (exchange,) = server.messages
+    assert effort_in(exchange.fields) == sent
 
 
 async def test_a_window_that_is_known_is_not_asked_for(knowing: Knowing, server: ModelServer) -> None:

@@ -9,7 +9,9 @@ from typing import NamedTuple
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
+from desktop_agent.core.context.portable import is_readable_by
 from desktop_agent.core.models.account import usual_account
 from desktop_agent.core.protocol.model import (
     AssistantBlock,
@@ -156,7 +158,7 @@ def _of_turn(block: AssistantBlock, turn: int) -> AssistantBlock:
     return OpaqueBlock(payload=block.payload | own, call=block.call)
 
 
-def body_for(provider: str, messages: tuple[Message, ...]) -> tuple[object, Dialect]:
+def body_for(provider: str, messages: tuple[Message, ...], effort: str = "") -> tuple[object, Dialect]:
     """Return the body that a provider's models would get, and who judges it."""
     model, dialect = ASKED[provider]
     request = ModelRequest(
@@ -170,6 +172,7 @@ def body_for(provider: str, messages: tuple[Message, ...]) -> tuple[object, Dial
             ),
         ),
         max_tokens=1024,
+        effort=effort,
     )
     return json.loads(
         wire_format_of(usual_account(provider)).encode(carried(request, model), EncodedPictures())
@@ -177,11 +180,11 @@ def body_for(provider: str, messages: tuple[Message, ...]) -> tuple[object, Dial
 
 
 @pytest.mark.parametrize("provider", ASKED)
-@given(messages=histories())
+@given(messages=histories(), effort=st.sampled_from(["", "low", "medium", "high", "xhigh", "max"]))
 def test_whatever_was_said_by_whom_each_gets_a_request_that_its_api_takes(
-    provider: str, messages: tuple[Message, ...]
+    provider: str, messages: tuple[Message, ...], effort: str
 ) -> None:
-    body, dialect = body_for(provider, messages)
+    body, dialect = body_for(provider, messages, effort)
     assert dialect.violations(dialect.answers_at, body) == []
 
 
@@ -222,6 +225,12 @@ def test_each_gets_back_what_its_own_vendor_found_and_of_the_others_the_text(pro
     sent = json.dumps(body_for(provider, tuple(messages))[0])
     assert {mark for mark in marks if mark in sent} == (own | {"https://a.example"} if own else own)
     assert sent.count("Found.") == 3
+
+
+def test_a_model_that_is_to_think_more_is_the_same_model() -> None:
+    before = AssistantMessage(content=CLAUDE.thought, made_by=replace(CLAUDE.model, effort="low"))
+    assert is_readable_by(before, replace(CLAUDE.model, effort="high"))
+    assert not is_readable_by(before, GPT.model)
 
 
 def test_the_cached_beginning_is_still_told_when_messages_are_left_out() -> None:
