@@ -11,6 +11,7 @@ from desktop_agent.app.quit_question import QuitQuestion
 from desktop_agent.app.sessions.ports import OpeningPort
 from desktop_agent.app.sessions.window_sessions import WindowSessions
 from desktop_agent.app.settings.model_offering import ModelOffering
+from desktop_agent.app.settings.old_lists import refresh_old_list
 from desktop_agent.app.settings.settings_controller import SettingsController
 from desktop_agent.app.settings.setup import Setup
 from desktop_agent.app.shown_folder import ShownFolder
@@ -39,7 +40,7 @@ class WindowController:
         self._panels = panels
         self._bench = bench
         self._begun = begun
-        try_ = BackgroundTasks(spawner, panels.conversation.banner)
+        self._try = try_ = BackgroundTasks(spawner, panels.conversation.banner)
         self._setup = Setup(panels.window, theme, bench, try_)
         ModelOffering(panels, bench, self._setup, try_)
         self._settings = SettingsController(panels, theme, bench, self._setup, spawner)
@@ -71,6 +72,7 @@ class WindowController:
             self._panels.conversation.banner.show_error(error)
             self._sessions.ways.welcome()
         self._settings.report_problems()
+        self._try(refresh_old_list(self._bench))
 
     async def aclose(self) -> None:
         """Stop everything that runs, and return when nothing of it is left."""

@@ -6,7 +6,7 @@ them says is not known.
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from msgspec import Struct
@@ -30,6 +30,9 @@ MODELS_NAME = "models"
 
 FREE = Rates(input=0.0, output=0.0)
 """What runs on this machine, or on a plan, costs no more by the token."""
+
+OLD = timedelta(days=1)
+"""From this age on a list is asked for again when there is an occasion."""
 
 _LONGEST_NAME = 300
 _MOST_MODELS = 20_000
@@ -80,6 +83,11 @@ class ModelCatalogue:
         """Return when the list was fetched; None while there is none. Blocks as `models` does."""
         fetched = self._of(account).fetched
         return fetched.fetched_at if fetched is not None else None
+
+    def is_old(self, account: Account) -> bool:
+        """Whether there is a list that was fetched more than a day ago. Blocks as `models` does."""
+        fetched_at = self.fetched_at(account)
+        return fetched_at is not None and self._clock.now() - fetched_at > OLD
 
     def model(self, account: Account, name: str) -> KnownModel:
         """Return what is known of a model, which need not be in any list. Blocks as `models` does."""

@@ -12,6 +12,7 @@ from desktop_agent.core.models.catalogue import FREE, ModelCatalogue
 from desktop_agent.core.models.known_model import KnownModel, ListedModel
 from desktop_agent.core.models.prices import Rates
 from desktop_agent.core.models.vendors import vendor_of
+from tests.core.providers.auth.hand_clock import HandClock
 from tests.harness import FrozenClock
 
 ROUTER = Account(provider="openrouter")
@@ -149,6 +150,16 @@ async def test_each_account_and_address_has_its_own_list(tmp_path: Path) -> None
     assert [one.name for one in known.models(Account(provider="openai"))] == ["one"]
     assert [one.name for one in known.models(other)] == ["two"]
     assert known.fetched_at(plan) is None
+
+
+@pytest.mark.parametrize(("hours", "is_old"), [(0, False), (23, False), (25, True)])
+async def test_a_list_is_old_after_a_day(tmp_path: Path, hours: int, *, is_old: bool) -> None:
+    clock = HandClock()
+    known = ModelCatalogue(tmp_path, Address(ListedModel(name="one")).list, clock=clock)
+    assert not known.is_old(ROUTER)
+    await known.refresh(ROUTER)
+    clock.move(hours * 3_600)
+    assert known.is_old(ROUTER) == is_old
 
 
 async def test_what_another_process_fetched_is_read(tmp_path: Path) -> None:

@@ -1,0 +1,83 @@
+"""A list of models that is older than a day is asked for again when the window is open, and a young one is not."""
+
+import os
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+
+from desktop_agent.app.settings.old_lists import refresh_old_list
+from desktop_agent.composition.workbench import Workbench
+from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.models.account import usual_account
+from desktop_agent.core.models.catalogue import MODELS_NAME
+from desktop_agent.core.models.known_model import ListedModel
+from desktop_agent.core.models.list_cache import FetchedList, ListCache
+from desktop_agent.core.settings.settings_file import save_setting
+from tests.app.conftest import Go
+from tests.e2e.driver import Driver, ask_for_no_titles
+from tests.servers.script import reply, text
+from tests.servers.threaded import ThreadedServer, serve
+
+pytestmark = pytest.mark.usefixtures("qapp")
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch: pytest.MonkeyPatch, isolated_home: Path) -> None:
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test-000000000000")
+    ask_for_no_titles()
+
+
+class Kept:
+    """The list of a server's models in the cache, and the settings that name the server."""
+
+    def __init__(self, server: ThreadedServer, age: timedelta) -> None:
+        paths = AppPaths.from_environment(os.environ)
+        save_setting(paths.settings_file(), "model.base_url", server.url)
+        self._account = replace(usual_account("anthropic"), address=server.url)
+        self._cache = ListCache(paths.cache / MODELS_NAME)
+        models = (ListedModel(name="claude-sonnet-5-5", context_tokens=1_000_000),)
+        self._cache.write(self._account, FetchedList(fetched_at=datetime.now(UTC) - age, models=models))
+
+    @property
+    def names(self) -> list[str]:
+        fetched = self._cache.read(self._account)
+        return [model.name for model in fetched.models] if fetched is not None else []
+
+
+def lists_asked_for(server: ThreadedServer) -> int:
+    return sum(exchange.path.startswith("/v1/models") for exchange in server.exchanges)
+
+
+def test_an_old_list_is_asked_for_again(go: Go, project: Path) -> None:
+    with serve() as server:
+        kept = Kept(server, timedelta(days=2))
+
+        async def journey(user: Driver) -> None:
+            await user.until_true(lambda: kept.names == ["claude-test-large"], "the new list is there")
+
+        go([str(project)], journey)
+        assert lists_asked_for(server) == 1
+
+
+def test_a_young_list_is_not(go: Go, project: Path) -> None:
+    with serve(reply(text("Hello."))) as server:
+        kept = Kept(server, timedelta(hours=2))
+
+        async def journey(user: Driver) -> None:
+            user.window.panels.composer.set_text("Say hello.")
+            await user.click("sendButton")
+            await user.until_true(lambda: user.transcript.turn == 1, "the turn has begun")
+            await user.see_turn_end()
+
+        go([str(project)], journey)
+        assert kept.names == ["claude-sonnet-5-5"]
+        assert lists_asked_for(server) == 0
+
+
+async def test_an_address_that_does_not_answer_changes_nothing() -> None:
+    with serve() as server:
+        kept = Kept(server, timedelta(days=2))
+    await refresh_old_list(Workbench.from_environment())
+    assert kept.names == ["claude-sonnet-5-5"]
