@@ -44,12 +44,12 @@ class ModelOffering(QObject):
     def _on_opened(self) -> None:
         self._try(self._offer())
 
-    def _on_chosen(self, key: ModelKey) -> None:
+    def _on_chosen(self, key: ModelKey, effort: str | None) -> None:
         """Ask the session for it, as `/model` does: by the same account what is set besides stays as it is."""
         now = self._controls.model
         is_same = now is not None and (now.provider, now.account) == (key.provider, key.account)
         account = None if is_same else key.account or USUAL
-        meant = NamedModel(provider=key.provider, model=key.model, account=account)
+        meant = NamedModel(provider=key.provider, model=key.model, account=account, effort=effort)
         self._controls.set_model(self._bench.model_meant(meant, now))
 
     def _on_connect(self, account: AccountOffers) -> None:

@@ -1,6 +1,5 @@
 """What is known of a model in words, the same in the window, in commands and in conversations. The unknown is named."""
 
-from desktop_agent.core.base.money import money
 from desktop_agent.core.models.known_model import KnownModel
 from desktop_agent.core.models.prices import Rates
 
@@ -20,12 +19,18 @@ def size_words(tokens: int | None) -> str:
 
 
 def price_words(price: Rates | None) -> str:
-    """Return what a million tokens cost, read and written: `$3.00 / $15.00`; `free` where they cost nothing more."""
+    """Return what a million tokens cost, read and written: `$3 / $15`; `free` where they cost nothing more."""
     if price is None:
         return UNKNOWN
     if price.input == price.output == 0:
         return "free"
-    return f"{money(price.input)} / {money(price.output)}"
+    return f"{rate_words(price.input)} / {rate_words(price.output)}"
+
+
+def rate_words(dollars: float) -> str:
+    """Return what a million tokens cost with as many digits as that has, four at most: `$3`, `$0.25`, `$0.075`."""
+    whole = f"{dollars:.4f}".rstrip("0").rstrip(".")
+    return f"${dollars:.2f}" if len(whole.partition(".")[2]) == 1 else f"${whole}"
 
 
 def ability_words(model: KnownModel) -> str:

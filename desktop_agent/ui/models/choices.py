@@ -43,6 +43,17 @@ class Choices(Struct, frozen=True, kw_only=True):
     favourites: tuple[ModelKey, ...] = ()
     recent: tuple[ModelKey, ...] = ()
     current: ModelKey | None = None
+    effort: str = ""
+    """How much the current model is to think; empty for as much as it does by itself."""
+
+    @property
+    def has_efforts(self) -> bool:
+        """Whether any model has levels of effort."""
+        return any(offer.known.efforts for account in self._connected() for offer in account.models)
+
+    def effort_of(self, offer: ModelOffer) -> str:
+        """Return how much a model thinks; another one than the current begins with what is its own."""
+        return self.effort if offer.key == self.current else ""
 
     def all_rows(self) -> tuple[Row, ...]:
         """Return the rows while nothing is typed."""

@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QStyle, QStyleOptionViewItem
 
 from desktop_agent.ui.models.choices import Row
 from desktop_agent.ui.models.list_model import ModelRows
-from desktop_agent.ui.models.words import cost_words, size_words
+from desktop_agent.ui.models.words import cost_words, window_words
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.emphasis import draw_emphasised
 from desktop_agent.ui.widgets.icons import IconName, Icons
@@ -77,7 +77,7 @@ class ModelDelegate(RowDelegate):
         painter.setPen(muted)
         painter.drawText(price, _TO_THE_RIGHT, cost_words(offer.known.price, row.account))
         size = QRectF(price.left() - _SIZE, rect.top(), _SIZE, rect.height())
-        painter.drawText(size, _TO_THE_RIGHT, size_words(offer.known.context_tokens))
+        painter.drawText(size, _TO_THE_RIGHT, window_words(offer.known.context_tokens))
         right = self._draw_signs(painter, size, row) - Space.S
         room = QRectF(rect.left(), rect.top(), right - rect.left(), rect.height())
         used = draw_emphasised(painter, self.theme, room, row.text, row.spans, colour, self.fonts.text)

@@ -23,13 +23,13 @@ class ModelPicker(QObject):
 
     Signals:
         opened: it is about to be shown; what it shows should be brought up to date.
-        chosen: the user wants this model (a `ModelKey`).
+        chosen: the user wants this model (a `ModelKey`), and this level of effort; None leaves that open.
         connect_requested: they want to use this account (an `AccountOffers`), which has no credential.
         refresh_requested: the lists of models shall be asked for.
     """
 
     opened = Signal()
-    chosen = Signal(object)
+    chosen = Signal(object, object)
     connect_requested = Signal(object)
     refresh_requested = Signal()
 
@@ -55,6 +55,7 @@ class ModelPicker(QObject):
         self._popup: ModelPopup | None = None
         self._accounts: tuple[AccountOffers, ...] = ()
         self._current: ModelKey | None = None
+        self._effort = ""
         self.shortlist = Shortlist(memory, self)
         """The favourites, and what was used last."""
         self.shortlist.changed.connect(self._show)
@@ -85,6 +86,7 @@ class ModelPicker(QObject):
     def show_model(self, model: ModelRef) -> None:
         """Mark the model that answers now."""
         self._current = ModelKey(model.provider, model.account, model.model)
+        self._effort = model.effort
         self._show()
 
     def note_use(self) -> None:
@@ -117,5 +119,6 @@ class ModelPicker(QObject):
                 favourites=self.shortlist.favourites,
                 recent=self.shortlist.recent,
                 current=self._current,
+                effort=self._effort,
             )
         )

@@ -9,6 +9,7 @@ from PySide6.QtGui import QKeyEvent, QKeySequence, QMouseEvent
 from PySide6.QtWidgets import QApplication, QFrame, QLineEdit, QWidget
 
 from desktop_agent.ui.models.choices import Choices, Row
+from desktop_agent.ui.models.effort_choice import EffortChoice
 from desktop_agent.ui.models.foot import PickerFoot
 from desktop_agent.ui.models.list_model import ModelRows
 from desktop_agent.ui.models.list_view import ModelList
@@ -30,14 +31,14 @@ class ModelPopup(QFrame):
     """Lies over `over`, above the button that opens it. Asks for a model; the session decides.
 
     Signals:
-        chosen: the user wants this model (a `ModelKey`).
+        chosen: the user wants this model (a `ModelKey`), and this level of effort; None leaves that open.
         connect_requested: they want to use this account (an `AccountOffers`), which has no credential.
         refresh_requested: the lists shall be asked for.
         favourite_toggled: the user marked this model (a `ModelKey`), or no longer.
         closing: it goes away, and the keyboard should be elsewhere.
     """
 
-    chosen = Signal(object)
+    chosen = Signal(object, object)
     connect_requested = Signal(object)
     refresh_requested = Signal()
     favourite_toggled = Signal(object)
@@ -64,15 +65,18 @@ class ModelPopup(QFrame):
         self._list.chosen.connect(self._choose)
         self._list.starred.connect(self._toggle_star)
         self._list.selectionModel().currentChanged.connect(self._on_current)
+        self._effort = EffortChoice()
+        self._effort.chosen.connect(self._on_effort)
         self._foot = PickerFoot()
         self._foot.refresh_requested.connect(self.refresh_requested)
-        margins = (Space.S, Space.S, Space.S, Space.S)
-        vbox(self._field, (self._list, 1), hairline(), self._foot, on=self, margins=margins, spacing=Space.S)
+        parts = (self._field, (self._list, 1), hairline(), self._effort, self._foot)
+        vbox(*parts, on=self, margins=(Space.S, Space.S, Space.S, Space.S), spacing=Space.S)
         self.hide()
 
     def show_choices(self, choices: Choices) -> None:
         """Show these instead of the present ones; what is typed and chosen so far stays."""
         self._choices = choices
+        self._effort.setVisible(choices.has_efforts)
         self._all = choices.all_rows()
         self._find = None
         row = self._current_row()
@@ -126,6 +130,7 @@ class ModelPopup(QFrame):
         else:
             self._rows.show(self._all)
         self._list.setCurrentIndex(self._rows.first_choice(key))
+        self._show_effort()
         self._show_foot()
 
     def _current_row(self) -> Row | None:
@@ -135,7 +140,16 @@ class ModelPopup(QFrame):
     def _on_current(self, index: QModelIndex) -> None:
         words = str(index.data(Qt.ItemDataRole.AccessibleTextRole) or "")
         self._field.setAccessibleDescription(words)  # the keyboard stays in the field: this is what its reader hears
+        self._show_effort()
         self._show_foot()
+
+    def _show_effort(self) -> None:
+        row = self._current_row()
+        offer = row.offer if row is not None else None
+        levels = (offer.known.efforts or ()) if offer is not None else ()
+        level = self._choices.effort_of(offer) if offer is not None else ""
+        why_none = self.tr("as much as the model thinks right") if offer is not None else ""
+        self._effort.show_levels(levels, level, why_none)
 
     def _show_foot(self) -> None:
         row = self._current_row()
@@ -156,7 +170,14 @@ class ModelPopup(QFrame):
         if row.kind == "connect":
             self.connect_requested.emit(row.account)
         elif row.offer is not None:
-            self.chosen.emit(row.offer.key)
+            self.chosen.emit(row.offer.key, None)
+
+    def _on_effort(self, level: str) -> None:
+        """Choose the highlighted model with this level."""
+        row = self._current_row()
+        if row is not None and row.offer is not None:
+            self.close_popup()
+            self.chosen.emit(row.offer.key, level)
 
     def _toggle_star(self, index: QModelIndex) -> None:
         row = self._rows.row_at(index.row()) if index.isValid() else None
@@ -185,7 +206,8 @@ class ModelPopup(QFrame):
         """Stand above the button, as high as the list needs and as there is room for."""
         corner = self._anchor.mapTo(self._over, QPoint(0, 0))
         rows = max(_LEAST_ROWS, min(self._rows.rowCount(), _MOST_ROWS))
-        chrome = self._field.sizeHint().height() + self._foot.sizeHint().height() + 1 + 5 * Space.S
+        parts = [self._field, self._foot, *([self._effort] if self._effort.isVisibleTo(self) else [])]
+        chrome = sum(part.sizeHint().height() + Space.S for part in parts) + 1 + 3 * Space.S
         bottom = corner.y() - Space.XS
         height = min(max(self.height() if self.isVisible() else 0, rows * Height.LIST_ROW + chrome), bottom - _MARGIN)
         width = min(_WIDTH, self._over.width() - 2 * _MARGIN)
@@ -210,11 +232,13 @@ class ModelPopup(QFrame):
 
     def focusNextPrevChild(self, next: bool) -> bool:  # noqa: A002 - Qt's name
         """Keep Tab inside: what lies below is out of reach until this is closed."""
-        places = [self._field, *self._foot.findChildren(QWidget)]
-        usable = [place for place in places if place.isVisible() and place.isEnabled() and _takes_tab(place)]
+        places = [self._field, self._effort.tab_stop, *self._foot.findChildren(QWidget)]
+        usable = [place for place in places if place is not None and _takes_tab(place)]
         if not usable:
             return super().focusNextPrevChild(next)
         now = self.focusWidget()
+        if self._effort.isAncestorOf(now):
+            now = self._effort.tab_stop
         at = usable.index(now) if now in usable else -1
         usable[(at + (1 if next else -1)) % len(usable)].setFocus(Qt.FocusReason.TabFocusReason)
         return True
@@ -227,4 +251,4 @@ class ModelPopup(QFrame):
 
 
 def _takes_tab(widget: QWidget) -> bool:
-    return bool(widget.focusPolicy() & Qt.FocusPolicy.TabFocus)
+    return widget.isVisible() and widget.isEnabled() and bool(widget.focusPolicy() & Qt.FocusPolicy.TabFocus)

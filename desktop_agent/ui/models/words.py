@@ -4,6 +4,7 @@ from datetime import datetime
 
 from PySide6.QtCore import QCoreApplication
 
+from desktop_agent.core.models.model_words import price_words, rate_words, size_words
 from desktop_agent.core.models.prices import Rates
 from desktop_agent.ui.models.offers import AccountOffers, ModelOffer
 
@@ -12,43 +13,23 @@ def _tr(text: str) -> str:
     return QCoreApplication.translate("Models", text)
 
 
-def size_words(tokens: int | None) -> str:
-    """Return a context window as `200k` or `1M`; nothing when it is not known."""
-    if tokens is None or tokens <= 0:
-        return ""
-    if tokens < 1_000:
-        return str(tokens)
-    if tokens < 999_500:
-        return f"{round(tokens / 1_000)}k"
-    return f"{tokens / 1_000_000:.2f}".rstrip("0").rstrip(".") + "M" if tokens % 1_048_576 else f"{tokens >> 20}M"
-
-
-def price_words(price: Rates | None) -> str:
-    """Return what a million tokens cost, in and out: `$3 / $15`, `free`, `price unknown`."""
-    if price is None:
-        return _tr("price unknown")
-    if not price.input and not price.output:
-        return _tr("free")
-    return f"{_dollars(price.input)} / {_dollars(price.output)}"
-
-
-def _dollars(amount: float) -> str:
-    """Return `$3`, `$0.25` or `$0.075`: with as many digits as the price has, up to four behind the point."""
-    whole = f"{amount:.4f}".rstrip("0").rstrip(".")
-    decimals = len(whole.partition(".")[2])
-    return f"${amount:.2f}" if decimals == 1 else f"${whole}"
+def window_words(tokens: int | None) -> str:
+    """Return how much a model reads at once, as `200k` or `1M`; nothing when that is not known."""
+    return size_words(tokens) if tokens else ""
 
 
 def cost_words(price: Rates | None, account: AccountOffers | None) -> str:
-    """Return what a row says of the price of a model, by this account."""
-    return _tr("in your plan") if account is not None and account.is_plan else price_words(price)
+    """Return what a row says of the price of a model, by this account: `$3 / $15`, `free`, `price unknown`."""
+    if account is not None and account.is_plan:
+        return _tr("in your plan")
+    return price_words(price) if price is not None else _tr("price unknown")
 
 
 def described(offer: ModelOffer, account: AccountOffers | None = None) -> list[str]:
     """Return all that is known of a model, a sentence each, for tooltips and readers of the screen."""
     known = offer.known
     lines = [known.shown] if known.shown == known.name else [known.shown, known.name]
-    size = size_words(known.context_tokens)
+    size = window_words(known.context_tokens)
     lines.append(
         _tr("Reads {0} tokens at once").format(size) if size else _tr("How much it reads at once is not known")
     )
@@ -68,7 +49,7 @@ def _price_sentence(price: Rates | None, *, is_plan: bool) -> str:
     if not price.input and not price.output:
         return _tr("Costs nothing")
     words = _tr("{0} for a million tokens read, {1} for a million written")
-    return words.format(_dollars(price.input), _dollars(price.output))
+    return words.format(rate_words(price.input), rate_words(price.output))
 
 
 def age_words(account: AccountOffers, now: datetime) -> str:

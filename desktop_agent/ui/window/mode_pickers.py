@@ -63,11 +63,14 @@ class ModePickers(QObject):
     def _show_model(self, model: ModelRef) -> None:
         is_demo = model.provider == DEMO
         label = self.tr("Demo model") if is_demo else model.model[:_MAX_LABEL]
-        self.model_button.set_texts(f"{label} ▾", f"{label.removeprefix('claude-')} ▾")
+        level = f" · {model.effort}" if model.effort else ""
+        self.model_button.set_texts(f"{label}{level} ▾", f"{label.removeprefix('claude-')}{level} ▾")
         if is_demo:
             words = self.tr("A scripted model; no key and no network")
         else:
             words = self.tr("{0} by {1}").format(model.model, _whose(model))
+        if model.effort:
+            words = self.tr("{0}, {1} effort").format(words, model.effort)
         self.model_button.setToolTip(plain_tooltip(f"{words}\n{self._model_keys}".strip()))
         self.model_button.setAccessibleDescription(words)
         self.model_button.show()

@@ -14,6 +14,7 @@ from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.models.account import Account
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.auth.accounts import ACCOUNTS_NAME, AccountsFile
+from desktop_agent.core.settings.models_file import MODELS_FILE_NAME
 from desktop_agent.core.settings.settings_file import save_setting
 from desktop_agent.ui.settings.dialog import SettingsDialog
 from tests.app.conftest import Go
@@ -240,6 +241,35 @@ def test_the_list_of_an_address_is_asked_for_and_is_there_at_the_next_start(go: 
         go([str(project), "--base-url", server.url], ask)
         address = server.url
     go([str(project), "--base-url", address], look)
+
+
+def test_the_effort_of_a_model_is_chosen_beside_it_and_asked_for(go: Go, project: Path) -> None:
+    path = AppPaths.from_environment(os.environ).config / MODELS_FILE_NAME
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text('[[model]]\nprovider = "anthropic"\nname = "claude-opus-5-5"\nefforts = ["low", "high"]\n')
+
+    async def journey(user: Driver) -> None:
+        await open_picker(user)
+        await user.type("modelSearch", "opus")
+        (level,) = (button for button in segments(user) if button.text() == "low")
+        QTest.mouseClick(level, Qt.MouseButton.LeftButton)
+        await user.until_true(lambda: shown_model(user).effort == "low", "the level is in force")
+        assert "low" in user.window.panels.pickers.model_button.text()
+        user.window.panels.composer.set_text("Think a little.")
+        await user.click("sendButton")
+        await user.until_true(lambda: user.transcript.turn == 1, "the turn has begun")
+        await user.see_turn_end()
+        await open_picker(user)
+        assert [button.text() for button in segments(user) if button.isChecked()] == ["low"]
+
+    with serve(reply(text("Done."))) as server:
+        go([str(project), "--base-url", server.url], journey)
+        assert server.messages[0].fields["output_config"] == {"effort": "low"}
+
+
+def segments(user: Driver) -> list[QPushButton]:
+    choice = user.find(QWidget, "effortChoice")
+    return choice.findChildren(QPushButton) if choice is not None else []
 
 
 def described(rows: QListView) -> list[str]:

@@ -19,7 +19,10 @@ def test_sizes_are_rounded_to_three_digits(tokens: int | None, words: str) -> No
 
 
 def test_a_price_is_what_is_read_and_what_is_written() -> None:
-    assert price_words(Rates(input=3.0, output=15.0)) == "$3.00 / $15.00"
+    assert price_words(Rates(input=3.0, output=15.0)) == "$3 / $15"
+    assert price_words(Rates(input=0.25, output=2.5)) == "$0.25 / $2.50"
+    assert price_words(Rates(input=0.075, output=0.3)) == "$0.075 / $0.30"
+    assert price_words(Rates(input=0.0, output=1.0)) == "$0 / $1"
     assert price_words(Rates(input=0.0, output=0.0)) == "free"
     assert price_words(None) == "unknown"
 

@@ -25,11 +25,17 @@ QWEN = ModelKey("openrouter", "", "qwen/qwen3-coder")
 
 
 def offer(
-    key: ModelKey, label: str = "", tokens: int | None = None, price: tuple[float, float] | None = None
+    key: ModelKey,
+    label: str = "",
+    tokens: int | None = None,
+    price: tuple[float, float] | None = None,
+    efforts: tuple[str, ...] = (),
 ) -> ModelOffer:
     """One model."""
     rates = Rates(input=price[0], output=price[1]) if price is not None else None
-    known = KnownModel(provider=key.provider, name=key.model, label=label, context_tokens=tokens, price=rates)
+    known = KnownModel(
+        provider=key.provider, name=key.model, label=label, context_tokens=tokens, price=rates, efforts=efforts
+    )
     return ModelOffer(key, known)
 
 

@@ -44,7 +44,7 @@ def test_typing_and_enter_choose_a_model_and_the_keyboard_is_back_in_the_message
     desk.open()
     desk.type("work op")
     desk.press(Qt.Key.Key_Return)
-    assert chosen.at(0) == [WORK_OPUS]
+    assert chosen.at(0) == [WORK_OPUS, None]
     assert not desk.is_open
     assert desk.window.focusWidget() is desk.message
 
@@ -84,7 +84,7 @@ def test_a_click_chooses(desk: Desk) -> None:
     click_row(desk, "Anthropic")
     assert (desk.is_open, chosen.count()) == (True, 0), "a heading is none"
     click_row(desk, "qwen/qwen3-coder")
-    assert (desk.is_open, chosen.at(0)) == (False, [QWEN])
+    assert (desk.is_open, chosen.at(0)) == (False, [QWEN, None])
 
 
 def test_a_star_by_key_or_mouse_makes_a_favourite_that_is_kept_and_taken_back(desk: Desk) -> None:
@@ -119,7 +119,7 @@ def test_a_name_that_is_not_listed_is_used(desk: Desk) -> None:
     desk.type("sonnet-6")
     assert desk.texts[0] == "Use “sonnet-6” of Anthropic"
     desk.press(Qt.Key.Key_Return)
-    assert chosen.at(0) == [ModelKey("anthropic", "", "sonnet-6")]
+    assert chosen.at(0) == [ModelKey("anthropic", "", "sonnet-6"), None]
 
 
 def test_nothing_that_fits_is_nothing_to_choose(desk: Desk) -> None:

@@ -76,6 +76,12 @@ def test_whose_model_it_is_and_which_keys_choose_another_is_in_the_tool_tip(pick
     assert pickers.model_button.accessibleDescription() == "gpt by OpenAI (work)"
 
 
+def test_how_much_effort_is_asked_for_stands_beside_the_model(pickers: ModePickers) -> None:
+    pickers.show_mode(ModelRef(provider="openai", model="gpt", effort="high"), "on_write", "restricted")
+    assert pickers.model_button.text() == "gpt · high ▾"
+    assert pickers.model_button.accessibleDescription() == "gpt by OpenAI, high effort"
+
+
 def test_another_model_is_told_once(pickers: ModePickers) -> None:
     shown = QSignalSpy(pickers.model_shown)
     pickers.show_mode(SONNET, "on_write", "restricted")
