@@ -1,0 +1,28 @@
+"""Sessions with servers that nobody here wrote: from PyPI and npm, started as a user's settings would start them."""
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.core.tools.servers.test_server_calls import PatientClock
+from tests.harness import Ground
+
+
+def pypi_server(name: str) -> str:
+    """Return the program of a server that is one of the test dependencies."""
+    return str(Path(sys.executable).with_name(name))
+
+
+def defined(name: str, command_line: Sequence[str], more: str = "") -> str:
+    """Return what settings say of a server."""
+    command, *arguments = command_line
+    return f"name = {name!r}\ncommand = {command!r}\nargs = {arguments!r}\n{more}"
+
+
+@pytest.fixture
+def ground(tmp_path: Path) -> Ground:
+    ground = Ground(tmp_path)
+    ground.clock = PatientClock()
+    return ground
