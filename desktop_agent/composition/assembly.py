@@ -24,6 +24,7 @@ from desktop_agent.core.session.titling import Titling
 from desktop_agent.core.tools.approval.gate import ApprovalGate
 from desktop_agent.core.tools.approval.judging import Judge
 from desktop_agent.core.tools.approval.live_judging import LiveJudging
+from desktop_agent.core.tools.approval.server_questions import ServerQuestions
 from desktop_agent.core.tools.execution.execution import Execution
 from desktop_agent.core.tools.execution.runtime import ToolRuntime
 
@@ -68,7 +69,8 @@ def _session_tools(shared: SharedParts, changes: ChangeParts, parts: ToolParts, 
     approvals = Approvals()
     judge = Judge(parts.policies, changes.safeguard)
     gate = ApprovalGate(approvals, recorder, parts.policies, judge)
-    execution = Execution(parts.toolbox, gate, changes.effects, recorder, shared.clock)
+    questions = ServerQuestions(approvals, recorder, parts.policies)
+    execution = Execution(parts.toolbox, gate, questions, changes.effects, recorder, shared.clock)
     return SessionTools(
         approvals=approvals,
         judging=LiveJudging(gate, approvals, judge, recorder),

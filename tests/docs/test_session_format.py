@@ -19,6 +19,8 @@ OBJECTS: dict[str, tuple[type, ...]] = {
     "call": (model.ToolCall,),
     "result": (model.ToolResult,),
     "request": (model.ApprovalRequest,),
+    "server question": (model.ServerQuestion,),
+    "form field": (model.FormField,),
     "rule": (model.Rule,),
     "job": (model.Job,),
     "decision": get_args(model.Decision),

@@ -1,6 +1,6 @@
 """The protocol between a connection and whatever speaks to the server; the SDK is behind it, in `sdk/`."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Protocol
@@ -11,9 +11,17 @@ from desktop_agent.core.base.errors import ServerError
 from desktop_agent.core.mcp.definition import ServerDefinition
 from desktop_agent.core.mcp.offers import CallReply, OfferedTool, Progress, ServerFacts
 from desktop_agent.core.mcp.server_log import ServerLog
+from desktop_agent.core.protocol.model import Decision, Denied, ServerQuestion
 from desktop_agent.core.system.processes.runner import Command
 
 Confine = Callable[[Command], Command]
+AskUser = Callable[[ServerQuestion], Awaitable[Decision]]
+"""Asks the user what a server wants to know while a call runs."""
+
+
+async def nobody_to_ask(_: ServerQuestion) -> Decision:
+    """Decline: no user belongs to the call."""
+    return Denied()
 
 
 class ConnectionLostError(ServerError):
@@ -35,9 +43,18 @@ class Client(Protocol):
         ...
 
     async def call(
-        self, tool: str, arguments: Mapping[str, object], *, timeout_s: float, on_progress: Callable[[Progress], None]
+        self,
+        tool: str,
+        arguments: Mapping[str, object],
+        *,
+        timeout_s: float,
+        on_progress: Callable[[Progress], None],
+        ask: AskUser,
     ) -> CallReply:
-        """Call a tool. Cancelling tells the server; `timeout_s` without progress ends it."""
+        """Call a tool. Cancelling tells the server; `timeout_s` without progress ends it.
+
+        The time that the user takes to answer what the server asks does not count.
+        """
         ...
 
     async def ended(self) -> str:

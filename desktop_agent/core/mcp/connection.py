@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import ServerError
-from desktop_agent.core.mcp.client import Client, ConnectionLostError, OpenClient, Surroundings
+from desktop_agent.core.mcp.client import AskUser, Client, ConnectionLostError, OpenClient, Surroundings, nobody_to_ask
 from desktop_agent.core.mcp.definition import ServerDefinition
 from desktop_agent.core.mcp.offers import CallReply, OfferedTool, Progress
 from desktop_agent.core.mcp.status import LastCall, ServerStatus
@@ -76,9 +76,11 @@ class Connection:
         tool: str,
         arguments: Mapping[str, object],
         on_progress: Callable[[Progress], None] = lambda _: None,
+        ask: AskUser = nobody_to_ask,
     ) -> CallReply:
         """Call a tool, starting the server if it does not run. Raises `ServerError`; a call is never sent twice.
 
+        What the server asks of the user meanwhile is brought to `ask`, which declines unless it is given.
         Cancelling tells the server to stop.
         """
         self._running_calls += 1
@@ -87,7 +89,7 @@ class Connection:
         try:
             client = await self._client()
             timeout_s = self.definition.call_timeout_s
-            reply = await client.call(tool, arguments, timeout_s=timeout_s, on_progress=on_progress)
+            reply = await client.call(tool, arguments, timeout_s=timeout_s, on_progress=on_progress, ask=ask)
             problem = "The server reported a failure." if reply.is_error else ""
         except ServerError as error:
             explained = await self._explained(error)

@@ -67,6 +67,8 @@ class Unfinished(Struct):
                 self._conclude(call_id)
             case ev.ApprovalRequested(request=request):
                 self.asked[request.call_id] = request
+                if request.question is not None:  # the call runs: nobody can take up the question of its server
+                    self.acted.add(request.call_id)
             case ev.ApprovalResolved(call_id=call_id, decision=decision):
                 asked = self.asked.pop(call_id, None)
                 if isinstance(decision, Allowed) and (asked is None or asked.spending is None):

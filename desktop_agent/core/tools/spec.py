@@ -24,6 +24,7 @@ from desktop_agent.core.base.clock import Clock, SystemClock
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.jobs.background import Jobs
+from desktop_agent.core.mcp.client import AskUser, nobody_to_ask
 from desktop_agent.core.policy.boundary import Boundary
 from desktop_agent.core.protocol.model import (
     BlobRef,
@@ -100,6 +101,8 @@ class ToolContext(Struct, frozen=True, kw_only=True):
     """Puts a command into the sandbox. It blocks: call it in a thread. Raises `ToolError` when that is impossible."""
     secrets: SecretNames = field(default_factory=lambda: SecretNames(Path()))
     """Finds which files are secrets by another name."""
+    ask_user: AskUser = nobody_to_ask
+    """Asks the user what a server wants to know while it is called."""
     keep_partial: Callable[[ToolResult], None] | None = None
     """Takes what a call had come to when it was cancelled, just before the cancellation goes on."""
 

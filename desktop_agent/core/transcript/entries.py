@@ -60,6 +60,8 @@ class ToolEntry(Struct, kw_only=True):
     """What is known of the command as the user edits it, while it waits."""
     asked_command: str | None = None
     """The command as the model wrote it, if the user was asked about one."""
+    permission: tuple[ApprovalRequest | None, Decision | None] = (None, None)
+    """How the call was let through, while its server asks the user something."""
     waiting_since: datetime | None = None
     waited_s: float = 0.0
     """How long it waited for answers: that is not its own time."""
@@ -89,6 +91,8 @@ class ToolEntry(Struct, kw_only=True):
 
     def ask(self, request: ApprovalRequest, at: datetime) -> None:
         """Begin to wait for an answer."""
+        if request.question is not None:
+            self.permission = self.approval, self.decision
         self.approval, self.decision, self.judged = request, None, None
         self.waiting_since = at
         if self.asked_command is None:
@@ -97,6 +101,8 @@ class ToolEntry(Struct, kw_only=True):
     def resolve(self, decision: Decision, at: datetime) -> None:
         """Wait no more."""
         self.decision, self.judged = decision, None
+        if self.approval is not None and self.approval.question is not None:
+            self.approval, self.decision = self.permission
         if self.waiting_since is not None:
             self.waited_s += max(0.0, (at - self.waiting_since).total_seconds())
         self.waiting_since = None

@@ -66,7 +66,7 @@ class ApprovalWiring(QObject):
         request = self._pending(call_id)
         if request is None or (self._dialog is not None and self._dialog.call_id == call_id):
             return
-        if request.spending is not None:
+        if request.spending is not None or request.question is not None:
             self._reveal()
             return
         from desktop_agent.ui.approvals.dialog import ApprovalDialog  # 16 ms, which is not for the first sight

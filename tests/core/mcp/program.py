@@ -23,6 +23,7 @@ TOOLS: dict[str, tuple[dict[str, Any], list[str]]] = {
     "fail": ({}, []),
     "flood": ({}, []),
     "roots": ({}, []),
+    "ask": ({"request": {"type": "object"}}, ["request"]),
 }
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="  # one pixel
 
@@ -114,6 +115,9 @@ class Program:
             case "huge":
                 sys.stdout.write("x" * 40_000_000)
                 sys.stdout.flush()
+                return
+            case "ask":
+                self.ask(number, "elicitation/create", arguments["request"])
                 return
             case "roots":
                 self.ask(number, "roots/list", {})

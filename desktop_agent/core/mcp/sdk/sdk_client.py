@@ -9,7 +9,7 @@ from typing import cast
 import httpx2
 import mcp_types
 from mcp import Client as SdkClient
-from mcp import MCPError
+from mcp import InputRequiredRoundsExceededError, MCPError
 from mcp.client import Transport
 from mcp.client.session import ClientRequestContext, IncomingMessage
 from mcp.client.subscriptions import SubscriptionLost
@@ -19,14 +19,16 @@ from pydantic import FileUrl, ValidationError
 
 from desktop_agent.core.base.errors import ServerError
 from desktop_agent.core.base.package import __version__
-from desktop_agent.core.mcp.client import Client, ConnectionLostError, ServerCredentials, Surroundings
+from desktop_agent.core.mcp.client import AskUser, Client, ConnectionLostError, ServerCredentials, Surroundings
 from desktop_agent.core.mcp.definition import Address, Program, ServerDefinition
 from desktop_agent.core.mcp.offers import CallReply, OfferedTool, Progress, ServerFacts
 from desktop_agent.core.mcp.sdk import http_faults
+from desktop_agent.core.mcp.sdk.asked_back import AskedBack
 from desktop_agent.core.mcp.sdk.http_link import HttpLink
 from desktop_agent.core.mcp.sdk.http_transport import reaching
 from desktop_agent.core.mcp.sdk.process_transport import ServerProcess, Streams, running
 from desktop_agent.core.mcp.sdk.reading import offered_tool, reply_of
+from desktop_agent.core.protocol.model import Decision, ServerQuestion
 from desktop_agent.core.system.processes.runner import Command, ProcessRunner
 
 MOST_TOOLS = 2_000
@@ -36,10 +38,11 @@ MOST_TOOLS = 2_000
 class ServerClient:
     """A server that answers, by the SDK's client."""
 
-    def __init__(self, client: SdkClient, facts: ServerFacts, way: ServerProcess | HttpLink) -> None:
+    def __init__(self, client: SdkClient, facts: ServerFacts, way: ServerProcess | HttpLink, asked: AskedBack) -> None:
         self.facts = facts
         self._client = client
         self._way = way
+        self._asked = asked
 
     @property
     def pid(self) -> int | None:
@@ -61,19 +64,39 @@ class ServerClient:
                     raise ServerError(f"It lists more than {MOST_TOOLS:,} tools.")
 
     async def call(
-        self, tool: str, arguments: Mapping[str, object], *, timeout_s: float, on_progress: Callable[[Progress], None]
+        self,
+        tool: str,
+        arguments: Mapping[str, object],
+        *,
+        timeout_s: float,
+        on_progress: Callable[[Progress], None],
+        ask: AskUser,
     ) -> CallReply:
         """Call a tool. Raises `ServerError`; a failure that the server reports as a result is a reply."""
         now = asyncio.get_running_loop().time
+        questions = 0
+
+        def begin_wait() -> None:
+            if not limit.expired():
+                limit.reschedule(None if questions else now() + timeout_s)
 
         async def progressed(progress: float, total: float | None, message: str | None) -> None:
-            if not limit.expired():
-                limit.reschedule(now() + timeout_s)
+            begin_wait()
             on_progress(Progress(done=progress, total=total, message=message or ""))
+
+        async def asked(question: ServerQuestion) -> Decision:
+            nonlocal questions
+            questions += 1
+            begin_wait()
+            try:
+                return await ask(question)
+            finally:
+                questions -= 1
+                begin_wait()
 
         try:
             with _in_words(self._way):
-                async with asyncio.timeout(timeout_s) as limit:
+                async with asyncio.timeout(timeout_s) as limit, self._asked.during(asked):
                     reply = await self._client.call_tool(tool, dict(arguments), progress_callback=progressed)
         except TimeoutError as error:
             title = f"The server gave no sign for {timeout_s:g} s, so the call was cancelled."
@@ -102,14 +125,14 @@ class SdkClients:
                 async with (
                     process as (server, streams),
                     server.explaining_its_end(),
-                    _agreed(_held(streams), surroundings, server) as client,
+                    _agreed(definition.name, _held(streams), surroundings, server) as client,
                 ):
                     yield client
             case Address() as address:
                 secrets = await self._secret_headers(definition, surroundings)
                 async with (
                     reaching(address, secrets) as (link, transport),
-                    _agreed(transport, surroundings, link) as client,
+                    _agreed(definition.name, transport, surroundings, link) as client,
                 ):
                     yield client
 
@@ -132,6 +155,7 @@ async def _held(streams: Streams) -> AsyncGenerator[Streams]:
 
 @asynccontextmanager
 async def _agreed(
+    name: str,
     transport: Transport | AbstractAsyncContextManager[Streams],
     surroundings: Surroundings,
     way: ServerProcess | HttpLink,
@@ -149,12 +173,14 @@ async def _agreed(
         root = mcp_types.Root(uri=FileUrl(surroundings.workspace.as_uri()), name=surroundings.workspace.name)
         return mcp_types.ListRootsResult(roots=[root])
 
+    asked = AskedBack(name, surroundings.log)
     client = SdkClient(
         transport,
         client_info=mcp_types.Implementation(name="desktop-agent", version=__version__),
         message_handler=heard,
         logging_callback=logged,
         list_roots_callback=listed_roots,
+        elicitation_callback=asked.elicited,
         cache=None,
     )
     with _in_words(way):
@@ -162,7 +188,7 @@ async def _agreed(
             facts = _facts(client)
             listening = asyncio.create_task(_listen(client, facts, surroundings), name="mcp listening")
             try:
-                yield ServerClient(client, facts, way)
+                yield ServerClient(client, facts, way, asked)
             finally:
                 listening.cancel()
                 await asyncio.wait({listening})
@@ -205,7 +231,16 @@ def _command(program: Program, surroundings: Surroundings) -> Command:
     )
 
 
-_KNOWN = (ServerError, MCPError, ValidationError, OSError, httpx2.HTTPError, httpx2.InvalidURL)
+_KNOWN = (
+    ServerError,
+    MCPError,
+    ValidationError,
+    OSError,
+    InputRequiredRoundsExceededError,
+    httpx2.HTTPError,
+    httpx2.InvalidURL,
+)
+"""What is raised when a server does not do what was asked of it."""
 
 
 @contextmanager
@@ -239,6 +274,8 @@ def _explained(error: Exception, way: ServerProcess | HttpLink) -> ServerError:
         return error
     if isinstance(error, ValidationError):
         return ServerError("It answered with what the protocol does not know.", detail=str(error))
+    if isinstance(error, InputRequiredRoundsExceededError):
+        return ServerError("The server asked again and again instead of answering.")
     if not isinstance(error, MCPError):
         return ServerError(f"It could not be reached: {error}.")
     link = way if isinstance(way, HttpLink) else None

@@ -83,6 +83,14 @@ from desktop_agent.core.protocol.model.messages import (
     WebPage,
 )
 from desktop_agent.core.protocol.model.payloads import BlobRef, Finite, JsonObject
+from desktop_agent.core.protocol.model.questions import (
+    Answer,
+    FieldFormat,
+    FieldKind,
+    FormField,
+    FormOption,
+    ServerQuestion,
+)
 from desktop_agent.core.protocol.model.search import HitKind, SearchHit, SearchQuery
 from desktop_agent.core.protocol.model.sessions import SessionPurpose, SessionState, SessionSummary, Spending
 from desktop_agent.core.protocol.model.usage import CacheMiss, CacheMissReason, Usage
@@ -90,6 +98,7 @@ from desktop_agent.core.protocol.model.usage import CacheMiss, CacheMissReason, 
 __all__ = [
     "Aborted",
     "Allowed",
+    "Answer",
     "ApprovalPolicy",
     "ApprovalRequest",
     "ApprovalScope",
@@ -110,6 +119,8 @@ __all__ = [
     "Decision",
     "Denied",
     "Edit",
+    "FieldFormat",
+    "FieldKind",
     "FileChange",
     "FileDiff",
     "FileExtras",
@@ -117,6 +128,8 @@ __all__ = [
     "FileKind",
     "FileOutcome",
     "Finite",
+    "FormField",
+    "FormOption",
     "GuidanceFile",
     "GuidanceScope",
     "HitKind",
@@ -152,6 +165,7 @@ __all__ = [
     "SearchHit",
     "SearchQuery",
     "SectionKind",
+    "ServerQuestion",
     "SessionPurpose",
     "SessionState",
     "SessionSummary",

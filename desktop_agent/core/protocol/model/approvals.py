@@ -3,10 +3,11 @@
 from datetime import date, datetime
 from typing import ClassVar, Literal
 
-from msgspec import Struct
+from msgspec import Struct, field
 
 from desktop_agent.core.base.ids import CallId, Digest
 from desktop_agent.core.protocol.model.changes import FileChange
+from desktop_agent.core.protocol.model.questions import Answer, ServerQuestion
 
 ApprovalPolicy = Literal["always", "on_write", "on_request", "never"]
 SandboxMode = Literal["restricted", "strict", "none"]
@@ -82,6 +83,8 @@ class SpendingQuestion(Struct, frozen=True, kw_only=True):
 class ApprovalRequest(Struct, frozen=True, kw_only=True):
     """Everything a user needs to decide about one call, ready to show; with `spending`, whether the turn goes on.
 
+    With `question`, the call runs and its server asks: yes carries the answers, no declines.
+
     Exactly one of `command` and `changes` is usually set: the command that would run, or the files as they would be
     before and after. `arguments_digest` ties the answer to these very arguments.
     """
@@ -115,6 +118,8 @@ class ApprovalRequest(Struct, frozen=True, kw_only=True):
     """What such rules could say: for every part that needs one its patterns, from the narrowest to the widest."""
     spending: SpendingQuestion | None = None
     """The limit that asks, in place of a call."""
+    question: ServerQuestion | None = None
+    """What the server of the call asks of the user."""
 
 
 class Allowed(Struct, frozen=True, kw_only=True, tag_field="outcome", tag="allowed"):
@@ -126,6 +131,8 @@ class Allowed(Struct, frozen=True, kw_only=True, tag_field="outcome", tag="allow
     """What was shown of the edited command, by `CommandJudged.digest`; None when it was not judged as it was edited."""
     rules: tuple[Rule, ...] = ()
     """Rules the user made of this answer. Without any, `scope` alone says what else is allowed from now on."""
+    answers: dict[str, Answer] = field(default_factory=dict[str, Answer])
+    """What the user filled in of a server's form, by the names of its fields; what was left empty is not there."""
     outcome: ClassVar[Literal["allowed"]] = "allowed"
 
 

@@ -15,9 +15,18 @@ from desktop_agent.core.base.errors import StorageError, ToolError, WorkspaceErr
 from desktop_agent.core.policy.call import CallFacts
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.event_log import EventLog
-from desktop_agent.core.protocol.model import FileChange, ToolCall, ToolResult, ToolUseBlock
+from desktop_agent.core.protocol.model import (
+    Aborted,
+    Decision,
+    FileChange,
+    ServerQuestion,
+    ToolCall,
+    ToolResult,
+    ToolUseBlock,
+)
 from desktop_agent.core.tools.approval.gate import ApprovalGate, NotApprovedError, Permit
 from desktop_agent.core.tools.approval.judging import Case
+from desktop_agent.core.tools.approval.server_questions import ServerQuestions
 from desktop_agent.core.tools.execution.confiner import Confinement
 from desktop_agent.core.tools.execution.effects import Effects
 from desktop_agent.core.tools.execution.kept_back import KEPT_BACK_KEY, kept_back_in, sentences_about
@@ -57,6 +66,8 @@ class TakenCall(Struct):
     """How long it waited for the user: that is not its own time."""
     confinement: str = ""
     """What its command ran behind, however it ended; empty when that was nothing."""
+    is_unanswered: bool = False
+    """Whether its server asked something that no user was there to answer."""
     partial: ToolResult | None = None
     """What it had come to when it was stopped."""
 
@@ -88,9 +99,18 @@ class _ReadyCall(Struct, frozen=True):
 class Execution:
     """Carries out the calls of one session."""
 
-    def __init__(self, box: Toolbox, gate: ApprovalGate, effects: Effects, log: EventLog, clock: Clock) -> None:
+    def __init__(
+        self,
+        box: Toolbox,
+        gate: ApprovalGate,
+        questions: ServerQuestions,
+        effects: Effects,
+        log: EventLog,
+        clock: Clock,
+    ) -> None:
         self._box = box
         self._gate = gate
+        self._questions = questions
         self._effects = effects
         self._log = log
         self._clock = clock
@@ -306,6 +326,15 @@ class Execution:
         def emit_output(text: str) -> None:
             self._log.emit(ev.ToolOutputDelta(turn=call.turn, call_id=call.block.id, text=text))
 
+        async def ask_user(question: ServerQuestion) -> Decision:
+            asked = self._clock.monotonic()
+            try:
+                decision = await self._questions.ask(call.turn, call.as_model(), question)
+            finally:
+                call.waited_s += self._clock.monotonic() - asked
+            call.is_unanswered = call.is_unanswered or isinstance(decision, Aborted)
+            return decision
+
         def keep_partial(result: ToolResult) -> None:
             call.partial = result
 
@@ -323,6 +352,7 @@ class Execution:
             todos=self._box.todos,
             limits=self._box.limits(),
             keep=self._box.blobs.put_ref,
+            ask_user=ask_user,
             keep_partial=keep_partial,
         )
 

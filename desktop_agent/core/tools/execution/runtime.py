@@ -109,6 +109,7 @@ class ToolRuntime(Struct, frozen=True, kw_only=True, eq=False):
         try:
             await self._record_start(call)
             result = await self.execution.run(call)
+            is_unanswered = call.is_unanswered
         except NotApprovedError as error:
             result = _failure(error)
             is_unanswered = error.is_unanswered

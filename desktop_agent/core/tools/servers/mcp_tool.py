@@ -88,7 +88,7 @@ class McpTool(ServerTool[McpArguments]):
             context.emit_output(f"{_progress_text(progress)}\n")
 
         try:
-            reply = await self._connection.call(self.offered.name, arguments.values, progressed)
+            reply = await self._connection.call(self.offered.name, arguments.values, progressed, context.ask_user)
         except ServerError as error:
             details = f"\n{error.detail}" if error.detail else ""
             raise ToolError(f"{error}{details}") from error

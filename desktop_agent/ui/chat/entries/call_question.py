@@ -4,12 +4,14 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject
 
+from desktop_agent.core.protocol.events import CommandJudged
 from desktop_agent.core.protocol.model import ApprovalRequest
 from desktop_agent.ui.chat.cards.body import entry_of
 from desktop_agent.ui.chat.entries.base import EntryWidget
 
 if TYPE_CHECKING:
     from desktop_agent.ui.chat.question.approval import ApprovalCard
+    from desktop_agent.ui.chat.question.server_question import ServerQuestionCard
 
 
 class CallQuestion(QObject):
@@ -17,7 +19,7 @@ class CallQuestion(QObject):
 
     def __init__(self, entry_widget: EntryWidget) -> None:
         super().__init__(entry_widget)
-        self.card: ApprovalCard | None = None
+        self.card: ApprovalCard | ServerQuestionCard | None = None
 
     def show(self) -> None:
         """Show the question there is now, and what is known of an edited command."""
@@ -29,15 +31,30 @@ class CallQuestion(QObject):
             widget.row.drafts.clear()
             return
         if self.card is None or self.card.request is not entry.approval:
+            if self.card is not None and entry.approval.question is not None:
+                widget.row.drafts.clear()  # they were for what was asked before
             self._drop()
             self.card = self._make(entry.approval, widget)
-        self.card.show_judgement(entry.judged)
+        if entry.judged is not None:
+            self._show_judgement(entry.judged)
         self.card.show()
 
-    def _make(self, request: ApprovalRequest, widget: EntryWidget) -> "ApprovalCard":
-        from desktop_agent.ui.chat.question.approval import ApprovalCard  # with the first question
+    def _show_judgement(self, judged: CommandJudged) -> None:
+        from desktop_agent.ui.chat.question.approval import ApprovalCard  # it is loaded: it asks about the command
 
-        card = ApprovalCard(request, widget.row.drafts, widget.styles, widget.entry_actions, widget)
+        if isinstance(self.card, ApprovalCard):
+            self.card.show_judgement(judged)
+
+    def _make(self, request: ApprovalRequest, widget: EntryWidget) -> "ApprovalCard | ServerQuestionCard":
+        drafts, styles, actions = widget.row.drafts, widget.styles, widget.entry_actions
+        if request.question is not None:
+            from desktop_agent.ui.chat.question.server_question import ServerQuestionCard  # with the first of a server
+
+            card = ServerQuestionCard(request, request.question, drafts, styles, actions, widget)
+        else:
+            from desktop_agent.ui.chat.question.approval import ApprovalCard  # with the first question
+
+            card = ApprovalCard(request, drafts, styles, actions, widget)
         card.resized.connect(widget.resized)
         return card
 

@@ -115,7 +115,9 @@ class ToolWidget(LinkedEntry):
 
     def tab_stops(self) -> list[QWidget]:
         stops = [self._line, *self._buttons.tab_stops(), self]
-        return [*stops, *(child for child in self.findChildren(QWidget) if child not in stops)]
+        window = self.window()
+        inside = (child for child in self.findChildren(QWidget) if child.window() is window)  # not the list of a picker
+        return [*stops, *(child for child in inside if child not in stops)]
 
     # -- geometry --
 

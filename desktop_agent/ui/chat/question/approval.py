@@ -4,8 +4,8 @@ Nothing here answers by accident: for the first moments after it appears every a
 moved to it, and no button is a default.
 """
 
-from PySide6.QtCore import QRect, QRectF, QTimer, Signal
-from PySide6.QtGui import QHideEvent, QPainter, QPaintEvent, QPen, QShowEvent
+from PySide6.QtCore import QRect, QTimer, Signal
+from PySide6.QtGui import QHideEvent, QPaintEvent, QShowEvent
 from PySide6.QtWidgets import QWidget
 
 from desktop_agent.core.protocol.events import CommandJudged
@@ -14,9 +14,10 @@ from desktop_agent.ui.chat.entries.paragraph import Paragraph
 from desktop_agent.ui.chat.entry_actions import EntryActions
 from desktop_agent.ui.chat.question.asked_command import AskedCommand
 from desktop_agent.ui.chat.question.card_answers import CardAnswers
+from desktop_agent.ui.chat.question.card_ground import paint_card
 from desktop_agent.ui.chat.question.card_notes import CardNotes, shown_lines
 from desktop_agent.ui.chat.text.styles import TextStyles
-from desktop_agent.ui.theme import Radius, Space
+from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.arming import ARMING_DELAY_MS
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.wording.model_words import visible
@@ -118,13 +119,7 @@ class ApprovalCard(QWidget):
             self.resized.emit()
 
     def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
-        colours = self._styles.theme
-        painter.setPen(QPen(colours.colour("warning_border"), 1))
-        painter.setBrush(colours.colour("warning_bg"))
-        painter.drawRoundedRect(QRectF(self.rect()).adjusted(0.5, 0.5, -0.5, -0.5), Radius.DIALOG, Radius.DIALOG)
-        painter.end()
+        paint_card(self, self._styles.theme)
 
     def showEvent(self, event: QShowEvent) -> None:
         super().showEvent(event)

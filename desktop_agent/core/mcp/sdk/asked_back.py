@@ -1,0 +1,101 @@
+"""Questions of a server while its calls run, in both eras: brought to the call that they belong to.
+
+A server of the stateless era asks within the answer to a call, so the SDK asks in the task of that call. One of the
+handshake era sends a request of its own that does not say which call it is for: with one call running it can only be
+that one.
+"""
+
+import asyncio
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from contextvars import ContextVar
+
+import mcp_types
+from mcp.client.session import ClientRequestContext
+
+from desktop_agent.core.mcp.client import AskUser
+from desktop_agent.core.mcp.sdk.forms import UnaskableError, question_of
+from desktop_agent.core.mcp.server_log import ServerLog
+from desktop_agent.core.protocol.form_checking import mistake_in_answers
+from desktop_agent.core.protocol.model import Allowed, Decision, Denied, ServerQuestion
+
+_DECLINED = mcp_types.ElicitResult(action="decline")
+_CANCELLED = mcp_types.ElicitResult(action="cancel")
+
+
+class _AskingCall:
+    """A call that runs, and what is asked for it."""
+
+    def __init__(self, ask: AskUser) -> None:
+        self.ask = ask
+        self.asking: set[asyncio.Task[Decision]] = set()
+
+
+_current: ContextVar[_AskingCall | None] = ContextVar("asking call", default=None)
+
+
+class AskedBack:
+    """Answers what one server asks."""
+
+    def __init__(self, server: str, log: ServerLog) -> None:
+        self._server = server
+        self._log = log
+        self._calls: set[_AskingCall] = set()
+
+    @asynccontextmanager
+    async def during(self, ask: AskUser) -> AsyncGenerator[None]:
+        """Let the server ask as long as a call runs; what is still asked at its end is asked no longer."""
+        call = _AskingCall(ask)
+        self._calls.add(call)
+        token = _current.set(call)
+        try:
+            yield
+        finally:
+            _current.reset(token)
+            self._calls.discard(call)
+            for asking in call.asking:
+                asking.cancel()
+            if call.asking:
+                await asyncio.wait(call.asking)
+
+    async def elicited(
+        self, context: ClientRequestContext, params: mcp_types.ElicitRequestParams
+    ) -> mcp_types.ElicitResult:
+        """Answer a question by asking the user."""
+        call = _current.get() or (next(iter(self._calls)) if len(self._calls) == 1 else None)
+        if call is None:
+            which = "several calls ran" if self._calls else "no call ran"
+            self._log.say(f"It asked the user something while {which}, and was declined: {params.message[:200]!r}")
+            return _DECLINED
+        try:
+            question = question_of(self._server, params)
+        except UnaskableError as error:
+            self._log.say(f"It asked the user something and was declined: {error}.")
+            return _DECLINED
+        asking = asyncio.create_task(_asked(call.ask, question), name=f"question of {self._server}")
+        call.asking.add(asking)
+        asking.add_done_callback(call.asking.discard)
+        try:
+            await asyncio.wait({asking})
+        finally:
+            asking.cancel()
+        return _CANCELLED if asking.cancelled() else self._result(question, asking.result())
+
+    def _result(self, question: ServerQuestion, decision: Decision) -> mcp_types.ElicitResult:
+        match decision:
+            case Allowed() if question.address:
+                return mcp_types.ElicitResult(action="accept")
+            case Allowed(answers=answers):
+                if mistake := mistake_in_answers(question, answers):
+                    self._log.say(f"The answer to its question did not fit and was not sent. {mistake}")
+                    return _CANCELLED
+                content = {name: list(value) if isinstance(value, tuple) else value for name, value in answers.items()}
+                return mcp_types.ElicitResult(action="accept", content={**content})
+            case Denied():
+                return _DECLINED
+            case _:
+                return _CANCELLED
+
+
+async def _asked(ask: AskUser, question: ServerQuestion) -> Decision:
+    return await ask(question)

@@ -1,0 +1,170 @@
+"""One field of a server's form: its name, the control that fits, what it is for, and what is wrong with it."""
+
+from typing import assert_never
+
+from PySide6.QtCore import QObject, Qt, Signal
+from PySide6.QtGui import QWheelEvent
+from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QWidget
+
+from desktop_agent.core.protocol.form_checking import mistake_in, number_in
+from desktop_agent.core.protocol.model import Answer, FormField
+from desktop_agent.ui.chat.entries.paragraph import Paragraph
+from desktop_agent.ui.chat.text.styles import TextStyles
+from desktop_agent.ui.theme import Space
+from desktop_agent.ui.widgets.labels import make_label
+
+_HEIGHT = 30
+_TICK_HEIGHT = 24
+_WIDEST = 420
+"""A field for one value is not wider than people look at."""
+
+
+class FormRow(QObject):
+    """What the user fills in; `drafts` keep it when the card goes out of sight.
+
+    Signals:
+        resized: what is wrong is said now, or no longer.
+    """
+
+    resized = Signal()
+
+    def __init__(self, field: FormField, drafts: dict[str, str], styles: TextStyles, card: QWidget) -> None:
+        super().__init__(card)
+        self.field = field
+        self._drafts = drafts
+        self._key = f"field {field.name}"
+        self._has_tick = field.kind == "boolean"
+        needed = self.tr("{label} (optional)").format(label=field.label)
+        name = field.label if field.is_required or self._has_tick else needed
+        self._label = make_label("" if self._has_tick else name, parent=card, is_plain=True)
+        about = field.description
+        self._about = Paragraph(about, styles, card, role="muted", font=styles.secondary) if about else None
+        self._controls = self._make_controls(card)
+        for control in self._controls:
+            control.setAccessibleDescription(about)
+        self._mistake = make_label(role="error", parent=card, is_plain=True, wraps=True)
+        self._mistake.hide()
+
+    def _make_controls(self, card: QWidget) -> list[QWidget]:
+        field = self.field
+        match field.kind:
+            case "text" | "number" | "integer":
+                shown = "" if field.default is None else str(field.default)
+                line = QLineEdit(self._drafts.get(self._key, shown), card)
+                line.setAccessibleName(field.label)
+                line.textChanged.connect(self._on_changed)
+                return [line]
+            case "choice":
+                return [self._make_picker(card)]
+            case "boolean":
+                return [self._make_tick(field.label, "1", is_on=field.default is True, card=card)]
+            case "choices":
+                chosen = field.default if isinstance(field.default, tuple) else ()
+                return [
+                    self._make_tick(option.label, str(at), is_on=option.value in chosen, card=card)
+                    for at, option in enumerate(field.options)
+                ]
+            case _:
+                assert_never(field.kind)
+
+    def _make_picker(self, card: QWidget) -> QComboBox:
+        picker = _Picker(card)
+        picker.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+        picker.setAccessibleName(self.field.label)
+        picker.addItem(self.tr("Choose…"))
+        picker.addItems([option.label for option in self.field.options])
+        values = [option.value for option in self.field.options]
+        first = values.index(self.field.default) + 1 if self.field.default in values else 0
+        picker.setCurrentIndex(int(self._drafts.get(self._key, first)))
+        picker.currentIndexChanged.connect(self._on_changed)
+        return picker
+
+    def _make_tick(self, label: str, draft: str, *, is_on: bool, card: QWidget) -> QCheckBox:
+        tick = QCheckBox(label.replace("&", "&&"), card)
+        tick.setAccessibleName(label)
+        kept = self._drafts.get(self._key)
+        tick.setChecked(is_on if kept is None else draft in kept.split())
+        tick.toggled.connect(self._on_changed)
+        return tick
+
+    @property
+    def answer(self) -> Answer | None:
+        """What is filled in; None while that is nothing."""
+        match self._controls[0]:
+            case QLineEdit() as line:
+                written = line.text() if self.field.kind == "text" else line.text().strip()
+                return (written if self.field.kind == "text" else number_in(self.field, written)) if written else None
+            case QComboBox() as picker:
+                at = picker.currentIndex()
+                return self.field.options[at - 1].value if at > 0 else None
+            case QCheckBox() as tick if self._has_tick:
+                return tick.isChecked()
+            case _:
+                options = zip(self._ticks, self.field.options, strict=True)
+                chosen = tuple(option.value for tick, option in options if tick.isChecked())
+                return chosen if chosen or self.field.is_required else None
+
+    @property
+    def _ticks(self) -> list[QCheckBox]:
+        return [control for control in self._controls if isinstance(control, QCheckBox)]
+
+    def check(self) -> bool:
+        """Say what is wrong with it; whether it can be sent."""
+        self._say(mistake_in(self.field, self.answer))
+        return self._mistake.isHidden()
+
+    def focus(self) -> None:
+        """Let the user go on here."""
+        self._controls[0].setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def stop(self) -> None:
+        """Take no more answers."""
+        for control in self._controls:
+            control.setEnabled(False)
+
+    def place(self, x: int, y: int, width: int) -> int:
+        """Stand at this point, this wide; return where it ends."""
+        if not self._has_tick:
+            self._label.setGeometry(x, y, width, self._label.sizeHint().height())
+            y += self._label.height() + Space.XS
+        height = _HEIGHT if not self._ticks else _TICK_HEIGHT
+        for control in self._controls:
+            control.setGeometry(x, y, width if self._ticks else min(width, _WIDEST), height)
+            y += height
+        if self._about is not None:
+            y += Space.XS // 2
+            y += self._about.place(x, y, width)
+        if not self._mistake.isHidden():
+            y += Space.XS
+            self._mistake.setGeometry(x, y, width, self._mistake.heightForWidth(width))
+            y += self._mistake.height()
+        return y + Space.M
+
+    def _on_changed(self) -> None:
+        match self._controls[0]:
+            case QLineEdit() as line:
+                self._drafts[self._key] = line.text()
+            case QComboBox() as picker:
+                self._drafts[self._key] = str(picker.currentIndex())
+            case _:
+                names = ["1"] if self._has_tick else list(map(str, range(len(self._controls))))
+                kept = [name for tick, name in zip(self._ticks, names, strict=True) if tick.isChecked()]
+                self._drafts[self._key] = " ".join(kept)
+        if not self._mistake.isHidden():
+            self.check()
+
+    def _say(self, mistake: str) -> None:
+        if self._mistake.text() == mistake and self._mistake.isHidden() == (not mistake):
+            return
+        self._mistake.setText(mistake)
+        self._mistake.setVisible(bool(mistake))
+        for control in self._controls:
+            control.setAccessibleDescription(" ".join(filter(None, (mistake, self.field.description))))
+        self.resized.emit()
+
+
+class _Picker(QComboBox):
+    """Leaves the wheel to the conversation: scrolling past it must not choose."""
+
+    def wheelEvent(self, e: QWheelEvent) -> None:
+        e.ignore()
