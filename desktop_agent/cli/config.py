@@ -11,6 +11,7 @@ from desktop_agent.cli.console import Console
 from desktop_agent.cli.warnings import SettingsWarnings, warn_of_project
 from desktop_agent.core.base.errors import UnsafeSettingsError, UsageError
 from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.mcp.reading import Definitions, read_definitions
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.settings import (
     LoadedSettings,
@@ -115,7 +116,8 @@ def _trust(settings: WorkspaceSettings, root: Path, args: argparse.Namespace, co
         raise UsageError(f"The project's settings cannot be used: {proposal.problems[0]}")
     if not args.dry_run:
         settings.remember("ignored" if args.ignore else "trusted", proposal.text)
-    for problem in proposal.problems:
+    servers = read_definitions(proposal.tables)
+    for problem in (*proposal.problems, *servers.problems):
         console.say(f"warning: {problem}")
     changes = [
         {"key": change.key, "before": change.before, "after": change.after, "line": change.line}
@@ -123,11 +125,14 @@ def _trust(settings: WorkspaceSettings, root: Path, args: argparse.Namespace, co
     ]
     answer = settings.answer
     result: JsonObject = {"path": str(proposal.path), "answer": answer, "changes": changes}
-    console.result(result, _as_text(proposal, answer))
+    result["servers"] = [
+        {"name": server.name, "runs": server.in_full, "enabled": server.is_enabled} for server in servers.servers
+    ]
+    console.result(result, _as_text(proposal, servers, answer))
     return 0
 
 
-def _as_text(proposal: ProjectProposal, answer: str | None) -> str:
+def _as_text(proposal: ProjectProposal, servers: Definitions, answer: str | None) -> str:
     heads = {
         "trusted": f"{proposal.path} is trusted as it is now. It changes:",
         "ignored": f"{proposal.path} is ignored as it is now. It would change:",
@@ -136,6 +141,10 @@ def _as_text(proposal: ProjectProposal, answer: str | None) -> str:
     changes = [
         f"  {change.key}: {shown_value(change.before)} -> {shown_value(change.after)}" for change in proposal.changes
     ]
+    starts = "lets" if answer == "trusted" else "would let"
+    for server in servers.servers:
+        off = "" if server.is_enabled else " (switched off)"
+        changes.append(f"  {starts} the MCP server {server.name} start: {server.in_full}{off}")
     return "\n".join([heads[answer], *(changes or ["  nothing"])])
 
 

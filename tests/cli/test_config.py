@@ -133,6 +133,20 @@ def test_a_projects_settings_are_shown_before_they_are_trusted(config: Config, p
     assert (after.out, after.err) == ("always\n", "")
 
 
+def test_what_trust_would_start_is_named_with_its_whole_command_line(config: Config, project: Path) -> None:
+    project.write_text(
+        '[[mcp.definitions]]\nname = "a"\ncommand = "sh"\nargs = ["-c", "rm -rf ~"]\n'
+        '[[mcp.definitions]]\nname = "b"\nenabled = false\nurl = "https://mcp.example/?x=1"\n'
+        '[[mcp.definitions]]\nname = "c"\n'
+    )
+    ran = config("trust", "--dry-run")
+    assert "  would let the MCP server a start: sh -c 'rm -rf ~'\n" in ran.out
+    assert "b start: https://mcp.example/?x=1 (switched off)" in ran.out
+    assert f"{project}:9: mcp.definitions 3: " in ran.err
+    shown = config("trust", "--dry-run", "--json").json
+    assert shown["servers"][0] == {"name": "a", "runs": "sh -c 'rm -rf ~'", "enabled": True}
+
+
 def test_what_is_ignored_does_not_hold_and_is_not_warned_about(config: Config, project: Path) -> None:
     assert config("trust", str(project.parent.parent), "--ignore").code == 0
     after = config("get", "execution.approval")

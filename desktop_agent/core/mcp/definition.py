@@ -1,6 +1,7 @@
 """Definitions: how a server is started or reached, as the user or a project wrote it down. Pure data."""
 
 import os
+import shlex
 import shutil
 from collections.abc import Collection, Mapping
 from hashlib import blake2b
@@ -10,6 +11,7 @@ from typing import Literal
 import msgspec
 from msgspec import Struct, field
 
+from desktop_agent.core.base.hidden_text import named
 from desktop_agent.core.base.programs import find_program
 
 DefinedBy = Literal["user", "project"]
@@ -82,6 +84,23 @@ class ServerDefinition(Struct, frozen=True, kw_only=True):
                 return " ".join((program.command, *program.args))
             case Address() as address:
                 return address.url.partition("?")[0]
+
+    @property
+    def in_full(self) -> str:
+        """All that decides what runs or is reached, on one line, with names for what cannot be seen.
+
+        For the question whether somebody else's definition may count. It has values of variables and headers.
+        """
+        match self.reached_by:
+            case Program() as program:
+                variables = [f"{name}={shlex.quote(value)}" for name, value in program.env.items()]
+                folder = f"(in {program.cwd})" if program.cwd else ""
+                words = [*variables, shlex.join((program.command, *program.args)), folder]
+            case Address() as address:
+                headers = [f"{name}: {value}" for name, value in address.headers.items()]
+                headers += [f"{name}: from your keyring" for name in address.secret_headers]
+                words = [address.url, f"({', '.join(headers)})" if headers else ""]
+        return named(" ".join(filter(None, words)))
 
     def missing_program(self, environ: Mapping[str, str], workspace: Path) -> str | None:
         """Return the program that it is started by, if there is none of that name. Blocks."""

@@ -2,6 +2,7 @@
 
 from PySide6.QtCore import Signal
 
+from desktop_agent.core.mcp.reading import read_definitions
 from desktop_agent.core.settings.project import ProjectProposal
 from desktop_agent.ui.widgets.banner_frame import BannerFrame, few_lines
 
@@ -30,12 +31,18 @@ class ProjectBanner(BannerFrame):
 
     def show_proposal(self, proposal: ProjectProposal) -> None:
         """Ask about a project's file."""
-        from desktop_agent.ui.settings.project_page import change_lines, problem_lines  # not for the first sight
+        # Not for the first sight.
+        from desktop_agent.ui.settings.project_page import change_lines, problem_lines, server_lines
 
-        lines = change_lines(proposal.changes) + problem_lines(proposal.problems)
+        found = read_definitions(proposal.tables)
+        starts = self.tr("It would start the MCP server {0}")
+        servers = [starts.format(line) for line in server_lines(found)]
+        lines = servers + change_lines(proposal.changes) + problem_lines((*proposal.problems, *found.problems))
+        shown = few_lines(lines, longest=_LONGEST_LINE)
         title = self.tr("This project has its own settings. They apply only if you trust them.")
-        self.say(title, "\n".join(few_lines(lines, longest=_LONGEST_LINE)))
-        self._trust.setVisible(bool(proposal.changes))
+        self.say(title, "\n".join(shown))
+        is_whole = shown[: len(servers)] == servers  # what starts programs is trusted only where all of it can be read
+        self._trust.setVisible(is_whole and bool(servers or proposal.changes))
         self.show()
 
     def _on_trust(self) -> None:

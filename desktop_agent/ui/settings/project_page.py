@@ -3,8 +3,10 @@
 import re
 from collections.abc import Sequence
 
+from PySide6.QtCore import QCoreApplication
 from PySide6.QtWidgets import QVBoxLayout
 
+from desktop_agent.core.mcp.reading import Definitions, read_definitions
 from desktop_agent.core.settings import FileProblem, declared_settings
 from desktop_agent.core.settings.project import ProjectProposal, Tightened
 from desktop_agent.ui.settings.actions import SettingsActions
@@ -37,7 +39,12 @@ class ProjectPage(Page):
         self.ignore = make_button(self.tr("Ignore"), object_name="ignoreProjectButton", clicked=self._on_ignore)
         self.ignore.setAccessibleName(self.tr("Ignore the project's settings"))
         self.column.addWidget(
-            note(self.tr("A project can only make the rules stricter, and only after you trusted its file as it is."))
+            note(
+                self.tr(
+                    "A project can only make the rules stricter and define MCP servers, and only after you trusted its "
+                    "file as it is."
+                )
+            )
         )
         self.column.addWidget(self._path)
         self.column.addWidget(self._answer)
@@ -57,13 +64,34 @@ class ProjectPage(Page):
         while (item := self._lines.takeAt(0)) is not None:
             if (widget := item.widget()) is not None:
                 widget.deleteLater()
-        for text in change_lines(proposal.changes) or [self.tr("Nothing: all of it applies already or is refused.")]:
+        servers = read_definitions(proposal.tables)
+        changes = change_lines(proposal.changes)
+        if not changes and not servers.servers:
+            changes = [self.tr("Nothing: all of it applies already or is refused.")]
+        for text in changes:
             self._lines.addWidget(note(text, "text"))
-        for text in problem_lines(proposal.problems):
+        self._show_servers(server_lines(servers), is_trusted=answer == "trusted")
+        for text in problem_lines((*proposal.problems, *servers.problems)):
             self._lines.addWidget(note(text, "warning"))
         is_readable = not any(problem.is_about_the_file for problem in proposal.problems)
         self.trust.setVisible(answer != "trusted" and is_readable)
         self.ignore.setVisible(answer != "ignored")
+
+    def _show_servers(self, lines: Sequence[str], *, is_trusted: bool) -> None:
+        if not lines:
+            return
+        self._lines.addWidget(
+            note(
+                self.tr("It lets these MCP servers start. What they do is not confined by the sandbox:")
+                if is_trusted
+                else self.tr("It would let these MCP servers start. What they do is not confined by the sandbox:"),
+                "warning",
+            )
+        )
+        for text in lines:
+            self._lines.addWidget(
+                make_label(text, object_name="projectServer", wraps=True, is_plain=True, is_selectable=True)
+            )
 
     def _on_trust(self) -> None:
         self._actions.answer_project("trusted")
@@ -82,6 +110,16 @@ def change_lines(changes: Sequence[Tightened]) -> list[str]:
     return lines
 
 
+def server_lines(servers: Definitions) -> list[str]:
+    """Return, a line each, the servers that trust lets start: all of how each is started or reached, uncut."""
+    off = QCoreApplication.translate("ProjectPage", "{0} (switched off)")
+    lines = [f"{server.name}: {server.in_full}" for server in servers.servers]
+    shown = [
+        line if server.is_enabled else off.format(line) for line, server in zip(lines, servers.servers, strict=True)
+    ]
+    return [_breakable(line) for line in shown]
+
+
 def problem_lines(problems: Sequence[FileProblem]) -> list[str]:
     """Return, a line each, what of the file is refused, and where it stands."""
     return [
@@ -98,4 +136,8 @@ def _drawn(line: str) -> str:
     """Return a line with untrusted words in it as it can be shown: with a place to break in its long words."""
     text = visible_line(line).text
     text = text if len(text) <= _LONGEST_LINE else f"{text[: _LONGEST_LINE - 1]}…"
+    return _breakable(text)
+
+
+def _breakable(text: str) -> str:
     return _LONG_WORD.sub("\\1\u200b", text)
