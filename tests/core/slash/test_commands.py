@@ -310,6 +310,20 @@ class TestModel:
             assert await bad(opened, text)
 
 
+class TestWindow:
+    async def test_the_meter_has_the_window_that_is_known_of_the_model(self, ground: Ground) -> None:
+        ground.paths.config.mkdir(parents=True, exist_ok=True)
+        stated = '[[model]]\nprovider = "anthropic"\nname = "m"\ncontext_tokens = 40960\n'
+        (ground.paths.config / MODELS_FILE_NAME).write_text(stated)
+        async with ground.session([]) as opened:
+            await fine(opened, "/model anthropic/m")
+            assert "of 40,960 " in await fine(opened, "/status")
+            await fine(opened, "/model anthropic/claude-sonnet-5-5")
+            assert "of 1,000,000 " in await fine(opened, "/status")
+            await fine(opened, "/model anthropic/of-tomorrow")
+            assert "of 200,000 " in await fine(opened, "/status"), "as the settings say, where nobody else does"
+
+
 class TestEffort:
     async def test_it_shows_and_sets_the_level_which_stays_with_the_model(self, ground: Ground) -> None:
         async with ground.session([]) as opened:
