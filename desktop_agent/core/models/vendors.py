@@ -61,6 +61,8 @@ class Vendor(Struct, frozen=True, kw_only=True):
     """The environment variable that holds headers for every request, one on each line."""
     takes_completion_limit: bool = False
     """Whether its own models know the newer name only for the longest answer of Chat Completions."""
+    calls_one_by_one: bool = False
+    """Whether its models make several calls in one answer only when a request says that they may."""
     takes_cache_key: bool = False
     """Whether it keeps prompts in its cache by a key that a request names."""
     cache_marks_for: tuple[str, ...] = ()
@@ -198,6 +200,7 @@ VENDORS: tuple[Vendor, ...] = (
         id="llamacpp",
         label="llama.cpp",
         wire="openai-chat",
+        calls_one_by_one=True,
         address="http://127.0.0.1:8080/v1",
         local=LocalSign(
             path="/props",

@@ -102,6 +102,7 @@ def wire_format_of(account: Account) -> WireFormat:
             return ChatFormat(
                 limit_field=limit_field,
                 reports_cost=vendor.reports_cost,
+                allows_several_calls=vendor.calls_one_by_one,
                 cache_marks_for=vendor.cache_marks_for,
                 never=() if vendor.takes_cache_key and is_at_home else (CACHE_KEY,),
                 searches=vendor.searches,

@@ -31,6 +31,7 @@ LONGEST_NAME = 64
 LONGEST_CALL_ID = 40
 
 CACHE_KEY = "prompt_cache_key"
+PARALLEL = "parallel_tool_calls"
 
 LimitField = Literal["max_tokens", "max_completion_tokens"]
 EffortField = Literal["reasoning_effort", "reasoning"]
@@ -50,6 +51,8 @@ class Body(NamedTuple):
     searches: bool = False
     """Whether the router's own web search takes the place of ours."""
     effort_field: EffortField = "reasoning_effort"
+    allows_several_calls: bool = False
+    """Whether the request says that an answer may have several calls: elsewhere that goes without saying."""
 
 
 def request_body(request: ModelRequest, pictures: Pictures, shape: Body) -> JsonObject:
@@ -86,6 +89,8 @@ def request_body(request: ModelRequest, pictures: Pictures, shape: Body) -> Json
         body["tools"] = [
             WEB_SEARCH if tool.hosted_tool == "web_search" and shape.searches else _tool(tool) for tool in request.tools
         ]
+        if shape.allows_several_calls:
+            body[PARALLEL] = True
     return {name: value for name, value in body.items() if name not in shape.left_out}
 
 

@@ -11,7 +11,14 @@ from desktop_agent.core.providers.http.refusals import FailedCall, Refusal, Refu
 from desktop_agent.core.providers.http.searching import Searching
 from desktop_agent.core.providers.openai.models import read_models
 from desktop_agent.core.providers.openai.refusals import read_refusal
-from desktop_agent.core.providers.openai_chat.request import CACHE_KEY, Body, EffortField, LimitField, request_body
+from desktop_agent.core.providers.openai_chat.request import (
+    CACHE_KEY,
+    PARALLEL,
+    Body,
+    EffortField,
+    LimitField,
+    request_body,
+)
 from desktop_agent.core.providers.openai_chat.stream import ChatReader
 
 
@@ -28,6 +35,7 @@ class ChatFormat:
         limit_field: LimitField,
         *,
         reports_cost: bool = False,
+        allows_several_calls: bool = False,
         cache_marks_for: tuple[str, ...] = (),
         never: Collection[str] = (),
         searches: bool = False,
@@ -35,16 +43,18 @@ class ChatFormat:
     ) -> None:
         """`limit_field` is what the vendor calls the longest answer: OpenAI's own models know the newer name only.
 
-        `reports_cost` says that the usage of an answer has its cost in US dollars. `cache_marks_for` are beginnings of
-        the names of models that cache only what is marked. `never` names the fields that are left out of every request.
-        `searches` says that the vendor is a router that searches the web, `effort_field` where the effort stands.
+        `reports_cost` says that the usage of an answer has its cost in US dollars, `allows_several_calls` that a
+        request must say that there may be several calls. `cache_marks_for` are beginnings of the names of models that
+        cache only what is marked. `never` names the fields that are left out of every request. `searches` says that
+        the vendor is a router that searches the web, `effort_field` where the effort stands.
         """
         self.headers: Mapping[str, str] = {}
         self._limit_field: LimitField = limit_field
         self._reports_cost = reports_cost
         self._cache_marks_for = cache_marks_for
+        self._allows_several_calls = allows_several_calls
         self._searching = Searching(is_there=searches)
-        self._left_out = LeftOut("stream_options", "parallel_tool_calls", CACHE_KEY, effort_field, never=never)
+        self._left_out = LeftOut("stream_options", PARALLEL, CACHE_KEY, effort_field, never=never)
         self._effort_field: EffortField = effort_field
 
     def encode(self, request: ModelRequest, pictures: EncodedPictures) -> bytes:
@@ -55,6 +65,7 @@ class ChatFormat:
             marks_cache=request.model.startswith(self._cache_marks_for),
             searches=self._searching.is_offered(request),
             effort_field=self._effort_field,
+            allows_several_calls=self._allows_several_calls,
         )
         return encode_body(request, lambda each, data: request_body(each, data, shape), pictures)
 
