@@ -136,6 +136,8 @@ def main() -> None:
         signal.pause()
     if "greets" in behaviours:
         print("Welcome to the server!", flush=True)
+    if "babbles" in behaviours:
+        print("no message\n" * 1000, flush=True)
     if "stubborn" in behaviours:
         signal.signal(signal.SIGTERM, signal.SIG_IGN)
     if "forks" in behaviours:

@@ -1,0 +1,54 @@
+"""Many faults of servers in one process: each is noticed, and none leaves anything behind."""
+
+import asyncio
+import gc
+from pathlib import Path
+
+import psutil
+import pytest
+
+from desktop_agent.core.mcp.connection import Connection
+from desktop_agent.core.mcp.pool import ServerPool
+from desktop_agent.core.mcp.sdk.process_transport import ServerProcess
+from tests.core.mcp.faults import FAULTS, suffer
+
+MANY = 200
+MOST_GROWTH_BYTES = 48 * 1024**2
+"""Three of the largest messages: what the allocator may keep for the next one."""
+
+
+async def left() -> tuple[int, int, int]:
+    """Return how many descriptors, processes and tasks there are, once what still writes a log has written it."""
+    if others := asyncio.all_tasks() - {asyncio.current_task()}:
+        await asyncio.wait(others, timeout=20)
+    me = psutil.Process()
+    return me.num_fds(), len(me.children(recursive=True)), len(asyncio.all_tasks())
+
+
+def living() -> int:
+    """Return how many connections and processes of servers are still in memory."""
+    gc.collect()
+    return sum(isinstance(each, Connection | ServerProcess) for each in gc.get_objects())
+
+
+async def test_no_fault_of_a_server_leaves_anything_behind(pool: ServerPool, tmp_path: Path) -> None:
+    await suffer(pool, tmp_path, 1, seed=0)
+    before = await left()
+
+    await suffer(pool, tmp_path, len(FAULTS), seed=1)
+
+    assert await left() == before
+    await pool.aclose()
+    assert living() == 0
+
+
+@pytest.mark.nightly
+async def test_two_hundred_faults_cost_no_descriptor_no_process_and_no_memory(pool: ServerPool, tmp_path: Path) -> None:
+    await suffer(pool, tmp_path, 2 * len(FAULTS), seed=0)
+    before, begun_bytes = await left(), psutil.Process().memory_info().rss
+
+    await suffer(pool, tmp_path, MANY, seed=1)
+
+    assert await left() == before
+    assert living() <= 2, "what the last of them used, until another is leased"
+    assert psutil.Process().memory_info().rss - begun_bytes < MOST_GROWTH_BYTES
