@@ -89,8 +89,14 @@ class WindowController:
         panels, actions, entries = self._panels, self._panels.window.actions_, self._panels.transcript.entry_actions
         actions.connect(actions.settings, self._setup.open_settings)
         entries.settings_requested.connect(self._setup.open_settings)
+        entries.sign_in_requested.connect(self._on_sign_in)
         entries.output_requested.connect(self._contents.show_output)
         entries.picture_requested.connect(self._contents.show_picture)
         panels.jobs.output_requested.connect(self._contents.show_job_output)
         panels.wiring.rules_changed.connect(self._setup.show_rules)
         self._setup.rule_revoked.connect(panels.wiring.controls.revoke_rule)
+
+    def _on_sign_in(self) -> None:
+        bridge = self._panels.wiring.bridge
+        if bridge is not None and (model := bridge.transcript.session.model) is not None:
+            self._setup.sign_in_again(model)

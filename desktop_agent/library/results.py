@@ -14,7 +14,7 @@ from desktop_agent.core.base.errors import (
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import FileChange, Usage
-from desktop_agent.core.session.failure_notices import NO_ACCOUNT, UNSAFE_SETTINGS
+from desktop_agent.core.session.failure_notices import NO_ACCOUNT, SIGNED_OUT, UNSAFE_SETTINGS
 from desktop_agent.core.transcript.reading import readable
 
 FAILURES: frozenset[ev.TurnEndReason] = frozenset(
@@ -25,6 +25,7 @@ FAILURES: frozenset[ev.TurnEndReason] = frozenset(
 _KINDS: dict[str, type[AgentError]] = {
     "storage": StorageError,
     "no_key": CredentialsError,
+    SIGNED_OUT: CredentialsError,
     NO_ACCOUNT: AccountGoneError,
     "workspace": WorkspaceError,
     "not_undone": WorkspaceError,

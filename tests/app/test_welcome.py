@@ -1,15 +1,12 @@
 """From the first start to the first answer, in the real window, by each way that the welcome offers."""
 
 import os
-from collections.abc import Callable, Generator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from keyring.errors import NoKeyringError
-from PySide6.QtCore import QObject, Qt, QUrl, Slot
-from PySide6.QtGui import QDesktopServices
+from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QComboBox, QDialog, QLabel, QLineEdit, QPushButton, QWidget
 
 from desktop_agent.core.base.paths import AppPaths
@@ -17,17 +14,17 @@ from desktop_agent.core.providers.auth.accounts import AccountsFile
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.settings.sections import ModelSettings
 from tests.app.conftest import Go, Journey
+from tests.app.signing import BrowserOfTheDesktop, service
 from tests.e2e.driver import Driver, ask_for_no_titles
 from tests.memory_keyring import BrokenKeyring, MemoryKeyring, use_keyring
 from tests.servers.authorization_server import KEY as ROUTER_KEY
-from tests.servers.authorization_server import AuthorizationServer, Behaviour
+from tests.servers.authorization_server import Behaviour
 from tests.servers.browser import ClosedBrowser, UserInBrowser
 from tests.servers.dialects.chat import CHAT, OPENROUTER
-from tests.servers.dialects.dialect import Dialect
 from tests.servers.dialects.local import OLLAMA
 from tests.servers.dialects.responses import RESPONSES
 from tests.servers.script import reply, text
-from tests.servers.threaded import ThreadedServer, in_thread, serve
+from tests.servers.threaded import serve
 
 pytestmark = pytest.mark.usefixtures("qapp")
 
@@ -85,28 +82,6 @@ async def begin_and_ask(user: Driver) -> None:
     await user.press(Qt.Key.Key_Return)
     await user.until_true(lambda: user.transcript.turn == 1, "the turn has begun")
     await user.see_turn_end()
-
-
-class BrowserOfTheDesktop(QObject):
-    """What the desktop opens pages with, for the length of a test."""
-
-    def __init__(self, user: UserInBrowser) -> None:
-        super().__init__()
-        self._user = user
-        self.opened: list[str] = []
-
-    @Slot(QUrl)
-    def open(self, url: QUrl) -> None:
-        self.opened.append(url.toString(QUrl.ComponentFormattingOption.FullyEncoded))
-        self._user.visit(self.opened[-1])
-
-    def __enter__(self) -> "BrowserOfTheDesktop":
-        name: Any = "open"  # the types want bytes, and the call wants text
-        QDesktopServices.setUrlHandler("http", self, name)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        QDesktopServices.unsetUrlHandler("http")
 
 
 def test_a_key_is_tested_corrected_kept_and_answers(
@@ -190,16 +165,6 @@ def test_another_address_becomes_an_account_that_answers(start: Start, keyring: 
     assert list(keyring.entries.values()) == [KEY]
 
 
-@contextmanager
-def service(monkeypatch: pytest.MonkeyPatch, dialect: Dialect) -> Generator[tuple[AuthorizationServer, ThreadedServer]]:
-    """A service to sign in with, and the models that this opens."""
-    with serve(reply(text(ANSWER)), dialect=dialect) as models, in_thread(AuthorizationServer()) as (server, _):
-        server.resource = models.url
-        monkeypatch.setattr("desktop_agent.core.providers.auth.sign_ins.CHATGPT", server.chatgpt())
-        monkeypatch.setattr("desktop_agent.core.providers.auth.sign_ins.OPENROUTER", server.openrouter())
-        yield server, models
-
-
 def test_a_chatgpt_plan_answers_after_a_sign_in(
     start: Start, keyring: MemoryKeyring, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -210,7 +175,7 @@ def test_a_chatgpt_plan_answers_after_a_sign_in(
                 await user.press(Qt.Key.Key_Return)
                 await begin_and_ask(user)
 
-    with service(monkeypatch, RESPONSES) as (server, models):
+    with service(monkeypatch, RESPONSES, reply(text(ANSWER))) as (server, models):
         start(journey)
         assert server.violations == []
         assert len(models.messages) == 1
@@ -231,7 +196,7 @@ def test_without_a_browser_the_address_is_shown_to_be_opened_by_hand(
             browser.visit((await user.see(QLineEdit, "signInAddressEdit")).text())
             await user.see(QPushButton, "beginButton")
 
-    with service(monkeypatch, RESPONSES):
+    with service(monkeypatch, RESPONSES, reply(text(ANSWER))):
         start(journey)
 
 
@@ -252,7 +217,7 @@ def test_a_sign_in_that_is_declined_keeps_nothing_and_can_be_begun_again(
                 await user.click("signInButton")
                 await user.see(QPushButton, "beginButton")
 
-    with service(monkeypatch, RESPONSES) as (server, _):
+    with service(monkeypatch, RESPONSES, reply(text(ANSWER))) as (server, _):
         server.behaviour = Behaviour(redirect={"error": "access_denied"}, without=("code",))
         start(journey)
 
@@ -272,7 +237,7 @@ def test_a_sign_in_is_given_up_while_the_browser_is_open(
                 await user.press(Qt.Key.Key_Escape)
                 await user.see(QPushButton, "subscriptionButton")
 
-    with service(monkeypatch, RESPONSES):
+    with service(monkeypatch, RESPONSES, reply(text(ANSWER))):
         start(journey)
     assert keyring.entries == {}
     assert not (paths().config / "accounts.toml").exists()

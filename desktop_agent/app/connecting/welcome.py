@@ -11,8 +11,8 @@ from desktop_agent.app.background_tasks import Try
 from desktop_agent.app.connecting.browser import WindowBrowser
 from desktop_agent.app.connecting.choosing import choose
 from desktop_agent.app.connecting.listing import model_to_begin_with, models_at
+from desktop_agent.app.connecting.local_servers import LocalServers
 from desktop_agent.app.connecting.signing_in import signed_in
-from desktop_agent.app.settings.local_servers import LocalServers
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import AgentError, CredentialsError, ProviderError, UsageError
 from desktop_agent.core.models.account import Account

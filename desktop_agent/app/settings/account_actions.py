@@ -9,8 +9,6 @@ from desktop_agent.app.background_tasks import Try
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.models.account import Account, is_same_name, named
-from desktop_agent.core.providers.auth.keys import entry_of
-from desktop_agent.core.providers.auth.patience import beside
 from desktop_agent.ui.settings.state import AccountsView
 
 
@@ -30,7 +28,7 @@ class AccountActions(QObject):
         super().__init__(parent)
         self._live = bench.live
         self._file = bench.accounts
-        self._keys = bench.keys
+        self._sign_ins = bench.sign_ins
         self._try = try_
         self._show = show
         self._fail = fail
@@ -44,7 +42,7 @@ class AccountActions(QObject):
         self._try(self._add(account))
 
     def remove(self, account: Account) -> None:
-        """Take an account out, with its key."""
+        """Take an account out, with its key, or with what its sign-in brought."""
         self._try(self._remove(account))
 
     async def _refresh(self) -> None:
@@ -62,9 +60,7 @@ class AccountActions(QObject):
 
     async def _remove(self, account: Account) -> None:
         try:
-            if account.kind == "key":
-                await beside(lambda: self._keys.delete(entry_of(account)))
-            await asyncio.to_thread(self._file.remove, account)
+            await self._sign_ins.sign_out(account)
             chosen = self._live.current.model
             if chosen.provider == account.provider and is_same_name(named(chosen.account), account.name):
                 await self._live.reset("model.account")

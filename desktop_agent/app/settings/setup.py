@@ -8,16 +8,17 @@ from PySide6.QtCore import QObject, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
 
 from desktop_agent.app.background_tasks import Try
+from desktop_agent.app.connecting.local_servers import LocalServers
+from desktop_agent.app.connecting.sign_in_actions import SignInActions
 from desktop_agent.app.settings.account_actions import AccountActions
 from desktop_agent.app.settings.key_actions import KeyActions
-from desktop_agent.app.settings.local_servers import LocalServers
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.local_server import LocalServer
-from desktop_agent.core.models.vendors import DEMO
-from desktop_agent.core.protocol.model import Rule
+from desktop_agent.core.models.vendors import DEMO, known_vendor
+from desktop_agent.core.protocol.model import ModelRef, Rule
 from desktop_agent.core.settings.live_settings import SettingChange
 from desktop_agent.core.settings.model_choice import left_behind
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
@@ -57,6 +58,7 @@ class Setup(QObject):
         self._project: WorkspaceSettings | None = None
         self.keys = KeyActions(bench, try_, self, changed=self._refresh_accounts)
         self._accounts = AccountActions(bench, try_, self, show=self._show_accounts, fail=self._show_failure)
+        self._sign_ins = SignInActions(bench, try_, self, changed=self._refresh_accounts)
         self.local_servers = LocalServers(bench, try_, self._show_server)
         self._try = try_
         self._saving = asyncio.Lock()
@@ -74,6 +76,9 @@ class Setup(QObject):
             show_key=self.keys.show_status,
             save_key=self.keys.save,
             remove_key=self.keys.remove,
+            sign_in=self._sign_ins.sign_in,
+            cancel_sign_in=self._sign_ins.cancel,
+            check_sign_in=self._sign_ins.check,
             look_for_server=self.local_servers.look_for,
             check_key=self.keys.check,
         )
@@ -90,6 +95,13 @@ class Setup(QObject):
         """Show the settings with the keyboard in the field for this provider's key; another may stay chosen."""
         self._open().connect_provider(provider)
 
+    def sign_in_again(self, model: ModelRef) -> None:
+        """Show the settings, and begin the sign-in of the account by which a conversation goes on."""
+        vendor = known_vendor(model.provider)
+        self.connect_provider(model.provider)
+        if vendor is not None and vendor.sign_in is not None:
+            self._sign_ins.sign_in(vendor.sign_in, model.account)
+
     def open_project(self) -> None:
         """Show the settings at what the project wants."""
         self._open().show_section("project")
@@ -99,7 +111,7 @@ class Setup(QObject):
         if dialog is None:
             dialog = SettingsDialog(self._theme, SystemClock().now, self._actions, self._window)
             dialog.finished.connect(self._forget_settings)
-            self._dialog, self.keys.editor = dialog, dialog.key
+            self._dialog, self.keys.editor, self._sign_ins.panel = dialog, dialog.key, dialog.sign_in
         self._show_settings()
         dialog.rules.show_rules(self._rules)
         self.keys.show_status(dialog.key.account)
@@ -121,7 +133,7 @@ class Setup(QObject):
     def _forget_settings(self) -> None:
         if self._dialog is not None:
             self._dialog.deleteLater()
-            self._dialog = self.keys.editor = None
+            self._dialog = self.keys.editor = self._sign_ins.panel = None
 
     def _show_settings(self) -> None:
         if (provider := self._live.current.model.provider) != DEMO:

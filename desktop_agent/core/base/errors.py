@@ -11,6 +11,7 @@ Exception
 │   ├── WorkspaceError         the folder is missing, a file, or unreadable
 │   ├── SandboxError           a command cannot be confined as asked, so it is not run
 │   ├── CredentialsError       no key, or the keyring refused
+│   │   ├── SignedOutError     a sign-in is over; only the user can sign in again
 │   │   └── AccountGoneError   the account that a session names is not there any more
 │   ├── ServerError            an MCP server could not be started or reached, or broke off
 │   └── ProviderError          the model could not be reached or refused the request
@@ -107,6 +108,10 @@ class SandboxError(AgentError):
 
 class CredentialsError(AgentError):
     """There is no key for the provider, or the keyring refused to hand it out or take it."""
+
+
+class SignedOutError(CredentialsError):
+    """A service takes a sign-in no more, or there is none: only the user can sign in again."""
 
 
 class AccountGoneError(CredentialsError):

@@ -7,6 +7,7 @@ from desktop_agent.core.base.errors import (
     AgentError,
     CredentialsError,
     ProviderError,
+    SignedOutError,
     StorageError,
     UnsafeSettingsError,
     WorkspaceError,
@@ -20,8 +21,12 @@ UNSAFE_SETTINGS = "settings"
 NO_ACCOUNT = "no_account"
 """The code of the notice that the account which a session names is not there."""
 
+SIGNED_OUT = "signed_out"
+"""The code of the notice that a sign-in is over."""
+
 _CODES: dict[type[AgentError], str] = {
     AccountGoneError: NO_ACCOUNT,
+    SignedOutError: SIGNED_OUT,
     CredentialsError: "no_key",
     WorkspaceError: "workspace",
     UnsafeSettingsError: UNSAFE_SETTINGS,

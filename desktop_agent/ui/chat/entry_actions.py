@@ -20,6 +20,7 @@ class EntryActions(QObject):
         retry_requested: ask the model again after an error.
         try_now_requested: ask the model now, instead of waiting before the next try.
         settings_requested: open the settings.
+        sign_in_requested: sign in again, as the account by which the conversation goes on.
         model_requested: let the user choose another account, or another model.
         folder_requested: let the user choose another folder.
         resend_requested: send this prompt (turn, new text) again in a copy of the conversation that ends before it;
@@ -46,6 +47,7 @@ class EntryActions(QObject):
     retry_requested = Signal()
     try_now_requested = Signal()
     settings_requested = Signal()
+    sign_in_requested = Signal()
     model_requested = Signal()
     folder_requested = Signal()
     resend_requested = Signal(int, str, bool)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QDialog, QFrame, QScrollArea, QSizePolicy, QStackedWidget, QWidget
+from PySide6.QtWidgets import QDialog, QFrame, QScrollArea, QWidget
 
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.models.local_server import LocalServer
@@ -28,7 +28,6 @@ from desktop_agent.ui.wording.tooltips import plain_tooltip
 
 _SIZE = QSize(540, 552)
 _MINIMUM_SIZE = QSize(360, 280)
-_SHOWN, _HIDDEN = QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Ignored
 
 
 class OnboardingDialog(QDialog):
@@ -52,7 +51,7 @@ class OnboardingDialog(QDialog):
         self._way: list[Step] = [self._choose]
         """The steps that led to the one that is shown, which is the last."""
         self._is_busy = False
-        self._stack = QStackedWidget()
+        self._content = QWidget()
         self._scroll = QScrollArea()
         self._said = plain_note(object_name="welcomeNote")
         self._foot = Foot()
@@ -134,15 +133,15 @@ class OnboardingDialog(QDialog):
         margins = (Space.XL, Space.XL, Space.XL, Space.M)
         for step in self._steps:
             step.column.setContentsMargins(*margins)
-            self._stack.addWidget(step)
             self._foot.add_buttons(step)
-        self._scroll.setWidget(self._stack)
+        vbox(*self._steps, on=self._content)
+        self._scroll.setWidget(self._content)
         self._scroll.setWidgetResizable(True)
         self._scroll.setFrameShape(QFrame.Shape.NoFrame)
         self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._scroll.viewport().setAutoFillBackground(False)
-        self._stack.setAutoFillBackground(False)
+        self._content.setAutoFillBackground(False)
         self._said.setContentsMargins(Space.XL, 0, Space.XL, Space.M)
         self._said.hide()
         vbox((self._scroll, 1), self._said, hairline(), self._foot, on=self)
@@ -175,9 +174,8 @@ class OnboardingDialog(QDialog):
 
     def _show(self, *, begins: bool = True) -> None:
         step = self._way[-1]
-        self._stack.setCurrentWidget(step)
-        for each in self._steps:  # a hidden step must not make the shown one scroll
-            each.setSizePolicy(_SHOWN if each is step else _HIDDEN, _SHOWN if each is step else _HIDDEN)
+        for each in self._steps:  # not of a stack, which is as high as its highest page
+            each.setVisible(each is step)
         step.setEnabled(not self._is_busy or step is self._waiting)
         self._foot.show_step(step, is_first=len(self._way) == 1, is_busy=self._is_busy)
         if begins:

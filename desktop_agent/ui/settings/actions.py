@@ -5,6 +5,7 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from desktop_agent.core.models.account import Account
+from desktop_agent.core.models.vendors import SignInWay
 
 
 class SettingsActions(Struct, frozen=True, kw_only=True):
@@ -30,6 +31,12 @@ class SettingsActions(Struct, frozen=True, kw_only=True):
     """Keeps the key of an account. The dialog has forgotten it."""
     remove_key: Callable[[Account], None]
     """Forgets the key of an account that is kept."""
+    sign_in: Callable[[SignInWay, str], None]
+    """Signs in in this way, as the account of this name or the usual one, and tests that."""
+    cancel_sign_in: Callable[[], None]
+    """Gives a sign-in up."""
+    check_sign_in: Callable[[Account], None]
+    """Sees whether the sign-in of an account works."""
     look_for_server: Callable[[Account], None]
     """Finds out whether the server of an account on this machine runs, and which models it has."""
     check_key: Callable[[Account, str], None]

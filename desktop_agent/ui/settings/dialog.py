@@ -69,6 +69,8 @@ class SettingsDialog(QDialog):
         self._model = ModelPage(theme, actions)
         self.key = self._model.key
         """The field for the key."""
+        self.sign_in = self._model.sign_in
+        """What the chosen provider offers instead of a key."""
         self.rules = RulesPage(theme, now, actions.revoke_rule)
         """Shows the rules in force."""
         self._project = ProjectPage(actions)
@@ -169,6 +171,7 @@ class SettingsDialog(QDialog):
         self._sections.setCurrentRow(0)
         self._search.textChanged.connect(self._on_search)
         self.finished.connect(self.key.forget)
+        self.finished.connect(self.settings_actions.cancel_sign_in)
         QShortcut(QKeySequence.StandardKey.Find, self).activated.connect(self._search.setFocus)
 
     # --- moving about ---------------------------------------------------------------------------------------------

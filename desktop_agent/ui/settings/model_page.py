@@ -10,6 +10,7 @@ from desktop_agent.core.settings.model_choice import name_in
 from desktop_agent.ui.settings.accounts.chooser import AccountChooser
 from desktop_agent.ui.settings.accounts.key_editor import KeyEditor
 from desktop_agent.ui.settings.accounts.server_note import ServerNote
+from desktop_agent.ui.settings.accounts.sign_in_panel import SignInPanel
 from desktop_agent.ui.settings.actions import SettingsActions
 from desktop_agent.ui.settings.controls import words
 from desktop_agent.ui.settings.generated_page import SettingRows, settings_of
@@ -29,6 +30,7 @@ class ModelPage(Page):
         super().__init__(self.tr("Model"))
         self._actions = actions
         self.key = KeyEditor(usual_account(VENDORS[0].id), actions)
+        self.sign_in = SignInPanel(actions)
         self._view: SettingsView | None = None
         self._accounts = AccountsView()
         self._connecting = ""
@@ -51,6 +53,7 @@ class ModelPage(Page):
         self._lay_out()
         self._provider.currentIndexChanged.connect(self._on_provider)
         self._chooser.chosen.connect(self._on_account)
+        self.sign_in.grown.connect(self._on_grown)
         self._name.currentIndexChanged.connect(self._on_name)
         line = self._name.lineEdit()
         assert line is not None
@@ -106,6 +109,7 @@ class ModelPage(Page):
         self._chooser.show_accounts(self._accounts, vendor.id, "" if self._connecting else named(settings.account))
         if (account := self._chooser.account) is not None:
             self.key.show_account(account)
+        self.sign_in.show_account(vendor.id, account)
         self.key.setVisible(account is not None and account.kind in ("key", "none") and not self._accounts.problem)
         if self._connecting:
             return  # the rest belongs to the chosen provider
@@ -168,9 +172,10 @@ class ModelPage(Page):
         self._asked = QWidget()
         self._unchosen = note("")
         which = form()
-        which.addRow(self._top_name(self.tr("Account")), self._chooser)
+        account = QWidget()
+        vbox(self._chooser, self._server, on=account, spacing=Space.S)
+        which.addRow(self._top_name(self.tr("Account")), account)
         which.addRow(self._chooser.form)
-        which.addRow(name_of(""), self._server)
         which.addRow(name_of(self.tr("Model")), self._name)
         which.addRow(name_of(self.tr("Address")), self._address)
         which.addRow(name_of(""), self._address_note)
@@ -183,7 +188,16 @@ class ModelPage(Page):
         self._variables = note("", "warning")
         self._which = QWidget()
         self._which.setLayout(which)
-        vbox(self._unchosen, self._which, self._variables, hairline(), self.key, on=self._asked, spacing=Space.M)
+        vbox(
+            self._unchosen,
+            self._which,
+            self._variables,
+            hairline(),
+            self.sign_in,
+            self.key,
+            on=self._asked,
+            spacing=Space.M,
+        )
         self._demo = note(self.tr("The demo follows a script. It needs no key, no network and no address."))
         self.column.addLayout(who)
         self.column.addWidget(self._asked)
@@ -212,6 +226,13 @@ class ModelPage(Page):
             self._actions.change("model.account", name)
         else:
             self._actions.reset("model.account")
+
+    def _on_grown(self) -> None:
+        """Let all of the wait for a browser be seen: the address is below what asks for it."""
+        content = self.widget()
+        assert content is not None, "a page has it from the start"
+        content.adjustSize()
+        self.ensureWidgetVisible(self.sign_in)
 
     def _on_name(self) -> None:
         # Qt says that editing has finished at Enter, and again when the field loses the focus.

@@ -1,7 +1,7 @@
 """A card that can be chosen: what it means in a line or two, chosen like a radio button."""
 
 from PySide6.QtCore import QEvent, QRect, QRectF, QSize, Qt, Signal
-from PySide6.QtGui import QEnterEvent, QFont, QFontMetrics, QMouseEvent, QPainter, QPaintEvent, QPen
+from PySide6.QtGui import QEnterEvent, QFont, QFontMetrics, QMouseEvent, QPainter, QPaintEvent, QPen, QResizeEvent
 from PySide6.QtWidgets import QAbstractButton, QSizePolicy, QWidget
 
 from desktop_agent.ui.theme import Radius, Space, Theme, TypeSize
@@ -51,6 +51,11 @@ class ChoiceCard(QAbstractButton):
 
     def minimumSizeHint(self) -> QSize:
         return QSize(200, self.heightForWidth(max(self.width(), 200)))
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        if event.size().width() != event.oldSize().width():
+            self.updateGeometry()  # its least height is that of the width it has
 
     def _lines(self, width: int) -> list[str]:
         """Break the explanation into lines that fit."""

@@ -37,6 +37,9 @@ class Desk:
         self.removed_accounts: list[Account] = []
         self.asked_keys: list[Account] = []
         self.looked_for: list[Account] = []
+        self.signed_in: list[tuple[str, str]] = []
+        self.checked_sign_ins: list[Account] = []
+        self.cancelled = 0
         self.reset: list[str] = []
         self.answers: list[str] = []
         self.revoked: list[str] = []
@@ -52,6 +55,9 @@ class Desk:
             show_key=self.asked_keys.append,
             save_key=self._note_saved,
             remove_key=self.removed.append,
+            sign_in=self._note_sign_in,
+            cancel_sign_in=self._note_cancelled,
+            check_sign_in=self.checked_sign_ins.append,
             look_for_server=self.looked_for.append,
             check_key=self._note_check,
         )
@@ -71,6 +77,12 @@ class Desk:
 
     def _note_saved(self, account: Account, key: str) -> None:
         self.saved.append((account, key))
+
+    def _note_sign_in(self, way: str, name: str) -> None:
+        self.signed_in.append((way, name))
+
+    def _note_cancelled(self) -> None:
+        self.cancelled += 1
 
     def _note_check(self, account: Account, key: str) -> None:
         self.checks.append((account, key))

@@ -8,7 +8,7 @@ from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 
 from desktop_agent.core.base.clock import Clock
-from desktop_agent.core.base.errors import CredentialsError, UnsafeSettingsError, UsageError
+from desktop_agent.core.base.errors import CredentialsError, SignedOutError, UnsafeSettingsError, UsageError
 from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.vendors import vendor_of
 from desktop_agent.core.providers.auth.accounts import AccountsFile
@@ -152,7 +152,7 @@ class SignIns:
         _require_address(account, self._services.chatgpt.resource)
         registration = await self.registration(account)
         if registration is None:
-            raise CredentialsError(
+            raise SignedOutError(
                 f"You are not signed in for {account.full_label}.",
                 hint=f"Sign in: `desktop-agent auth sign-in {account.provider} --account {account.label}`.",
             )

@@ -29,8 +29,20 @@ SETTINGS_CODES = frozenset({"authentication", "no_key", "no_account", "permissio
 ACCOUNT_CODES = frozenset({"no_account"})
 """Notices after which another account may go on."""
 
+SIGNED_OUT = "signed_out"
+"""The notice after which the user signs in again."""
+
 RETRY_CODES = frozenset(
-    {*get_args(ProviderFault), "provider_error", "no_key", "no_account", "workspace", "storage", "internal_error"}
+    {
+        *get_args(ProviderFault),
+        "provider_error",
+        "no_key",
+        "no_account",
+        SIGNED_OUT,
+        "workspace",
+        "storage",
+        "internal_error",
+    }
 )
 """What ended a turn and may be over, or may have been put right, when the model is asked once more."""
 
@@ -64,6 +76,9 @@ class NoticeWidget(EntryWidget):
         if notice.code in ACCOUNT_CODES:
             text = self.tr("Choose another account…")
             self._offer(text, actions.model_requested, object_name="chooseAccountButton")
+        if notice.code == SIGNED_OUT:
+            text = self.tr("Sign in again…")
+            self._offer(text, actions.sign_in_requested, object_name="signInAgainButton")
         if notice.code in SETTINGS_CODES:
             self._offer(self.tr("Open settings"), actions.settings_requested)
         if notice.level == "error" and notice.code in RETRY_CODES and not _gave_back(notice):

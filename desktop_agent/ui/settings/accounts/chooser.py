@@ -60,7 +60,7 @@ class AccountChooser(QWidget):
     @property
     def account(self) -> Account | None:
         """The account that is shown; `None` when there is none of its name."""
-        return self._view.find(self._provider, self._name)
+        return self._view.find(self._provider, self._name) if self._provider else None
 
     def show_accounts(self, view: AccountsView, provider: str, name: str) -> None:
         """Show the accounts of a provider, and which of them new conversations are by. Emits nothing."""
@@ -102,6 +102,7 @@ class AccountChooser(QWidget):
         self._box.setEnabled(is_sound and not is_asking)
         self._add.setVisible(not is_asking)
         self._add.setEnabled(is_sound and self.form.isHidden())
+        self._name_removal()
         can_remove = is_sound and bool(self._name) and self.account is not None
         self._remove.setVisible(can_remove and not is_asking)
 
@@ -147,3 +148,10 @@ class AccountChooser(QWidget):
         self._really_remove.setVisible(is_asking)
         self._keep.setVisible(is_asking)
         self._update()
+
+    def _name_removal(self) -> None:
+        """Say what removing this account does."""
+        account = self.account
+        is_signed_in = account is not None and account.kind in ("oauth", "profile")
+        self._remove.setText(self.tr("Sign out") if is_signed_in else self.tr("Remove"))
+        self._really_remove.setText(self.tr("Sign out now") if is_signed_in else self.tr("Remove with its key"))

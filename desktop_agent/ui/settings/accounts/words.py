@@ -20,7 +20,7 @@ def account_purpose(account: Account) -> str:
         case "none":
             text = _tr("Requests go to {0}. No key is needed there.")
         case "oauth":
-            text = _tr("Requests go to {0}, as who signed in. `desktop-agent auth sign-out` ends that.")
+            text = _tr("Requests go to {0}, as who signed in. Removing the account signs out.")
         case "profile":
             text = _tr("Requests go to {0}, with a profile of the provider's own tools, which keep its tokens.")
     return text.format(account.where)

@@ -95,7 +95,7 @@ async def test_a_sign_in_that_is_revoked_in_the_middle_of_a_turn_ends_it_with_a_
     assert (ended.reason, again.reason) == ("provider_error", "provider_error")
     assert notice.title == told.title == "You are not signed in with ChatGPT any more."
     assert "auth sign-in openai" in notice.hint
-    assert notice.code == "no_key"
+    assert notice.code == "signed_out"
     assert len(here.models.messages) == 2
     written = b"".join(file.read_bytes() for file in ground.paths.data.rglob("*") if file.is_file())
     assert [secret for secret in here.server.secrets if secret.encode() in written] == []

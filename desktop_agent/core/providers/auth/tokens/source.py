@@ -7,7 +7,7 @@ from datetime import timedelta
 from typing import Protocol
 
 from desktop_agent.core.base.clock import Clock
-from desktop_agent.core.base.errors import CredentialsError, ProviderError
+from desktop_agent.core.base.errors import CredentialsError, ProviderError, SignedOutError
 from desktop_agent.core.providers.auth.tokens.granted import KeptTokens, Tokens
 
 MARGIN = timedelta(minutes=2)
@@ -58,10 +58,6 @@ class Renewal(Protocol):
     def require_use(self, tokens: Tokens) -> None:
         """Raise `CredentialsError` when these tokens do not allow what they are for."""
         ...
-
-
-class SignedOutError(CredentialsError):
-    """The service takes the sign-in no more; only the user can sign in again."""
 
 
 class RenewingSource:
