@@ -34,6 +34,8 @@ _MODULES = {
     ("mcp", "list"): "mcp.listing",
     ("mcp", "logs"): "mcp.listing",
     ("mcp", "test"): "mcp.testing",
+    ("mcp", "sign-in"): "mcp.signing",
+    ("mcp", "sign-out"): "mcp.signing",
     ("mcp", "add"): "mcp.changing",
     ("mcp", "remove"): "mcp.changing",
     ("mcp", "import"): "mcp.changing",

@@ -325,6 +325,11 @@ def _add_mcp(commands: "_Commands") -> None:
     take.add_argument("file", type=Path, metavar="FILE")
     test = _command(actions, "test", "Start a server, list its tools with what they cost, and end it.", "mcp test git")
     test.add_argument("name", metavar="NAME")
+    for name, summary in (
+        ("sign-in", "Sign in with a server at an address, by the browser."),
+        ("sign-out", "Forget the sign-in with a server."),
+    ):
+        _command(actions, name, summary, f"mcp {name} tickets").add_argument("name", metavar="NAME")
     remove = _command(actions, "remove", "Take a server out of the settings.", "mcp remove git")
     remove.add_argument("name", metavar="NAME")
     logs = _command(actions, "logs", "Show what a server wrote to its standard error.", "mcp logs git")

@@ -41,7 +41,7 @@ def main(args: argparse.Namespace, console: Console) -> int:
     command = Signing(sign_ins, accounts, console, args.environ)
     work = command.sign_in if args.action == "sign-in" else command.sign_out
     name = None if args.account is None else named(args.account)
-    return asyncio.run(run_to_end(_Cancellable(work(args.provider, name))))  # noqa: TID251 - entry point
+    return asyncio.run(run_to_end(Cancellable(work(args.provider, name))))  # noqa: TID251 - entry point
 
 
 class Signing:
@@ -158,7 +158,7 @@ class TerminalsBrowser:
         return any(self._environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "BROWSER"))
 
 
-class _Cancellable:
+class Cancellable:
     """A command that Ctrl+C cancels."""
 
     def __init__(self, work: Coroutine[object, object, int]) -> None:

@@ -79,7 +79,7 @@ def lay_foundation(paths: AppPaths, settings: UserSettings, **own: Unpack[OwnPar
     tools = own.get("tools") or builtin_tools(
         paths.cache, longest_command_s=lambda: live.current.execution.timeout_seconds
     )
-    credentials = KeyringCredentials(ServerKeyring(keys))
+    credentials = KeyringCredentials(ServerKeyring(keys), paths.data, clock)
     servers = ServerPool(clock, child_environment(environ), paths.logs / "mcp", credentials=credentials)
     services = Services(config=LiveConfig(settings.settings_in), forker=stored.fork, exporter=stored.export)
     shared = SharedParts(

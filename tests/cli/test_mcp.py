@@ -10,6 +10,7 @@ from keyring.errors import NoKeyringError
 from desktop_agent.cli import main
 from tests.core.mcp.conftest import PROGRAM
 from tests.memory_keyring import BrokenKeyring, MemoryKeyring, use_keyring
+from tests.servers.mcp_authorization import wanting_a_sign_in
 from tests.servers.mcp_http import McpHttpServer, serve_mcp
 
 ADD = ["mcp", "add", "mine", "--env", "A=b", "--", sys.executable, "-S", str(PROGRAM)]
@@ -132,3 +133,42 @@ def test_without_a_keyring_a_server_with_a_secret_is_not_defined(
     assert "secret-value" not in shown.err
     assert main(["mcp", "list"]) == 0
     assert "No MCP server is defined." in capsys.readouterr().out
+
+
+def test_the_user_signs_in_with_a_server_uses_it_and_signs_out(
+    isolated_home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backend = MemoryKeyring()
+    use_keyring(monkeypatch, backend)
+    monkeypatch.setenv("BROWSER", f"{sys.executable} -m tests.servers.browser %s")
+    server, authorization = wanting_a_sign_in()
+    with serve_mcp(server):
+        assert main(["mcp", "add", "far", "--url", server.url]) == 0
+        assert main(["mcp", "test", "far"]) == 1
+        assert "desktop-agent mcp sign-in far" in capsys.readouterr().out
+        assert main(["mcp", "sign-in", "far"]) == 0
+        shown = capsys.readouterr()
+        assert main(["mcp", "test", "far"]) == 0
+        assert main(["mcp", "sign-out", "far", "--json"]) == 0
+        assert backend.entries == {}
+        assert main(["mcp", "sign-in", "far"]) == 0
+        assert main(["mcp", "remove", "far"]) == 0
+
+    assert backend.entries == {}
+    assert "You are signed in with far." in shown.out
+    assert "Waiting for the browser" in shown.err
+    assert not [secret for secret in authorization.secrets if secret in f"{shown}{capsys.readouterr()}"]
+
+
+def test_a_sign_in_that_is_declined_ends_with_a_word_and_code_1(
+    isolated_home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    use_keyring(monkeypatch, MemoryKeyring())
+    monkeypatch.setenv("BROWSER", f"{sys.executable} -m tests.servers.browser %s")
+    server, authorization = wanting_a_sign_in()
+    authorization.is_declining = True
+    with serve_mcp(server):
+        assert main(["mcp", "add", "far", "--url", server.url]) == 0
+        assert main(["mcp", "sign-in", "far"]) == 1
+
+    assert "The sign-in with far was declined." in capsys.readouterr().err

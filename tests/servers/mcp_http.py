@@ -54,12 +54,14 @@ def offering_tools(**settings: Any) -> MCPServer:
 class McpHttpServer:
     """The server, from entering the context to leaving it. It listens at the same port after `restart`."""
 
-    def __init__(self, server: MCPServer | None = None, *, is_old: bool = False, answers_json: bool = False) -> None:
+    def __init__(
+        self, server: MCPServer | None = None, *, port: int = 0, is_old: bool = False, answers_json: bool = False
+    ) -> None:
         """`is_old` is one that knows only protocols with a handshake, and has sessions for that."""
         self._offered = server or offering_tools()
         self._is_old = is_old
         self._answers_json = answers_json
-        self.port = 0
+        self.port = port
         self.requests: list[tuple[str, str, dict[str, str]]] = []
         """Of each: the method of HTTP, that of the protocol, and the headers."""
         self.faults: dict[str, list[Fault]] = {}

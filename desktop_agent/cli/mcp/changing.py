@@ -1,11 +1,13 @@
 """`desktop-agent mcp add | remove | enable | disable | import`: what stands in the settings file."""
 
 import argparse
+import asyncio
 from pathlib import Path
 
 from msgspec.structs import replace
 
 from desktop_agent.cli.console import Console
+from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import CredentialsError, UsageError
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.mcp.definition import Address, Program, ServerDefinition
@@ -13,7 +15,9 @@ from desktop_agent.core.mcp.importing import servers_in_json
 from desktop_agent.core.mcp.reading import definition_in
 from desktop_agent.core.mcp.secret_headers import forget_secret_headers
 from desktop_agent.core.mcp.writing import add_definitions, remove_definition, switch_server, switch_tool
+from desktop_agent.core.providers.auth.patience import beside
 from desktop_agent.core.providers.auth.servers.server_keyring import ServerKeyring
+from desktop_agent.core.providers.auth.servers.server_sign_ins import ServerSignIns
 
 
 def main(args: argparse.Namespace, console: Console) -> int:
@@ -39,13 +43,20 @@ def main(args: argparse.Namespace, console: Console) -> int:
 def _remove(path: Path, name: str, console: Console) -> None:
     """Take a server out, then what the keyring has of it: a keyring that is locked must not keep it."""
     definition = remove_definition(path, name)
-    if definition is not None:
+    if definition is not None and isinstance(definition.reached_by, Address):
         try:
-            forget_secret_headers(ServerKeyring(tell=console.say), definition)
+            asyncio.run(_forget(definition, ServerKeyring(tell=console.say)))  # noqa: TID251 - entry point
         except CredentialsError as error:
-            title = f"{name} is no longer defined, but its secrets are still in the keyring. {error.title}"
-            raise CredentialsError(title, hint=error.hint, detail=error.detail) from error
+            if definition.reached_by.secret_headers:
+                title = f"{name} is no longer defined, but its secrets are still in the keyring. {error.title}"
+                raise CredentialsError(title, hint=error.hint, detail=error.detail) from error
+            console.say(f"Whether the keyring has a sign-in with it is not known. {error.title}")
     console.result({"name": name, "removed": True}, f"{name} is no longer defined.")
+
+
+async def _forget(definition: ServerDefinition, keyring: ServerKeyring) -> None:
+    await beside(lambda: forget_secret_headers(keyring, definition))
+    await ServerSignIns(keyring, AppPaths.from_environment().data, SystemClock()).sign_out(definition)
 
 
 def _added(args: argparse.Namespace) -> ServerDefinition:

@@ -41,6 +41,15 @@ def definitions_in(paths: AppPaths, workspace: Path) -> Definitions:
     return read_definitions(settings.loaded.tables)
 
 
+def required_definition(paths: AppPaths, workspace: Path, name: str) -> ServerDefinition:
+    """Return the server of that name. Raises `UsageError` when there is none. Blocks."""
+    definition = definitions_in(paths, workspace).named(name)
+    if definition is None:
+        hint = "`desktop-agent mcp list` lists those that are."
+        raise UsageError(f"No server named {name!r} is defined.", hint=hint)
+    return definition
+
+
 def _list(found: Definitions, workspace: Path, console: Console) -> None:
     rows = [(server.name, _state(server, workspace), server.defined_by, server.where) for server in found.servers]
     documents: list[JsonObject] = [

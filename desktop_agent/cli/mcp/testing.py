@@ -10,9 +10,9 @@ from msgspec.structs import asdict
 
 from desktop_agent.cli.console import Console, table
 from desktop_agent.cli.interruptible import run_to_end
-from desktop_agent.cli.mcp.listing import definitions_in
+from desktop_agent.cli.mcp.listing import required_definition
 from desktop_agent.core.base.clock import SystemClock
-from desktop_agent.core.base.errors import ServerError, UsageError
+from desktop_agent.core.base.errors import ServerError
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.base.plain_text import number_of
 from desktop_agent.core.context.tokens import tool_tokens
@@ -32,12 +32,9 @@ def main(args: argparse.Namespace, console: Console) -> int:
     """Test the server, and return 1 if it does not work."""
     paths = AppPaths.from_environment()
     workspace = (args.workspace or current_folder()).resolve()
-    definition = definitions_in(paths, workspace).named(args.name)
-    if definition is None:
-        hint = "`desktop-agent mcp list` lists those that are."
-        raise UsageError(f"No server named {args.name!r} is defined.", hint=hint)
+    definition = required_definition(paths, workspace, args.name)
     console.say(f"Starting {definition.where} …")
-    work = _Test(definition, workspace, paths.logs / "mcp", console.say)
+    work = _Test(definition, workspace, paths, console.say)
     connection = asyncio.run(run_to_end(work))  # noqa: TID251 - entry point
     document, text = _report(connection)
     console.result(document, text)
@@ -47,9 +44,13 @@ def main(args: argparse.Namespace, console: Console) -> int:
 class _Test:
     """One start of a server and its end."""
 
-    def __init__(self, definition: ServerDefinition, workspace: Path, logs: Path, tell: Callable[[str], None]) -> None:
-        credentials = KeyringCredentials(ServerKeyring(tell=tell))
-        self._pool = ServerPool(SystemClock(), child_environment(os.environ), logs, credentials=credentials)
+    def __init__(
+        self, definition: ServerDefinition, workspace: Path, paths: AppPaths, tell: Callable[[str], None]
+    ) -> None:
+        clock = SystemClock()
+        credentials = KeyringCredentials(ServerKeyring(tell=tell), paths.data, clock)
+        logs = paths.logs / "mcp"
+        self._pool = ServerPool(clock, child_environment(os.environ), logs, credentials=credentials)
         self._connection = self._pool.lease(definition, workspace).connection
         self._start: asyncio.Task[object] | None = None
 

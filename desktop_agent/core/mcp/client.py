@@ -28,6 +28,25 @@ class ConnectionLostError(ServerError):
     """The server went away under a call. Why is known once it has ended."""
 
 
+class SignInNeededError(ServerError):
+    """The server wants to know who the user is. Trying again is of no use before the user has signed in."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__("It needs you to sign in.", hint=f"Sign in: `desktop-agent mcp sign-in {name}`.")
+
+
+class BearerTokens(Protocol):
+    """The tokens of a sign-in. Methods raise `ServerError`: `SignInNeededError` when the sign-in is over."""
+
+    async def access_token(self) -> str:
+        """Return a token that is good now."""
+        ...
+
+    async def refused(self, token: str) -> str:
+        """Return another token after the server refused `token`."""
+        ...
+
+
 class Client(Protocol):
     """A server that answers. Methods raise `ServerError`: what went wrong, in words."""
 
@@ -84,6 +103,10 @@ class ServerCredentials(Protocol):
 
     async def headers(self, definition: ServerDefinition) -> Mapping[str, str]:
         """Return its secret headers with their values. Raises `ServerError` when one has none."""
+        ...
+
+    async def tokens(self, definition: ServerDefinition) -> BearerTokens | None:
+        """Return the tokens of the user's sign-in, or `None` without one. Raises `ServerError`."""
         ...
 
 

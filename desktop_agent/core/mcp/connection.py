@@ -14,7 +14,15 @@ from msgspec.structs import replace
 
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import ServerError
-from desktop_agent.core.mcp.client import AskUser, Client, ConnectionLostError, OpenClient, Surroundings, nobody_to_ask
+from desktop_agent.core.mcp.client import (
+    AskUser,
+    Client,
+    ConnectionLostError,
+    OpenClient,
+    SignInNeededError,
+    Surroundings,
+    nobody_to_ask,
+)
 from desktop_agent.core.mcp.definition import ServerDefinition
 from desktop_agent.core.mcp.offers import CallReply, OfferedTool, Progress
 from desktop_agent.core.mcp.status import LastCall, ServerStatus
@@ -229,7 +237,8 @@ class Connection:
         self._wake.set()
 
     def _failed(self, error: ServerError) -> None:
-        failures = self.status.failures + 1
+        # A server that waits for the user is none that fails: it is tried again once the user has signed in.
+        failures = self.status.failures + (not isinstance(error, SignInNeededError))
         pause_s = min(FIRST_PAUSE_S * 2 ** (failures - 1), LONGEST_PAUSE_S)
         self._may_try_at = self._clock.monotonic() + pause_s
         state = "resting" if failures >= MOST_FAILURES else "failed"
@@ -243,7 +252,7 @@ class Connection:
                 await asyncio.wait({self._owner}, timeout=_LAST_WORDS_S)
             if self.status.problem:
                 title = f"The MCP server {self.definition.name} broke off: {self.status.problem}"
-                return ServerError(title, hint=error.hint, detail=self.log.tail(_LAST_LINES))
+                return ServerError(title, hint=error.hint or self.status.hint, detail=self.log.tail(_LAST_LINES))
         return error
 
     def _note_call(self, tool: str, begun: float, problem: str) -> None:

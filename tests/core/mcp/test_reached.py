@@ -121,7 +121,6 @@ async def test_a_connection_that_drops_under_a_call_fails_it_and_the_next_one_co
     [
         (Fault(500, b"<h1>Oops</h1>"), "It failed by itself (HTTP 500)."),
         (Fault(403), "It does not allow this (HTTP 403)."),
-        (Fault(401), "It wants a credential (HTTP 401)."),
         (Fault(200, b"x" * 17_000_000, "application/json"), "a message of more than 16 MiB"),
     ],
 )

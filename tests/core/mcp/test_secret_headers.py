@@ -116,7 +116,7 @@ async def test_the_server_gets_the_secret_and_repeats_it_in_vain(tmp_path: Path)
     said = f'{{"jsonrpc":"2.0","id":null,"error":{{"code":-32603,"message":"bad token {TOKEN}"}}}}'
     async with McpHttpServer() as reached:
         server = added(tmp_path / "config.toml", backend, reached.url)
-        credentials = KeyringCredentials(ServerKeyring(SystemKeyStore(backend)))
+        credentials = KeyringCredentials(ServerKeyring(SystemKeyStore(backend)), tmp_path, SystemClock())
         pool = ServerPool(SystemClock(), {}, tmp_path / "logs", credentials=credentials)
         connection = pool.lease(server, tmp_path).connection
         await connection.tools()
@@ -136,7 +136,7 @@ async def test_a_server_without_its_secret_is_not_asked(tmp_path: Path) -> None:
     async with McpHttpServer() as reached:
         server = added(tmp_path / "config.toml", backend, reached.url)
         backend.entries.clear()
-        credentials = KeyringCredentials(ServerKeyring(SystemKeyStore(backend)))
+        credentials = KeyringCredentials(ServerKeyring(SystemKeyStore(backend)), tmp_path, SystemClock())
         pool = ServerPool(SystemClock(), {}, None, credentials=credentials)
         with pytest.raises(ServerError, match="no value for its header Authorization"):
             await pool.lease(server, tmp_path).connection.tools()

@@ -72,7 +72,7 @@ def refused(status: int, address: str) -> ServerError:
 
 
 _REFUSALS = {
-    401: ("It wants a credential", "Give it one, as a header: `desktop-agent mcp add NAME --url URL --header K=V`."),
+    401: ("It does not take the credential in its header", "Remove the server, and add it again with another one."),
     403: ("It does not allow this", "The credential may lack a right, or the server may be closed to this network."),
     404: ("There is no MCP server at this address", "Check the path of its URL; for many it is /mcp."),
     405: ("It takes no MCP messages at this address", "Check the path of its URL; for many it is /mcp."),

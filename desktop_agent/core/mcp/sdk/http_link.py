@@ -8,15 +8,17 @@ import asyncio
 import json
 import logging
 import secrets
-from collections.abc import Mapping
+from collections.abc import Awaitable, Callable, Collection, Mapping
 from contextlib import suppress
 from typing import cast
 
 import httpx2
 from mcp import MCPError
+from msgspec import Struct
 
 from desktop_agent.core.base.errors import ServerError
 from desktop_agent.core.base.secrets import mask
+from desktop_agent.core.mcp.client import BearerTokens, SignInNeededError
 from desktop_agent.core.mcp.sdk import http_faults as faults
 from desktop_agent.core.mcp.sdk.lines import MOST_BYTES
 from desktop_agent.core.system.network.proxies import Proxy
@@ -30,18 +32,39 @@ _SESSION = "mcp-session-id"
 _MARK = "desktop-agent/failure"
 _FAILED = 500
 _MOST_FAILURES = 100
+_MOST_TOKENS = 3
+"""None, the one that is kept, and the one that renews it."""
+
+
+class Access(Struct, frozen=True, kw_only=True):
+    """How a connection comes by the user's sign-in, when the server asks for one."""
+
+    name: str
+    """The server's, for hints."""
+    tokens: Callable[[], Awaitable[BearerTokens]]
+    """Raises `SignInNeededError` without a sign-in."""
+    hide: Callable[[Collection[str]], None]
+    """Masks what a token brings into the log of the server."""
 
 
 class HttpLink(httpx2.AsyncBaseTransport):
     """One connection's way to its server. Belongs to one event loop."""
 
     def __init__(
-        self, inner: httpx2.AsyncBaseTransport, address: str, headers: Mapping[str, str], proxy: Proxy | None
+        self,
+        inner: httpx2.AsyncBaseTransport,
+        address: str,
+        proxy: Proxy | None,
+        headers: Mapping[str, str],
+        access: Access,
     ) -> None:
         """`address` is what people see; `headers` go with every request, and their values are shown nowhere."""
         self._inner = inner
         self._address = address
         self._headers = headers
+        self._access = access
+        self._tokens: BearerTokens | None = None
+        self._hidden = {word for value in headers.values() for word in (value, *value.split())}
         self._proxy = proxy
         self._failures: dict[str, ServerError] = {}
         self._over: asyncio.Future[ServerError] = asyncio.get_running_loop().create_future()
@@ -51,12 +74,14 @@ class HttpLink(httpx2.AsyncBaseTransport):
             return self._failed(request, self._over.result())
         try:
             request.headers.update(self._headers)
-            return await self._judged(request, await self._inner.handle_async_request(request))
+            return await self._judged(request, await self._answer(request))
         except (httpx2.HTTPError, httpx2.StreamError, OSError, UnicodeError) as error:
             failure = faults.unreachable(error, self._address, self._proxy)
             self.end(failure)
             return self._failed(request, failure)
         except ServerError as failure:
+            if isinstance(failure, SignInNeededError):
+                self.end(failure)
             return self._failed(request, failure)
 
     async def aclose(self) -> None:
@@ -82,7 +107,26 @@ class HttpLink(httpx2.AsyncBaseTransport):
 
     def hidden(self, text: str) -> str:
         """Return what a server said, without the credentials it was given."""
-        return mask(text, [word for value in self._headers.values() for word in (value, *value.split())])
+        return mask(text, self._hidden)
+
+    async def _answer(self, request: httpx2.Request) -> httpx2.Response:
+        """Send a request, with a token once the server has asked for one, and with another one if it refuses that."""
+        token = await self._tokens.access_token() if self._tokens is not None else ""
+        for _ in range(_MOST_TOKENS):
+            if token:
+                self._hidden.add(token)
+                self._access.hide((token,))
+                request.headers["Authorization"] = f"Bearer {token}"
+            response = await self._inner.handle_async_request(request)
+            if response.status_code != 401 or "authorization" in map(str.lower, self._headers):
+                return response
+            await response.aclose()
+            if self._tokens is None:
+                self._tokens = await self._access.tokens()
+                token = await self._tokens.access_token()
+            else:
+                token = await self._tokens.refused(token)
+        raise SignInNeededError(self._access.name)
 
     def _failed(self, request: httpx2.Request, failure: ServerError) -> httpx2.Response:
         """Return the answer that carries a failure to the one who asked."""

@@ -12,7 +12,7 @@ from desktop_agent.core.base.errors import ProviderError, ServerError
 from desktop_agent.core.base.web_address import address_of, is_readable_on_the_way
 from desktop_agent.core.mcp.definition import Address
 from desktop_agent.core.mcp.sdk import http_faults as faults
-from desktop_agent.core.mcp.sdk.http_link import HttpLink
+from desktop_agent.core.mcp.sdk.http_link import Access, HttpLink
 from desktop_agent.core.mcp.sdk.lines import MOST_BYTES
 from desktop_agent.core.system.network.client import server_client, server_transport
 from desktop_agent.core.system.network.proxies import Proxy, proxy_for
@@ -22,10 +22,13 @@ _TIMES = httpx2.Timeout(None, connect=10.0, write=30.0)
 
 
 @asynccontextmanager
-async def reaching(address: Address, secrets: Mapping[str, str]) -> AsyncGenerator[tuple[HttpLink, Transport]]:
+async def reaching(
+    address: Address, secrets: Mapping[str, str], access: Access
+) -> AsyncGenerator[tuple[HttpLink, Transport]]:
     """Give the way to a server, and the transport that goes it; nothing is sent yet.
 
     The headers of the address go with every request, and the `secrets` as well, which are shown nowhere.
+    `access` is asked for a token when the server wants one.
 
     Raises `ServerError` for an address that is not to be used.
     """
@@ -40,7 +43,7 @@ async def reaching(address: Address, secrets: Mapping[str, str]) -> AsyncGenerat
         inner = await asyncio.to_thread(server_transport, proxy=proxy)
     except ProviderError as error:
         raise ServerError(error.title, hint=error.hint, detail=error.detail) from error
-    link = HttpLink(inner, shown, {**address.headers, **secrets}, proxy)
+    link = HttpLink(inner, shown, proxy, {**address.headers, **secrets}, access)
     async with server_client(link, timeout=_TIMES) as client:
         yield link, streamable_http_client(address.url, http_client=client, max_sse_event_size=MOST_BYTES)
 

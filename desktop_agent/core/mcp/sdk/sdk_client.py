@@ -19,12 +19,20 @@ from pydantic import FileUrl, ValidationError
 
 from desktop_agent.core.base.errors import ServerError
 from desktop_agent.core.base.package import __version__
-from desktop_agent.core.mcp.client import AskUser, Client, ConnectionLostError, ServerCredentials, Surroundings
+from desktop_agent.core.mcp.client import (
+    AskUser,
+    BearerTokens,
+    Client,
+    ConnectionLostError,
+    ServerCredentials,
+    SignInNeededError,
+    Surroundings,
+)
 from desktop_agent.core.mcp.definition import Address, Program, ServerDefinition
 from desktop_agent.core.mcp.offers import CallReply, OfferedTool, Progress, ServerFacts
 from desktop_agent.core.mcp.sdk import http_faults
 from desktop_agent.core.mcp.sdk.asked_back import AskedBack
-from desktop_agent.core.mcp.sdk.http_link import HttpLink
+from desktop_agent.core.mcp.sdk.http_link import Access, HttpLink
 from desktop_agent.core.mcp.sdk.http_transport import reaching
 from desktop_agent.core.mcp.sdk.process_transport import ServerProcess, Streams, running
 from desktop_agent.core.mcp.sdk.reading import offered_tool, reply_of
@@ -131,7 +139,7 @@ class SdkClients:
             case Address() as address:
                 secrets = await self._secret_headers(definition, surroundings)
                 async with (
-                    reaching(address, secrets) as (link, transport),
+                    reaching(address, secrets, self._access(definition, surroundings)) as (link, transport),
                     _agreed(definition.name, transport, surroundings, link) as client,
                 ):
                     yield client
@@ -146,6 +154,15 @@ class SdkClients:
         secrets = await self._credentials.headers(definition)
         surroundings.log.hide([word for value in secrets.values() for word in (value, *value.split())])
         return secrets
+
+    def _access(self, definition: ServerDefinition, surroundings: Surroundings) -> Access:
+        async def tokens() -> BearerTokens:
+            found = await self._credentials.tokens(definition) if self._credentials is not None else None
+            if found is None:
+                raise SignInNeededError(definition.name)
+            return found
+
+        return Access(name=definition.name, tokens=tokens, hide=surroundings.log.hide)
 
 
 @asynccontextmanager
