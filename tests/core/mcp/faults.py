@@ -143,11 +143,15 @@ FAULTS: tuple[Fault, ...] = (
 )
 
 
-async def suffer(pool: ServerPool, folder: Path, count: int, seed: int, at_once: int = 3) -> None:
+AT_ONCE = 3
+"""How many faults happen at the same time."""
+
+
+async def suffer(pool: ServerPool, folder: Path, count: int, seed: int) -> None:
     """Let `count` faults happen, in an order that follows from the seed, some of them at the same time."""
     drawn = [FAULTS[number % len(FAULTS)] for number in range(count)]
     random.Random(seed).shuffle(drawn)
-    free = asyncio.Semaphore(at_once)
+    free = asyncio.Semaphore(AT_ONCE)
 
     async def one(number: int, fault: Fault) -> None:
         async with free:

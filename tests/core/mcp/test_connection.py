@@ -235,3 +235,21 @@ async def test_stopping_while_it_starts_ends_the_start(connect: Connect) -> None
     with pytest.raises(ServerError, match="stopped before it was ready"):
         await start
     assert connection.status.state == "idle"
+
+
+async def test_sessions_of_a_folder_share_a_server_and_those_of_another_have_their_own(
+    pool: ServerPool, tmp_path: Path
+) -> None:
+    here, there = tmp_path / "here", tmp_path / "there"
+    here.mkdir()
+    there.mkdir()
+    first, second, other = (pool.lease(server(), folder) for folder in (here, here, there))
+    started: set[int | None] = set()
+    pool.subscribe(lambda status: started.add(status.pid))
+
+    await asyncio.gather(*(lease.connection.tools() for lease in (first, second, other)))
+    first.give_back()
+
+    assert len(started - {None}) == 2
+    assert second.connection is first.connection
+    assert text_of(await second.connection.call("echo", {"text": "still shared"})) == "still shared"
