@@ -40,6 +40,8 @@ class OwnParts(TypedDict, total=False):
     key_store: SystemKeyStore | None
     sign_ins: SignIns | None
     """With the same keys."""
+    is_paced: bool
+    """Whether the demo writes at a pace that people can follow."""
     provider_source: ProviderSource | None
     """Instead of the catalogue of real providers."""
     retry: RetryPolicy | None
@@ -75,7 +77,7 @@ def lay_foundation(paths: AppPaths, settings: UserSettings, **own: Unpack[OwnPar
         paths=paths, catalog=catalog, blobs=blobs, live=live, clock=clock, default_model=settings.default_model
     )
     sign_ins = own.get("sign_ins") or SignIns(keys, settings.accounts, paths.data, clock=clock, environ=environ)
-    models = build_model_parts(paths, settings, keys, sign_ins, environ, clock)
+    models = build_model_parts(paths, settings, keys, sign_ins, environ, clock, is_paced=own.get("is_paced", False))
     tools = own.get("tools") or builtin_tools(
         paths.cache, longest_command_s=lambda: live.current.execution.timeout_seconds
     )

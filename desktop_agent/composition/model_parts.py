@@ -31,8 +31,10 @@ def build_model_parts(
     sign_ins: SignIns,
     environ: Mapping[str, str],
     clock: Clock,
+    *,
+    is_paced: bool = False,
 ) -> ModelParts:
-    """Return it. Touches no disk."""
+    """Return it. Touches no disk. `is_paced` lets the demo write at a pace that people can follow."""
 
     async def listed(account: Account) -> Sequence[ListedModel]:
         return await providers.list_models(account)
@@ -46,6 +48,7 @@ def build_model_parts(
         settings.accounts,
         sign_ins=sign_ins,
         models=catalogue,
+        is_paced=is_paced,
         allows_readable_proxy=lambda: settings.live.current.model.allow_readable_proxy,
     )
     return ModelParts(catalogue=catalogue, known=KnownModels(catalogue, settings.accounts), providers=providers)

@@ -236,7 +236,6 @@ def _load_core(
     from desktop_agent.core.providers.auth.accounts import ACCOUNTS_NAME, AccountsFile
     from desktop_agent.core.providers.auth.keys import SystemKeyStore
     from desktop_agent.core.providers.auth.sign_ins import SignIns
-    from desktop_agent.core.providers.catalog import ProviderCatalog
 
     # They show the entries and the changes of the session that is opened next, and what git has of them.
     for module in ("ui.chat.transcript.factory", "ui.review.panel.content", "app.review.git_review"):
@@ -245,21 +244,13 @@ def _load_core(
     keys = SystemKeyStore(tell=tell, over=lambda: tell(""))
     accounts = AccountsFile(paths.config / ACCOUNTS_NAME)
     sign_ins = SignIns(keys, accounts, paths.data, clock=SystemClock(), environ=environ, tell=tell)
-    providers = ProviderCatalog(
-        environ,
-        keys,
-        accounts,
-        sign_ins=sign_ins,
-        is_paced=True,
-        allows_readable_proxy=lambda: live.current.model.allow_readable_proxy,
-    )
     return Workbench(
         paths,
         live,
         environ=environ,
         key_store=keys,
         sign_ins=sign_ins,
-        provider_source=providers.build,
+        is_paced=True,
         makes_titles=True,
     )
 
