@@ -48,7 +48,7 @@ def assemble(shared: SharedParts, plan: SessionPlan) -> Session:
             recorder=recorder,
             tools=tools,
             context_manager=context_manager,
-            commands=build_commands(shared, plan, context_manager),
+            commands=build_commands(shared, plan, context_manager, parts.servers),
             titling=_titling(shared, plan, recorder),
             settings=plan.settings,
             limits=limits,

@@ -22,9 +22,11 @@ from desktop_agent.core.session.retries import Retries
 from desktop_agent.core.slash.declarations import Declaration
 from desktop_agent.core.slash.own import declarations_of, read_own_commands
 from desktop_agent.core.slash.parts import CommandParts
+from desktop_agent.core.slash.server_prompts import prompts_of
 from desktop_agent.core.store.journal.records import Yielder
 from desktop_agent.core.tools.access import Access
 from desktop_agent.core.tools.secret_names import finder_of_secrets
+from desktop_agent.core.tools.servers.session_servers import SessionServers
 
 
 def build_context_manager(
@@ -84,10 +86,13 @@ def declared_commands(shared: SharedParts, root: Path) -> tuple[Declaration, ...
     """Return the commands of a session in a workspace: built in, then the user's and the project's. Blocks."""
     secrets = finder_of_secrets(root, shared.environ)
     own = read_own_commands(shared.paths.config, root, secrets().secret_at)
-    return (*shared.services.commands, *declarations_of(own))
+    theirs = prompts_of(shared.tools.servers.connections(root))
+    return (*shared.services.commands, *declarations_of(own), *(prompt.declaration for prompt in theirs))
 
 
-def build_commands(shared: SharedParts, plan: SessionPlan, context_manager: ContextManager) -> CommandParts:
+def build_commands(
+    shared: SharedParts, plan: SessionPlan, context_manager: ContextManager, servers: SessionServers
+) -> CommandParts:
     """Return what the slash commands of a session work with."""
     return CommandParts(
         transcript=plan.state.transcript,
@@ -100,4 +105,5 @@ def build_commands(shared: SharedParts, plan: SessionPlan, context_manager: Cont
         provider_ids=PROVIDER_IDS,
         model_meant=shared.model_meant,
         accounts=shared.accounts,
+        servers=servers.connections,
     )

@@ -13,6 +13,7 @@ from desktop_agent.cli.interruptible import run_to_end
 from desktop_agent.cli.mcp.listing import required_definition
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import ServerError
+from desktop_agent.core.base.hidden_text import named
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.base.plain_text import number_of
 from desktop_agent.core.context.tokens import tool_tokens
@@ -23,6 +24,7 @@ from desktop_agent.core.mcp.status import STATE_WORDS
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.providers.auth.servers.server_credentials import KeyringCredentials
 from desktop_agent.core.providers.auth.servers.server_keyring import ServerKeyring
+from desktop_agent.core.slash.server_prompts import command_name
 from desktop_agent.core.system.child_environment import child_environment
 from desktop_agent.core.system.workspace import current_folder
 from desktop_agent.core.tools.servers.mcp_tool import McpTool
@@ -88,6 +90,8 @@ def _report(connection: Connection) -> tuple[JsonObject, str]:
         ],
         "log": connection.log.tail(),
     }
+    document["prompts"] = [prompt.name for prompt in status.prompts]
+    document["resources"] = [resource.uri for resource in status.resources]
     if status.problem or facts is None:
         said = connection.log.tail(_LINES)
         lines = [f"{status.name} does not work: {status.problem or STATE_WORDS[status.state]}", status.hint]
@@ -101,6 +105,13 @@ def _report(connection: Connection) -> tuple[JsonObject, str]:
         "",
         table([("tool", "tokens", ""), *rows], right=(1,)),
     ]
+    if status.prompts:
+        names = ", ".join(f"/{command_name(status.name, prompt.name)}" for prompt in status.prompts)
+        lines += ["", f"{number_of(len(status.prompts), 'prompt')}: {names}"]
+    if status.resources:
+        uris = ", ".join(named(resource.uri) for resource in status.resources[:_MOST_LISTED])
+        more = ", …" if len(status.resources) > _MOST_LISTED else ""
+        lines += ["", f"{number_of(len(status.resources), 'resource')}: {uris}{more}"]
     return document, "\n".join(lines)
 
 
@@ -111,4 +122,5 @@ def _first_line(tool: McpTool) -> str:
 
 _ERAS = {"stateless": "without a handshake", "handshake": "with a handshake"}
 _LINES = 20
+_MOST_LISTED = 20
 _LONGEST_LINE = 80

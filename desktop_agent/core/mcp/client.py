@@ -9,7 +9,7 @@ from msgspec import Struct
 
 from desktop_agent.core.base.errors import ServerError
 from desktop_agent.core.mcp.definition import ServerDefinition
-from desktop_agent.core.mcp.offers import CallReply, OfferedTool, Progress, ServerFacts
+from desktop_agent.core.mcp.offers import CallReply, OfferedPrompt, OfferedResource, OfferedTool, Progress, ServerFacts
 from desktop_agent.core.mcp.server_log import ServerLog
 from desktop_agent.core.protocol.model import Decision, Denied, ServerQuestion
 from desktop_agent.core.system.processes.runner import Command
@@ -59,6 +59,18 @@ class Client(Protocol):
 
     async def tools(self) -> tuple[OfferedTool, ...]:
         """Return every tool that it offers now."""
+        ...
+
+    async def prompts(self) -> tuple[OfferedPrompt, ...]:
+        """Return every prompt that it offers now."""
+        ...
+
+    async def prompt(self, name: str, arguments: Mapping[str, str], *, timeout_s: float) -> str:
+        """Return the text that a prompt comes to."""
+        ...
+
+    async def resources(self) -> tuple[OfferedResource, ...]:
+        """Return every resource that it lists now."""
         ...
 
     async def call(

@@ -24,7 +24,7 @@ from desktop_agent.core.mcp.client import (
     nobody_to_ask,
 )
 from desktop_agent.core.mcp.definition import ServerDefinition
-from desktop_agent.core.mcp.offers import CallReply, OfferedTool, Progress
+from desktop_agent.core.mcp.offers import CallReply, OfferedPrompt, OfferedResource, OfferedTool, Progress
 from desktop_agent.core.mcp.status import LastCall, ServerStatus
 
 logger = logging.getLogger(__name__)
@@ -111,6 +111,19 @@ class Connection:
             self._wake.set()
             self._note_call(tool, begun, problem)
 
+    async def prompt(self, name: str, arguments: Mapping[str, str]) -> str:
+        """Return the text that a prompt comes to, starting the server if it does not run. Raises `ServerError`."""
+        self._running_calls += 1
+        try:
+            client = await self._client()
+            return await client.prompt(name, arguments, timeout_s=self.definition.call_timeout_s)
+        except ServerError as error:
+            raise await self._explained(error) from error
+        finally:
+            self._running_calls -= 1
+            self._last_used = self._clock.monotonic()
+            self._wake.set()
+
     async def restart(self) -> None:
         """End the server and start it, whatever happened before. Raises `ServerError`."""
         await self.stop()
@@ -167,8 +180,10 @@ class Connection:
             async with asyncio.timeout(self.definition.startup_timeout_s) as limit:
                 async with self._open_client(self.definition, self._surroundings) as client:
                     tools = await client.tools() if client.facts.has_tools else ()
+                    prompts, resources = await self._others(client)
                     limit.reschedule(None)
-                    self._change(state="ready", facts=client.facts, tools=tools, pid=client.pid, failures=0)
+                    offers = {"tools": tools, "prompts": prompts, "resources": resources}
+                    self._change(state="ready", facts=client.facts, pid=client.pid, failures=0, **offers)
                     ready.set_result(client)
                     try:
                         problem = await self._attend(client)
@@ -187,6 +202,17 @@ class Connection:
         except asyncio.CancelledError:
             self._change(state="idle", pid=None)
             raise
+
+    async def _others(self, client: Client) -> tuple[tuple[OfferedPrompt, ...], tuple[OfferedResource, ...]]:
+        """Return the prompts and resources. A server whose list of them is broken is used for its tools."""
+        try:
+            prompts = await client.prompts() if client.facts.has_prompts else ()
+            return prompts, await client.resources() if client.facts.has_resources else ()
+        except ConnectionLostError:
+            raise
+        except ServerError as error:
+            self.log.say(f"Its prompts and resources could not be listed: {error}")
+            return (), ()
 
     def _over(self, owner: asyncio.Task[None]) -> None:
         """Answer who still waits. A task that is cancelled before it begins runs none of its own code."""

@@ -24,6 +24,31 @@ class OfferedTool(Struct, frozen=True, kw_only=True):
     destroys: bool | None = None
 
 
+class PromptArgument(Struct, frozen=True, kw_only=True):
+    """What a prompt is made with."""
+
+    name: str
+    is_required: bool = False
+
+
+class OfferedPrompt(Struct, frozen=True, kw_only=True):
+    """A prompt that the server writes, by its own name."""
+
+    name: str
+    title: str = ""
+    description: str = ""
+    arguments: tuple[PromptArgument, ...] = ()
+
+
+class OfferedResource(Struct, frozen=True, kw_only=True):
+    """Something that the server lets its clients read, by its address there."""
+
+    uri: str
+    name: str
+    title: str = ""
+    media_type: str = ""
+
+
 class ServerFacts(Struct, frozen=True, kw_only=True):
     """Who answers, and how."""
 

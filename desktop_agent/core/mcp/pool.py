@@ -93,6 +93,10 @@ class ServerPool:
 
         return Lease(connection, give_back)
 
+    def connections(self, workspace: Path) -> tuple[Connection, ...]:
+        """Return the connections that sessions of a folder use or used. May be called in a thread."""
+        return tuple(connection for key, connection in tuple(self._connections.items()) if key.workspace == workspace)
+
     def statuses(self) -> tuple[ServerStatus, ...]:
         """Return how every server is that is or was in use, by name."""
         return tuple(sorted((each.status for each in self._connections.values()), key=lambda status: status.name))

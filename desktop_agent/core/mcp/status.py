@@ -5,7 +5,7 @@ from typing import Literal
 
 from msgspec import Struct
 
-from desktop_agent.core.mcp.offers import OfferedTool, ServerFacts
+from desktop_agent.core.mcp.offers import OfferedPrompt, OfferedResource, OfferedTool, ServerFacts
 
 ServerState = Literal["idle", "starting", "ready", "failed", "resting"]
 """`idle`: not running, and started when it is needed. `failed`: the last try failed; the next one comes when it is
@@ -42,6 +42,10 @@ class ServerStatus(Struct, frozen=True, kw_only=True):
     facts: ServerFacts | None = None
     """Who answered; kept when it ends."""
     tools: tuple[OfferedTool, ...] = ()
+    prompts: tuple[OfferedPrompt, ...] = ()
+    """As they were when it started."""
+    resources: tuple[OfferedResource, ...] = ()
+    """Likewise."""
     pid: int | None = None
     started_at: datetime | None = None
     failures: int = 0

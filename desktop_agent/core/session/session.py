@@ -66,6 +66,7 @@ class Session:
         hands = SessionHands(
             perform=self._perform,
             prompt=self._turns.submit_prompt,
+            prompt_later=lambda text: self.submit(ops.SubmitPrompt(text=text)),
             say=parts.recorder.record,
             is_busy=lambda: self._turns.is_running,
         )

@@ -10,12 +10,14 @@ from difflib import get_close_matches
 from typing import cast
 
 from desktop_agent.core.base.errors import AgentError, StorageError, UsageError
+from desktop_agent.core.mcp.connection import Connection
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.slash import changing, choosing, compacting, exporting, pinning, status, thinking, travelling
 from desktop_agent.core.slash.declarations import Declaration, help_text
 from desktop_agent.core.slash.own import OwnCommand, declarations_of, read_own_commands
 from desktop_agent.core.slash.parse import Invocation, parse
 from desktop_agent.core.slash.parts import Answer, CommandParts, Reply, SessionHands, no_more
+from desktop_agent.core.slash.server_prompts import BETWEEN, prompts_of
 from desktop_agent.core.slash.wording import code
 
 logger = logging.getLogger(__name__)
@@ -50,6 +52,8 @@ class SlashCommands:
         self._hands = hands
         self._built_in = {command.name: command for command in parts.services.commands}
         self._pending: set[asyncio.Task[None]] = set()
+        self._fetching: set[asyncio.Task[None]] = set()
+        """Prompts that are on their way from servers."""
 
     async def run(self, text: str) -> None:
         """Carry out the command in `text` and record what it says; one from a file becomes a prompt.
@@ -63,6 +67,9 @@ class SlashCommands:
         if own is not None:
             await self._hands.prompt(own.prompt(invocation))
             return
+        if own is None and invocation.name not in self._built_in and (server := self._server_of(invocation.name)):
+            self._fetch(text, invocation, server)
+            return
         answer = await self._awaited(self._answer(invocation))
         if isinstance(answer, Reply):
             await self._say(text, answer)
@@ -71,8 +78,34 @@ class SlashCommands:
         self._pending.add(task)
         task.add_done_callback(self._pending.discard)
 
+    def _server_of(self, name: str) -> Connection | None:
+        """Return the server whose prompt this command would be."""
+        servers = self._parts.servers()
+        return next((each for each in servers if name.startswith(f"{each.definition.name.lower()}{BETWEEN}")), None)
+
+    def _fetch(self, text: str, invocation: Invocation, server: Connection) -> None:
+        """Get a prompt from its server, which may have to start; the session goes on meanwhile."""
+        task = asyncio.create_task(self._send_fetched(text, invocation, server), name=f"/{invocation.name}")
+        self._fetching.add(task)
+        task.add_done_callback(self._fetching.discard)
+
+    async def _send_fetched(self, text: str, invocation: Invocation, server: Connection) -> None:
+        try:
+            await server.tools()  # and its prompts
+            meant = [each for each in prompts_of([server]) if each.declaration.name == invocation.name]
+            if not meant:
+                raise await self._unknown(invocation.name)
+            self._hands.prompt_later(await meant[0].text(invocation))
+        except AgentError as error:
+            detail = code(error.detail) if error.detail else ""
+            await self._say_later(text, _said("\n\n".join(filter(None, (str(error), detail)))))
+
     async def aclose(self) -> None:
         """Wait for what is still to be said. Whatever it waits for has been stopped by then."""
+        for task in self._fetching:
+            task.cancel()
+        if self._fetching:
+            await asyncio.wait(self._fetching)
         while self._pending:
             await asyncio.wait(self._pending)
 
@@ -85,7 +118,8 @@ class SlashCommands:
         if declared.name == "help":
             no_more(invocation.words, "/help")
             own = declarations_of(await self._own())
-            return Reply(help_text(tuple(self._built_in.values()), own))
+            theirs = [prompt.declaration for prompt in prompts_of(self._parts.servers())]
+            return Reply(help_text(tuple(self._built_in.values()), (*own, *theirs)))
         return await _HANDLERS[declared.name](invocation, self._parts, self._hands)
 
     async def _own(self) -> tuple[OwnCommand, ...]:
@@ -102,6 +136,7 @@ class SlashCommands:
                 problem = command.declaration.problem
                 return UsageError(f"/{name} cannot be used: {code(problem)}.", hint=f"It is {code(str(command.path))}.")
         usable = [command.declaration for command in own if not command.declaration.problem]
+        usable += [prompt.declaration for prompt in prompts_of(self._parts.servers())]
         close = _nearest(name, (command.name for command in (*self._built_in.values(), *usable)))
         meant = f"Did you mean {' or '.join(f'`/{found}`' for found in close)}? " if close else ""
         return UsageError(f"There is no command {code(f'/{name}')}.", hint=f"{meant}`/help` lists them. {_ESCAPE}")
@@ -128,6 +163,10 @@ class SlashCommands:
     async def _say(self, text: str, reply: Reply) -> None:
         event = ev.CommandRun(text=text.strip(), output=reply.output, is_error=reply.is_error, opens=reply.opens)
         await self._hands.say(event)
+
+
+async def _said(text: str) -> Reply:
+    return Reply(text, is_error=True)
 
 
 def _is_usable(command: OwnCommand, name: str) -> bool:

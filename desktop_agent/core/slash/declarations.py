@@ -7,8 +7,8 @@ from msgspec import Struct
 
 from desktop_agent.core.slash.wording import bullets, code
 
-Origin = Literal["built-in", "person", "project"]
-"""Who wrote a command: it comes with the application, or from the user's folder, or from the project's."""
+Origin = Literal["built-in", "person", "project", "server"]
+"""Who wrote a command: it comes with the application, from the user's folder, the project's, or an MCP server."""
 
 
 class Declaration(Struct, frozen=True, kw_only=True):
@@ -79,7 +79,7 @@ BUILT_IN: tuple[Declaration, ...] = (
 )
 """The commands of the application, in the order of `/help`."""
 
-_ORIGINS = {"built-in": "", "person": " (yours)", "project": " (of this project)"}
+_ORIGINS = {"built-in": "", "person": " (yours)", "project": " (of this project)", "server": " (of a server)"}
 _AS_A_PROMPT = "A prompt that begins with a slash is written with two, or with a space in front."
 
 BUILT_IN_NAMES: frozenset[str] = frozenset(command.name for command in BUILT_IN)
@@ -94,7 +94,7 @@ def help_text(built_in: Sequence[Declaration], own: Sequence[Declaration]) -> st
     """Return what `/help` says."""
     parts = [bullets(map(_described, built_in))]
     if own:
-        parts.append("Prompts from files, sent to the model:\n\n" + bullets(map(_described, own)))
+        parts.append("Prompts from files and servers, sent to the model:\n\n" + bullets(map(_described, own)))
     return "\n\n".join([*parts, _AS_A_PROMPT])
 
 

@@ -12,6 +12,7 @@ from desktop_agent.core.base.errors import AgentError, StorageError, UsageError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.context_window import ContextManager
 from desktop_agent.core.export import ExportForm
+from desktop_agent.core.mcp.connection import Connection
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import FileImage, ModelRef
@@ -83,6 +84,8 @@ class CommandParts(Struct, frozen=True, kw_only=True):
     """Completes a model that is named in part by the one that answers now, and by the settings."""
     accounts: AccountsFile
     """By which models can be asked."""
+    servers: Callable[[], tuple[Connection, ...]]
+    """The MCP servers that the session may use."""
 
 
 class Performed(Struct, frozen=True):
@@ -106,6 +109,8 @@ class SessionHands(Struct, frozen=True, kw_only=True):
     """Carries out an op as if a front end had asked for it."""
     prompt: Callable[[str], Awaitable[object]]
     """Sends a prompt, or queues it."""
+    prompt_later: Callable[[str], None]
+    """Sends a prompt after what the session does now: for a command that does not keep it waiting."""
     say: Callable[[ev.CommandRun], Awaitable[None]]
     """Records what a command came to."""
     is_busy: Callable[[], bool]

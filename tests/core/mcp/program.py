@@ -25,6 +25,13 @@ TOOLS: dict[str, tuple[dict[str, Any], list[str]]] = {
     "roots": ({}, []),
     "ask": ({"request": {"type": "object"}}, ["request"]),
 }
+PROMPTS = [
+    {
+        "name": "Review Code",
+        "description": "Look it over\u202e",
+        "arguments": [{"name": "path", "required": True}, {"name": "focus"}],
+    },
+]
 PNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="  # one pixel
 
 
@@ -63,12 +70,22 @@ class Program:
         match method:
             case "initialize":
                 info = {"name": "program", "version": "1"}
-                can = {"tools": {"listChanged": True}}
+                can: dict[str, object] = {"tools": {"listChanged": True}}
+                if "prompts" in self.behaviours:
+                    can |= {"prompts": {}, "resources": {}}
                 send(
                     {"id": number, "result": {"protocolVersion": "2025-11-25", "capabilities": can, "serverInfo": info}}
                 )
             case "ping":
                 send({"id": number, "result": {}})
+            case "prompts/list":
+                send({"id": number, "result": {"prompts": PROMPTS}})
+            case "prompts/get":
+                said = f"Review {params.get('arguments')}"
+                message = {"role": "user", "content": {"type": "text", "text": said}}
+                send({"id": number, "result": {"messages": [message]}})
+            case "resources/list":
+                send({"id": number, "result": {"resources": [{"uri": "note://one", "name": "one"}]}})
             case "tools/list":
                 send({"id": number, "result": {"tools": listed(self.more)}})
             case "tools/call":

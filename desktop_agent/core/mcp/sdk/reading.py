@@ -24,13 +24,14 @@ def offered_tool(tool: mcp_types.Tool) -> OfferedTool:
 def reply_of(result: mcp_types.CallToolResult) -> CallReply:
     """Return a result with all of its parts, in order."""
     return CallReply(
-        parts=tuple(map(_part, result.content)),
+        parts=tuple(map(part_of, result.content)),
         structured=result.structured_content,
         is_error=result.is_error,
     )
 
 
-def _part(block: mcp_types.ContentBlock) -> Part:
+def part_of(block: mcp_types.ContentBlock) -> Part:
+    """Return one part of what a server says."""
     match block:
         case mcp_types.TextContent():
             return TextPart(block.text)

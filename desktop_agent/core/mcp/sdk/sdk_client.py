@@ -29,11 +29,12 @@ from desktop_agent.core.mcp.client import (
     Surroundings,
 )
 from desktop_agent.core.mcp.definition import Address, Program, ServerDefinition
-from desktop_agent.core.mcp.offers import CallReply, OfferedTool, Progress, ServerFacts
+from desktop_agent.core.mcp.offers import CallReply, OfferedPrompt, OfferedResource, OfferedTool, Progress, ServerFacts
 from desktop_agent.core.mcp.sdk import http_faults
 from desktop_agent.core.mcp.sdk.asked_back import AskedBack
 from desktop_agent.core.mcp.sdk.http_link import Access, HttpLink
 from desktop_agent.core.mcp.sdk.http_transport import reaching
+from desktop_agent.core.mcp.sdk.listing import prompt_text, prompts_of, resources_of
 from desktop_agent.core.mcp.sdk.process_transport import ServerProcess, Streams, running
 from desktop_agent.core.mcp.sdk.reading import offered_tool, reply_of
 from desktop_agent.core.protocol.model import Decision, ServerQuestion
@@ -70,6 +71,25 @@ class ServerClient:
                     return tuple(tools)
                 if len(tools) >= MOST_TOOLS:
                     raise ServerError(f"It lists more than {MOST_TOOLS:,} tools.")
+
+    async def prompts(self) -> tuple[OfferedPrompt, ...]:
+        """Return every prompt that it offers now. Raises `ServerError`."""
+        with _in_words(self._way):
+            return await prompts_of(self._client)
+
+    async def prompt(self, name: str, arguments: Mapping[str, str], *, timeout_s: float) -> str:
+        """Return the text that a prompt comes to. Raises `ServerError`."""
+        try:
+            with _in_words(self._way):
+                async with asyncio.timeout(timeout_s):
+                    return await prompt_text(self._client, name, arguments)
+        except TimeoutError as error:
+            raise ServerError(f"The server did not answer within {timeout_s:g} s.") from error
+
+    async def resources(self) -> tuple[OfferedResource, ...]:
+        """Return every resource that it lists now. Raises `ServerError`."""
+        with _in_words(self._way):
+            return await resources_of(self._client)
 
     async def call(
         self,

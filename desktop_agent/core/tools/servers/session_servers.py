@@ -5,6 +5,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from desktop_agent.core.base.errors import ServerError
+from desktop_agent.core.mcp.connection import Connection
 from desktop_agent.core.mcp.definition import ServerDefinition
 from desktop_agent.core.mcp.offers import OfferedTool
 from desktop_agent.core.mcp.pool import Lease, ServerPool
@@ -42,6 +43,10 @@ class SessionServers:
         """
         definitions = self._wanted()
         await self._say_problems(turn, definitions)
+        self._lease(definitions)
+        await asyncio.gather(*(self._refresh(turn, lease) for lease in self._leases.values()))
+
+    def _lease(self, definitions: Definitions) -> None:
         wanted = {definition.name: definition for definition in definitions.servers}
         for name in [name for name in self._leases if name not in wanted or self._is_other(wanted[name])]:
             self._drop(name)
@@ -49,7 +54,11 @@ class SessionServers:
             if definition.name not in self._leases:
                 self._leases[definition.name] = self._pool.lease(definition, self._workspace)
             self._leases[definition.name].connection.definition = definition
-        await asyncio.gather(*(self._refresh(turn, lease) for lease in self._leases.values()))
+
+    def connections(self) -> tuple[Connection, ...]:
+        """Return the connections that the session may use now, none of which is started by this."""
+        self._lease(self._wanted())
+        return tuple(lease.connection for lease in self._leases.values())
 
     def close(self) -> None:
         """Give every server back."""

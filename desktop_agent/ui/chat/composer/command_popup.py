@@ -50,7 +50,7 @@ class _Commands(QAbstractListModel):
 
     def origin(self, command: Declaration) -> str:
         """Say whose command it is, unless it comes with the application."""
-        words = {"person": self.tr("yours"), "project": self.tr("project")}
+        words = {"person": self.tr("yours"), "project": self.tr("project"), "server": self.tr("server")}
         return words.get(command.origin, "")
 
     def effect(self, command: Declaration) -> str:
