@@ -6,12 +6,14 @@ that one.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Sequence
 from contextlib import asynccontextmanager
 from contextvars import ContextVar
 
 import mcp_types
+from mcp import MCPError
 from mcp.client.session import ClientRequestContext
+from pydantic import ValidationError
 
 from desktop_agent.core.mcp.client import AskUser
 from desktop_agent.core.mcp.sdk.forms import UnaskableError, question_of
@@ -19,6 +21,7 @@ from desktop_agent.core.mcp.server_log import ServerLog
 from desktop_agent.core.protocol.form_checking import mistake_in_answers
 from desktop_agent.core.protocol.model import Allowed, Decision, Denied, ServerQuestion
 
+_MOST_PAGES = 5
 _DECLINED = mcp_types.ElicitResult(action="decline")
 _CANCELLED = mcp_types.ElicitResult(action="cancel")
 
@@ -62,6 +65,16 @@ class AskedBack:
         self, context: ClientRequestContext, params: mcp_types.ElicitRequestParams
     ) -> mcp_types.ElicitResult:
         """Answer a question by asking the user."""
+        return await self._answered(params)
+
+    async def have_visited(self, pages: Sequence[mcp_types.ElicitRequestURLParams]) -> bool:
+        """Whether the user visits all of these pages, which are asked about one by one; not if there are none."""
+        for page in pages:
+            if (await self._answered(page)).action != "accept":
+                return False
+        return bool(pages)
+
+    async def _answered(self, params: mcp_types.ElicitRequestParams) -> mcp_types.ElicitResult:
         call = _current.get() or (next(iter(self._calls)) if len(self._calls) == 1 else None)
         if call is None:
             which = "several calls ran" if self._calls else "no call ran"
@@ -95,6 +108,17 @@ class AskedBack:
                 return _DECLINED
             case _:
                 return _CANCELLED
+
+
+def pages_wanted(error: MCPError) -> tuple[mcp_types.ElicitRequestURLParams, ...]:
+    """Return the pages that a server wants visited before it does what was asked; none for any other error."""
+    if error.code != mcp_types.URL_ELICITATION_REQUIRED:
+        return ()
+    try:
+        pages = mcp_types.ElicitationRequiredErrorData.model_validate(error.data).elicitations
+    except ValidationError:
+        return ()
+    return tuple(pages[:_MOST_PAGES])
 
 
 async def _asked(ask: AskUser, question: ServerQuestion) -> Decision:

@@ -13,6 +13,7 @@ from mcp import InputRequiredRoundsExceededError, MCPError
 from mcp.client import Transport
 from mcp.client.session import ClientRequestContext, IncomingMessage
 from mcp.client.subscriptions import SubscriptionLost
+from mcp.shared.dispatcher import ProgressFnT
 from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import FileUrl, ValidationError
@@ -31,7 +32,7 @@ from desktop_agent.core.mcp.client import (
 from desktop_agent.core.mcp.definition import Address, Program, ServerDefinition
 from desktop_agent.core.mcp.offers import CallReply, OfferedPrompt, OfferedResource, OfferedTool, Progress, ServerFacts
 from desktop_agent.core.mcp.sdk import http_faults
-from desktop_agent.core.mcp.sdk.asked_back import AskedBack
+from desktop_agent.core.mcp.sdk.asked_back import AskedBack, pages_wanted
 from desktop_agent.core.mcp.sdk.http_link import Access, HttpLink
 from desktop_agent.core.mcp.sdk.http_transport import reaching
 from desktop_agent.core.mcp.sdk.listing import prompt_text, prompts_of, resources_of
@@ -125,11 +126,22 @@ class ServerClient:
         try:
             with _in_words(self._way):
                 async with asyncio.timeout(timeout_s) as limit, self._asked.during(asked):
-                    reply = await self._client.call_tool(tool, dict(arguments), progress_callback=progressed)
+                    reply = await self._called(tool, dict(arguments), progressed)
         except TimeoutError as error:
             title = f"The server gave no sign for {timeout_s:g} s, so the call was cancelled."
             raise ServerError(title, hint="Ask for less at a time, or raise call_timeout_s of this server.") from error
         return reply_of(reply)
+
+    async def _called(
+        self, tool: str, arguments: dict[str, object], progressed: ProgressFnT
+    ) -> mcp_types.CallToolResult:
+        """Call a tool; once more after the user visited what a server wants visited before it does anything."""
+        try:
+            return await self._client.call_tool(tool, arguments, progress_callback=progressed)
+        except MCPError as error:
+            if not await self._asked.have_visited(pages_wanted(error)):
+                raise
+        return await self._client.call_tool(tool, arguments, progress_callback=progressed)
 
     async def ended(self) -> str:
         """Return when the server is gone, and say how it went; raise `ServerError` for one that is only reached."""
