@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import psutil
 import pytest
 
 from desktop_agent.core.protocol import events as ev
@@ -9,6 +10,7 @@ from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import Allowed, Denied
 from desktop_agent.core.providers.scripted import Call, Reply, Say
 from tests.core.approvals.test_pending import answers, killed_while_asking, reopened
+from tests.core.mcp.conftest import PROGRAM
 from tests.core.tools.servers.test_server_calls import PatientClock, program, with_servers
 from tests.harness import Ground, check_conversation
 
@@ -21,6 +23,21 @@ def ground(tmp_path: Path) -> Ground:
     ground = Ground(tmp_path)
     ground.clock = PatientClock()
     return ground
+
+
+def running_servers() -> list[int]:
+    """The processes below this one that are the tests' server."""
+    children = psutil.Process().children(recursive=True)
+    return [child.pid for child in children if str(PROGRAM) in child.cmdline()]
+
+
+async def test_no_server_is_started_before_a_turn_needs_it(ground: Ground) -> None:
+    with_servers(ground, program(name="a"), program(name="b"))
+
+    async with ground.session([DONE]) as s:
+        assert running_servers() == []
+        await s.prompt()
+        assert len(running_servers()) == 2
 
 
 async def test_a_question_about_a_call_outlives_the_application_and_its_yes_calls_the_server(ground: Ground) -> None:
