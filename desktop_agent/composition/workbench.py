@@ -65,6 +65,8 @@ class Workbench:
         self.environ = self._shared.environ
         """Where settings and keys are looked for: a process of ours keeps the keys here only."""
         self.tools = self._shared.tools.tools
+        self.shared_tools = self._shared.tools
+        """The tools and MCP servers of all sessions, with who still uses them."""
         self.services = self._shared.services
         """What slash commands reach beyond their session."""
         self.stored = foundation.stored

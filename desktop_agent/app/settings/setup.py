@@ -12,6 +12,7 @@ from desktop_agent.app.connecting.local_servers import LocalServers
 from desktop_agent.app.connecting.sign_in_actions import SignInActions
 from desktop_agent.app.settings.account_actions import AccountActions
 from desktop_agent.app.settings.key_actions import KeyActions
+from desktop_agent.app.settings.server_control import ServerControl
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import AgentError
@@ -60,6 +61,8 @@ class Setup(QObject):
         self._accounts = AccountActions(bench, try_, self, show=self._show_accounts, fail=self._show_failure)
         self._sign_ins = SignInActions(bench, try_, self, changed=self._refresh_accounts)
         self.local_servers = LocalServers(bench, try_, self._show_server)
+        self.servers = ServerControl(bench, try_, self, fail=self._show_failure)
+        """Shows the MCP servers and does with them what the user wants."""
         self._try = try_
         self._saving = asyncio.Lock()
         live.subscribe(self._show_settings)
@@ -80,6 +83,7 @@ class Setup(QObject):
             cancel_sign_in=self._sign_ins.cancel,
             check_sign_in=self._sign_ins.check,
             look_for_server=self.local_servers.look_for,
+            servers=self.servers.actions,
             check_key=self.keys.check,
         )
 
@@ -112,6 +116,7 @@ class Setup(QObject):
             dialog = SettingsDialog(self._theme, SystemClock().now, self._actions, self._window)
             dialog.finished.connect(self._forget_settings)
             self._dialog, self.keys.editor, self._sign_ins.panel = dialog, dialog.key, dialog.sign_in
+            self.servers.begin(dialog)
         self._show_settings()
         dialog.rules.show_rules(self._rules)
         self.keys.show_status(dialog.key.account)
@@ -122,6 +127,7 @@ class Setup(QObject):
     def show_project(self, project: WorkspaceSettings) -> None:
         """Show the settings of this workspace's project, now or when the settings are opened."""
         self._project = project
+        self.servers.follow(project)
         self._show_settings()
 
     def show_rules(self, rules: tuple[Rule, ...]) -> None:
@@ -132,6 +138,7 @@ class Setup(QObject):
 
     def _forget_settings(self) -> None:
         if self._dialog is not None:
+            self.servers.end()
             self._dialog.deleteLater()
             self._dialog = self.keys.editor = self._sign_ins.panel = None
 
@@ -145,6 +152,7 @@ class Setup(QObject):
         proposal = project.proposal if project is not None else None
         tightened = {change.key: change.after for change in proposal.changes} if proposal and is_trusted else {}
         self._dialog.show_view(SettingsView.of(self._live.loaded, tightened))
+        self.servers.refresh()
         self._dialog.show_project(proposal, project.answer if project is not None else None)
 
     def _refresh_accounts(self) -> None:

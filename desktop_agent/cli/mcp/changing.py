@@ -4,14 +4,12 @@ import argparse
 import asyncio
 from pathlib import Path
 
-from msgspec.structs import replace
-
 from desktop_agent.cli.console import Console
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import CredentialsError, UsageError
 from desktop_agent.core.base.paths import AppPaths
-from desktop_agent.core.mcp.definition import Address, Program, ServerDefinition
-from desktop_agent.core.mcp.importing import servers_in_json
+from desktop_agent.core.mcp.definition import Address, ServerDefinition
+from desktop_agent.core.mcp.importing import servers_in_file
 from desktop_agent.core.mcp.reading import definition_in
 from desktop_agent.core.mcp.secret_headers import forget_secret_headers
 from desktop_agent.core.mcp.writing import add_definitions, remove_definition, switch_server, switch_tool
@@ -97,23 +95,11 @@ def _switch(path: Path, named: str, *, is_enabled: bool, console: Console) -> No
 
 
 def _import(path: Path, file: Path, console: Console) -> None:
-    try:
-        text = file.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{file} cannot be read.", detail=str(error)) from error
-    found = servers_in_json(text)
-    # A folder is relative to the file it was written in, which is not ours.
-    servers = tuple(replace(server, reached_by=_absolute(server, file.resolve().parent)) for server in found.servers)
+    found = servers_in_file(file)
+    servers = found.servers
     add_definitions(path, servers, ServerKeyring(tell=console.say))
     problems = [f"{name}: {why}" for name, why in found.problems]
     lines = [f"{server.name}: {server.where}" for server in servers]
     lines += [f"Left out: {problem}" for problem in problems]
     document: dict[str, object] = {"servers": [server.name for server in servers], "problems": problems}
     console.result(document, "\n".join(lines) or "There is no server in the file.")
-
-
-def _absolute(server: ServerDefinition, folder: Path) -> Program | Address:
-    program = server.reached_by
-    if isinstance(program, Program) and program.cwd:
-        return replace(program, cwd=str(folder / program.cwd))
-    return program

@@ -3,12 +3,14 @@
 import json
 import re
 from collections.abc import Mapping
+from pathlib import Path
 from typing import cast
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import UsageError
-from desktop_agent.core.mcp.definition import ServerDefinition
+from desktop_agent.core.mcp.definition import Program, ServerDefinition
 from desktop_agent.core.mcp.reading import definition_in
 
 _PLACES = (("mcpServers",), ("servers",), ("mcp", "servers"), ("context_servers",))
@@ -21,6 +23,24 @@ class Imported(Struct, frozen=True, kw_only=True):
 
     servers: tuple[ServerDefinition, ...] = ()
     problems: tuple[tuple[str, str], ...] = ()
+
+
+def servers_in_file(path: Path) -> Imported:
+    """Return the servers of such a file. Blocks. Raises `UsageError` as `servers_in_json` does."""
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path} cannot be read.", detail=str(error)) from error
+    found = servers_in_json(text)
+    return replace(found, servers=tuple(_absolute(server, path.resolve().parent) for server in found.servers))
+
+
+def _absolute(server: ServerDefinition, folder: Path) -> ServerDefinition:
+    """Return the server with its folder absolute: it is relative to the file it was written in, which is not ours."""
+    program = server.reached_by
+    if isinstance(program, Program) and program.cwd:
+        return replace(server, reached_by=replace(program, cwd=str(folder / program.cwd)))
+    return server
 
 
 def servers_in_json(text: str) -> Imported:

@@ -34,7 +34,8 @@ class WorkspaceSettings:
     def __init__(self, live: LiveSettings, root: Path, trust: ProjectTrust) -> None:
         """Touches no disk: before the first `refresh` the user's settings hold."""
         self.live = live
-        self._root = root
+        self.root = root
+        """The folder."""
         self._trust = trust
         self._project = _Project()
         self._goes_on = False
@@ -91,15 +92,15 @@ class WorkspaceSettings:
 
     def look(self) -> None:
         """Read the project's file and the answer about it again, if they changed. Blocks."""
-        stamps = (stamp_of(self._root / PROJECT_FOLDER / PROJECT_FILE), stamp_of(self._trust.path_for(self._root)))
+        stamps = (stamp_of(self.root / PROJECT_FOLDER / PROJECT_FILE), stamp_of(self._trust.path_for(self.root)))
         if stamps == (None, None) or all(map(is_unchanged, stamps, self._project.stamps)):
             if stamps == (None, None) and self._project.stamps != stamps:
                 self._project = _Project()
             return
-        trust = self._trust.read(self._root)
+        trust = self._trust.read(self.root)
         if trust.is_broken and not self._project.trust.is_broken and self._project.trust.answer is not None:
             trust = self._project.trust  # what was answered holds on
-        self._project = _Project(read_project(self._root), trust, stamps)
+        self._project = _Project(read_project(self.root), trust, stamps)
 
     def remember(self, answer: Answer, text: str) -> None:
         """Keep what the user said to the file whose content is `text`. Blocks.
@@ -114,7 +115,7 @@ class WorkspaceSettings:
                     hint=f"Mend {file.path} first, or ignore it.",
                     detail="\n".join(map(str, faults)),
                 )
-        self._trust.remember(self._root, text, answer)
+        self._trust.remember(self.root, text, answer)
         self.look()
 
     def _own_faults(self) -> tuple[FileProblem, ...]:
@@ -122,7 +123,7 @@ class WorkspaceSettings:
         file, trust = self._project.file, self._project.trust
         if trust.is_broken and file is not None:
             message = "cannot be read: it says whether the project's settings are trusted; answer anew, or remove it"
-            return (FileProblem(self._trust.path_for(self._root), "", message, is_fault=True),)
+            return (FileProblem(self._trust.path_for(self.root), "", message, is_fault=True),)
         if file is None or not trust.text or trust.answer_to(file.text) == "ignored":
             return ()
         proposal = proposal_of(parse_file(file.path, trust.text), self.live.current)

@@ -6,6 +6,7 @@ from msgspec import Struct
 
 from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.vendors import SignInWay
+from desktop_agent.ui.settings.servers.view import ServerActions
 
 
 class SettingsActions(Struct, frozen=True, kw_only=True):
@@ -39,5 +40,7 @@ class SettingsActions(Struct, frozen=True, kw_only=True):
     """Sees whether the sign-in of an account works."""
     look_for_server: Callable[[Account], None]
     """Finds out whether the server of an account on this machine runs, and which models it has."""
+    servers: ServerActions
+    """What can be done with MCP servers."""
     check_key: Callable[[Account, str], None]
     """Sees whether a key of an account works: the typed one, or if that is empty, the one in use."""

@@ -25,6 +25,7 @@ from desktop_agent.ui.settings.navigation import Navigation
 from desktop_agent.ui.settings.parts import Page, note
 from desktop_agent.ui.settings.project_page import ProjectPage
 from desktop_agent.ui.settings.rules_page import RulesPage
+from desktop_agent.ui.settings.servers.page import ServersPage
 from desktop_agent.ui.settings.state import AccountsView, SettingsView
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.layouts import hairline, hbox, vbox
@@ -73,6 +74,8 @@ class SettingsDialog(QDialog):
         """What the chosen provider offers instead of a key."""
         self.rules = RulesPage(theme, now, actions.revoke_rule)
         """Shows the rules in force."""
+        self.servers = ServersPage(theme, actions)
+        """Shows the MCP servers."""
         self._project = ProjectPage(actions)
         self._pages: dict[Section, Page] = {
             "model": self._model,
@@ -82,7 +85,7 @@ class SettingsDialog(QDialog):
             "rules": self.rules,
             "conversations": GeneratedPage(self.tr("Long conversations"), ["compaction"], theme, actions),
             "tools": GeneratedPage(self.tr("Tool results"), ["tools.limits"], theme, actions),
-            "mcp": GeneratedPage(self.tr("MCP servers"), ["mcp"], theme, actions),
+            "mcp": self.servers,
             "changes": GeneratedPage(self.tr("Changes of commands"), ["capture", "safety_copy"], theme, actions),
             "command line": GeneratedPage(self.tr("Command line"), ["runner"], theme, actions),
             "project": self._project,

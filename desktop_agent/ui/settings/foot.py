@@ -52,6 +52,13 @@ class Foot(QWidget):
         self._change = None if is_undo else change
         self._undo.setVisible(not is_undo)
 
+    def show_note(self, text: str) -> None:
+        """Say what was done that has no way back here."""
+        say(self._note, text)
+        self._note.setToolTip("")
+        self._change = None
+        self._undo.hide()
+
     def show_failure(self, error: AgentError) -> None:
         """Say that nothing was saved, and why."""
         say(self._note, f"{error.title} {error.hint}".strip(), "error")

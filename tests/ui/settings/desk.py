@@ -17,6 +17,7 @@ from desktop_agent.core.settings import (
 from desktop_agent.ui.settings.accounts.key_editor import KeyStatus
 from desktop_agent.ui.settings.actions import SettingsActions
 from desktop_agent.ui.settings.dialog import SettingsDialog
+from desktop_agent.ui.settings.servers.view import ServerActions
 from desktop_agent.ui.settings.setting_row import SettingRow
 from desktop_agent.ui.settings.state import AccountsView, SettingsView
 from desktop_agent.ui.settings.switch import Switch
@@ -43,7 +44,10 @@ class Desk:
         self.reset: list[str] = []
         self.answers: list[str] = []
         self.revoked: list[str] = []
+        self.asked_servers: list[tuple[object, ...]] = []
+        """What was wanted of MCP servers."""
         self.opened_files = 0
+        asked = self.asked_servers
         actions = SettingsActions(
             change=self._note_change,
             reset=self.reset.append,
@@ -59,6 +63,14 @@ class Desk:
             cancel_sign_in=self._note_cancelled,
             check_sign_in=self.checked_sign_ins.append,
             look_for_server=self.looked_for.append,
+            servers=ServerActions(
+                add=lambda definition: asked.append(("add", definition)),
+                import_file=lambda path: asked.append(("import", path)),
+                restart=lambda name: asked.append(("restart", name)),
+                remove=lambda name: asked.append(("remove", name)),
+                switch=lambda name, is_on: asked.append(("switch", name, is_on)),
+                switch_tool=lambda name, tool, is_on: asked.append(("switch tool", name, tool, is_on)),
+            ),
             check_key=self._note_check,
         )
         self.dialog = SettingsDialog(Theme(app, "light"), lambda: NOW, actions)

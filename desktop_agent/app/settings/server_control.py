@@ -1,0 +1,207 @@
+"""What the settings dialog does with MCP servers: show, start, switch, add, import and remove them."""
+
+import asyncio
+from collections.abc import Callable
+from pathlib import Path
+
+from PySide6.QtCore import QObject
+
+from desktop_agent.app.background_tasks import Try
+from desktop_agent.composition.workbench import Workbench
+from desktop_agent.core.base.clock import SystemClock
+from desktop_agent.core.base.errors import AgentError, CredentialsError, ServerError
+from desktop_agent.core.context.tokens import tool_tokens
+from desktop_agent.core.mcp.connection import Connection
+from desktop_agent.core.mcp.definition import Address, ServerDefinition
+from desktop_agent.core.mcp.importing import servers_in_file
+from desktop_agent.core.mcp.offers import OfferedTool
+from desktop_agent.core.mcp.reading import Definitions, read_definitions
+from desktop_agent.core.mcp.secret_headers import forget_secret_headers
+from desktop_agent.core.mcp.status import ServerStatus
+from desktop_agent.core.mcp.writing import add_definitions, remove_definition, switch_server, switch_tool
+from desktop_agent.core.providers.auth.patience import beside
+from desktop_agent.core.providers.auth.servers.server_keyring import ServerKeyring
+from desktop_agent.core.providers.auth.servers.server_sign_ins import ServerSignIns
+from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
+from desktop_agent.core.tools.servers.mcp_tool import McpTool
+from desktop_agent.ui.settings.dialog import SettingsDialog
+from desktop_agent.ui.settings.servers.view import ServerActions, ServersView, ServerView, ToolView
+
+_LOG_LINES = 60
+
+
+class ServerControl(QObject):
+    """Carries it out. Nothing blocks the window, and nothing is started unless the user says so."""
+
+    def __init__(self, bench: Workbench, try_: Try, parent: QObject, *, fail: Callable[[AgentError], None]) -> None:
+        """`fail` shows what could not be done, where the user is."""
+        super().__init__(parent)
+        self._bench = bench
+        self._path = bench.live.path or bench.paths.settings_file()
+        self._keyring = ServerKeyring(bench.keys)
+        self._try = try_
+        self._fail = fail
+        self._project: WorkspaceSettings | None = None
+        self._dialog: SettingsDialog | None = None
+        self._connections: dict[str, Connection] = {}
+        self._tools: dict[str, tuple[tuple[OfferedTool, ...], tuple[ToolView, ...]]] = {}
+        self._unsubscribe: Callable[[], None] = lambda: None
+        self.actions = ServerActions(
+            add=self._on_add,
+            import_file=self._on_import,
+            restart=self._on_restart,
+            remove=self._on_remove,
+            switch=self._on_switch,
+            switch_tool=self._on_switch_tool,
+        )
+        """For the dialog."""
+
+    def follow(self, project: WorkspaceSettings | None) -> None:
+        """Show the servers of this workspace from the next `refresh` on."""
+        self._project = project
+
+    def begin(self, dialog: SettingsDialog) -> None:
+        """Show the servers in this dialog from now on, whenever one changes."""
+        self.end()
+        self._dialog = dialog
+        self._unsubscribe = self._bench.shared_tools.servers.subscribe(self._on_status)
+        self.refresh()
+
+    def end(self) -> None:
+        """Show them no longer."""
+        self._unsubscribe()
+        self._unsubscribe = lambda: None
+        self._dialog = None
+
+    def refresh(self) -> None:
+        """Show the servers as they are now."""
+        if self._dialog is None:
+            return
+        found = self._definitions
+        servers = tuple(map(self._view_of, found.servers))
+        self._dialog.servers.show_servers(ServersView(servers=servers, problems=tuple(map(str, found.problems))))
+
+    @property
+    def _definitions(self) -> Definitions:
+        return read_definitions((self._project or self._bench.live).loaded.tables)
+
+    @property
+    def _workspace(self) -> Path:
+        return self._project.root if self._project is not None else Path.home()
+
+    # --- how they are -------------------------------------------------------------------------------------------
+
+    def _view_of(self, definition: ServerDefinition) -> ServerView:
+        connection = self._connection(definition)
+        return ServerView(
+            definition=definition,
+            status=connection.status,
+            tools=self._tools_of(connection),
+            log=connection.log.tail(_LOG_LINES),
+        )
+
+    def _connection(self, definition: ServerDefinition) -> Connection:
+        """Return the connection that sessions use, or the last one, of which more is known. Starts nothing."""
+        lease = self._bench.shared_tools.servers.lease(definition, self._workspace)
+        lease.give_back()
+        last, current = self._connections.get(definition.name), lease.connection
+        is_fresh = current.status == ServerStatus(name=definition.name)
+        if not is_fresh or last is None or last.definition.fingerprint != definition.fingerprint:
+            self._connections[definition.name] = current
+        return self._connections[definition.name]
+
+    def _tools_of(self, connection: Connection) -> tuple[ToolView, ...]:
+        name, offered = connection.definition.name, connection.status.tools
+        if name not in self._tools or self._tools[name][0] is not offered:
+            tools = [McpTool(connection, tool) for tool in offered]
+            self._tools[name] = (offered, tuple(map(_tool_view, tools)))
+        return self._tools[name][1]
+
+    def _on_status(self, _status: ServerStatus) -> None:
+        self.refresh()
+
+    # --- what the user wants ------------------------------------------------------------------------------------
+
+    def _on_restart(self, name: str) -> None:
+        self._try(self._restart(name))
+
+    async def _restart(self, name: str) -> None:
+        definition = self._definitions.named(name)
+        if definition is None:
+            return
+        shared = self._bench.shared_tools
+        shared.take()  # without a session it ends with the test
+        lease = shared.servers.lease(definition, self._workspace)
+        self._connections[name] = lease.connection
+        try:
+            await lease.connection.restart()
+        except ServerError:
+            pass  # its card says why
+        finally:
+            lease.give_back()
+            await shared.give_back()
+            self.refresh()
+
+    def _on_add(self, definition: ServerDefinition) -> None:
+        self._try(self._add(definition))
+
+    async def _add(self, definition: ServerDefinition) -> None:
+        if await self._write(lambda: add_definitions(self._path, (definition,), self._keyring)):
+            await self._restart(definition.name)
+
+    def _on_import(self, path: Path) -> None:
+        self._try(self._import(path))
+
+    async def _import(self, path: Path) -> None:
+        try:
+            found = await asyncio.to_thread(servers_in_file, path)
+        except AgentError as error:
+            self._fail(error)
+            return
+        if await self._write(lambda: add_definitions(self._path, found.servers, self._keyring)) and self._dialog:
+            names = ", ".join(server.name for server in found.servers) or self.tr("none")
+            text = self.tr("Imported: {0}.").format(names)
+            if found.problems:
+                left = "; ".join(f"{name}: {why}" for name, why in found.problems)
+                text = f"{text} {self.tr('Left out: {0}.').format(left)}"
+            self._dialog.foot.show_note(text)
+
+    def _on_remove(self, name: str) -> None:
+        self._try(self._remove(name))
+
+    async def _remove(self, name: str) -> None:
+        definition, connection = self._definitions.named(name), self._connections.get(name)
+        if not await self._write(lambda: remove_definition(self._path, name)):
+            return
+        if connection is not None:
+            self._connections.pop(name, None)
+            await connection.stop()
+        if definition is not None and isinstance(definition.reached_by, Address):
+            try:
+                await beside(lambda: forget_secret_headers(self._keyring, definition))
+                await ServerSignIns(self._keyring, self._bench.paths.data, SystemClock()).sign_out(definition)
+            except CredentialsError as error:
+                self._fail(error)
+
+    def _on_switch(self, name: str, is_on: bool) -> None:
+        self._try(self._write(lambda: switch_server(self._path, name, is_enabled=is_on)))
+
+    def _on_switch_tool(self, name: str, tool: str, is_on: bool) -> None:
+        self._try(self._write(lambda: switch_tool(self._path, name, tool, is_enabled=is_on)))
+
+    async def _write(self, change: Callable[[], object]) -> bool:
+        """Change the settings file, and let that hold. Returns whether it was done; what went wrong is shown."""
+        try:
+            await asyncio.to_thread(change)
+        except AgentError as error:
+            self._fail(error)
+            return False
+        finally:
+            await self._bench.live.refresh()
+            self.refresh()
+        return True
+
+
+def _tool_view(tool: McpTool) -> ToolView:
+    about = tool.description.strip().partition("\n")[0]
+    return ToolView(name=tool.offered.name, about=about, tokens=round(tool_tokens([tool.definition()])))

@@ -1,0 +1,85 @@
+"""The form for a new MCP server: what it is called, and how it is started or reached."""
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QKeyEvent
+from PySide6.QtWidgets import QLineEdit, QWidget
+
+from desktop_agent.core.mcp.typed import typed_definition
+from desktop_agent.ui.settings.parts import form, name_of, note
+from desktop_agent.ui.theme import Space
+from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
+
+
+class ServerForm(QWidget):
+    """Asks for a new server.
+
+    Signals:
+        added: the user wants this server (a `ServerDefinition`), which can be used as it is.
+        cancelled: the user wants none.
+    """
+
+    added = Signal(object)
+    cancelled = Signal()
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._names: tuple[str, ...] = ()
+        self._name = QLineEdit()
+        self._name.setObjectName("serverNameEdit")
+        self._name.setAccessibleName(self.tr("Name of the server"))
+        self._name.setPlaceholderText(self.tr("For example: git"))
+        self._where = QLineEdit()
+        self._where.setObjectName("serverWhereEdit")
+        self._where.setAccessibleName(self.tr("Command line or address of the server"))
+        self._where.setPlaceholderText(self.tr("uvx mcp-server-git, or https://…"))
+        self._problem = note("", "error")
+        self._problem.setObjectName("serverProblem")
+        self._problem.hide()
+        self._lay_out()
+        for line in (self._name, self._where):
+            line.returnPressed.connect(self._on_add)
+            line.textEdited.connect(self._problem.hide)
+
+    def begin(self, names: tuple[str, ...]) -> None:
+        """Ask for a server beside those of these names."""
+        self._names = names
+        self._name.clear()
+        self._where.clear()
+        self._problem.hide()
+        self.show()
+        self._name.setFocus()
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        """Let Escape close the form, not the dialog around it."""
+        if event.key() == Qt.Key.Key_Escape:
+            self.cancelled.emit()
+        else:
+            super().keyPressEvent(event)
+
+    def _lay_out(self) -> None:
+        fields = form()
+        fields.addRow(name_of(self.tr("Name")), self._name)
+        fields.addRow(name_of(self.tr("Command")), self._where)
+        warning = note(self.tr("A command runs on this machine with your rights. Add only what you trust."))
+        fields.addRow(name_of(""), warning)
+        add = make_button(self.tr("Add and test"), object_name="confirmAddServerButton", clicked=self._on_add)
+        cancel = make_button(self.tr("Cancel"), object_name="cancelAddServerButton", clicked=self.cancelled.emit)
+        title = make_label(self.tr("New server"), role="strong")
+        vbox(title, fields, self._problem, hbox(name_of(""), add, cancel, STRETCH, spacing=Space.S), on=self, spacing=8)
+
+    def _on_add(self) -> None:
+        try:
+            definition = typed_definition(self._name.text(), self._where.text())
+        except ValueError as error:
+            self._say(self.tr("The server cannot be added: {0}.").format(error))
+            return
+        if definition.name in self._names:
+            self._say(self.tr("There is a server of this name already."))
+            return
+        self.added.emit(definition)
+
+    def _say(self, text: str) -> None:
+        self._problem.setText(text)
+        self._problem.show()

@@ -1,0 +1,167 @@
+"""One MCP server: how it is, what it offers and said, and what can be done with it."""
+
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QFrame, QPlainTextEdit, QSizePolicy
+
+from desktop_agent.ui.settings.parts import note, say
+from desktop_agent.ui.settings.servers.tool_list import ToolList
+from desktop_agent.ui.settings.servers.view import ServerActions, ServerView
+from desktop_agent.ui.settings.servers.words import facts_line, problem_line, state_line, state_role
+from desktop_agent.ui.settings.switch import Switch
+from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
+from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
+from desktop_agent.ui.wording.tooltips import plain_tooltip
+
+_LOG_HEIGHT = 132
+
+
+class ServerCard(QFrame):
+    """Shows a server and says what the user wants of it; asks before it is removed."""
+
+    def __init__(self, theme: Theme, server: ServerView, actions: ServerActions) -> None:
+        super().__init__()
+        self.setObjectName("serverCard")
+        self.setProperty("role", "surface")
+        self._server = server
+        self._actions = actions
+        self._switch = Switch(theme)
+        self._switch.setObjectName("serverSwitch")
+        self._switch.setAccessibleName(self.tr("Use the server {0}").format(server.name))
+        self._switch.clicked.connect(self._on_switch)
+        self._where = ElidedLabel(Qt.TextElideMode.ElideRight)
+        self._where.setFont(theme.code_font())
+        self._where.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
+        self._state, self._facts, self._problem = note(""), note(""), note("", "error")
+        self._state.setObjectName("serverState")
+        self._tools = ToolList(theme, self._on_tool)
+        self._log = QPlainTextEdit(readOnly=True, tabChangesFocus=True)
+        self._log.setObjectName("serverLog")
+        self._log.setAccessibleName(self.tr("What {0} said last").format(server.name))
+        self._log.setFont(theme.code_font())
+        self._log.setFixedHeight(_LOG_HEIGHT)
+        self._build_buttons()
+        self._lay_out()
+        self._tools.hide()
+        self._log.hide()
+        self._ask_to_remove(is_asking=False)
+        self.show_server(server)
+
+    def show_server(self, server: ServerView) -> None:
+        """Show how it is now. Emits nothing; what is unfolded stays so."""
+        self._server = server
+        is_mine = server.definition.defined_by == "user"
+        self._switch.setChecked(server.definition.is_enabled)
+        self._switch.setEnabled(is_mine)
+        self._switch.setToolTip("" if is_mine else self.tr("The project's file defines it"))
+        self._where.setText(server.definition.where)
+        self._where.setToolTip(plain_tooltip(server.definition.where))
+        say(self._state, state_line(server), state_role(server))
+        self._state.setAccessibleName(f"{server.name}: {state_line(server)}")
+        for label, text in ((self._facts, facts_line(server)), (self._problem, problem_line(server))):
+            label.setText(text)
+            label.setVisible(bool(text))
+        self._tools.show_tools(server.tools, server.definition.disabled_tools, can_switch=is_mine)
+        self._tools.setVisible(self._tools.isVisibleTo(self) and bool(server.tools))
+        if self._log.toPlainText() != server.log:
+            self._log.setPlainText(server.log)
+            self._log.verticalScrollBar().setValue(self._log.verticalScrollBar().maximum())
+        self._update_buttons()
+
+    def _build_buttons(self) -> None:
+        name = self._server.name
+        self._show_tools = make_button(object_name="serverToolsButton", clicked=self._on_tools, is_compact=True)
+        self._show_log = make_button(object_name="serverLogButton", clicked=self._on_log, is_compact=True)
+        self._restart = make_button(object_name="restartServerButton", clicked=self._on_restart, is_compact=True)
+        self._remove = make_button(
+            self.tr("Remove"),
+            object_name="removeServerButton",
+            accessible_name=self.tr("Remove the server {0}").format(name),
+            clicked=self._on_remove,
+            variant="destructive",
+            is_compact=True,
+        )
+        self._question = make_label(self.tr("Remove {0} from your settings?").format(name), is_plain=True)
+        self._really_remove = make_button(
+            self.tr("Remove it"),
+            object_name="reallyRemoveServerButton",
+            clicked=self._on_really_remove,
+            variant="destructive",
+            is_compact=True,
+        )
+        self._keep = make_button(
+            self.tr("Keep it"), object_name="keepServerButton", clicked=self._on_keep, is_compact=True
+        )
+
+    def _lay_out(self) -> None:
+        head = hbox(make_label(self._server.name, role="strong"), (self._where, 1), self._switch, spacing=Space.M)
+        usual = (self._restart, self._show_tools, self._show_log, self._remove)
+        asking = (self._question, self._really_remove, self._keep)
+        row = hbox(*usual, *asking, STRETCH, spacing=Space.S)
+        vbox(
+            head,
+            self._state,
+            self._facts,
+            self._problem,
+            Space.XS,
+            row,
+            self._tools,
+            self._log,
+            on=self,
+            spacing=Space.XS,
+            margins=(0, Space.S, 0, Space.S),
+        )
+
+    def _update_buttons(self) -> None:
+        server, status = self._server, self._server.status
+        is_asking = self._question.isVisibleTo(self)
+        is_starting = status.state == "starting"
+        is_new = status.facts is None and not status.problem
+        restart = self.tr("Starting…") if is_starting else self.tr("Test") if is_new else self.tr("Restart")
+        tools = self.tr("Hide tools") if self._tools.isVisibleTo(self) else self.tr("Tools")
+        log = self.tr("Hide log") if self._log.isVisibleTo(self) else self.tr("Log")
+        for button, text in ((self._restart, restart), (self._show_tools, tools), (self._show_log, log)):
+            button.setText(text)
+            button.setAccessibleName(f"{text}: {server.name}")
+        self._restart.setEnabled(not is_starting)
+        self._restart.setVisible(not is_asking)
+        self._show_tools.setVisible(not is_asking and bool(server.tools))
+        self._show_log.setVisible(not is_asking and bool(server.log))
+        self._remove.setVisible(not is_asking and server.definition.defined_by == "user")
+
+    # --- what the user does -------------------------------------------------------------------------------------
+
+    def _on_switch(self) -> None:
+        self._actions.switch(self._server.name, self._switch.isChecked())
+
+    def _on_tool(self, tool: str, is_enabled: bool) -> None:
+        self._actions.switch_tool(self._server.name, tool, is_enabled)
+
+    def _on_restart(self) -> None:
+        self._actions.restart(self._server.name)
+
+    def _on_tools(self) -> None:
+        self._tools.setVisible(not self._tools.isVisibleTo(self))
+        self._update_buttons()
+
+    def _on_log(self) -> None:
+        self._log.setVisible(not self._log.isVisibleTo(self))
+        self._update_buttons()
+
+    def _on_remove(self) -> None:
+        self._ask_to_remove(is_asking=True)
+        self._keep.setFocus()
+
+    def _on_keep(self) -> None:
+        self._ask_to_remove(is_asking=False)
+        self._remove.setFocus()
+
+    def _on_really_remove(self) -> None:
+        self._ask_to_remove(is_asking=False)
+        self._actions.remove(self._server.name)
+
+    def _ask_to_remove(self, *, is_asking: bool) -> None:
+        for widget in (self._question, self._really_remove, self._keep):
+            widget.setVisible(is_asking)
+        self._update_buttons()

@@ -1,0 +1,117 @@
+"""The section about MCP servers: a card for each, adding and importing, and their settings."""
+
+from pathlib import Path
+
+from PySide6.QtWidgets import QApplication, QFileDialog, QVBoxLayout
+
+from desktop_agent.core.mcp.definition import ServerDefinition
+from desktop_agent.ui.settings.actions import SettingsActions
+from desktop_agent.ui.settings.generated_page import SettingRows, settings_of
+from desktop_agent.ui.settings.parts import Page, note
+from desktop_agent.ui.settings.servers.add_form import ServerForm
+from desktop_agent.ui.settings.servers.card import ServerCard
+from desktop_agent.ui.settings.servers.view import ServersView
+from desktop_agent.ui.settings.state import SettingsView
+from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox
+
+
+class ServersPage(Page):
+    """The servers as they are, in the order of their definitions."""
+
+    def __init__(self, theme: Theme, actions: SettingsActions) -> None:
+        super().__init__(self.tr("MCP servers"))
+        self._theme = theme
+        self._actions = actions.servers
+        self._view = ServersView()
+        self._cards: dict[str, ServerCard] = {}
+        self._settings = SettingRows(settings_of("mcp"), theme, actions)
+        self._empty = note(
+            self.tr(
+                "There is none yet. An MCP server is a program or service that offers the model tools: for a "
+                "browser, a database, an issue tracker. Add one by the command line or address that its guide names, "
+                "or import those of another tool."
+            )
+        )
+        self._empty.setObjectName("serversEmpty")
+        self._problems = note("", "warning")
+        self._list = QVBoxLayout()
+        self._list.setSpacing(Space.S)
+        self._add = make_button(self.tr("Add server…"), object_name="addServerButton", clicked=self._on_add)
+        self._import = make_button(self.tr("Import…"), object_name="importServersButton", clicked=self._on_import)
+        self._import.setAccessibleName(self.tr("Import the servers of another tool"))
+        self._form = ServerForm()
+        self._form.hide()
+        self._form.added.connect(self._on_added)
+        self._form.cancelled.connect(self._on_cancelled)
+        self._problems.hide()
+
+    def show_view(self, view: SettingsView) -> None:
+        self._settings.show_view(view)
+
+    def show_servers(self, view: ServersView) -> None:
+        """Show the servers as they are. Cards stay, with what is unfolded, while their server is defined."""
+        self._view = view
+        if not self._is_built:
+            return
+        names = [server.name for server in view.servers]
+        for name in [name for name in self._cards if name not in names]:
+            card = self._cards.pop(name)
+            focused = QApplication.focusWidget()
+            if focused is not None and card.isAncestorOf(focused):
+                self._add.setFocus()
+            self._list.removeWidget(card)
+            card.hide()
+            card.deleteLater()
+        for place, server in enumerate(view.servers):
+            card = self._cards.get(server.name)
+            if card is None:
+                card = self._cards[server.name] = ServerCard(self._theme, server, self._actions)
+                self._list.insertWidget(place, card)
+                card.show()
+            else:
+                card.show_server(server)
+        self._empty.setVisible(not view.servers)
+        self._problems.setText("\n".join(view.problems))
+        self._problems.setVisible(bool(view.problems))
+
+    def import_file(self, path: str) -> None:
+        """Ask for the servers of another tool's file."""
+        self._actions.import_file(Path(path))
+
+    def _build(self) -> None:
+        buttons = hbox(self._add, self._import, STRETCH, spacing=Space.S)
+        self.column.addWidget(self._empty)
+        self.column.addWidget(self._problems)
+        self.column.addLayout(buttons)
+        self.column.addWidget(self._form)
+        self.column.addLayout(self._list)
+        self.column.addWidget(hairline())
+        self._settings.build()
+        self.column.addLayout(self._settings)
+        self.column.addStretch()
+        self.show_servers(self._view)
+
+    # --- what the user does -------------------------------------------------------------------------------------
+
+    def _on_add(self) -> None:
+        self._add.setEnabled(False)
+        self._form.begin(tuple(server.name for server in self._view.servers))
+
+    def _on_added(self, definition: ServerDefinition) -> None:
+        self._on_cancelled()
+        self._actions.add(definition)
+
+    def _on_cancelled(self) -> None:
+        self._form.hide()
+        self._add.setEnabled(True)
+        self._add.setFocus()
+
+    def _on_import(self) -> None:
+        dialog = QFileDialog(self, self.tr("Import MCP servers"))
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
+        dialog.setNameFilters([self.tr("JSON files (*.json)"), self.tr("All files (*)")])
+        dialog.fileSelected.connect(self.import_file)
+        dialog.finished.connect(dialog.deleteLater)
+        dialog.open()

@@ -1,0 +1,78 @@
+"""In the settings of the real window a server is added, tested, switched and removed; no process of it stays."""
+
+import os
+import shlex
+import sys
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtWidgets import QDialog, QLabel, QLineEdit, QPushButton
+
+from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.mcp.reading import read_definitions
+from desktop_agent.core.settings import load_settings
+from desktop_agent.ui.settings.dialog import SettingsDialog
+from desktop_agent.ui.settings.servers.card import ServerCard
+from desktop_agent.ui.settings.switch import Switch
+from tests.app.conftest import Go
+from tests.core.mcp.conftest import PROGRAM
+from tests.e2e.driver import Driver
+
+pytestmark = pytest.mark.usefixtures("qapp")
+
+
+async def open_page(user: Driver) -> SettingsDialog:
+    await user.press(Qt.Key.Key_Comma, Qt.KeyboardModifier.ControlModifier)
+    dialog = await user.see(QDialog, "settingsDialog")
+    assert isinstance(dialog, SettingsDialog)
+    dialog.show_section("mcp")
+    return dialog
+
+
+async def add(user: Driver, name: str, where: str) -> None:
+    await user.click("addServerButton")
+    (await user.see(QLineEdit, "serverNameEdit")).setText(name)
+    (await user.see(QLineEdit, "serverWhereEdit")).setText(where)
+    await user.click("confirmAddServerButton")
+
+
+def defined() -> list[tuple[str, bool, tuple[str, ...]]]:
+    path = AppPaths.from_environment(os.environ).settings_file()
+    found = read_definitions(load_settings(path, os.environ).tables)
+    return [(server.name, server.is_enabled, server.disabled_tools) for server in found.servers]
+
+
+def test_a_server_is_added_tested_switched_and_removed(go: Go) -> None:
+    async def journey(user: Driver) -> None:
+        dialog = await open_page(user)
+        await add(user, "mine", shlex.join((sys.executable, "-S", str(PROGRAM))))
+        tools = await user.see(QPushButton, "serverToolsButton")
+        await user.until_true(lambda: any("12 tools" in text for text in texts(dialog)), "the tools are counted")
+        tools.click()
+        await user.see(Switch, "toolSwitch")
+        next(each for each in dialog.findChildren(Switch) if each.accessibleName() == "Use the tool hang").click()
+        await user.until_true(lambda: defined() == [("mine", True, ("hang",))], "the tool is switched off")
+        await user.until_true(lambda: any("11 of 12 tools" in text for text in texts(dialog)), "the card follows")
+        (await user.see(Switch, "serverSwitch")).click()
+        await user.until_true(lambda: defined() == [("mine", False, ("hang",))], "the server is switched off")
+        await user.click("removeServerButton")
+        await user.click("reallyRemoveServerButton")
+        await user.until_true(lambda: not defined() and user.find(ServerCard, "serverCard") is None, "it is removed")
+        await user.press(Qt.Key.Key_Escape)
+
+    go([], journey)
+
+
+def test_a_server_that_does_not_start_says_why_on_its_card(go: Go) -> None:
+    async def journey(user: Driver) -> None:
+        dialog = await open_page(user)
+        await add(user, "gone", "no-such-program-anywhere --now")
+        await user.until_true(lambda: any(text.startswith("Failed.") for text in texts(dialog)), "it failed")
+        assert any("no-such-program-anywhere" in text for text in texts(dialog) if "gone" not in text.split()[:1])
+        await user.press(Qt.Key.Key_Escape)
+
+    go([], journey)
+
+
+def texts(dialog: QDialog) -> list[str]:
+    return [label.text() for label in dialog.findChildren(QLabel) if label.isVisible()]

@@ -1,0 +1,1 @@
+"""Tests of MCP servers in the settings dialog."""

@@ -1,0 +1,156 @@
+"""The page of MCP servers says how each is, and asks for what the user wants."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from msgspec import Struct, field
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QPushButton
+
+from desktop_agent.core.mcp.definition import Program, ServerDefinition
+from desktop_agent.core.mcp.offers import ServerFacts
+from desktop_agent.core.mcp.status import ServerStatus
+from desktop_agent.core.mcp.typed import typed_definition
+from desktop_agent.ui.settings.servers.view import ServersView, ServerView, ToolView
+from tests.ui.settings.desk import Desk
+
+GIT = ServerDefinition(
+    name="git", reached_by=Program(command="uvx", args=("mcp-server-git",)), disabled_tools=("git_log",)
+)
+FACTS = ServerFacts(protocol="2025-11-25", era="handshake", name="mcp-git", version="1.2", has_tools=True)
+TOOLS = (
+    ToolView(name="git_status", about="Shows what is changed\u202e", tokens=120),
+    ToolView(name="git_log", about="Shows commits", tokens=80),
+)
+
+
+class Page(Struct):
+    """The page, shown."""
+
+    desk: Desk
+    asked: list[tuple[Any, ...]] = field(default_factory=list[tuple[Any, ...]])
+
+    def show(self, *servers: ServerView, problems: tuple[str, ...] = ()) -> None:
+        self.desk.dialog.servers.show_servers(ServersView(servers=servers, problems=problems))
+
+
+@pytest.fixture
+def page(desk: Desk) -> Page:
+    desk.dialog.show_section("mcp")
+    return Page(desk, desk.asked_servers)
+
+
+def view(state: str = "idle", **more: Any) -> ServerView:
+    status = ServerStatus(name="git", state=state, facts=FACTS, **more)  # pyright: ignore[reportArgumentType] -- a state
+    return ServerView(definition=GIT, status=status, tools=TOOLS, log="hello\nworld")
+
+
+def test_without_a_server_it_says_what_one_is_and_what_to_do(page: Page) -> None:
+    page.show()
+    assert any("An MCP server is" in text for text in page.desk.visible_texts())
+    assert page.desk.button("addServerButton").isVisible()
+    page.show(view())
+    assert not any("An MCP server is" in text for text in page.desk.visible_texts())
+
+
+def test_a_server_that_runs_says_who_it_is_and_what_its_tools_cost(page: Page) -> None:
+    page.show(view("ready"), problems=("config.toml:9: no command",))
+    texts = page.desk.visible_texts()
+    assert {"git", "uvx mcp-server-git", "Running", "config.toml:9: no command"} <= set(texts)
+    assert (
+        "mcp-git 1.2 · protocol 2025-11-25 (with a handshake) · 1 of 2 tools, about 120 tokens in each request" in texts
+    )
+
+
+def test_a_server_that_failed_says_why_and_what_can_be_done(page: Page) -> None:
+    page.show(view("resting", problem="It ended with code 1.", hint="Install it."))
+    texts = page.desk.visible_texts()
+    assert "Failed too often. Restart it when the cause is mended." in texts
+    assert "It ended with code 1. Install it." in texts
+    page.desk.click("restartServerButton")
+    assert page.asked == [("restart", "git")]
+    page.show(view("starting"))
+    assert not page.desk.button("restartServerButton").isEnabled()
+
+
+def test_tools_and_the_log_unfold_and_stay_so_while_the_server_changes(page: Page) -> None:
+    page.show(view())
+    assert "git_status" not in page.desk.visible_texts()
+    page.desk.click("serverToolsButton")
+    page.desk.click("serverLogButton")
+    page.show(view("ready"))
+    texts = page.desk.visible_texts()
+    assert {"git_status", "120 tokens", "Shows what is changed⟨U+202E⟩"} <= set(texts)
+    assert page.desk.switch("Use the tool git_status").isChecked()
+    assert not page.desk.switch("Use the tool git_log").isChecked()
+    page.desk.switch("Use the tool git_log").click()
+    page.desk.switch("Use the server git").click()
+    assert page.asked == [("switch tool", "git", "git_log", True), ("switch", "git", False)]
+
+
+def test_a_server_is_removed_only_after_a_question(page: Page) -> None:
+    page.show(view())
+    page.desk.click("removeServerButton")
+    assert page.desk.button("keepServerButton").hasFocus()
+    page.desk.click("keepServerButton")
+    assert page.asked == []
+    page.desk.click("removeServerButton")
+    page.desk.click("reallyRemoveServerButton")
+    assert page.asked == [("remove", "git")]
+
+
+def test_what_a_project_defines_is_not_changed_here(page: Page) -> None:
+    theirs = ServerDefinition(name="git", reached_by=GIT.reached_by, defined_by="project")
+    page.show(ServerView(definition=theirs, status=ServerStatus(name="git"), tools=TOOLS))
+    assert not page.desk.switch("Use the server git").isEnabled()
+    assert not page.desk.button("removeServerButton").isVisible()
+    assert page.desk.button("restartServerButton").text() == "Test"
+
+
+def test_a_server_is_added_by_its_command_line_or_address(page: Page) -> None:
+    page.show(view())
+    page.desk.click("addServerButton")
+    page.desk.type_into("Name of the server", "git")
+    page.desk.type_into("Command line or address of the server", "uvx x")
+    assert "There is a server of this name already." in page.desk.visible_texts()
+    page.desk.type_into("Name of the server", "my files")
+    assert any("a name has letters" in text for text in page.desk.visible_texts())
+    page.desk.line("Name of the server").setText("files")
+    page.desk.type_into("Command line or address of the server", "npx -y 'a b' .")
+    assert page.asked == [("add", typed_definition("files", "npx -y 'a b' ."))]
+
+
+def test_escape_closes_the_form_and_not_the_dialog(page: Page) -> None:
+    page.show()
+    page.desk.click("addServerButton")
+    QTest.keyClick(page.desk.line("Name of the server"), Qt.Key.Key_Escape)
+    assert page.desk.dialog.isVisible()
+    assert page.desk.button("addServerButton").hasFocus()
+    assert not page.desk.dialog.findChild(QPushButton, "confirmAddServerButton").isVisible()  # pyright: ignore[reportOptionalMemberAccess] -- it is there
+
+
+@pytest.mark.parametrize(
+    ("where", "problem"),
+    [
+        ("", "needs a command line"),
+        ("uvx 'a", "No closing quotation"),
+        ("https://me:secret@mcp.example/", "before the @"),
+    ],
+)
+def test_what_cannot_be_started_or_reached_is_said(where: str, problem: str) -> None:
+    with pytest.raises(ValueError, match=problem):
+        typed_definition("a", where)
+
+
+def test_a_typed_command_line_is_split_as_a_shell_does() -> None:
+    program = typed_definition(" a ", "npx -y 'a b' .").reached_by
+    assert program == Program(command="npx", args=("-y", "a b", "."))
+    assert typed_definition("a", " https://mcp.example/ ").where == "https://mcp.example/"
+
+
+def test_a_file_of_another_tool_is_asked_for_and_handed_on(page: Page) -> None:
+    page.show()
+    page.desk.dialog.servers.import_file("/home/me/.mcp.json")
+    assert page.asked == [("import", Path("/home/me/.mcp.json"))]
