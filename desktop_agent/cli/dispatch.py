@@ -32,6 +32,7 @@ _MODULES = {
     ("auth", "sign-in"): "signing",
     ("auth", "sign-out"): "signing",
     ("mcp", "list"): "mcp.listing",
+    ("mcp", "catalogue"): "mcp.listing",
     ("mcp", "logs"): "mcp.listing",
     ("mcp", "test"): "mcp.testing",
     ("mcp", "sign-in"): "mcp.signing",

@@ -315,12 +315,15 @@ def _add_mcp(commands: "_Commands") -> None:
     add = _command(actions, "add", summary, "mcp add git --env DEBUG=1 -- uvx mcp-server-git")
     add.usage = "desktop-agent mcp add NAME [--env K=V] [--cwd DIR] -- COMMAND ARGS…\n       "
     add.usage += "desktop-agent mcp add NAME --url URL [--header K=V]"
+    add.usage += "\n       desktop-agent mcp add NAME --from KNOWN"
     add.add_argument("name", metavar="NAME")
     add.add_argument("--url", metavar="URL", help="reach it by streamable HTTP")
+    add.add_argument("--from", dest="known", metavar="KNOWN", help="one of `mcp catalogue`, as its makers publish it")
     header_help = "a header for every request, with --url; one that is a secret goes to the system keyring"
     add.add_argument("--header", action="append", default=[], metavar="K=V", help=header_help)
     add.add_argument("--env", action="append", default=[], metavar="K=V", help="a variable for the program")
     add.add_argument("--cwd", type=Path, metavar="DIR", help="the folder it starts in (default: that of the session)")
+    _command(actions, "catalogue", "List servers worth knowing, and what each needs. Starts none.", "mcp catalogue")
     take = _command(actions, "import", "Define the servers of another tool's JSON file.", "mcp import .mcp.json")
     take.add_argument("file", type=Path, metavar="FILE")
     test = _command(actions, "test", "Start a server, list its tools with what they cost, and end it.", "mcp test git")
@@ -352,7 +355,7 @@ def _add_config(commands: "_Commands") -> None:
     )
     reset.add_argument("key", metavar="KEY")
     trust = _command(
-        actions, "trust", "Let a project's own settings hold: they only tighten.", "config trust ~/code/app"
+        actions, "trust", "Let a project's own settings hold, and its MCP servers start.", "config trust ~/code/app"
     )
     trust.add_argument("folder", nargs="?", type=Path, metavar="DIR", help="the project (default: --workspace)")
     trust.add_argument("--ignore", action="store_true", help="ignore them instead, until they change")

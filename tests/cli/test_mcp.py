@@ -39,6 +39,22 @@ def test_a_server_is_added_tested_switched_and_removed(
     assert capsys.readouterr().out.startswith("No MCP server is defined.")
 
 
+def test_a_server_of_the_catalogue_is_defined_by_its_name(
+    isolated_home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert main(["mcp", "catalogue", "--json"]) == 0
+    known = {each["name"]: each["where"] for each in json.loads(capsys.readouterr().out)["servers"]}
+    assert main(["mcp", "add", "browser", "--from", "playwright"]) == 0
+    assert main(["mcp", "add", "hub", "--from", "github", "--header", "X-Team=blue"]) == 0
+    capsys.readouterr()
+    assert main(["mcp", "list", "--json"]) == 0
+    listed = {each["name"]: each["where"] for each in json.loads(capsys.readouterr().out)["servers"]}
+    assert listed == {"browser": known["playwright"], "hub": known["github"]}
+    assert main(["mcp", "add", "x", "--from", "nothing"]) == 2
+    assert "filesystem, git" in capsys.readouterr().err
+    assert main(["mcp", "add", "x", "--from", "git", "--url", "https://mcp.example"]) == 2
+
+
 def test_a_server_that_does_not_work_says_why_with_its_last_words(
     isolated_home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

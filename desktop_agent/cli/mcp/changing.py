@@ -2,12 +2,14 @@
 
 import argparse
 import asyncio
+import shlex
 from pathlib import Path
 
 from desktop_agent.cli.console import Console
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import CredentialsError, UsageError
 from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.mcp.catalogue import known_server
 from desktop_agent.core.mcp.definition import Address, ServerDefinition
 from desktop_agent.core.mcp.importing import servers_in_file
 from desktop_agent.core.mcp.reading import definition_in
@@ -60,10 +62,14 @@ async def _forget(definition: ServerDefinition, keyring: ServerKeyring) -> None:
 def _added(args: argparse.Namespace) -> ServerDefinition:
     command: list[str] = args.command_line
     values: dict[str, object] = {"name": args.name}
-    if args.url and command:
-        raise UsageError("A server is started by a command or reached at a URL, not both.")
-    if args.url:
-        values |= {"url": args.url, "headers": [item.replace(": ", "=", 1) for item in args.header]}
+    url: str = args.url
+    if args.known and not url and not command:
+        where = known_server(args.known).where
+        url, command = (where, []) if where.startswith("https://") else ("", shlex.split(where))
+    elif args.known or (url and command):
+        raise UsageError("A server is started by a command, reached at a URL, or from the catalogue: one of them.")
+    if url:
+        values |= {"url": url, "headers": [item.replace(": ", "=", 1) for item in args.header]}
     elif command:
         values |= {"command": command[0], "args": command[1:], "env": args.env}
         values |= {"cwd": str(args.cwd.expanduser().resolve())} if args.cwd else {}

@@ -1,13 +1,16 @@
-"""`desktop-agent mcp list | logs`: what is defined, and what a server said. Starts nothing."""
+"""`desktop-agent mcp list | catalogue | logs`: what is or could be defined, and what a server said. Starts nothing."""
 
 import argparse
 import os
 from collections.abc import Sequence
 from pathlib import Path
 
+from msgspec.structs import asdict
+
 from desktop_agent.cli.console import Console, table
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.mcp.catalogue import KNOWN_SERVERS
 from desktop_agent.core.mcp.definition import ServerDefinition
 from desktop_agent.core.mcp.reading import Definitions, read_definitions
 from desktop_agent.core.protocol.model import JsonObject
@@ -26,6 +29,8 @@ def main(args: argparse.Namespace, console: Console) -> int:
     match args.action:
         case "list":
             _list(definitions_in(paths, workspace), workspace, console)
+        case "catalogue":
+            _catalogue(console)
         case "logs":
             _logs(args.name, paths, console)
         case _:
@@ -77,6 +82,12 @@ def _state(server: ServerDefinition, workspace: Path) -> str:
     if not server.is_enabled:
         return "disabled"
     return "program not found" if server.missing_program(os.environ, workspace) else "starts when needed"
+
+
+def _catalogue(console: Console) -> None:
+    known = [asdict(server) for server in KNOWN_SERVERS]
+    rows = [f"{each.name}: {each.about}\n  needs  {each.needs}\n  runs   {each.where}" for each in KNOWN_SERVERS]
+    console.result({"servers": known}, "\n".join(rows))
 
 
 def _logs(name: str, paths: AppPaths, console: Console) -> None:

@@ -1,8 +1,10 @@
 """In the settings of the real window a server is added, tested, switched and removed; no process of it stays."""
 
+import json
 import os
 import shlex
 import sys
+from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
@@ -69,6 +71,23 @@ def test_a_server_that_does_not_start_says_why_on_its_card(go: Go) -> None:
         await add(user, "gone", "no-such-program-anywhere --now")
         await user.until_true(lambda: any(text.startswith("Failed.") for text in texts(dialog)), "it failed")
         assert any("no-such-program-anywhere" in text for text in texts(dialog) if "gone" not in text.split()[:1])
+        await user.press(Qt.Key.Key_Escape)
+
+    go([], journey)
+
+
+def test_servers_of_another_tool_are_imported_and_what_is_left_out_is_named(go: Go, tmp_path: Path) -> None:
+    theirs = {"mine": {"command": "uvx", "args": ["x"]}, "old": {"type": "sse", "url": "https://mcp.example"}}
+    file = tmp_path / "theirs.json"
+    file.write_text(json.dumps({"mcpServers": theirs}))
+
+    async def journey(user: Driver) -> None:
+        dialog = await open_page(user)
+        dialog.servers.import_file(str(file))
+        await user.see(ServerCard, "serverCard")
+        await user.until_true(lambda: any(text.startswith("Imported: mine.") for text in texts(dialog)), "it is said")
+        assert any("Left out: old: servers of the old SSE" in text for text in texts(dialog))
+        assert defined() == [("mine", True, ())]
         await user.press(Qt.Key.Key_Escape)
 
     go([], journey)

@@ -2,14 +2,16 @@
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QLineEdit, QWidget
+from PySide6.QtWidgets import QLineEdit, QSizePolicy, QWidget
 
+from desktop_agent.core.mcp.catalogue import KNOWN_SERVERS, known_server
 from desktop_agent.core.mcp.typed import typed_definition
-from desktop_agent.ui.settings.parts import form, name_of, note
+from desktop_agent.ui.settings.parts import form, name_of, note, picker
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.buttons import make_button
-from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
+from desktop_agent.ui.wording.tooltips import plain_tooltip
 
 
 class ServerForm(QWidget):
@@ -34,6 +36,15 @@ class ServerForm(QWidget):
         self._where.setObjectName("serverWhereEdit")
         self._where.setAccessibleName(self.tr("Command line or address of the server"))
         self._where.setPlaceholderText(self.tr("uvx mcp-server-git, or https://…"))
+        known = [(server.name, server.name) for server in KNOWN_SERVERS]
+        self._known = picker(self.tr("Known servers"), [(self.tr("Your own"), None), *known])
+        self._known.setObjectName("knownServerPicker")
+        self._known.currentIndexChanged.connect(self._on_known)
+        self._about, self._needs = ElidedLabel(), ElidedLabel()
+        for label in (self._about, self._needs):
+            label.setProperty("role", "secondary")
+            label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+            label.hide()
         self._problem = note("", "error")
         self._problem.setObjectName("serverProblem")
         self._problem.hide()
@@ -45,6 +56,7 @@ class ServerForm(QWidget):
     def begin(self, names: tuple[str, ...]) -> None:
         """Ask for a server beside those of these names."""
         self._names = names
+        self._known.setCurrentIndex(0)
         self._name.clear()
         self._where.clear()
         self._problem.hide()
@@ -67,7 +79,23 @@ class ServerForm(QWidget):
         add = make_button(self.tr("Add and test"), object_name="confirmAddServerButton", clicked=self._on_add)
         cancel = make_button(self.tr("Cancel"), object_name="cancelAddServerButton", clicked=self.cancelled.emit)
         title = make_label(self.tr("New server"), role="strong")
-        vbox(title, fields, self._problem, hbox(name_of(""), add, cancel, STRETCH, spacing=Space.S), on=self, spacing=8)
+        known = hbox(name_of(self.tr("Server")), self._known, STRETCH, spacing=Space.L)
+        buttons = hbox(name_of(""), hbox(add, cancel, STRETCH, spacing=Space.S), spacing=Space.L)
+        vbox(title, known, self._about, self._needs, fields, self._problem, buttons, on=self, spacing=Space.M)
+
+    def _on_known(self) -> None:
+        name = self._known.currentData()
+        self._problem.hide()
+        self._about.setVisible(name is not None)
+        self._needs.setVisible(name is not None)
+        if name is None:
+            return
+        server = known_server(str(name))
+        self._about.setText(server.about)
+        self._needs.setText(self.tr("It needs: {0}").format(server.needs))
+        self._needs.setToolTip(plain_tooltip(server.needs))
+        self._name.setText(server.name)
+        self._where.setText(server.where)
 
     def _on_add(self) -> None:
         try:

@@ -9,6 +9,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton
 
+from desktop_agent.core.mcp.catalogue import KNOWN_SERVERS, KnownServer
 from desktop_agent.core.mcp.definition import Program, ServerDefinition
 from desktop_agent.core.mcp.offers import ServerFacts
 from desktop_agent.core.mcp.status import ServerStatus
@@ -154,3 +155,19 @@ def test_a_file_of_another_tool_is_asked_for_and_handed_on(page: Page) -> None:
     page.show()
     page.desk.dialog.servers.import_file("/home/me/.mcp.json")
     assert page.asked == [("import", Path("/home/me/.mcp.json"))]
+
+
+def test_a_known_server_is_chosen_with_what_it_is_good_for_and_needs(page: Page) -> None:
+    page.show()
+    page.desk.click("addServerButton")
+    box = page.desk.picker("Known servers")
+    box.setCurrentIndex(box.findText("playwright"))
+    assert any("Drives a browser" in text for text in page.desk.visible_texts())
+    assert "It needs: Node.js, for npx." in page.desk.visible_texts()
+    page.desk.click("confirmAddServerButton")
+    assert page.asked == [("add", typed_definition("playwright", "npx -y @playwright/mcp@latest"))]
+
+
+@pytest.mark.parametrize("known", KNOWN_SERVERS, ids=lambda known: known.name)
+def test_every_known_server_can_be_defined_as_it_is(known: KnownServer) -> None:
+    assert typed_definition(known.name, known.where).where == known.where
