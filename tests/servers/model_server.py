@@ -278,3 +278,7 @@ class _Connection(asyncio.StreamReaderProtocol):
     def connection_lost(self, exc: Exception | None) -> None:
         self._gone.set()
         super().connection_lost(exc)
+        # Nobody waits for the close. Collected in a circle, the future may go first, and be reported as lost.
+        closed = cast("asyncio.Future[None]", vars(self)["_closed"])
+        if closed.done() and not closed.cancelled():
+            closed.exception()
