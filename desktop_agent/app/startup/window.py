@@ -126,7 +126,7 @@ class Window(QObject):
             early.ask_again()
             self.ready.emit()
             self.panels.review.prepare()
-            self._spawner.spawn(asyncio.to_thread(_load_rest))
+            self._spawner.spawn(_load_rest())
             self._spawner.spawn(_tidying(bench))
             await self._quit.wait()
         finally:
@@ -273,16 +273,30 @@ def _tidying(bench: "Workbench") -> "Coroutine[object, object, None]":
     return Tidying(bench.blobs, bench.paths.sessions, bench.paths.cache, SystemClock()).run()
 
 
-def _load_rest() -> None:
-    """Import, in a thread, what the first answer, the first question and the first choice of a model will need."""
+async def _load_rest() -> None:
+    """Import what the first answer, the first question and the first choice of a model will need.
+
+    Widgets are imported on this thread, one module at a time: Qt's binding (PySide6 6.11) crashes when another thread
+    makes a class of a widget while this one lays widgets out.
+    """
+    import asyncio
+    from importlib import import_module
+
+    from desktop_agent.ui.runtime.eventloop import idle
+
+    modules = ("approvals.dialog", "chat.question.approval", "models.popup", "review.media.stack", "review.media.kinds")
+    for module in modules:
+        await idle()
+        import_module(f"desktop_agent.ui.{module}")
+    await asyncio.to_thread(_warm_up)
+
+
+def _warm_up() -> None:
     from importlib import import_module
 
     from desktop_agent.core.diff.intraline import get_ready
     from desktop_agent.ui.chat.warm_up import warm_up
 
-    modules = ("approvals.dialog", "chat.question.approval", "models.popup", "review.media.stack", "review.media.kinds")
-    for module in modules:
-        import_module(f"desktop_agent.ui.{module}")
     get_ready()
     warm_up()
     import_module("desktop_agent.core.providers.http.connection")
