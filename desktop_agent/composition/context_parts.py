@@ -2,7 +2,7 @@
 
 import asyncio
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from hashlib import blake2b
 from pathlib import Path
 
@@ -24,8 +24,9 @@ from desktop_agent.core.slash.own import declarations_of, read_own_commands
 from desktop_agent.core.slash.parts import CommandParts
 from desktop_agent.core.slash.server_prompts import prompts_of
 from desktop_agent.core.store.journal.records import Yielder
-from desktop_agent.core.tools.access import Access
+from desktop_agent.core.tools.access import Access, ToolOffer
 from desktop_agent.core.tools.secret_names import finder_of_secrets
+from desktop_agent.core.tools.servers.deferring import Room
 from desktop_agent.core.tools.servers.session_servers import SessionServers
 
 
@@ -35,8 +36,8 @@ def build_context_manager(
     """Return what makes the requests of a session, and compacts its history."""
     secrets = finder_of_secrets(plan.root, shared.environ)
 
-    def system() -> str:
-        return f"{plan.system}\n\n{access.listing()}"
+    def offer(window: int, loaded: Sequence[str]) -> ToolOffer:
+        return access.offer(Room(window, plan.settings.current.mcp.tools_share), loaded)
 
     def secret_at(path: Path, status: os.stat_result) -> str:
         return secrets().secret_at(path, status)
@@ -56,8 +57,8 @@ def build_context_manager(
             settings=lambda: plan.settings.current,
             reader=GuidanceReader(plan.root, shared.paths.config, secret_at),
             calibration=shared.calibration,
-            system=system,
-            tools=access.definitions,
+            system=plan.system,
+            offer=offer,
             with_pictures=pictured,
             read_history=history_reader(shared, plan),
             max_tokens=lambda: limits.max_tokens or plan.settings.current.model.max_tokens,

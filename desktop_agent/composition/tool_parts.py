@@ -33,7 +33,9 @@ from desktop_agent.core.tools.execution.toolbox import Toolbox
 from desktop_agent.core.tools.output import ContextLimits
 from desktop_agent.core.tools.registry import ToolRegistry
 from desktop_agent.core.tools.secret_names import finder_of_secrets
+from desktop_agent.core.tools.servers.search_tools import SearchTools
 from desktop_agent.core.tools.servers.session_servers import SessionServers
+from desktop_agent.core.tools.spec import AnyServerTool, AnyTool
 
 
 class ToolParts(Struct, frozen=True):
@@ -58,7 +60,11 @@ def build_tool_parts(shared: SharedParts, plan: SessionPlan, changes: ChangePart
     reports = JobReports(jobs, recorder, shared.clock)
     rulebook = RuleBook(shared.rules, plan.state.rules, recorder)
     policies = _policies(shared, plan, rulebook)
-    registry = ToolRegistry(shared.tools.tools)
+
+    def of_servers() -> tuple[AnyServerTool, ...]:
+        return access.of_servers()
+
+    registry = ToolRegistry(_with_search(shared.tools.tools, of_servers))
     access = Access(
         registry,
         plan.rules or CallRules(),
@@ -81,6 +87,13 @@ def build_tool_parts(shared: SharedParts, plan: SessionPlan, changes: ChangePart
             ends.push_async_callback(reports.aclose)
 
     return ToolParts(registry, access, rulebook, policies, jobs, toolbox, servers, aclose)
+
+
+def _with_search(
+    tools: tuple[AnyTool, ...], of_servers: Callable[[], tuple[AnyServerTool, ...]]
+) -> tuple[AnyTool, ...]:
+    """Return the tools with the search for those of servers, unless a program has a tool of that name."""
+    return tools if any(tool.name == SearchTools.name for tool in tools) else (*tools, SearchTools(of_servers))
 
 
 def _policies(shared: SharedParts, plan: SessionPlan, rulebook: RuleBook) -> Policies:

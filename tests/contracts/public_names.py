@@ -29,6 +29,7 @@ from desktop_agent.core.protocol import ops
 from desktop_agent.core.settings import declared_settings
 from desktop_agent.core.slash.declarations import BUILT_IN
 from desktop_agent.core.tools.builtin import builtin_tools
+from desktop_agent.core.tools.servers.search_tools import SearchTools
 from desktop_agent.headless import EXIT_CODES
 from tests.contracts.object_names import object_names
 
@@ -76,7 +77,7 @@ def objects_in_the_window() -> Iterable[str]:
 
 def tools_and_commands() -> Iterator[str]:
     """The model's tools with their arguments, slash commands, providers."""
-    for tool in builtin_tools(Path("cache")):
+    for tool in (*builtin_tools(Path("cache")), SearchTools(tuple)):
         yield f"tool {tool.name}"
         properties = cast("Mapping[str, object]", tool.definition().input_schema.get("properties", {}))
         yield from (f"tool {tool.name} {argument}" for argument in properties)

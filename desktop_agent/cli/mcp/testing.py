@@ -16,7 +16,6 @@ from desktop_agent.core.base.errors import ServerError
 from desktop_agent.core.base.hidden_text import named
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.base.plain_text import number_of
-from desktop_agent.core.context.tokens import tool_tokens
 from desktop_agent.core.mcp.connection import Connection
 from desktop_agent.core.mcp.definition import ServerDefinition
 from desktop_agent.core.mcp.pool import ServerPool
@@ -77,7 +76,7 @@ class _Test:
 def _report(connection: Connection) -> tuple[JsonObject, str]:
     status, facts = connection.status, connection.status.facts
     tools = [McpTool(connection, offered) for offered in status.tools]
-    costs = [round(tool_tokens([tool.definition()])) for tool in tools]
+    costs = [round(tool.tokens) for tool in tools]
     document: JsonObject = {
         "name": status.name,
         "works": not status.problem,

@@ -1,7 +1,7 @@
 """What the model sees in one session: made for each turn, and changed when the user says so."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import assert_never
 
@@ -12,6 +12,7 @@ from desktop_agent.core.base.errors import AgentError, StorageError
 from desktop_agent.core.context.guidance import GuidanceReader
 from desktop_agent.core.context.history import History
 from desktop_agent.core.context.inspection import sections
+from desktop_agent.core.context.loaded_tools import loaded_tools
 from desktop_agent.core.context.packing import pack
 from desktop_agent.core.context.tokens import Calibration, message_tokens, request_tokens
 from desktop_agent.core.context_window.compacting import Compacting, Room
@@ -24,9 +25,10 @@ from desktop_agent.core.models.known_model import KnownModel
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.event_log import EventLog
-from desktop_agent.core.protocol.model import ContextReport, ContextUse, ModelRef, ModelRequest, ToolDefinition
+from desktop_agent.core.protocol.model import ContextReport, ContextUse, ModelRef, ModelRequest
 from desktop_agent.core.providers.base import Provider
 from desktop_agent.core.settings import CompactionSettings, Settings
+from desktop_agent.core.tools.access import ToolOffer
 from desktop_agent.core.transcript import Transcript
 
 ContextOp = ops.Compact | ops.EditSummary | ops.UndoCompaction | ops.AddPin | ops.RemovePin | ops.InspectContext
@@ -48,9 +50,10 @@ class ContextParts(Struct, frozen=True, kw_only=True):
     settings: Callable[[], Settings]
     reader: GuidanceReader
     calibration: Calibration
-    system: Callable[[], str]
-    """The system prompt without guidance, which may change with the mode."""
-    tools: Callable[[], tuple[ToolDefinition, ...]]
+    system: str
+    """The system prompt without the list of tools and without guidance."""
+    offer: Callable[[int, Sequence[str]], ToolOffer]
+    """Gives the tools for a window of so many tokens, when tools of these names were found or called."""
     with_pictures: Callable[[ModelRequest, ModelRef], Awaitable[ModelRequest]]
     """Adds the bytes of the pictures that a request names, or leaves them out for a model that takes none."""
     read_history: Callable[[], Awaitable[None]]
@@ -174,15 +177,25 @@ class ContextManager:
 
     def pack(self, model: ModelRef) -> ModelRequest:
         """Return the request that would be sent now, without the bytes of its pictures."""
-        parts = self._parts
+        return self._pack(model, self._offer(model))
+
+    def _offer(self, model: ModelRef) -> ToolOffer:
+        offer = self._parts.offer(self.window(model), loaded_tools(self.history.fold))
+        self.meter.offer = offer
+        return offer
+
+    def _pack(self, model: ModelRef, offer: ToolOffer) -> ModelRequest:
         return pack(
             self.history,
             model=model,
-            system=parts.system(),
-            tools=parts.tools(),
+            system=self._system(offer),
+            tools=offer.definitions,
             max_tokens=self.max_tokens(),
-            conversation=parts.conversation,
+            conversation=self._parts.conversation,
         )
+
+    def _system(self, offer: ToolOffer) -> str:
+        return f"{self._parts.system}\n\n{offer.listing}"
 
     def room(self, model: ModelRef, provider: Provider, tokens: int) -> Room:
         """Return what a compaction is made for now."""
@@ -230,9 +243,10 @@ class ContextManager:
 
     async def _report(self) -> ContextReport:
         """Take the next request apart, off the event loop: a long conversation is megabytes of text."""
-        parts, model = self._parts, self._parts.transcript.session.model
+        model = self._parts.transcript.session.model
         assert model is not None, "the journal's first line names the model"
-        request, system, use = self.pack(model), parts.system(), self.meter.use
+        offer = self._offer(model)
+        request, system, use = self._pack(model, offer), self._system(offer), self.meter.use
         compaction, guidance = self.history.compaction, self.history.guidance
         # The parts come to what the whole is said to take: what was reported is nearer to the truth than the estimate.
         ratio = use.tokens / max(request_tokens(request), 1.0) if use is not None else self.meter.ratio(model)
@@ -245,6 +259,8 @@ class ContextManager:
             target=self.target(model),
             compaction_id=compaction.id if compaction is not None else "",
             summary=compaction.summary if compaction is not None else None,
+            deferred_tools=offer.deferred,
+            deferred_tokens=round(offer.deferred_tokens * ratio),
         )
 
     async def _notify(self, title: str, hint: str) -> None:

@@ -4,6 +4,8 @@ import asyncio
 import logging
 from collections.abc import Coroutine
 
+from msgspec.structs import replace
+
 from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.context.tokens import Calibration, request_tokens
 from desktop_agent.core.context_window.caching import Caching
@@ -11,6 +13,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.event_log import EventLog
 from desktop_agent.core.protocol.model import ContextUse, ModelRef, ModelRequest, Usage
 from desktop_agent.core.providers.base import Counting, Provider
+from desktop_agent.core.tools.access import ToolOffer
 
 logger = logging.getLogger(__name__)
 
@@ -29,6 +32,8 @@ class Meter:
         self.caching = Caching()
         self.use: ContextUse | None = None
         """The last value reported."""
+        self.offer = ToolOffer(definitions=(), listing="")
+        """The tools of the next request."""
 
     def tokens(self, request: ModelRequest, model: ModelRef) -> int:
         """Return how many tokens the request takes, estimated and corrected."""
@@ -114,6 +119,8 @@ class Meter:
                 self._report(ContextUse(tokens=self.use.tokens, window=window, source=self.use.source))
 
     def _report(self, use: ContextUse) -> None:
+        tokens = round(self.offer.server_tokens)
+        use = replace(use, server_tool_tokens=tokens, deferred_tools=len(self.offer.deferred))
         if use != self.use:
             self.use = use
             self._log.emit(ev.ContextMeasured(use=use))

@@ -174,6 +174,15 @@ class McpSettings:
         title="Servers in use",
         text="The names of those that are used. `mcp://local` stands for all that are defined.",
     )
+    tools_share: int = setting(
+        10,
+        title="Room for the tools of servers",
+        text="When their definitions would take more of the model's context window than this, the model is offered "
+        "`search_tools` instead, and what it finds with that. 0 always leaves them to the search, 100 never does.",
+        unit="%",
+        least=0,
+        most=100,
+    )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

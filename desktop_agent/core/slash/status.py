@@ -42,7 +42,9 @@ async def _tokens(parts: CommandParts) -> str:
     if use is None:
         return "Tokens: not known yet"
     share = f" ({use.tokens / use.window:.0%})" if use.window else ""
-    return f"Tokens: {use.tokens:,} of {use.window:,}{share}, {_SOURCES[use.source]}"
+    theirs = f", about {use.server_tool_tokens:,} for tools of MCP servers" if use.server_tool_tokens else ""
+    searched = f"; {number_of(use.deferred_tools, 'tool')} of theirs left to a search" if use.deferred_tools else ""
+    return f"Tokens: {use.tokens:,} of {use.window:,}{share}, {_SOURCES[use.source]}{theirs}{searched}"
 
 
 def _effort(model: ModelRef | None) -> str:

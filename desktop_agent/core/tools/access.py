@@ -5,7 +5,7 @@ because a capability is missing, with the reason in its description, so that it 
 call of it is refused before anything runs.
 """
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Sequence
 from typing import Literal, get_args
 
 from msgspec import Struct
@@ -14,13 +14,19 @@ from msgspec.structs import replace
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.protocol.model import Capability, SandboxMode, ToolDefinition
 from desktop_agent.core.tools.registry import ToolRegistry
-from desktop_agent.core.tools.spec import AnyTool, ServerTool
+from desktop_agent.core.tools.servers.deferring import Choice, Room, chosen
+from desktop_agent.core.tools.servers.search_tools import SearchTools, servers_in_words
+from desktop_agent.core.tools.spec import AnyServerTool, AnyTool, ServerTool
 
 Role = Literal["worker", "researcher"]
 """A researcher only gets tools that change nothing."""
 
 UNAVAILABLE = "[UNAVAILABLE:"
 """What the description of a tool that cannot work here begins with."""
+
+_DEFERRED = """## Tools of MCP Servers
+Their definitions would take too much of each request. Find the ones you need with search_tools, then call them:
+{}"""
 
 CAPABILITIES: frozenset[Capability] = frozenset(get_args(Capability))
 
@@ -36,6 +42,20 @@ class CallRules(Struct, frozen=True, kw_only=True):
     role: Role = "worker"
     capabilities: frozenset[Capability] = CAPABILITIES
     """What tools may do here. One that needs more stays listed, as unavailable."""
+
+
+class ToolOffer(Struct, frozen=True, kw_only=True):
+    """The tools as one request has them."""
+
+    definitions: tuple[ToolDefinition, ...]
+    listing: str
+    """The system prompt's list of tools."""
+    server_tokens: float = 0.0
+    """About how many tokens the definitions of servers' tools take."""
+    deferred: tuple[str, ...] = ()
+    """The names of those that the model can search for, and call."""
+    deferred_tokens: float = 0.0
+    """About how many tokens their definitions would take."""
 
 
 class Access:
@@ -67,8 +87,9 @@ class Access:
             raise ToolError(f"{tool.name} cannot be used here: {mark}.", error_type="permission")
 
     def permitted(self) -> tuple[AnyTool, ...]:
-        """Return the tools that the model receives, in order."""
-        return tuple(tool for tool in self._registry if self._permits(tool))
+        """Return the tools that may be called, in order, without the search for others."""
+        tools = (tool for tool in self._registry if not isinstance(tool, SearchTools))
+        return tuple(tool for tool in tools if self._permits(tool))
 
     def description(self, tool: AnyTool) -> str:
         """Return what the model reads of `tool`, first that it cannot work here, if so."""
@@ -82,18 +103,42 @@ class Access:
         may_run = tool.hosted_tool is not None and not self._mark(tool) and not self.is_dry_run
         return replace(definition, hosted_tool=tool.hosted_tool) if may_run and self._runs_there() else definition
 
-    def definitions(self) -> tuple[ToolDefinition, ...]:
-        """Return what the model receives of the tools, in order."""
-        return tuple(map(self.definition, self.permitted()))
+    def of_servers(self) -> tuple[AnyServerTool, ...]:
+        """Return the servers' tools that may be called, in order."""
+        return tuple(tool for tool in self._registry if isinstance(tool, ServerTool) and self._permits(tool))
 
-    def listing(self) -> str:
-        """Return the system prompt's list of tools."""
-        lines = [f"- {tool.name}: {_summary(self.description(tool))}" for tool in self.permitted()]
+    def offer(self, room: Room, loaded: Sequence[str] = ()) -> ToolOffer:
+        """Return the tools as a request has them: those of servers all, or those of `loaded` and a search for the rest.
+
+        Without the search, because it is blocked or there is none, all of them are offered.
+        """
+        own = [tool for tool in self.permitted() if not isinstance(tool, ServerTool)]
+        search = next((tool for tool in self._registry if isinstance(tool, SearchTools)), None)
+        theirs = self.of_servers()
+        choice = chosen(theirs, room, loaded) if search and self._permits(search) else Choice(theirs)
+        if choice.deferred and search:
+            # Its list stays the same while tools are found: only the definitions grow, at their end.
+            own.append(search)
+            listing = f"{self._listing(own)}\n\n{_DEFERRED.format(servers_in_words(theirs))}"
+        else:
+            listing = self._listing([*own, *theirs])
+        return ToolOffer(
+            definitions=tuple(map(self.definition, (*own, *choice.offered))),
+            listing=listing,
+            server_tokens=sum(tool.tokens for tool in choice.offered),
+            deferred=tuple(tool.name for tool in choice.deferred),
+            deferred_tokens=sum(tool.tokens for tool in choice.deferred),
+        )
+
+    def _listing(self, tools: Sequence[AnyTool]) -> str:
+        lines = [f"- {tool.name}: {_summary(self.description(tool))}" for tool in tools]
         return "\n".join(["## Available Tools", *(lines or ["There are no tools in this session."])])
 
     def _permits(self, tool: AnyTool) -> bool:
         rules, names = self._rules, _names_of(tool)
+        # The search finds only what may be called, so that it need not be allowed by name.
         is_named = rules.allowed_tools is None or not names.isdisjoint(rules.allowed_tools)
+        is_named = is_named or isinstance(tool, SearchTools)
         is_blocked = not names.isdisjoint(rules.blocked_tools)
         return is_named and not is_blocked and (rules.role == "worker" or tool.is_read_only)
 

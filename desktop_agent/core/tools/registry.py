@@ -5,11 +5,16 @@ from collections.abc import Iterable, Iterator
 from itertools import chain
 
 from desktop_agent.core.base.errors import ToolError
+from desktop_agent.core.context.loaded_tools import SEARCH_TOOLS
 from desktop_agent.core.tools.files.suggest import closest_names
 from desktop_agent.core.tools.spec import AnyTool
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
 """What every provider accepts as a tool's name."""
+
+
+_MOST_NAMED = 50
+"""So many tools of servers are named where a tool is not known."""
 
 
 class ToolRegistry:
@@ -47,9 +52,17 @@ class ToolRegistry:
         if tool is None:
             close = next(iter(closest_names(name, self._tools)), None)
             advice = f" Did you mean {close!r}?" if close else ""
-            text = f"There is no tool {name!r}.{advice} The tools are: {', '.join(self._tools)}."
-            raise ToolError(text, error_type="not_found")
+            raise ToolError(f"There is no tool {name!r}.{advice} {self._what_there_is()}", error_type="not_found")
         return tool
+
+    def _what_there_is(self) -> str:
+        """Name the tools in a sentence; those of servers only while they are few."""
+        left_out = len(self._tools) - len(self._own)
+        if left_out <= _MOST_NAMED or SEARCH_TOOLS not in self._own:
+            return f"The tools are: {', '.join(self._tools)}."
+        return (
+            f"The tools are: {', '.join(self._own)}, and {left_out} tools of MCP servers, which {SEARCH_TOOLS} finds."
+        )
 
 
 def _by_name(tools: Iterable[AnyTool]) -> dict[str, AnyTool]:

@@ -259,6 +259,8 @@ class ServerTool(Tool[A]):
     """What the user calls the program."""
     shown_name: str
     """What people call the tool: `server/tool`."""
+    tokens: float
+    """About how many its definition takes of a request."""
 
     @property
     @abstractmethod
@@ -270,7 +272,8 @@ class ServerTool(Tool[A]):
         """Call it. Cancelling tells the program to stop."""
 
 
-AnyTool = ReadTool[Any] | EditTool[Any] | CommandTool[Any] | ServerTool[Any]
+AnyServerTool = ServerTool[Any]
+AnyTool = ReadTool[Any] | EditTool[Any] | CommandTool[Any] | AnyServerTool
 """A tool whose arguments only it knows: give it back what its own `parse` returned."""
 
 

@@ -112,12 +112,22 @@ class ContextInspector(QDialog):
     def _show_section(self, section: ContextSection) -> None:
         is_summary = section.kind == "summary"
         self._name.setText(section_name(section))
-        self._hint.setText(section_hint(section))
+        self._hint.setText(section_hint(section) + self._left_out(section))
         self._text.show_text(self._summary_text() if is_summary else section.text, is_editable=is_summary)
         self._text.setVisible(section.kind not in ("pins", "pictures"))
         self._save.setVisible(is_summary)
         self._undo.setVisible(is_summary)
         self._on_text()
+
+    def _left_out(self, section: ContextSection) -> str:
+        """Say what the tools of this request are without."""
+        report = self._report
+        if section.kind != "tools" or report is None or not report.deferred_tools:
+            return ""
+        words = self.tr(
+            "{0} more of MCP servers, about {1} tokens, are left to a search: the agent finds what it needs."
+        )
+        return " " + words.format(counted(len(report.deferred_tools)), counted(report.deferred_tokens))
 
     def _summary_text(self) -> str:
         summary = self._report.summary if self._report is not None else None

@@ -49,6 +49,14 @@ class ContextMeter(DrawnButton):
             "estimated": self.tr("estimated"),
         }
         words = self.tr("{0} of {1} tokens, {2}").format(counted(use.tokens), counted(use.window), sources[use.source])
+        if use.server_tool_tokens:
+            words += "\n" + self.tr("About {0} of them are tools of MCP servers.").format(
+                counted(use.server_tool_tokens)
+            )
+        if use.deferred_tools:
+            words += "\n" + self.tr("{0} tools of MCP servers are left to a search.").format(
+                counted(use.deferred_tools)
+            )
         if self.is_nearly_full:
             words += "\n" + self.tr("The window is nearly full.")
         self.setToolTip(words + "\n" + self.tr("Click to see what the model sees."))

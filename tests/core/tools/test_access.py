@@ -9,9 +9,11 @@ from desktop_agent.core.protocol.model import SandboxMode
 from desktop_agent.core.providers.scripted import Call, Say
 from desktop_agent.core.tools.access import CAPABILITIES, Access, CallRules
 from desktop_agent.core.tools.registry import ToolRegistry
+from desktop_agent.core.tools.servers.deferring import Room
 from tests.harness import BUILTIN_TOOLS, Ground
 
 REGISTRY = ToolRegistry(BUILTIN_TOOLS)
+WIDE = Room(200_000, 10)
 READ_ONLY_RULES = CallRules(capabilities=CAPABILITIES - {"write_fs"})
 
 
@@ -22,20 +24,20 @@ def access(rules: CallRules | None = None, sandbox: SandboxMode = "restricted") 
 def test_with_full_rights_nothing_is_marked_and_the_listing_equals_the_registry() -> None:
     """SC-06, SC-10"""
     everything = access()
-    assert [definition.name for definition in everything.definitions()] == [tool.name for tool in REGISTRY]
-    lines = everything.listing().splitlines()
+    assert [definition.name for definition in everything.offer(WIDE).definitions] == [tool.name for tool in REGISTRY]
+    lines = everything.offer(WIDE).listing.splitlines()
     assert lines[0] == "## Available Tools"
     assert [line.partition(":")[0].removeprefix("- ") for line in lines[1:]] == [tool.name for tool in REGISTRY]
-    assert "UNAVAILABLE" not in everything.listing()
+    assert "UNAVAILABLE" not in everything.offer(WIDE).listing
 
 
 @pytest.mark.parametrize("restricted", [access(READ_ONLY_RULES), access(sandbox="strict")], ids=["rights", "sandbox"])
 def test_a_tool_without_its_capability_says_so_in_its_description_not_in_its_name(restricted: Access) -> None:
     """SC-07, Z-26"""
-    descriptions = {definition.name: definition.description for definition in restricted.definitions()}
+    descriptions = {definition.name: definition.description for definition in restricted.offer(WIDE).definitions}
     assert descriptions["edit_file"].startswith("[UNAVAILABLE: Requires write_fs capability] ")
     assert "UNAVAILABLE" not in descriptions["read_file"]
-    assert "- edit_file: [UNAVAILABLE: Requires write_fs capability]" in restricted.listing()
+    assert "- edit_file: [UNAVAILABLE: Requires write_fs capability]" in restricted.offer(WIDE).listing
 
 
 @pytest.mark.parametrize(
@@ -51,7 +53,7 @@ def test_a_tool_without_its_capability_says_so_in_its_description_not_in_its_nam
 def test_a_provider_may_search_only_where_ours_may_and_the_user_wants_it(
     rules: CallRules, is_wanted: bool, is_offered: bool
 ) -> None:
-    definitions = Access(REGISTRY, rules, lambda: "restricted", lambda: is_wanted).definitions()
+    definitions = Access(REGISTRY, rules, lambda: "restricted", lambda: is_wanted).offer(WIDE).definitions
     there = {definition.name: definition.hosted_tool for definition in definitions}
     assert there["web_search"] == ("web_search" if is_offered else None)
     assert {there[name] for name in there.keys() - {"web_search"}} == {None}
@@ -59,13 +61,13 @@ def test_a_provider_may_search_only_where_ours_may_and_the_user_wants_it(
 
 def test_a_provider_may_not_search_where_the_tool_is_not_permitted() -> None:
     for rules in (CallRules(blocked_tools=("web_search",)), CallRules(role="researcher")):
-        definitions = Access(REGISTRY, rules, lambda: "restricted", lambda: True).definitions()
+        definitions = Access(REGISTRY, rules, lambda: "restricted", lambda: True).offer(WIDE).definitions
         assert all(definition.hosted_tool is None for definition in definitions)
 
 
 def test_a_researcher_only_gets_what_changes_nothing() -> None:
     """SC-00d"""
-    names = [definition.name for definition in access(CallRules(role="researcher")).definitions()]
+    names = [definition.name for definition in access(CallRules(role="researcher")).offer(WIDE).definitions]
     assert "read_file" in names
     assert {"edit_file", "create_file", "run_terminal_cmd"}.isdisjoint(names)
     edit = REGISTRY.require("edit_file")
@@ -84,11 +86,11 @@ def test_a_researcher_only_gets_what_changes_nothing() -> None:
     ],
 )
 def test_tools_that_a_front_excludes_are_not_told_at_all(rules: CallRules, names: list[str]) -> None:
-    assert [definition.name for definition in access(rules).definitions()] == names
+    assert [definition.name for definition in access(rules).offer(WIDE).definitions] == names
 
 
 def test_no_tools_at_all_is_said() -> None:
-    assert access(CallRules(allowed_tools=())).listing().endswith("There are no tools in this session.")
+    assert access(CallRules(allowed_tools=())).offer(WIDE).listing.endswith("There are no tools in this session.")
 
 
 async def test_a_call_of_an_unavailable_tool_is_rejected_before_anything_happens(ground: Ground) -> None:

@@ -7,7 +7,7 @@ import pytest
 from msgspec.structs import replace
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QSignalSpy
-from PySide6.QtWidgets import QLabel, QLineEdit, QPlainTextEdit, QPushButton
+from PySide6.QtWidgets import QLabel, QLineEdit, QPlainTextEdit, QPushButton, QWidget
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.protocol import ops
@@ -23,6 +23,7 @@ from desktop_agent.core.protocol.model import (
 from desktop_agent.ui.context.inspector import ContextInspector
 from desktop_agent.ui.context.section_list import SectionList
 from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.widgets.context_meter import ContextMeter, counted
 
 SUMMARY = Summary(goals=("ship it",), todos=("test it",))
 REPORT = ContextReport(
@@ -158,3 +159,27 @@ def test_the_name_of_a_file_is_shown_as_it_is(shown: Shown) -> None:
     named = [label for label in shown.dialog.findChildren(QLabel) if "<b>x</b>" in label.text()]
     assert named
     assert all(label.textFormat() == Qt.TextFormat.PlainText for label in named)
+
+
+def test_the_tools_say_what_is_left_to_a_search(shown: Shown) -> None:
+    tools = ContextSection(kind="tools", tokens=4_000, text="read_file")
+    names = tuple(f"tracker__find_{number}" for number in range(1_200))
+    report = replace(REPORT, sections=(tools, *REPORT.sections), deferred_tools=names, deferred_tokens=140_000)
+    shown.dialog.show_report(report, PINS, is_working=False)
+    shown.dialog.show_part("tools")
+
+    words = " ".join(label.text() for label in shown.dialog.findChildren(QLabel))
+    assert f"{counted(1_200)} more of MCP servers, about {counted(140_000)} tokens, are left to a search" in words
+
+
+def test_the_meter_says_what_servers_tools_take_and_how_many_are_left_out(theme: Theme, qtbot: QtBot) -> None:
+    parent = QWidget()
+    qtbot.addWidget(parent)
+    meter = ContextMeter(theme, parent)
+    meter.show_use(replace(REPORT.use, server_tool_tokens=240, deferred_tools=998))
+
+    assert "About 240 of them are tools of MCP servers." in meter.toolTip()
+    assert "998 tools of MCP servers are left to a search." in meter.accessibleDescription()
+
+    meter.show_use(REPORT.use)
+    assert "MCP" not in meter.toolTip()

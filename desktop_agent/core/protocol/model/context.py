@@ -46,6 +46,10 @@ class ContextUse(Struct, frozen=True, kw_only=True):
     window: int
     source: Literal["reported", "counted", "estimated"]
     """By the provider with an answer, by its counting endpoint, or by us."""
+    server_tool_tokens: int = 0
+    """About how many of them the definitions of MCP servers' tools take."""
+    deferred_tools: int = 0
+    """How many tools of servers are not in the request, because the model searches for them."""
 
 
 SectionKind = Literal["system", "guidance", "tools", "pins", "summary", "conversation", "pictures"]
@@ -72,3 +76,7 @@ class ContextReport(Struct, frozen=True, kw_only=True):
     """The compaction whose summary is in force; empty for none."""
     summary: Summary | None = None
     """Its summary."""
+    deferred_tools: tuple[str, ...] = ()
+    """The names of the tools of servers that are not in the request, because the model searches for them."""
+    deferred_tokens: int = 0
+    """About how many tokens the definitions of these would take."""

@@ -7,6 +7,7 @@ from typing import Any, cast
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import ServerError, ToolError
+from desktop_agent.core.context.tokens import tool_tokens
 from desktop_agent.core.mcp.connection import Connection
 from desktop_agent.core.mcp.definition import Program
 from desktop_agent.core.mcp.offers import OfferedTool, Progress
@@ -40,6 +41,7 @@ class McpTool(ServerTool[McpArguments]):
         self.description = offered.description or offered.title or f"The tool {offered.name} of {definition.name}."
         self._connection = connection
         self._schema = offered_schema(offered.input_schema)
+        self.tokens = tool_tokens([self.definition()])
         is_here = isinstance(definition.reached_by, Program)
         self.capabilities: tuple[Capability, ...] = ("write_fs", "exec_shell", "network") if is_here else ("network",)
 

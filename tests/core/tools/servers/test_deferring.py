@@ -1,0 +1,137 @@
+"""Which tools of servers a request has, and how they are found: for any tools, any names, any words."""
+
+import json
+from pathlib import Path
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from desktop_agent.core.base.clock import SystemClock
+from desktop_agent.core.mcp.connection import Connection
+from desktop_agent.core.mcp.definition import Program, ServerDefinition
+from desktop_agent.core.mcp.offers import OfferedTool
+from desktop_agent.core.mcp.pool import ServerPool
+from desktop_agent.core.tools.access import Access, CallRules
+from desktop_agent.core.tools.registry import ToolRegistry
+from desktop_agent.core.tools.servers.deferring import Room, chosen
+from desktop_agent.core.tools.servers.mcp_tool import McpTool
+from desktop_agent.core.tools.servers.ranking import index_of, words_in
+from desktop_agent.core.tools.servers.search_tools import SearchTools
+from desktop_agent.core.tools.spec import AnyServerTool
+from tests.core.tools.servers import tracker
+from tests.harness import BUILTIN_TOOLS
+
+NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=80)
+TOOLS = st.lists(st.tuples(NAMES, st.text(max_size=200)), max_size=12, unique_by=lambda pair: pair[0])
+ROOMS = st.builds(Room, st.integers(0, 4_000), st.integers(0, 100))
+
+
+def connection(name: str) -> Connection:
+    """Return a connection with a server that is never started."""
+    definition = ServerDefinition(name=name, reached_by=Program(command="never", args=()))
+    return ServerPool(SystemClock(), {}, Path("unused")).lease(definition, Path()).connection
+
+
+def tools_of(server: str, *named: tuple[str, str]) -> tuple[AnyServerTool, ...]:
+    here = connection(server)
+    return tuple(McpTool(here, OfferedTool(name=name, description=about, input_schema={})) for name, about in named)
+
+
+def of_tracker(count: int) -> tuple[AnyServerTool, ...]:
+    here, listed = connection("tracker"), map(tracker.tool, range(count))
+    offered = (OfferedTool(name=t["name"], description=t["description"], input_schema=t["inputSchema"]) for t in listed)
+    return tuple(McpTool(here, tool) for tool in offered)
+
+
+@given(first=TOOLS, second=TOOLS, room=ROOMS, data=st.data())
+def test_whatever_was_found_every_offered_tool_is_valid_once_and_callable(
+    first: list[tuple[str, str]], second: list[tuple[str, str]], room: Room, data: st.DataObject
+) -> None:
+    registry = ToolRegistry((*BUILTIN_TOOLS, SearchTools(tuple)))
+    registry.put("one", tools_of("one", *first))
+    registry.put("two", tools_of("two", *second))
+    access = Access(registry, CallRules(), lambda: "restricted")
+    names = [tool.name for tool in access.of_servers()]
+    loaded = data.draw(st.lists(st.sampled_from([*names, "gone__tool", "read_file"]), unique=True))
+
+    offer = access.offer(room, loaded)
+
+    offered = [definition.name for definition in offer.definitions]
+    assert len(set(offered)) == len(offered)
+    for name in (*offered, *offer.deferred):
+        assert registry.require(name).name == name
+    for definition in offer.definitions:
+        json.dumps(definition.input_schema)
+        assert definition.input_schema.get("type") == "object"
+    own = [tool.name for tool in BUILTIN_TOOLS]
+    assert offered[: len(own)] == own
+    assert ("search_tools" in offered) == bool(offer.deferred)
+    assert set(offered) | set(offer.deferred) == {*own, *names} | ({"search_tools"} if offer.deferred else set())
+    assert set(offered).isdisjoint(offer.deferred)
+
+
+@given(tools=TOOLS, room=ROOMS, data=st.data())
+def test_one_more_that_is_found_comes_behind_those_that_stay(
+    tools: list[tuple[str, str]], room: Room, data: st.DataObject
+) -> None:
+    made = tools_of("one", *tools)
+    order = data.draw(st.permutations([tool.name for tool in made]))
+    before: list[str] = []
+    for count in range(len(order) + 1):
+        choice = chosen(made, room, order[:count])
+        if not choice.deferred:
+            break
+        now = [tool.name for tool in choice.offered]
+        kept = [name for name in before if name in now]
+        assert now[: len(kept)] == kept
+        assert now[len(kept) :] == order[count - 1 : count]
+        assert sum(tool.tokens for tool in choice.offered) <= room.for_found or len(now) == 1
+        before = now
+
+
+def test_all_are_offered_up_to_the_share_and_searched_beyond_it() -> None:
+    tools = of_tracker(100)
+    tokens = sum(tool.tokens for tool in tools)
+    enough = Room(round(tokens * 10) + 1, 10)
+
+    assert not chosen(tools, enough, ()).deferred
+    assert chosen(tools, Room(enough.window - 20, 10), ()).deferred == tools
+    assert not chosen(tools, Room(1, 100), ()).deferred
+    assert chosen(tools, Room(10**9, 0), ()).deferred == tools
+
+
+def test_words_are_found_within_names_and_without_the_plural() -> None:
+    assert list(words_in("listPullRequests2 for HTTPServer queries")) == [
+        *("listpullrequests2", "list", "pull", "request", "2"),
+        *("for", "httpserver", "http", "server", "query"),
+    ]
+
+
+def test_a_search_finds_by_name_by_server_by_description_and_by_the_beginning_of_a_word() -> None:
+    mail = ("send", "Deliver a message to somebody."), ("sendLater", "Put it into the outbox.")
+    git = ("list_branches", "Which branches there are."), ("git_log", "History of commits.")
+    index = index_of((*tools_of("mail", *mail), *tools_of("git", *git)))
+
+    def found(query: str) -> list[str]:
+        return [tool.shown_name for tool in index.search(query, 10)]
+
+    assert found("branch") == ["git/list_branches"]
+    assert found("outbox") == ["mail/sendLater"]
+    assert found("commit history") == ["git/git_log"]
+    assert set(found("mail")) == {"mail/send", "mail/sendLater"}
+    assert found("deliv") == ["mail/send"]
+    assert found("git__list_branches")[0] == "git/list_branches"
+    assert found("mail/sendLater")[0] == "mail/sendLater"
+    assert found("send")[0] == "mail/send", "a name that is the whole word goes before a longer one"
+    assert found("zebra") == []
+    assert found("…") == []
+
+
+@given(query=st.text(max_size=500), limit=st.integers(1, 20))
+def test_a_search_is_bounded_finds_each_once_and_always_the_same(query: str, limit: int) -> None:
+    tools = of_tracker(40)
+    found = index_of(tools).search(query, limit)
+    assert len(found) <= limit
+    assert len({tool.name for tool in found}) == len(found)
+    again = index_of(tuple(reversed(tools))).search(query, limit)
+    assert [tool.name for tool in again] == [tool.name for tool in found]
