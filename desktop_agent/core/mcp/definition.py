@@ -13,6 +13,7 @@ from msgspec import Struct, field
 
 from desktop_agent.core.base.hidden_text import named
 from desktop_agent.core.base.programs import find_program
+from desktop_agent.core.mcp.server_sandbox import ServerSandbox, confinement_words
 
 DefinedBy = Literal["user", "project"]
 """Who wrote a definition: a project's starts nothing before the user trusts the project."""
@@ -38,6 +39,8 @@ class Program(Struct, frozen=True, kw_only=True, tag="stdio"):
     """Absolute, or relative to the file that it is written in; empty for the workspace."""
     encoding: str = "utf-8"
     encoding_errors: Literal["strict", "ignore", "replace"] = "strict"
+    sandbox: ServerSandbox | None = None
+    """What confines it; None: nothing, it can do all that the user can do."""
 
 
 class Address(Struct, frozen=True, kw_only=True, tag="http"):
@@ -95,12 +98,18 @@ class ServerDefinition(Struct, frozen=True, kw_only=True):
             case Program() as program:
                 variables = [f"{name}={shlex.quote(value)}" for name, value in program.env.items()]
                 folder = f"(in {program.cwd})" if program.cwd else ""
-                words = [*variables, shlex.join((program.command, *program.args)), folder]
+                confined = f"({confinement_words(program.sandbox).rstrip('.')})"
+                words = [*variables, shlex.join((program.command, *program.args)), folder, confined]
             case Address() as address:
                 headers = [f"{name}: {value}" for name, value in address.headers.items()]
                 headers += [f"{name}: from your keyring" for name in address.secret_headers]
                 words = [address.url, f"({', '.join(headers)})" if headers else ""]
         return named(" ".join(filter(None, words)))
+
+    @property
+    def confinement(self) -> str:
+        """What confines it, in a sentence for the user; empty for a server that runs elsewhere."""
+        return confinement_words(self.reached_by.sandbox) if isinstance(self.reached_by, Program) else ""
 
     def missing_program(self, environ: Mapping[str, str], workspace: Path) -> str | None:
         """Return the program that it is started by, if there is none of that name. Blocks."""

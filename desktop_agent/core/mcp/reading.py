@@ -19,6 +19,8 @@ from desktop_agent.core.mcp.definition import (
     ServerDefinition,
 )
 from desktop_agent.core.mcp.secret_headers import without_secrets
+from desktop_agent.core.mcp.server_sandbox import KEYS as SANDBOX_KEYS
+from desktop_agent.core.mcp.server_sandbox import sandbox_in
 from desktop_agent.core.settings.entry_values import choice_in, flag_in, table_of, text_in, texts_in
 from desktop_agent.core.settings.loading import FileProblem
 from desktop_agent.core.settings.tables import FoundTable
@@ -33,7 +35,7 @@ _NAME = re.compile(r"(?!.*__|.{33})[A-Za-z0-9](?:[A-Za-z0-9_-]*[A-Za-z0-9-])?")
 
 _LIMITS = ("startup_timeout_ms", "call_timeout_seconds", "ttl_seconds")
 _SWITCHES = ("enabled", "disabled_tools")
-_OF_PROGRAMS = ("command", "args", "env", "cwd", "encoding", "encoding_errors")
+_OF_PROGRAMS = ("command", "args", "env", "cwd", "encoding", "encoding_errors", *SANDBOX_KEYS)
 _OF_ADDRESSES = ("url", "headers", "secret_headers", "allow_unencrypted")
 KEYS = ("name", *_OF_PROGRAMS, *_OF_ADDRESSES, *_LIMITS, *_SWITCHES)
 
@@ -131,6 +133,7 @@ def _program(values: Mapping[str, object]) -> Program:
             'Literal["strict", "ignore", "replace"]',
             choice_in(values, "encoding_errors", ("strict", "ignore", "replace"), "strict"),
         ),
+        sandbox=sandbox_in(values),
     )
 
 

@@ -16,6 +16,7 @@ from desktop_agent.core.mcp.definition import (
 )
 from desktop_agent.core.mcp.reading import LIST, definition_in
 from desktop_agent.core.mcp.secret_headers import Keyring, keep_secret_headers, without_secrets
+from desktop_agent.core.mcp.server_sandbox import sandbox_table
 from desktop_agent.core.settings.settings_file import change_tables
 
 if TYPE_CHECKING:  # of a parser that keeps comments, which takes a while to import
@@ -98,6 +99,7 @@ def table_of_definition(definition: ServerDefinition) -> dict[str, object]:
             table |= {"cwd": program.cwd}
             table |= {"encoding": program.encoding} if program.encoding != "utf-8" else {}
             table |= {"encoding_errors": program.encoding_errors} if program.encoding_errors != "strict" else {}
+            table |= sandbox_table(program.sandbox)
         case Address() as address:
             table |= {"url": address.url, "headers": dict(address.headers)}
             table |= {"secret_headers": list(address.secret_headers)}

@@ -12,6 +12,7 @@ from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.mcp.definition import Address, Program, ServerDefinition
 from desktop_agent.core.mcp.importing import plain_name, servers_in_json
 from desktop_agent.core.mcp.reading import Definitions, definition_in, read_definitions
+from desktop_agent.core.mcp.server_sandbox import ServerSandbox
 from desktop_agent.core.mcp.writing import add_definitions, remove_definition, switch_server, switch_tool
 from desktop_agent.core.providers.auth.keys import SystemKeyStore
 from desktop_agent.core.providers.auth.servers.server_keyring import ServerKeyring
@@ -42,6 +43,10 @@ def test_everything_that_a_definition_may_say_is_read() -> None:
             "ttl_seconds": 120,
             "enabled": False,
             "disabled_tools": ["click"],
+            "sandbox": True,
+            "folders": [".", "~/notes", "."],
+            "read_folders": ["~/.config/tool"],
+            "hosts": ["Example.ORG.", "*.example.net:8443", "[::1]:80", "*"],
         }
     )
 
@@ -54,6 +59,11 @@ def test_everything_that_a_definition_may_say_is_read() -> None:
             cwd="tools",
             encoding="latin-1",
             encoding_errors="replace",
+            sandbox=ServerSandbox(
+                folders=(".", "~/notes"),
+                read_folders=("~/.config/tool",),
+                hosts=("example.org", "*.example.net:8443", "[::1]:80", "*"),
+            ),
         ),
         startup_timeout_ms=5000,
         call_timeout_s=2.5,
@@ -81,6 +91,15 @@ def test_everything_that_a_definition_may_say_is_read() -> None:
         ({"name": "a", "command": "x", "comand": "y"}, "'comand' is not known"),
         ({"name": "a", "command": "x", "url": "https://x"}, "started or reached, not both"),
         ({"name": "a", "url": "https://me:secret@x"}, "a credential belongs in the keyring"),
+        ({"name": "a", "command": "x", "hosts": []}, "'hosts' is for a server in the sandbox: add sandbox = true"),
+        ({"name": "a", "command": "x", "sandbox": False, "folders": ["."]}, "'folders' is for a server in the sandbox"),
+        ({"name": "a", "command": "x", "sandbox": "yes"}, "sandbox must be true or false"),
+        ({"name": "a", "command": "x", "sandbox": True, "folders": [" "]}, "folders has a folder without a name"),
+        ({"name": "a", "command": "x", "sandbox": True, "hosts": "x.org"}, "hosts must be a list of texts"),
+        ({"name": "a", "command": "x", "sandbox": True, "hosts": ["https://x.org"]}, "which is no host"),
+        ({"name": "a", "command": "x", "sandbox": True, "hosts": ["a.*.org"]}, "which is no host"),
+        ({"name": "a", "command": "x", "sandbox": True, "hosts": ["x.org:0"]}, "which is no host"),
+        ({"name": "a", "url": "https://x", "sandbox": True}, "a server at an address has no 'sandbox'"),
         ({"name": "a", "url": "ftp://x"}, "url must begin with https:// or http://"),
     ],
 )
@@ -112,6 +131,13 @@ PROGRAMS = st.builds(
     command=TEXTS,
     args=st.lists(TEXTS, max_size=3).map(tuple),
     env=st.dictionaries(TEXTS, TEXTS, max_size=3).filter(lambda env: set(env) != {"name", "value"}),
+    sandbox=st.none()
+    | st.builds(
+        ServerSandbox,
+        folders=st.lists(TEXTS, max_size=2, unique=True).map(tuple),
+        read_folders=st.lists(TEXTS, max_size=2, unique=True).map(tuple),
+        hosts=st.lists(NAMES, max_size=2, unique=True).map(tuple),
+    ),
 )
 ADDRESSES = st.builds(
     Address, url=st.just("https://example.org/mcp"), headers=st.dictionaries(NAMES, TEXTS, max_size=2)
@@ -203,3 +229,27 @@ def test_a_file_without_servers_says_so(text: str) -> None:
 @given(st.text())
 def test_every_name_of_another_tool_becomes_one_of_ours(name: str) -> None:
     assert definition_in({"name": plain_name(name), "command": "x"}).name == plain_name(name)
+
+
+def test_what_confines_a_server_is_part_of_what_it_is_and_is_said_in_words() -> None:
+    free = ServerDefinition(name="a", reached_by=Program(command="x"))
+    confined = [
+        ServerDefinition(name="a", reached_by=Program(command="x", sandbox=sandbox))
+        for sandbox in (
+            ServerSandbox(),
+            ServerSandbox(folders=(".", "~/a\u202eb")),
+            ServerSandbox(read_folders=("~/c",), hosts=("one.org", "two.org")),
+            ServerSandbox(hosts=("*",)),
+        )
+    ]
+
+    assert len({server.fingerprint for server in (free, *confined)}) == 5
+    assert free.confinement == "Not confined: it can do all that you can do."
+    assert free.in_full == "x (Not confined: it can do all that you can do)"
+    nothing, folders, hosts, everybody = (server.confinement for server in confined)
+    assert nothing == "Confined: it writes nothing of yours and reaches no network."
+    assert "the open folder and ~/a" in folders
+    assert "\u202e" not in folders
+    assert hosts == "Confined: it writes nothing of yours, also reads ~/c and reaches one.org and two.org."
+    assert everybody.endswith("reaches every public host.")
+    assert ServerDefinition(name="a", reached_by=Address(url="https://x")).confinement == ""
