@@ -28,6 +28,7 @@ from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.system.child_environment import child_environment
 from desktop_agent.core.tools.builtin import builtin_tools
 from desktop_agent.core.tools.execution.confiner import SandboxProbe
+from desktop_agent.core.tools.servers.confined import server_confiner
 from desktop_agent.core.tools.spec import AnyTool
 
 
@@ -82,7 +83,14 @@ def lay_foundation(paths: AppPaths, settings: UserSettings, **own: Unpack[OwnPar
         paths.cache, longest_command_s=lambda: live.current.execution.timeout_seconds
     )
     credentials = KeyringCredentials(ServerKeyring(keys), paths.data, clock)
-    servers = ServerPool(clock, child_environment(environ), paths.logs / "mcp", credentials=credentials)
+    probe = own.get("probe") or SandboxProbe(environ)
+    servers = ServerPool(
+        clock,
+        child_environment(environ),
+        paths.logs / "mcp",
+        credentials=credentials,
+        confiner=server_confiner(paths, environ, probe),
+    )
     services = Services(config=LiveConfig(settings.settings_in), forker=stored.fork, exporter=stored.export)
     shared = SharedParts(
         paths=paths,
@@ -97,7 +105,7 @@ def lay_foundation(paths: AppPaths, settings: UserSettings, **own: Unpack[OwnPar
         blobs=blobs,
         catalog=catalog,
         tools=SharedTools(tools, servers),
-        probe=own.get("probe") or SandboxProbe(environ),
+        probe=probe,
         provider_source=own.get("provider_source") or models.providers.build,
         retry=own.get("retry") or RetryPolicy(),
         services=own.get("services") or services,

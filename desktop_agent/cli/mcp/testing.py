@@ -26,6 +26,8 @@ from desktop_agent.core.providers.auth.servers.server_keyring import ServerKeyri
 from desktop_agent.core.slash.server_prompts import command_name
 from desktop_agent.core.system.child_environment import child_environment
 from desktop_agent.core.system.workspace import current_folder
+from desktop_agent.core.tools.execution.confiner import SandboxProbe
+from desktop_agent.core.tools.servers.confined import server_confiner
 from desktop_agent.core.tools.servers.mcp_tool import McpTool
 
 
@@ -51,7 +53,8 @@ class _Test:
         clock = SystemClock()
         credentials = KeyringCredentials(ServerKeyring(tell=tell), paths.data, clock)
         logs = paths.logs / "mcp"
-        self._pool = ServerPool(clock, child_environment(os.environ), logs, credentials=credentials)
+        confiner = server_confiner(paths, os.environ, SandboxProbe(os.environ))
+        self._pool = ServerPool(clock, child_environment(os.environ), logs, credentials=credentials, confiner=confiner)
         self._connection = self._pool.lease(definition, workspace).connection
         self._start: asyncio.Task[object] | None = None
 

@@ -14,7 +14,7 @@ from desktop_agent.core.mcp.server_log import ServerLog
 from desktop_agent.core.protocol.model import Decision, Denied, ServerQuestion
 from desktop_agent.core.system.processes.runner import Command
 
-Confine = Callable[[Command], Command]
+Confine = Callable[[Command], AbstractAsyncContextManager[Command]]
 AskUser = Callable[[ServerQuestion], Awaitable[Decision]]
 """Asks the user what a server wants to know while a call runs."""
 
@@ -105,7 +105,7 @@ class Surroundings(Struct, frozen=True, kw_only=True):
     log: ServerLog
     """Where its standard error goes, and what it says besides."""
     confine: Confine
-    """Puts a server's command into a sandbox. Blocks."""
+    """Has the command that runs a server confined as it is defined, until that is left. Raises `ServerError`."""
     tools_changed: Callable[[], None]
     """Call it when the server says that it offers other tools now."""
 

@@ -13,7 +13,7 @@ from msgspec import Struct, field
 
 from desktop_agent.core.base.hidden_text import named
 from desktop_agent.core.base.programs import find_program
-from desktop_agent.core.mcp.server_sandbox import ServerSandbox, confinement_words
+from desktop_agent.core.mcp.server_sandbox import NOT_CONFINED, ServerSandbox
 
 DefinedBy = Literal["user", "project"]
 """Who wrote a definition: a project's starts nothing before the user trusts the project."""
@@ -98,7 +98,7 @@ class ServerDefinition(Struct, frozen=True, kw_only=True):
             case Program() as program:
                 variables = [f"{name}={shlex.quote(value)}" for name, value in program.env.items()]
                 folder = f"(in {program.cwd})" if program.cwd else ""
-                confined = f"({confinement_words(program.sandbox).rstrip('.')})"
+                confined = f"({program.sandbox.in_full})" if program.sandbox is not None else ""
                 words = [*variables, shlex.join((program.command, *program.args)), folder, confined]
             case Address() as address:
                 headers = [f"{name}: {value}" for name, value in address.headers.items()]
@@ -109,7 +109,9 @@ class ServerDefinition(Struct, frozen=True, kw_only=True):
     @property
     def confinement(self) -> str:
         """What confines it, in a sentence for the user; empty for a server that runs elsewhere."""
-        return confinement_words(self.reached_by.sandbox) if isinstance(self.reached_by, Program) else ""
+        if not isinstance(self.reached_by, Program):
+            return ""
+        return NOT_CONFINED if self.reached_by.sandbox is None else self.reached_by.sandbox.words
 
     def missing_program(self, environ: Mapping[str, str], workspace: Path) -> str | None:
         """Return the program that it is started by, if there is none of that name. Blocks."""

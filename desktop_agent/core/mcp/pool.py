@@ -7,16 +7,18 @@ different folders never share one.
 import asyncio
 import importlib
 from collections.abc import AsyncGenerator, Callable, Mapping
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AbstractAsyncContextManager, AsyncExitStack, asynccontextmanager
 from pathlib import Path
 from typing import cast
 
 from msgspec import Struct
 
 from desktop_agent.core.base.clock import Clock
+from desktop_agent.core.base.errors import ServerError
 from desktop_agent.core.mcp.client import Client, OpenClient, ServerCredentials, Surroundings
+from desktop_agent.core.mcp.confining import ServerConfiner
 from desktop_agent.core.mcp.connection import Connection
-from desktop_agent.core.mcp.definition import ServerDefinition
+from desktop_agent.core.mcp.definition import Program, ServerDefinition
 from desktop_agent.core.mcp.server_log import ServerLog
 from desktop_agent.core.mcp.status import ServerStatus
 from desktop_agent.core.system.processes.runner import Command, ProcessRunner
@@ -59,12 +61,13 @@ class ServerPool:
         processes: ProcessRunner | None = None,
         open_client: OpenClient | None = None,
         credentials: ServerCredentials | None = None,
-        confine: Callable[[Command], Command] = lambda command: command,
+        confiner: ServerConfiner | None = None,
     ) -> None:
         """`environ` is what servers get, already without credentials; `logs` the folder of what they say.
 
         `open_client` is by default the SDK's, which is imported when the first server is needed.
-        Without `credentials` only servers at an address that want none can be reached.
+        Without `credentials` only servers at an address that want none can be reached, without a `confiner` only
+        servers started that need not be confined.
         """
         self._clock = clock
         self._environ = environ
@@ -72,7 +75,7 @@ class ServerPool:
         self._processes = processes or ProcessRunner(clock)
         self._open_client = open_client
         self._credentials = credentials
-        self._confine = confine
+        self._confiner = confiner
         self._connections: dict[_Key, Connection] = {}
         self._users: dict[_Key, int] = {}
         self._listeners: list[Callable[[ServerStatus], None]] = []
@@ -126,10 +129,27 @@ class ServerPool:
     def _connection(self, definition: ServerDefinition, workspace: Path) -> Connection:
         path = self._logs / f"{definition.name}.log" if self._logs is not None else None
         log = ServerLog(path, definition.secrets)
+
+        def confine(command: Command) -> AbstractAsyncContextManager[Command]:
+            return self._confined(definition, workspace, command, log)
+
         surroundings = Surroundings(
-            workspace=workspace, environ=self._environ, log=log, confine=self._confine, tools_changed=lambda: None
+            workspace=workspace, environ=self._environ, log=log, confine=confine, tools_changed=lambda: None
         )
         return Connection(definition, surroundings, self._open, self._clock, self._tell)
+
+    @asynccontextmanager
+    async def _confined(
+        self, definition: ServerDefinition, workspace: Path, command: Command, log: ServerLog
+    ) -> AsyncGenerator[Command]:
+        program = definition.reached_by
+        if not isinstance(program, Program) or program.sandbox is None:
+            yield command
+        elif self._confiner is None:
+            raise ServerError("It must run in the sandbox, and nothing here confines servers, so it was not started.")
+        else:
+            async with self._confiner.confining(program, workspace, command, log, self._processes) as confined:
+                yield confined
 
     @asynccontextmanager
     async def _open(self, definition: ServerDefinition, surroundings: Surroundings) -> AsyncGenerator[Client]:

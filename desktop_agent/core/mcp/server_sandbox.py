@@ -36,21 +36,18 @@ class ServerSandbox(Struct, frozen=True, kw_only=True):
 
     @property
     def words(self) -> str:
-        """What it may do, in one sentence for the user, with names for what cannot be seen."""
-        return f"Confined: it writes {_listed(self.folders, 'nothing of yours')}{self._reads} and reaches {self._whom}."
+        """What it may do, in one sentence for the user, with names for what cannot be seen; long lists are cut."""
+        return f"Confined: {self._may(_MOST_SHOWN)}."
 
     @property
-    def _reads(self) -> str:
-        return f", also reads {_listed(self.read_folders, '')}" if self.read_folders else ""
+    def in_full(self) -> str:
+        """The same, with all of it."""
+        return f"confined: {self._may(None)}"
 
-    @property
-    def _whom(self) -> str:
-        return "every public host" if "*" in self.hosts else _listed(self.hosts, "no network")
-
-
-def confinement_words(sandbox: ServerSandbox | None) -> str:
-    """Return what confines a server that is started here, or that nothing does, in one sentence for the user."""
-    return NOT_CONFINED if sandbox is None else sandbox.words
+    def _may(self, most: int | None) -> str:
+        writes = f"it writes {_listed(self.folders, most) or 'nothing of yours'}"
+        reads = f", also reads {_listed(self.read_folders, most)}" if self.read_folders else ""
+        return f"{writes}{reads} and reaches {_listed(self.hosts, most) or 'no network'}"
 
 
 def sandbox_in(values: Mapping[str, object]) -> ServerSandbox | None:
@@ -100,9 +97,12 @@ def _host(text: str) -> str:
     return host
 
 
-def _listed(texts: Iterable[str], nothing: str) -> str:
-    shown = ["the open folder" if text == "." else named(text) for text in texts]
-    if len(shown) > _MOST_SHOWN:
-        shown = [*shown[:_MOST_SHOWN], f"{len(shown) - _MOST_SHOWN} more"]
-    *first, last = shown or [nothing]
+def _listed(texts: Iterable[str], most: int | None) -> str:
+    shown = [_WORDS.get(text) or named(text) for text in texts]
+    if most is not None and len(shown) > most:
+        shown = [*shown[:most], f"{len(shown) - most} more"]
+    *first, last = shown or [""]
     return f"{', '.join(first)} and {last}" if first else last
+
+
+_WORDS = {".": "the open folder", "*": "every public host"}

@@ -54,7 +54,9 @@ class Bubblewrap(Struct, frozen=True):
         for name, value in inner.items():
             options += ["--setenv", name, value]
         folder = str(command.cwd.resolve())
-        argv = (self.program, *options, *view.options(), "--chdir", folder, "--", *filter_only(command.argv))
+        way_out = f"/tmp/{confinement.way_out}" if confinement.way_out else ""  # noqa: S108 - as above
+        launched = filter_only(command.argv, way_out=way_out)
+        argv = (self.program, *options, *view.options(), "--chdir", folder, "--", *launched)
         return replace(command, argv=argv, environ=outer, stand_ins=tuple(view.stand_ins))
 
 

@@ -19,7 +19,8 @@ def _no_secrets(_: Iterable[Path]) -> tuple[Path, ...]:
 class ConfinementSpec(Struct, frozen=True, kw_only=True):
     """What one command may do. It reads the system's files, not home folders nor secrets; the rest is named here.
 
-    It has no network. Inside every writable folder `.git` and `.desktop-agent` stay read-only, and secrets stay hidden.
+    It has no network but for `way_out`. Inside every writable folder `.git` and `.desktop-agent` stay read-only, and
+    secrets stay hidden.
     """
 
     workspace: Path
@@ -34,12 +35,16 @@ class ConfinementSpec(Struct, frozen=True, kw_only=True):
     """What it may read in a home folder beside tool chains: the user chose it."""
     programs: tuple[Path, ...] = ()
     """Programs that its command line names. In `/tmp` they are visible with what was installed with them."""
+    search: tuple[Path, ...] = ()
+    """Folders of programs beside those of `PATH`, which the user named: visible with what was installed with them."""
     secrets_in: Callable[[Iterable[Path]], tuple[Path, ...]] = _no_secrets
     """Returns what stays hidden in folders of the real `/tmp` that are visible because of programs. May block."""
     hidden: tuple[Path, ...] = ()
     """What it must not read although it lies in the workspace. Only bubblewrap can do that."""
     repositories: tuple[Path, ...] = ()
     """Every `.git` that is known in the writable folders, at any depth; a short look of the sandbox's own adds more."""
+    way_out: str = ""
+    """The name, in `temp`, at which a proxy waits for the only connections that it may have. Only for bubblewrap."""
     has_terminal: bool = False
     """Whether it runs on a terminal of its own and stays in that terminal's session, so that Ctrl+C reaches it."""
 
@@ -85,6 +90,15 @@ def check(command: Command, confinement: ConfinementSpec) -> None:
     for root in confinement.roots:
         if root in _TOO_WIDE:
             raise SandboxError(f"A sandbox in which {root} may be written would be none.", hint="Open a folder in it.")
+
+
+def require_no_way_out(confinement: ConfinementSpec, name: str) -> None:
+    """Raise `SandboxError` when some hosts are to be reached, in a sandbox that gives all of the network or none."""
+    if confinement.way_out:
+        raise SandboxError(
+            f"The sandbox of this machine ({name}) cannot let a program reach some hosts only.",
+            hint="Install bubblewrap, or take its hosts away.",
+        )
 
 
 _TOO_WIDE = frozenset(Path(path) for path in ("/", "/dev", "/proc", "/sys", "/run", "/tmp", "/var", "/etc", "/usr"))  # noqa: S108

@@ -257,7 +257,12 @@ def _programs(homes: Homes, confinement: ConfinementSpec) -> Iterator[Path]:
     writable = Folders.of((*confinement.roots, confinement.temp))
     temp = Folders.of((TEMP,))  # the model writes the command line: what it names shows nothing of a home
     yield from installed_with(
-        homes.search, confinement.programs, closed=closed, temp=temp, writable=writable, shared=shared
+        (*homes.search, *confinement.search),
+        confinement.programs,
+        closed=closed,
+        temp=temp,
+        writable=writable,
+        shared=shared,
     )
 
 

@@ -29,7 +29,7 @@ from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import SandboxError
 from desktop_agent.core.sandbox import landlock_launcher
-from desktop_agent.core.sandbox.confinement import ConfinementSpec, check, split_environment
+from desktop_agent.core.sandbox.confinement import ConfinementSpec, check, require_no_way_out, split_environment
 from desktop_agent.core.sandbox.guarded import Guards, homes_in, protection_in
 from desktop_agent.core.sandbox.seccomp import build_filter, listener_call
 from desktop_agent.core.system.processes.runner import Command
@@ -64,6 +64,7 @@ class Landlock(Struct, frozen=True):
     def wrap(self, command: Command, confinement: ConfinementSpec) -> Command:
         """Return the confined command. Blocks. Raises `SandboxError` when that is not possible."""
         check(command, confinement)
+        require_no_way_out(confinement, self.name)
         if self.abi < LEAST_ABI:
             raise SandboxError("This kernel's Landlock cannot keep files from being truncated.")
         temp = str(confinement.temp.resolve())
@@ -122,12 +123,15 @@ class Landlock(Struct, frozen=True):
         return rules
 
 
-def filter_only(argv: tuple[str, ...]) -> tuple[str, ...]:
-    """Return `argv` behind the filter alone, for a command that has namespaces of its own. Raises `SandboxError`."""
+def filter_only(argv: tuple[str, ...], *, way_out: str = "") -> tuple[str, ...]:
+    """Return `argv` behind the filter alone, for a command that has namespaces of its own. Raises `SandboxError`.
+
+    At the path `way_out`, if there is one, a proxy waits for a socket that listens in its network.
+    """
     code = build_filter(is_alone=False)
     if code is None:
         raise SandboxError("No filter of system calls is known for this machine, so Unix sockets would be a way out.")
-    return _launch([], code, argv)
+    return _launch([f"way_out={way_out}"] if way_out else [], code, argv)
 
 
 def landlock_abi() -> int:

@@ -8,7 +8,8 @@ fails before the command is started (exit code 125).
 
 With `watch` it stays as the command's parent and ends, afterwards, what the command left behind; daemons too, since
 they become its children. It stays outside the sandbox, where the command cannot change it nor take its descriptors;
-before Linux 6.12 the command can end it, and with it itself. With `listener`, a thread of it answers calls for the
+before Linux 6.12 the command can end it, and with it itself. With `way_out`, a socket that listens in the command's own
+network is handed to the proxy outside (`host_proxy`). With `listener`, a thread of it answers calls for the
 command: some systems let only an ancestor look at a process (Yama). Without `watch`, the command replaces it.
 """
 
@@ -20,6 +21,8 @@ import stat
 import sys
 
 FAILED = 125
+PROXY_PORT = 3128
+"""Where the way out listens, in a network in which nothing else does."""
 _CREATE_RULESET, _ADD_RULE, _RESTRICT_SELF = 444, 445, 446
 _SET_PDEATHSIG, _SET_SECCOMP, _CAPBSET_DROP, _SET_CHILD_SUBREAPER, _SET_NO_NEW_PRIVS = 1, 22, 24, 36, 38
 _SIGKILL, _SIGPIPE, _SIGXFSZ = 9, 13, 25
@@ -61,9 +64,26 @@ def main(arguments: list[str]) -> int:
         return FAILED  # it died before it could take us along
     if "watch" in options:
         return _watch(options, rules, variables, arguments)
+    if "way_out" in options:
+        _hand_out_listener(options["way_out"])
     _confine(options, rules)
     os.environ.update(variables)
     return _become(arguments)
+
+
+def _hand_out_listener(path: str) -> None:
+    """Listen in this network, and let who waits at `path` outside take what connects; nothing of either stays here."""
+    listener = _socket.socket(_socket.AF_INET, _socket.SOCK_STREAM)
+    listener.bind(("127.0.0.1", PROXY_PORT))
+    listener.listen(64)
+    door = _socket.socket(_socket.AF_UNIX, _socket.SOCK_STREAM)
+    door.connect(path)
+    passed = listener.fileno().to_bytes(4, sys.byteorder)
+    door.sendmsg([b"."], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, passed)])
+    if not door.recv(1):
+        raise OSError("nobody took the way out")
+    listener.close()
+    door.close()
 
 
 def _confine(options: dict[str, str], rules: list[tuple[int, str]]) -> int:

@@ -12,7 +12,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import SandboxError
-from desktop_agent.core.sandbox.confinement import ConfinementSpec, check, split_environment
+from desktop_agent.core.sandbox.confinement import ConfinementSpec, check, require_no_way_out, split_environment
 from desktop_agent.core.sandbox.guarded import Guards, folders_above, homes_in, protection_in
 from desktop_agent.core.system.processes.runner import Command
 
@@ -48,6 +48,7 @@ class Seatbelt(Struct, frozen=True):
     def wrap(self, command: Command, confinement: ConfinementSpec) -> Command:
         """Return the confined command. Blocks. Raises `SandboxError` when that is not possible."""
         check(command, confinement)
+        require_no_way_out(confinement, self.name)
         outer, inner = split_environment(command.environ, str(confinement.temp.resolve()))
         # macOS itself takes loader variables away from sandbox-exec; the others mean nothing to it.
         profile = profile_for(confinement, self.guards)

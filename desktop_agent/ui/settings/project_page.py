@@ -82,9 +82,11 @@ class ProjectPage(Page):
             return
         self._lines.addWidget(
             note(
-                self.tr("It lets these MCP servers start. What they do is not confined by the sandbox:")
+                self.tr("It lets these MCP servers start. Those not said to be confined can do all that you can:")
                 if is_trusted
-                else self.tr("It would let these MCP servers start. What they do is not confined by the sandbox:"),
+                else self.tr(
+                    "It would let these MCP servers start. Those not said to be confined can do all that you can:"
+                ),
                 "warning",
             )
         )

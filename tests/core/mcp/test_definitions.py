@@ -245,7 +245,7 @@ def test_what_confines_a_server_is_part_of_what_it_is_and_is_said_in_words() -> 
 
     assert len({server.fingerprint for server in (free, *confined)}) == 5
     assert free.confinement == "Not confined: it can do all that you can do."
-    assert free.in_full == "x (Not confined: it can do all that you can do)"
+    assert free.in_full == "x"
     nothing, folders, hosts, everybody = (server.confinement for server in confined)
     assert nothing == "Confined: it writes nothing of yours and reaches no network."
     assert "the open folder and ~/a" in folders
@@ -253,3 +253,6 @@ def test_what_confines_a_server_is_part_of_what_it_is_and_is_said_in_words() -> 
     assert hosts == "Confined: it writes nothing of yours, also reads ~/c and reaches one.org and two.org."
     assert everybody.endswith("reaches every public host.")
     assert ServerDefinition(name="a", reached_by=Address(url="https://x")).confinement == ""
+    many = ServerSandbox(hosts=tuple(f"h{number}.org" for number in range(40)))
+    assert many.words.endswith("h5.org and 34 more.")
+    assert "h38.org and h39.org)" in ServerDefinition(name="a", reached_by=Program(command="x", sandbox=many)).in_full

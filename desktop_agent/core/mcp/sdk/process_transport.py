@@ -5,7 +5,7 @@ children, ended with them), bounds what one may print, and knows how it ended.
 """
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable
+from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager, suppress
 
 import anyio
@@ -14,7 +14,7 @@ from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStre
 from mcp.shared.message import SessionMessage
 
 from desktop_agent.core.base.errors import ServerError
-from desktop_agent.core.mcp.client import ConnectionLostError
+from desktop_agent.core.mcp.client import Confine, ConnectionLostError
 from desktop_agent.core.mcp.definition import Program
 from desktop_agent.core.mcp.sdk.lines import MOST_BYTES, LineSplitter, LineTooLongError
 from desktop_agent.core.mcp.server_log import ServerLog
@@ -146,13 +146,20 @@ class ServerProcess:
 
 @asynccontextmanager
 async def running(
-    runner: ProcessRunner, program: Program, command: Command, confine: Callable[[Command], Command], log: ServerLog
+    runner: ProcessRunner, program: Program, command: Command, confine: Confine, log: ServerLog
 ) -> AsyncGenerator[tuple[ServerProcess, Streams]]:
     """Start a server, and end it with everything that it started. Raises `ServerError` when it cannot be started."""
+    async with confine(command) as confined, _started(runner, program, confined, log) as started:
+        yield started
+
+
+@asynccontextmanager
+async def _started(
+    runner: ProcessRunner, program: Program, command: Command, log: ServerLog
+) -> AsyncGenerator[tuple[ServerProcess, Streams]]:
     process = ServerProcess(program, log)
     try:
-        confined = await asyncio.to_thread(confine, command)
-        process.child = await runner.start(confined, process.take, log.feed)
+        process.child = await runner.start(command, process.take, log.feed)
     except OSError as error:
         raise _not_started(program, error) from error
     incoming_in, incoming = anyio.create_memory_object_stream[SessionMessage | Exception](0)

@@ -4,7 +4,7 @@ import ipaddress
 
 import pytest
 
-from desktop_agent.core.tools.web.addresses import is_public
+from desktop_agent.core.system.network.addresses import is_public
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,188 @@
+"""Confining a server as its definition says, for its whole life. What must be confined runs confined or not at all.
+
+A server that `uvx` or `npx` runs is downloaded into a cache of its own first. That run reaches the registry and sees
+nothing of the open folder; the server's own run sees the folder, and reaches whom its definition names. So what could
+be told to a registry, or to whoever publishes there, is not known when it can be reached.
+"""
+
+import asyncio
+import shutil
+import tempfile
+from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
+from contextlib import AsyncExitStack, asynccontextmanager
+from hashlib import blake2b
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct
+from msgspec.structs import replace
+
+from desktop_agent.core.base.errors import SandboxError, ServerError, ToolError
+from desktop_agent.core.base.private_files import make_private_file, make_private_folder
+from desktop_agent.core.mcp.definition import Program
+from desktop_agent.core.mcp.package_runners import runner_of
+from desktop_agent.core.mcp.server_log import ServerLog
+from desktop_agent.core.mcp.server_sandbox import ServerSandbox, folder_meant
+from desktop_agent.core.sandbox.allowed_hosts import AllowedHosts
+from desktop_agent.core.sandbox.confinement import ConfinementSpec
+from desktop_agent.core.sandbox.find import Sandbox, SandboxSearch
+from desktop_agent.core.sandbox.host_proxy import HostProxy, proxy_variables
+from desktop_agent.core.system.child_environment import confined_environment
+from desktop_agent.core.system.network.addresses import Resolver, system_resolver
+from desktop_agent.core.system.processes.runner import Command, ProcessRunner
+
+_WAY_OUT = "way-out"
+_FOLDERS_OF_PROGRAMS = frozenset({"bin", "sbin", "Scripts", "shims"})
+
+
+class ServerConfiner(Struct, frozen=True, kw_only=True, eq=False):
+    """Confines the servers of one application."""
+
+    search: Callable[[Path], Awaitable[SandboxSearch]]
+    """Finds what this machine can confine with, for a workspace."""
+    cache: Path
+    """The folder for what they download, and for their temporary files."""
+    environ: Mapping[str, str]
+    """The application's own."""
+    secrets_in: Callable[[Path], tuple[Path, ...]]
+    """Returns the files of a folder that often hold secrets. Blocks. Raises `ToolError` when there is too much."""
+    secrets_beside: Callable[[Iterable[Path]], tuple[Path, ...]]
+    """Likewise, beside programs in `/tmp`."""
+    resolve: Resolver = system_resolver
+
+    @asynccontextmanager
+    async def confining(
+        self, program: Program, workspace: Path, command: Command, log: ServerLog, runner: ProcessRunner
+    ) -> AsyncGenerator[Command]:
+        """Have the command that runs the server confined. What it needs is there until this is left.
+
+        Raises `ServerError` when it cannot be confined as it is defined.
+        """
+        assert program.sandbox is not None
+        kernel = await self._kernel(workspace)
+        cache = await asyncio.to_thread(self._cache_of, program)
+        run = _Run(kernel=kernel, limits=program.sandbox, workspace=workspace, cache=cache / "packages", log=log)
+        packages = runner_of(program)
+        if packages is None:
+            async with self._confined(run, command) as confined:
+                yield confined
+            return
+        command = replace(command, environ={**command.environ, **packages.environ(run.cache)})
+        registries = packages.hosts(command.environ)
+        is_there = await self._is_fetched(cache / "fetched", registries, run, command, runner)
+        if not set(registries) & set(program.sandbox.hosts):
+            command = replace(command, environ={**command.environ, **packages.offline})
+        try:
+            async with self._confined(run, command) as confined:
+                yield confined
+        except ServerError as error:
+            if is_there:
+                raise
+            title = f"{error.title} What {program.command} runs could not be downloaded, or fails by itself."
+            hint = f"Its log says which. While it is downloaded it reaches {', '.join(registries)} and sees no files."
+            raise ServerError(title, hint=hint, detail=error.detail) from error
+
+    async def _is_fetched(
+        self, marker: Path, registries: tuple[str, ...], run: "_Run", command: Command, runner: ProcessRunner
+    ) -> bool:
+        """Have what the command runs downloaded, unless it was. Returns whether it is there for certain."""
+        if not await asyncio.to_thread(marker.exists):
+            run.log.say(f"{command.argv[0]} downloads what it runs.")
+            if not await self._fetch(registries, run, command, runner):
+                return False
+            await asyncio.to_thread(make_private_file, marker)
+        return True
+
+    async def _kernel(self, workspace: Path) -> Sandbox:
+        found = await self.search(workspace)
+        if found.sandbox is None:
+            why = next((report.reason for report in found.reports if report.reason), "")
+            title = " ".join(filter(None, ("It must run in the sandbox, and this machine has none.", why)))
+            raise ServerError(title, hint="`desktop-agent doctor` says what helps.")
+        return found.sandbox
+
+    async def _fetch(self, registries: tuple[str, ...], run: "_Run", command: Command, runner: ProcessRunner) -> bool:
+        """Have the package downloaded, and return whether it was.
+
+        The server is started without anything to read, at which it ends. How it ends is its own affair: one that says
+        that it failed is downloaded again the next time.
+        """
+        alone = replace(run, limits=ServerSandbox(hosts=registries), workspace=run.cache, unseen=(run.workspace,))
+        command = replace(command, cwd=run.cache, takes_input=False)
+        async with self._confined(alone, command) as confined:
+            try:
+                child = await runner.start(confined, _nothing, run.log.feed)
+            except OSError as error:
+                raise ServerError(f"{command.argv[0]!r} could not be started: {error.strerror or error}.") from error
+            try:
+                await child.wait()
+            finally:
+                end = await child.end()
+        return end.exit_code == 0
+
+    @asynccontextmanager
+    async def _confined(self, run: "_Run", command: Command) -> AsyncGenerator[Command]:
+        async with AsyncExitStack() as until_it_ends:
+            temp = await asyncio.to_thread(self._make_temp)
+            until_it_ends.push_async_callback(asyncio.to_thread, shutil.rmtree, temp, ignore_errors=True)
+            try:
+                if run.limits.hosts:
+                    await until_it_ends.enter_async_context(self._proxy(run).serving(temp / _WAY_OUT))
+                confined = await asyncio.to_thread(self._wrapped, run, command, temp)
+            except (SandboxError, ToolError, ValueError) as error:
+                title = f"It could not be confined, so it was not started: {error}"
+                raise ServerError(title, hint=error.hint if isinstance(error, SandboxError) else "") from error
+            yield confined
+
+    def _proxy(self, run: "_Run") -> HostProxy:
+        hosts = AllowedHosts(run.limits.hosts)
+        return HostProxy(hosts=hosts, environ=self.environ, say=run.log.say, resolve=self.resolve)
+
+    def _wrapped(self, run: "_Run", command: Command, temp: Path) -> Command:
+        """Return the command behind the sandbox. Blocks. Raises `SandboxError`, `ToolError` and `ValueError`."""
+        hosts = run.limits.hosts
+        environ = confined_environment(command.environ, self.environ) | (proxy_variables(hosts) if hosts else {})
+        folders = tuple(folder_meant(text, run.workspace) for text in run.limits.folders)
+        readable = tuple(folder_meant(text, run.workspace) for text in run.limits.read_folders)
+        named = Path(command.argv[0])
+        programs = (named,) if named.is_absolute() else ()
+        spec = ConfinementSpec(
+            workspace=run.workspace,
+            is_workspace_writable=False,
+            temp=temp,
+            writable=(run.cache, *folders),
+            visible=(*readable, command.cwd, *programs),
+            search=tuple(path.parent for path in programs if path.parent.name in _FOLDERS_OF_PROGRAMS),
+            programs=programs,
+            secrets_in=self.secrets_beside,
+            hidden=run.unseen or self.secrets_in(run.workspace),
+            way_out=_WAY_OUT if hosts else "",
+        )
+        return run.kernel.wrap(replace(command, environ=environ), spec)
+
+    def _cache_of(self, program: Program) -> Path:
+        """Return the folder of what a server downloads, by how it is started, whatever confines it. Blocks."""
+        content = msgspec.json.encode((program.command, program.args))
+        folder = self.cache / "packages" / blake2b(content, digest_size=8).hexdigest()
+        make_private_folder(folder / "packages")
+        return folder
+
+    def _make_temp(self) -> Path:
+        make_private_folder(self.cache)
+        return Path(tempfile.mkdtemp(prefix="tmp-", dir=self.cache))
+
+
+class _Run(Struct, frozen=True, kw_only=True, eq=False):
+    """One run of a server in the sandbox."""
+
+    kernel: Sandbox
+    limits: ServerSandbox
+    workspace: Path
+    cache: Path
+    log: ServerLog
+    unseen: tuple[Path, ...] = ()
+    """What it must not read wherever it lies, in place of the secrets in the workspace."""
+
+
+def _nothing(_: bytes) -> None:
+    """Take what the downloading run prints where messages of the protocol are."""

@@ -1,0 +1,315 @@
+"""The only way out for a confined program that may reach some hosts: a proxy of ours, which looks at each host.
+
+The program has a network of its own, in which nothing is but a listening socket. Its launcher makes that socket inside,
+before it confines itself, and hands it out over a Unix socket in the program's temporary folder; here connections to it
+are accepted. So the program gets no descriptor and no path that leads out, and needs no helper beside it.
+
+A request names the host: `CONNECT host:port`, or `GET http://host/…`. What is inside of an encrypted connection is not
+looked at. Where the application itself goes through a proxy, so does this one.
+"""
+
+import array
+import asyncio
+import base64
+import ipaddress
+import os
+import socket
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
+from pathlib import Path
+from urllib.parse import SplitResult, unquote, urlsplit
+
+from msgspec import Struct
+
+from desktop_agent.core.base.errors import ProviderError, SandboxError
+from desktop_agent.core.sandbox.allowed_hosts import AllowedHosts
+from desktop_agent.core.sandbox.landlock_launcher import PROXY_PORT
+from desktop_agent.core.system.network.addresses import Resolver, system_resolver
+from desktop_agent.core.system.network.proxies import Proxy, proxy_for
+
+_HEAD_BYTES = 64 * 1024
+_HEAD_S = 30.0
+_CONNECT_S = 30.0
+_PIECE_BYTES = 64 * 1024
+_MOST_TRIED = 4
+_HOP_HEADERS = frozenset({b"proxy-authorization", b"proxy-connection", b"connection", b"keep-alive", b"host"})
+_MOST_CONNECTIONS = 128
+
+Streams = tuple[asyncio.StreamReader, asyncio.StreamWriter]
+
+
+class _RefusedError(Exception):
+    """Why a request is not carried out, for the program to read."""
+
+    def __init__(self, status: str, reason: str) -> None:
+        super().__init__(reason)
+        self.status = status
+
+
+class _Target(Struct, frozen=True, kw_only=True):
+    """What one request asks for."""
+
+    host: str
+    port: int
+    url: str
+    """For `proxy_for`."""
+    head: bytes
+    """What is sent on to it first; empty for a tunnel."""
+    is_tunnel: bool
+
+
+class HostProxy(Struct, frozen=True, kw_only=True, eq=False):
+    """Lets one confined program reach some hosts."""
+
+    hosts: AllowedHosts
+    environ: Mapping[str, str]
+    """The application's own, for the proxy that it goes through itself."""
+    say: Callable[[str], None] = lambda _: None
+    """Is told what was refused, and why."""
+    resolve: Resolver = system_resolver
+
+    @asynccontextmanager
+    async def serving(self, path: Path) -> AsyncGenerator[None]:
+        """Serve the program whose launcher hands its socket out at `path`, which is free. Raises `SandboxError`."""
+        try:
+            door = await asyncio.to_thread(_listen_at, path)
+        except OSError as error:
+            raise SandboxError(f"The way to its hosts could not be made: {error.strerror or error}.") from error
+        waiting = asyncio.create_task(self._serve(door), name="host proxy")
+        try:
+            yield
+        finally:
+            waiting.cancel()
+            await asyncio.wait({waiting})
+            door.close()
+            with suppress(OSError):
+                await asyncio.to_thread(path.unlink)
+
+    async def _serve(self, door: socket.socket) -> None:
+        """Take the program's listening socket, and what connects to it, until cancelled."""
+        with await _handed_out(door) as listener:
+            connections: set[asyncio.Task[None]] = set()
+
+            def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+                if len(connections) >= _MOST_CONNECTIONS:
+                    writer.close()
+                    return
+                task = asyncio.create_task(self._connection(reader, writer), name="host proxy connection")
+                connections.add(task)
+                task.add_done_callback(connections.discard)
+
+            server = await asyncio.start_server(connected, sock=listener, limit=_HEAD_BYTES)
+            try:
+                await asyncio.get_running_loop().create_future()
+            finally:
+                server.close()
+                for task in connections:
+                    task.cancel()
+                if connections:
+                    await asyncio.wait(connections)
+
+    async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        try:
+            with suppress(OSError, asyncio.IncompleteReadError, asyncio.LimitOverrunError, TimeoutError):
+                async with asyncio.timeout(_HEAD_S):
+                    head = await reader.readuntil(b"\r\n\r\n")
+                try:
+                    target = _target(head)
+                    far = await self._reach(target)
+                except _RefusedError as error:
+                    self.say(str(error))
+                    text = f"{error}\n".encode()
+                    status = f"HTTP/1.1 {error.status}\r\nContent-Type: text/plain; charset=utf-8\r\n"
+                    writer.write(f"{status}Connection: close\r\nContent-Length: {len(text)}\r\n\r\n".encode() + text)
+                    await writer.drain()
+                    return
+                if target.is_tunnel:
+                    writer.write(b"HTTP/1.1 200 Connection established\r\n\r\n")
+                await _both_ways((reader, writer), far)
+        finally:
+            writer.close()
+
+    async def _reach(self, target: _Target) -> Streams:
+        """Return the connection with what a request asks for, after its head was sent on. Raises `_RefusedError`."""
+        where = f"{target.host}:{target.port}"
+        if not self.hosts.allow(target.host, target.port):
+            raise _RefusedError("403 Forbidden", f"{where} is not among the hosts that this server may reach.")
+        try:
+            async with asyncio.timeout(_CONNECT_S):
+                proxy = proxy_for(target.url, self.environ)
+                return await (self._through(proxy, target) if proxy is not None else self._directly(target))
+        except (OSError, TimeoutError, ProviderError, asyncio.IncompleteReadError) as error:
+            raise _RefusedError("502 Bad Gateway", f"{where} cannot be reached: {error}") from error
+
+    async def _directly(self, target: _Target) -> Streams:
+        try:
+            found = await self.resolve(target.host, target.port)
+        except UnicodeError as error:
+            raise OSError("it is no name of a host") from error
+        addresses = [ipaddress.ip_address(text.partition("%")[0]) for text in found]
+        if wrong := next((one for one in addresses if not self._is_allowed(target, one)), None):
+            raise _RefusedError("403 Forbidden", f"{target.host} leads to {wrong}, which only its address allows.")
+        failure = OSError("it has no address")
+        for address in addresses[:_MOST_TRIED]:
+            try:
+                far = await asyncio.open_connection(str(address), target.port)
+            except OSError as error:
+                failure = error
+            else:
+                far[1].write(target.head)
+                return far
+        raise failure
+
+    def _is_allowed(self, target: _Target, address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
+        return self.hosts.allow_address(target.host, target.port, address)
+
+    async def _through(self, proxy: Proxy, target: _Target) -> Streams:
+        """Go by the application's own proxy, always in a tunnel: what is asked of whom is not its concern."""
+        url = urlsplit(proxy.url)
+        tls = await asyncio.to_thread(_tls) if url.scheme == "https" else None
+        far = await asyncio.open_connection(url.hostname, url.port or (443 if tls else 80), ssl=tls, limit=_HEAD_BYTES)
+        reader, writer = far
+        where = _authority(target.host, target.port)
+        writer.write(f"CONNECT {where} HTTP/1.1\r\nHost: {where}\r\n{_authorization(url)}\r\n".encode())
+        try:
+            answer = await reader.readuntil(b"\r\n\r\n")
+        except BaseException:
+            writer.close()
+            raise
+        if answer.split(b" ", 2)[1:2] == [b"200"]:
+            writer.write(target.head)
+            return far
+        writer.close()
+        raise OSError("the proxy of this machine refuses it")
+
+
+def proxy_variables(hosts: tuple[str, ...]) -> dict[str, str]:
+    """Return what tells programs in the sandbox of the proxy. What listens beside them is not asked for by it."""
+    here = [name for name in ("localhost", "127.0.0.1", "::1") if not any(name in host for host in hosts)]
+    url, exempt = f"http://127.0.0.1:{PROXY_PORT}", ",".join(here)
+    variables = dict.fromkeys(("http_proxy", "https_proxy", "all_proxy"), url) | {"no_proxy": exempt}
+    upper = {name.upper(): value for name, value in variables.items()}
+    return variables | upper | {"NODE_USE_ENV_PROXY": "1"}
+
+
+def _target(head: bytes) -> _Target:
+    """Return what the head of a request asks for. Raises `_RefusedError`."""
+    line, _, rest = head.partition(b"\r\n")
+    words = line.split(b" ")
+    try:
+        method, asked, version = (word.decode("ascii") for word in words)
+        is_tunnel = method == "CONNECT"
+        parts = urlsplit(f"https://{asked}" if is_tunnel else asked)
+        host, port = parts.hostname or "", parts.port or (443 if is_tunnel else 80)
+    except ValueError as error:
+        raise _RefusedError("400 Bad Request", "A request to the proxy could not be understood.") from error
+    if not host or not version.startswith("HTTP/1.") or (not is_tunnel and parts.scheme != "http"):
+        raise _RefusedError("400 Bad Request", "The proxy of the sandbox takes CONNECT and http:// only.")
+    url = f"{'https' if is_tunnel else 'http'}://{_authority(host, port)}/"
+    sent = b"" if is_tunnel else _origin_form(method, parts, rest)
+    return _Target(host=host, port=port, url=url, head=sent, is_tunnel=is_tunnel)
+
+
+def _origin_form(method: str, parts: SplitResult, rest: bytes) -> bytes:
+    """Return the head as the host itself wants it, for one request only: the next one may be for another host."""
+    path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
+    kept = [
+        line for line in rest.split(b"\r\n") if line and line.partition(b":")[0].strip().lower() not in _HOP_HEADERS
+    ]
+    host = parts.netloc.rpartition("@")[2]
+    lines = [f"{method} {path} HTTP/1.1".encode(), f"Host: {host}".encode(), b"Connection: close", *kept]
+    return b"\r\n".join([*lines, b"", b""])
+
+
+def _authority(host: str, port: int) -> str:
+    return f"[{host}]:{port}" if ":" in host else f"{host}:{port}"
+
+
+def _authorization(proxy: SplitResult) -> str:
+    if proxy.username is None:
+        return ""
+    credentials = f"{unquote(proxy.username)}:{unquote(proxy.password or '')}".encode()
+    return f"Proxy-Authorization: Basic {base64.b64encode(credentials).decode()}\r\n"
+
+
+async def _both_ways(near: Streams, far: Streams) -> None:
+    """Pass on what comes from either side, until both have ended or one has failed."""
+    flows = {
+        asyncio.create_task(_flow(near[0], far[1]), name="host proxy out"),
+        asyncio.create_task(_flow(far[0], near[1]), name="host proxy in"),
+    }
+    try:
+        await asyncio.gather(*flows)
+    finally:
+        for flow in flows:
+            flow.cancel()
+        await asyncio.wait(flows)
+        far[1].close()
+
+
+async def _flow(source: asyncio.StreamReader, sink: asyncio.StreamWriter) -> None:
+    while piece := await source.read(_PIECE_BYTES):
+        sink.write(piece)
+        await sink.drain()
+    if sink.can_write_eof():
+        sink.write_eof()
+
+
+def _tls() -> object:
+    import ssl
+
+    return ssl.create_default_context()
+
+
+def _listen_at(path: Path) -> socket.socket:
+    """Listen at a path of any length: the kernel's own limit for one is short."""
+    door = socket.socket(socket.AF_UNIX, socket.SOCK_STREAM)
+    folder = os.open(path.parent, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        door.bind(f"/proc/self/fd/{folder}/{path.name}")
+        door.listen(1)
+        door.setblocking(False)
+    except BaseException:
+        door.close()
+        raise
+    finally:
+        os.close(folder)
+    return door
+
+
+async def _handed_out(door: socket.socket) -> socket.socket:
+    """Return the listening socket that the launcher hands out; tries again with a launcher that hands out nothing."""
+    loop = asyncio.get_running_loop()
+    while True:
+        connection, _ = await loop.sock_accept(door)
+        with connection:
+            readable = loop.create_future()
+            loop.add_reader(connection, _once, readable)
+            try:
+                await readable
+            finally:
+                loop.remove_reader(connection)
+            descriptors = _descriptors(connection)
+            if descriptors:
+                listener = socket.socket(fileno=descriptors[0])
+                for extra in descriptors[1:]:
+                    os.close(extra)
+                listener.setblocking(False)
+                with suppress(OSError):
+                    connection.send(b".")
+                return listener
+
+
+def _once(readable: "asyncio.Future[None]") -> None:
+    if not readable.done():
+        readable.set_result(None)
+
+
+def _descriptors(connection: socket.socket) -> list[int]:
+    size = array.array("i").itemsize
+    _, messages, _, _ = connection.recvmsg(1, socket.CMSG_SPACE(size))
+    found = array.array("i")
+    for level, kind, content in messages:
+        if (level, kind) == (socket.SOL_SOCKET, socket.SCM_RIGHTS):
+            found.frombytes(content[: len(content) - len(content) % size])
+    return list(found)

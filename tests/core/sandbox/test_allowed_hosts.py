@@ -1,0 +1,81 @@
+"""Whom a confined program may ask for, and where what it asks for may lead."""
+
+import ipaddress
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from desktop_agent.core.sandbox.allowed_hosts import AllowedHosts
+
+LABELS = st.from_regex(r"\A[a-z0-9]([a-z0-9-]{0,5}[a-z0-9])?\Z")
+NAMES = st.lists(LABELS, min_size=1, max_size=3).map(".".join).filter(lambda name: not name.replace(".", "").isdigit())
+ADDRESSES = st.ip_addresses()
+
+
+@pytest.mark.parametrize(
+    ("entry", "host", "port", "allowed"),
+    [
+        ("example.org", "example.org", 443, True),
+        ("example.org", "EXAMPLE.org.", 80, True),
+        ("example.org", "example.org", 22, False),
+        ("example.org:22", "example.org", 22, True),
+        ("example.org:22", "example.org", 443, False),
+        ("example.org", "www.example.org", 443, False),
+        ("example.org", "example.org.evil.net", 443, False),
+        ("*.example.org", "www.example.org", 443, True),
+        ("*.example.org", "a.b.example.org", 443, True),
+        ("*.example.org", "example.org", 443, False),
+        ("*.example.org", ".example.org", 443, False),
+        ("*.example.org", "evilexample.org", 443, False),
+        ("*", "anything.net", 443, True),
+        ("*:8443", "anything.net", 443, False),
+        ("127.0.0.1:80", "127.0.0.1", 80, True),
+        ("127.0.0.1:80", "127.1", 80, False),
+        ("[::1]:80", "[::1]", 80, True),
+        ("[::1]:80", "0:0:0:0:0:0:0:1", 80, True),
+        ("[::1]:80", "::1", 81, False),
+    ],
+)
+def test_a_host_is_allowed_by_what_names_it_and_its_port(entry: str, host: str, port: int, allowed: bool) -> None:
+    assert AllowedHosts((entry,)).allow(host, port) is allowed
+
+
+@given(NAMES, NAMES, st.integers(1, 65535))
+def test_one_name_lets_no_other_through(name: str, other: str, port: int) -> None:
+    assert AllowedHosts((f"{name}:{port}",)).allow(other, port) == (other == name)
+
+
+@given(NAMES, st.integers(1, 65535))
+def test_no_host_lets_nobody_through(name: str, port: int) -> None:
+    assert not AllowedHosts(()).allow(name, port)
+
+
+@given(NAMES, ADDRESSES)
+def test_no_name_leads_to_this_machine_or_a_clouds_own_service(
+    name: str, address: ipaddress.IPv4Address | ipaddress.IPv6Address
+) -> None:
+    for entry in (name, f"*.{name}", "*"):
+        hosts = AllowedHosts((entry,))
+        host = f"www.{name}" if entry.startswith("*.") else name
+        if name != "localhost" and hosts.allow_address(host, 443, address):
+            assert not address.is_loopback
+            assert not address.is_link_local
+            assert not address.is_unspecified
+
+
+@pytest.mark.parametrize("text", ["127.0.0.1", "::1", "::ffff:127.0.0.1", "0.0.0.0", "169.254.169.254", "fe80::1"])
+def test_forms_of_this_machines_addresses_are_known(text: str) -> None:
+    address = ipaddress.ip_address(text)
+
+    assert not AllowedHosts(("example.org",)).allow_address("example.org", 443, address)
+    assert AllowedHosts((f"[{text}]:443",)).allow_address(text, 443, address)
+
+
+def test_a_name_may_lead_into_the_local_network_and_what_only_a_star_allows_may_not() -> None:
+    inside = ipaddress.ip_address("10.1.2.3")
+
+    assert AllowedHosts(("git.corp.example",)).allow_address("git.corp.example", 443, inside)
+    assert not AllowedHosts(("*",)).allow_address("git.corp.example", 443, inside)
+    assert AllowedHosts(("*", "git.corp.example")).allow_address("git.corp.example", 443, inside)
+    assert AllowedHosts(("localhost:80",)).allow_address("localhost", 80, ipaddress.ip_address("127.0.0.1"))
