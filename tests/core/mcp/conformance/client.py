@@ -1,39 +1,169 @@
 """The client that the public conformance suite runs: `python -m tests.core.mcp.conformance.client URL`.
 
-It is our connection, not the SDK's client: what the suite finds is what a session would meet. The suite says by
-`MCP_CONFORMANCE_SCENARIO` what to do.
+It is our connection, not the SDK's client, and our sign-in with a keyring in memory: what the suite finds is what a
+user would meet. The suite says by `MCP_CONFORMANCE_SCENARIO` what it tests, and by `MCP_CONFORMANCE_CONTEXT` what the
+user knows. It exits with 1 when something was not possible, as some scenarios want it to be.
 """
 
 import asyncio
+import json
+import logging
 import os
 import sys
+import tempfile
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import Any, TypeVar, cast
 
 from desktop_agent.core.base.clock import SystemClock
+from desktop_agent.core.base.errors import AgentError, ServerError
 from desktop_agent.core.mcp.connection import Connection
 from desktop_agent.core.mcp.definition import Address, ServerDefinition
+from desktop_agent.core.mcp.offers import OfferedTool
 from desktop_agent.core.mcp.pool import ServerPool
+from desktop_agent.core.protocol.model import Allowed, Answer, Decision, FormField, ServerQuestion
+from desktop_agent.core.providers.auth.keys import SystemKeyStore
+from desktop_agent.core.providers.auth.servers.server_credentials import KeyringCredentials
+from desktop_agent.core.providers.auth.servers.server_keyring import ServerKeyring
+from desktop_agent.core.providers.auth.servers.server_sign_ins import ServerSignIns
+from tests.memory_keyring import MemoryKeyring
+from tests.servers.browser import UserInBrowser
 
-ARGUMENTS: dict[str, dict[str, object]] = {"add_numbers": {"a": 5, "b": 3}}
-"""What tools that need arguments are called with."""
+T = TypeVar("T")
+
+MOST_SIGN_INS = 5
+"""After so many a user gives up; the suite finds more than three too many."""
+
+VALUES: dict[str, object] = {"string": "x", "integer": 5, "number": 3, "boolean": True, "object": {}, "array": []}
+"""What a required argument is, by its type."""
+
+COUNTS_STREAMS = "sse-retry"
+"""The scenario whose server takes the first stream that is opened after a call for one that is opened again."""
+
+ONLY_LISTED = "json-schema-ref-no-deref"
+"""The scenario whose server answers no calls."""
+
+Call = tuple[str, Mapping[str, object]]
+"""A tool and its arguments."""
 
 
-async def call_everything(connection: Connection) -> None:
-    """Call every tool that the server offers, as a model may."""
-    for tool in await connection.tools():
-        await connection.call(tool.name, ARGUMENTS.get(tool.name, {}))
+class User:
+    """A user with one server, who signs in whenever the application asks for it."""
+
+    def __init__(self, url: str, known: Mapping[str, Any], folder: Path) -> None:
+        """`known` is what the suite says that the user knows."""
+        self._known = known
+        self._definition = ServerDefinition(name="suite", reached_by=Address(url=url))
+        self._keyring = ServerKeyring(SystemKeyStore(MemoryKeyring()))
+        self._folder = folder
+        credentials = KeyringCredentials(self._keyring, folder, SystemClock())
+        self.pool = ServerPool(SystemClock(), dict(os.environ), None, credentials=credentials)
+        self._sign_ins = 0
+
+    @property
+    def connection(self) -> Connection:
+        return self.pool.lease(self._definition, self._folder).connection
+
+    async def tools(self) -> Sequence[OfferedTool]:
+        """Return what the server offers, after as many sign-ins as it takes."""
+        return await self._signed_in(lambda connection: connection.tools())
+
+    async def call(self, call: Call) -> None:
+        """Call a tool, after as many sign-ins as it takes."""
+        tool, arguments = call
+        await self._signed_in(lambda connection: connection.call(tool, arguments, ask=accept_defaults))
+
+    async def _signed_in(self, work: Callable[[Connection], Awaitable[T]]) -> T:
+        while True:
+            try:
+                if self.connection.status.state == "failed":  # which is tried again at once when the user says so
+                    await self.connection.restart()
+                return await work(self.connection)
+            except ServerError as error:
+                if "mcp sign-in" not in error.hint or self._sign_ins == MOST_SIGN_INS:
+                    raise
+            self._sign_ins += 1
+            async with UserInBrowser() as browser:
+                await ServerSignIns(self._keyring, self._folder, SystemClock()).sign_in(self._definition, browser)
 
 
-async def main(url: str) -> None:
-    """Do with the server at `url` what every scenario asks for: reach it, and call what it has."""
-    pool = ServerPool(SystemClock(), dict(os.environ), None)
-    try:
-        await call_everything(
-            pool.lease(ServerDefinition(name="suite", reached_by=Address(url=url)), Path.cwd()).connection
-        )
-    finally:
-        await pool.aclose()
+async def accept_defaults(question: ServerQuestion) -> Decision:
+    """Answer a form with what stands in it."""
+    return Allowed(answers={field.name: answer for field in question.fields if (answer := _answer(field)) is not None})
+
+
+def _answer(field: FormField) -> Answer | None:
+    if field.default is None and field.is_required and field.kind == "boolean":
+        return True
+    return field.default
+
+
+def calls_for(tools: Sequence[OfferedTool], known: Mapping[str, Any]) -> Sequence[Call]:
+    """Return what a model might call: what the suite says, or each tool with the arguments that it needs."""
+    said = cast("Sequence[Mapping[str, Any]]", known.get("toolCalls", ()))
+    names = {tool.name for tool in tools}
+    calls: list[Call] = [(each["name"], each.get("arguments") or {}) for each in said if each["name"] in names]
+    return calls or [(tool.name, _arguments(tool, tools)) for tool in tools]
+
+
+def _arguments(tool: OfferedTool, tools: Sequence[OfferedTool]) -> dict[str, object]:
+    schema = cast("Mapping[str, Any]", tool.input_schema)
+    if tool.name == "json_schema_echo":  # which wants to see how the schema of another one arrived
+        return {"schema": next(each.input_schema for each in tools if each.name == "json_schema_2020_12_tool")}
+    properties = schema.get("properties", {})
+    return {name: VALUES.get(properties.get(name, {}).get("type"), "x") for name in schema.get("required", ())}
+
+
+class StreamOpened(logging.Handler):
+    """Sets `seen` once the SDK says that the server's own stream is open."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen = asyncio.Event()
+        logger = logging.getLogger("mcp.client.streamable_http")
+        logger.setLevel(logging.DEBUG)
+        logger.propagate = False
+        logger.addHandler(self)
+
+    def emit(self, record: logging.LogRecord) -> None:
+        if record.getMessage() == "GET SSE connection established":
+            self.seen.set()
+
+
+@asynccontextmanager
+async def using(url: str, known: Mapping[str, Any]) -> AsyncGenerator[User]:
+    """Give a user of the server at `url`."""
+    with tempfile.TemporaryDirectory() as folder:
+        user = User(url, known, Path(folder))
+        try:
+            yield user
+        finally:
+            await user.pool.aclose()
+
+
+async def main(url: str, scenario: str, known: Mapping[str, Any]) -> int:
+    """Do with the server at `url` what a scenario asks for: reach it, and call what it has."""
+    problems: list[AgentError] = []
+    opened = StreamOpened()
+    async with using(url, known) as user:
+        try:
+            tools = await user.tools()
+            if scenario == COUNTS_STREAMS:
+                await opened.seen.wait()
+            for call in calls_for(tools, known) if scenario != ONLY_LISTED else ():
+                try:
+                    await user.call(call)
+                except ServerError as error:
+                    problems.append(error)
+        except AgentError as error:
+            problems.append(error)
+    for problem in problems:
+        print(problem, problem.hint, problem.detail)
+    return 1 if problems else 0
 
 
 if __name__ == "__main__":
-    asyncio.run(main(sys.argv[1]))  # noqa: TID251 - entry point
+    _scenario = os.environ.get("MCP_CONFORMANCE_SCENARIO", "")
+    _known = json.loads(os.environ.get("MCP_CONFORMANCE_CONTEXT", "{}"))
+    sys.exit(asyncio.run(main(sys.argv[1], _scenario, _known)))  # noqa: TID251 - entry point
