@@ -28,6 +28,7 @@ _MODULES = {
     ("changes", "diff"): "changes.listing",
     ("changes", "undo"): "changes.undo_redo",
     ("changes", "redo"): "changes.undo_redo",
+    ("run", ""): "run.command",
     ("tools", "call"): "tool_call",
     ("auth", "sign-in"): "signing",
     ("auth", "sign-out"): "signing",

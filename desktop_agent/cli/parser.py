@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, get_args
 from desktop_agent.core.base.package import __version__
 from desktop_agent.core.base.web_address import address_argument
 from desktop_agent.core.models.vendors import PROVIDER_IDS, VENDORS, KeyHeader
+from desktop_agent.core.tools.roles import Role
 
 if TYPE_CHECKING:
     # argparse has no public name for what add_subparsers returns.
@@ -23,6 +24,7 @@ HIT_KINDS = ("title", "prompt", "reply", "command", "output", "change")
 
 _VENDOR_IDS = tuple(vendor.id for vendor in VENDORS)
 
+_ROLES = ", ".join(get_args(Role))
 _HEADERS = " (the default) or ".join(get_args(KeyHeader))
 
 _WINDOW = """\
@@ -113,9 +115,9 @@ def _end(text: str) -> datetime:
 
 
 def _add_run(commands: "_Commands") -> None:
-    run = _command(commands, "run", "Run one prompt without a window.", 'run --prompt "Fix the failing test"')
+    run = _command(commands, "run", "Run prompts without a window.", 'run --prompt "Fix the failing test"')
     prompt = run.add_mutually_exclusive_group()
-    prompt.add_argument("--prompt", metavar="TEXT", help="the prompt")
+    prompt.add_argument("--prompt", action="append", metavar="TEXT", help="the prompt; several are a turn each")
     prompt.add_argument("--prompt-file", metavar="F", help="read the prompt from a file")
     prompt.add_argument("stdin", nargs="?", choices=["-"], help="read the prompt from standard input")
     session = run.add_mutually_exclusive_group()
@@ -126,7 +128,10 @@ def _add_run(commands: "_Commands") -> None:
     run.add_argument("--base-url", type=address_argument, metavar="URL", help="another address of the provider")
     run.add_argument("--account", metavar="NAME", help="the provider's account; `auth status` lists them")
     run.add_argument("--effort", metavar="LEVEL", help="how much the model thinks; `models list` shows its levels")
+    run.add_argument("--role", choices=get_args(Role), metavar="R", help=f"its tools and prompt: {_ROLES} (worker)")
     _add_mode(run)
+    asked = "a program that answers approval requests: JSON in, JSON out"
+    run.add_argument("--approval-command", metavar="CMD", help=asked)
     run.add_argument("--max-turns", type=_at_least_one, metavar="N", help="at most N requests to the model (8)")
     run.add_argument("--max-cost", type=_above_zero, metavar="X", help="stop when the run has cost X dollars")
     run.add_argument("--max-time", type=_above_zero, metavar="S", help="stop after S seconds")
@@ -139,8 +144,12 @@ def _add_run(commands: "_Commands") -> None:
     _add_switch(run, "--debug-tool-use", "show tool calls")
     run.add_argument("--tool-debug-log", type=Path, metavar="F", help="with --debug-tool-use: append them here too")
     run.add_argument("--undo-last-turn", action="store_true", help="take the run's changes back at the end")
+    schema_help = "a JSON Schema: the final answer is JSON by it, or the exit code 1"
+    run.add_argument("--output-schema", type=Path, metavar="F", help=schema_help)
     run.add_argument("--config", type=Path, metavar="F", help="another settings file")
     run.add_argument("--stream", action="store_true", help="print every event as a JSON line while running")
+    stream_help = "stream: read ops as JSON lines from standard input while running, in place of prompts"
+    run.add_argument("--input-format", choices=("text", "stream"), default="text", metavar="F", help=stream_help)
     run.add_argument("--verbose", action="store_true", help="tell what happens on standard error")
 
 

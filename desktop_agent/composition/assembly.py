@@ -101,6 +101,7 @@ def _spending_guard(
         others=partial(shared.catalog.summaries, without=(plan.storage.session_id,)),
         log=recorder,
         clock=shared.clock,
+        before=plan.state.transcript.turns.usage,
     )
 
 

@@ -16,7 +16,6 @@ from desktop_agent.composition.viewing import ViewedSession
 from desktop_agent.core.base.errors import AccountGoneError, AgentError, UsageError
 from desktop_agent.core.base.ids import SessionId, new_session_id
 from desktop_agent.core.base.package import __version__
-from desktop_agent.core.context.packing import system_prompt
 from desktop_agent.core.models.efforts import effort_meant
 from desktop_agent.core.models.vendors import known_vendor, usual_model
 from desktop_agent.core.protocol import events as ev
@@ -50,7 +49,7 @@ class SessionOpener:
         root = await asyncio.to_thread(usable_workspace, workspace)
         settings = await self._settings.safe_in(root)
         now = shared.clock.now()
-        system = await asyncio.to_thread(system_prompt, root, now)
+        system = await asyncio.to_thread(options.system_prompt, root, now)
         session_id = new_session_id(now)
         storage = await asyncio.to_thread(SessionStorage.create, session_id, shared.catalog, shared.blobs)
         opened = ev.SessionOpened(
@@ -93,7 +92,7 @@ class SessionOpener:
             root = Path(taken.state.transcript.session.workspace)
             settings = self._settings.settings_in(root)
             await settings.refresh()
-            system = await asyncio.to_thread(system_prompt, root, taken.state.transcript.session.opened_at)
+            system = await asyncio.to_thread(options.system_prompt, root, taken.state.transcript.session.opened_at)
             gone = await self._about_account(options, taken.state.transcript)
         except BaseException:
             taken.storage.close()
@@ -114,19 +113,26 @@ class SessionOpener:
         return OpenedSession(assemble(shared, plan), taken.transcript)
 
     async def open_unattended(
-        self, workspace: Path, resumed: SessionId | None, options: SessionOptions, sink: Sink
+        self,
+        workspace: Path,
+        resumed: SessionId | None,
+        options: SessionOptions,
+        sink: Sink,
+        *,
+        is_attended: bool = False,
     ) -> OpenedSession:
         """Start a session in `workspace`, or go on with the `resumed` one in its own, in the modes of the options.
 
-        No user can answer whether to spend more, nor what an earlier process asked. Raises what `create` and `open`
-        raise, and `UsageError` for an account that is not there.
+        Unless it `is_attended`, whether to spend more is not asked, nor what an earlier process asked.
+
+        Raises what `create` and `open` raise, and `UsageError` for an account that is not there.
         """
         if resumed is None:
             model = self._model_of(options)
             await self._require_account(model)
             options = replace(options, model=await self._with_known_effort(model, options.named.effort))
-            return OpenedSession(await self.create(workspace, sink, options, is_attended=False), Transcript())
-        opened = await self.open(resumed, sink, options, is_attended=False)
+            return OpenedSession(await self.create(workspace, sink, options, is_attended=is_attended), Transcript())
+        opened = await self.open(resumed, sink, options, is_attended=is_attended)
         is_named = options.model is not None or not options.named.is_nothing
         model = self._model_of(options, opened.session.transcript.session.model) if is_named else None
         if model is not None:

@@ -1,5 +1,6 @@
 """What makes one session different from the others: its files, its state, its workspace, who listens to it."""
 
+from datetime import datetime
 from pathlib import Path
 
 from msgspec import Struct
@@ -7,6 +8,7 @@ from msgspec import Struct
 from desktop_agent.composition.settings_in_force import allowed_folders
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.stand_ins import sweep
+from desktop_agent.core.context.packing import system_prompt
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import ApprovalPolicy, ModelRef, SandboxMode, SessionPurpose
 from desktop_agent.core.sandbox.guarded import places_of_stand_ins
@@ -20,6 +22,7 @@ from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.journal.journal import JOURNAL_NAME, Journal
 from desktop_agent.core.store.lock import SessionLock
 from desktop_agent.core.tools.access import CallRules
+from desktop_agent.core.tools.roles import ROLES
 
 
 class SessionStorage(Struct, frozen=True):
@@ -68,6 +71,13 @@ class SessionOptions(Struct, frozen=True, kw_only=True):
     rules: CallRules | None = None
     limits: TurnLimits | None = None
     purpose: SessionPurpose = "conversation"
+    instructions: str = ""
+    """What the system prompt ends with, as long as the session is open."""
+
+    def system_prompt(self, root: Path, opened_at: datetime) -> str:
+        """Return the system prompt of a session in `root`. Blocks shortly: it reads shipped files."""
+        role = ROLES[self.rules.role].instructions if self.rules is not None else ""
+        return "\n\n".join(filter(None, (system_prompt(root, opened_at), role, self.instructions)))
 
 
 class SessionPlan(Struct, frozen=True, kw_only=True):

@@ -1,7 +1,21 @@
-"""The headless runner: one prompt in, a result and an exit code out. For scripts, CI and the library."""
+"""The headless runner: prompts in, a result and an exit code out. For scripts, CI and the library."""
 
+from desktop_agent.headless.approval_command import ApprovalCommand
 from desktop_agent.headless.logs import RunLogs
+from desktop_agent.headless.op_lines import ops_of
+from desktop_agent.headless.output_schema import OutputSchema
 from desktop_agent.headless.result import EXIT_CODES, RunResult
 from desktop_agent.headless.runner import HeadlessRun, RunOptions
+from desktop_agent.headless.streamed_run import StreamedRun
 
-__all__ = ["EXIT_CODES", "HeadlessRun", "RunLogs", "RunOptions", "RunResult"]
+__all__ = [
+    "EXIT_CODES",
+    "ApprovalCommand",
+    "HeadlessRun",
+    "OutputSchema",
+    "RunLogs",
+    "RunOptions",
+    "RunResult",
+    "StreamedRun",
+    "ops_of",
+]

@@ -1,20 +1,24 @@
 """What a run came to: a fold of its transcript into the keys of `run --json`."""
 
 from collections.abc import Sequence
+from typing import Literal
 
-from msgspec import Struct
-from msgspec.structs import asdict
+from msgspec import UNSET, Struct
+from msgspec.structs import asdict, replace
 
-from desktop_agent.core.base.errors import AgentError
+from desktop_agent.core.base.errors import AgentError, UsageError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.plain_text import number_of, on_one_line
-from desktop_agent.core.protocol.events import Notice, TurnEndReason
+from desktop_agent.core.protocol.events import CommandRun, Notice, TurnEnded, TurnEndReason
 from desktop_agent.core.protocol.model import Aborted, ApprovalPolicy, FileOutcome, JsonObject, Usage
 from desktop_agent.core.tools.spec import SKIPPED_KEY
 from desktop_agent.core.transcript import ChangeRecord, NoticeEntry, TextEntry, ToolEntry, Transcript
 from desktop_agent.core.undo.outcome_words import describe_outcome
 
-EXIT_CODES: dict[TurnEndReason, int] = {
+StopReason = TurnEndReason | Literal["invalid_output"]
+"""Why a run ended: as its last turn, or because of an answer that is not what the caller asked for."""
+
+EXIT_CODES: dict[StopReason, int] = {
     "completed": 0,
     "tool_error": 1,
     "fatal_tool_error": 1,
@@ -23,6 +27,7 @@ EXIT_CODES: dict[TurnEndReason, int] = {
     "workspace_error": 1,
     "internal_error": 1,
     "refused": 1,
+    "invalid_output": 1,
     "approval_required": 3,
     "max_turns": 4,
     "limit": 4,
@@ -38,7 +43,7 @@ class RunResult(Struct, frozen=True, kw_only=True):
 
     session_id: SessionId
     """Empty after a command that left no session behind."""
-    stopped_reason: TurnEndReason
+    stopped_reason: StopReason
     final_response: str
     turns_used: int
     """How many requests to the model it took."""
@@ -54,6 +59,8 @@ class RunResult(Struct, frozen=True, kw_only=True):
     """Which limit ended it, by the code of the notice about it: `max_cost`, `max_time`, `max_tokens` …"""
     undo_operations: tuple[str, ...] | None = None
     """What an undo at the end did; None when none was asked for."""
+    output: object = UNSET
+    """The JSON value that the final answer is, where the caller gave a schema; `UNSET` without one."""
 
     @property
     def exit_code(self) -> int:
@@ -66,6 +73,10 @@ class RunResult(Struct, frozen=True, kw_only=True):
         if self.stopped_reason != "fatal_tool_error":
             return None
         return next((event for event in reversed(self.tools) if event["is_error"]), None)
+
+    def failed(self, reason: StopReason, problem: str) -> "RunResult":
+        """Return the result of a run that this spoilt at its end."""
+        return replace(self, stopped_reason=reason, problems=(*self.problems, problem))
 
     def as_json(self) -> JsonObject:
         """The keys of `run --json`."""
@@ -82,6 +93,8 @@ class RunResult(Struct, frozen=True, kw_only=True):
         }
         if self.limit:
             document["limit"] = self.limit
+        if self.output is not UNSET:
+            document["output"] = self.output
         if self.undo_operations is not None:
             document["undo_operations"] = list(self.undo_operations)
         if self.fatal_event is not None:
@@ -90,29 +103,27 @@ class RunResult(Struct, frozen=True, kw_only=True):
 
 
 def collect_result(
-    transcript: Transcript,
-    turn: int,
-    *,
-    reason: TurnEndReason,
-    requests: int,
-    usage: Usage,
-    undone: tuple[FileOutcome, ...] | None,
+    transcript: Transcript, ends: Sequence[TurnEnded], *, usage: Usage, undone: tuple[FileOutcome, ...] | None
 ) -> RunResult:
-    """Return the result of `turn`."""
-    entries = [entry for entry in transcript.entries if getattr(entry, "turn", None) == turn]
+    """Return the result of turns that ended so, one after another: at least one."""
+    turns, last = {end.turn for end in ends}, ends[-1]
+    entries = [entry for entry in transcript.entries if getattr(entry, "turn", None) in turns]
     texts = [entry.text.strip() for entry in entries if isinstance(entry, TextEntry) and entry.kind == "text"]
     tools = [entry for entry in entries if isinstance(entry, ToolEntry)]
-    records = [record for record in transcript.changes.values() if record.turn == turn and record.change.is_by_agent]
+    records = [record for record in transcript.changes.values() if record.turn in turns and record.change.is_by_agent]
     notices = [entry.notice for entry in transcript.entries if isinstance(entry, NoticeEntry)]
-    codes = [notice.code for notice in notices if notice.turn == turn]
+    codes = [notice.code for notice in notices if notice.turn == last.turn]
+    summaries = (
+        turn_summary(turn, [record for record in records if record.turn == turn], tools) for turn in sorted(turns)
+    )
     return RunResult(
         session_id=transcript.session.session_id,
-        stopped_reason=reason,
+        stopped_reason=last.reason,
         final_response="\n".join(text for text in texts if text).strip(),
-        turns_used=requests,
+        turns_used=sum(end.requests for end in ends),
         edited_files=tuple(dict.fromkeys(record.change.path for record in records if not record.is_undone)),
         tools=tuple(tool_event(entry, transcript.session.approval) for entry in tools),
-        turn_summaries=(turn_summary(turn, records, tools),) if records else (),
+        turn_summaries=tuple(summary for summary in summaries if summary["paths"]),
         usage=usage,
         problems=tuple(
             dict.fromkeys(  # a full disk fails more than one write
@@ -120,15 +131,34 @@ def collect_result(
                     *(
                         describe(notice)
                         for notice in notices
-                        if notice.level == "error" and notice.turn in (None, turn)
+                        if notice.level == "error" and notice.turn in (None, *turns)
                     ),
                     *(_describe_unanswered(entry) for entry in tools if isinstance(entry.decision, Aborted)),
-                    *_describe_end(reason, requests, tools, transcript.session.session_id),
+                    *_describe_end(last, tools, transcript.session.session_id),
                 )
             )
         ),
-        limit=codes[-1] if reason == "limit" and codes else "",
+        limit=codes[-1] if last.reason == "limit" and codes else "",
         undo_operations=None if undone is None else tuple(describe_outcome(outcome) for outcome in undone),
+    )
+
+
+def command_result(command: CommandRun, session_id: SessionId, usage: Usage) -> RunResult:
+    """Return what a slash command said. Raises `UsageError` when it could not be carried out."""
+    if command.is_error:
+        title, _, rest = command.output.partition("\n")
+        raise UsageError(title, detail=rest.strip())
+    return RunResult(
+        session_id=session_id,
+        stopped_reason="completed",
+        final_response=command.output,
+        turns_used=0,
+        edited_files=(),
+        tools=(),
+        turn_summaries=(),
+        usage=usage,
+        problems=(),
+        is_command=True,
     )
 
 
@@ -137,16 +167,15 @@ def describe(problem: Notice | AgentError) -> str:
     return "\n".join(filter(None, (f"{problem.title} {problem.hint}".strip(), problem.detail)))
 
 
-def _describe_end(
-    reason: TurnEndReason, requests: int, tools: Sequence[ToolEntry], session_id: SessionId
-) -> tuple[str, ...]:
+def _describe_end(end: TurnEnded, tools: Sequence[ToolEntry], session_id: SessionId) -> tuple[str, ...]:
     """Why the run ended before it was done, where no notice says it."""
-    if reason == "max_turns":
-        made = f"The run is not done: it has made {number_of(requests, 'request')} to the model, as many as it may."
+    if end.reason == "max_turns":
+        count = number_of(end.requests, "request")
+        made = f"The run is not done: it has made {count} to the model, as many as it may."
         return (
             f'{made} Give more with --max-turns, or go on: `desktop-agent run --resume {session_id} --prompt "…"`.',
         )
-    if reason in ("tool_error", "fatal_tool_error"):
+    if end.reason in ("tool_error", "fatal_tool_error"):
         failed = [
             entry for entry in tools if entry.result is not None and entry.result.is_error and not _is_skipped(entry)
         ]

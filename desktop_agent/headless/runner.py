@@ -1,7 +1,7 @@
-"""Runs one prompt to its end without a user.
+"""Runs prompts to their end without a user.
 
-It is a front end like the window: it submits ops and folds events. No user is there to approve, so it aborts an
-approval request, and the run ends with that.
+It is a front end like the window: it submits ops and folds events. Whoever asks for the run may bring what answers
+approval requests; without that a request is aborted, and the run ends with it.
 """
 
 import asyncio
@@ -15,17 +15,19 @@ from msgspec.structs import replace
 
 from desktop_agent.composition.session_plan import SessionOptions
 from desktop_agent.composition.workbench import Workbench
-from desktop_agent.core.base.errors import AgentError, UnsafeSettingsError, UsageError
+from desktop_agent.core.base.errors import AgentError, UnsafeSettingsError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
-from desktop_agent.core.protocol.model import Aborted, ChangeSelection, FileOutcome, Usage
+from desktop_agent.core.protocol.model import Aborted, ApprovalRequest, ChangeSelection, Decision, FileOutcome
 from desktop_agent.core.session.failure_notices import UNSAFE_SETTINGS
 from desktop_agent.core.session.session import Session
 from desktop_agent.core.slash.parse import is_command, prompt_of
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.headless.logs import RunLogs
-from desktop_agent.headless.result import RunResult, collect_result, describe
+from desktop_agent.headless.output_schema import OutputSchema
+from desktop_agent.headless.result import RunResult, collect_result, command_result, describe
+from desktop_agent.library.answering import Answering, Approver
 
 T = TypeVar("T")
 
@@ -38,8 +40,11 @@ UNATTENDED = (
 class RunOptions(Struct, frozen=True, kw_only=True):
     """What to run, and how."""
 
-    prompt: str
-    """One that begins with `/` is a slash command; with `//`, a prompt that begins with one slash."""
+    prompts: tuple[str, ...]
+    """A turn each, in order; the first that does not complete ends the run.
+
+    One that begins with `/` is a slash command; with `//`, a prompt that begins with one slash.
+    """
     workspace: Path
     resume: SessionId | None = None
     """Go on with this session instead of starting one; its workspace is used."""
@@ -47,6 +52,13 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     """What the session is opened with. In one that goes on, what is None stays as it is."""
     undo_last_turn: bool = False
     """Take the run's own changes back at its end: to see what it would do."""
+    output: OutputSchema | None = None
+    """What the final answer must be. The model is asked again, `OutputSchema.corrections` times, if it is not."""
+
+
+def unattended(_request: ApprovalRequest) -> Decision:
+    """Answer for a run in which no user can."""
+    return Aborted(reason=UNATTENDED)
 
 
 class HeadlessRun:
@@ -58,70 +70,108 @@ class HeadlessRun:
         options: RunOptions,
         logs: RunLogs | None = None,
         listener: Callable[[ev.Event], None] | None = None,
+        approve: Approver | None = None,
     ) -> None:
-        """`listener` hears every event, live ones too, as they happen; an `AgentError` from it stops the run."""
+        """`listener` hears every event, live ones too, as they happen; an `AgentError` from it stops the run.
+
+        `approve` answers approval requests; without it, and where it aborts one, the run ends.
+        """
         self._bench = workbench
         self._options = options
         self._logs = logs or RunLogs()
         self._listener = listener
+        self._answering = Answering(approve or unattended, self._submit_op)
+        self._is_attended = approve is not None
         self._transcript = Transcript()
-        self._turn_before = 0
+        self._first_turn = 1
         self._session: Session | None = None
         self._is_interrupted = False
         self._unheard: AgentError | None = None
         self._has_content = options.resume is not None
         """Whether the session holds more than what a command said."""
         self._is_dropped = False
+        self._turn_before = 0
         self._ended: asyncio.Future[ev.TurnEnded | ev.CommandRun] | None = None
         self._undone: asyncio.Future[tuple[FileOutcome, ...]] | None = None
 
     def interrupt(self) -> None:
         """Stop the run; its result will say so."""
         self._is_interrupted = True
-        if self._session is not None:
-            self._session.submit(ops.Interrupt())
+        self._submit_op(ops.Interrupt())
 
     async def run(self) -> RunResult:
-        """Run the prompt to its end. Raises `AgentError` when the session cannot be opened at all."""
+        """Run the prompts to their end. Raises `AgentError` when the session cannot be opened at all."""
         self._logs.check()
-        loop = asyncio.get_running_loop()
-        self._ended, self._undone = loop.create_future(), loop.create_future()
+        self._undone = asyncio.get_running_loop().create_future()
         self._session = await self._open()
         before = self._transcript.turns.usage
         serving = asyncio.create_task(self._session.run(), name="session")
         try:
-            self._submit(self._session)
-            if self._is_interrupted:  # before there was a session
-                self._session.submit(ops.Interrupt())
-            ended = await self._first(self._ended, serving)
-            undone = None
-            if self._options.undo_last_turn and isinstance(ended, ev.TurnEnded):
-                undone = await self._undo(ended.turn, serving)
+            ended = await self._run_prompts(serving)
+            problem = await self._correct_output(serving, ended)
+            turns = [end for end in ended if isinstance(end, ev.TurnEnded)]
+            undone = await self._undo(turns[-1], serving) if self._options.undo_last_turn and turns else None
         finally:
             self._session.submit(ops.Shutdown())
             await serving
-        if isinstance(ended, ev.CommandRun):
+            await self._answering.aclose()
+        usage = self._transcript.turns.usage - before
+        if not turns:
+            assert isinstance(ended[-1], ev.CommandRun)
             await self._drop_empty()
-            return self._command_result(ended, before)
-        result = collect_result(
-            self._transcript,
-            ended.turn,
-            reason=ended.reason,
-            requests=ended.requests,
-            usage=self._transcript.turns.usage - before,
-            undone=undone,
-        )
-        if self._unheard is None:
-            return result
-        return replace(result, stopped_reason="storage_error", problems=(*result.problems, describe(self._unheard)))
+            return command_result(ended[-1], "" if self._is_dropped else self._session.id, usage)
+        return self._checked(collect_result(self._transcript, turns, usage=usage, undone=undone), problem)
 
-    def _submit(self, session: Session) -> None:
-        """Ask for the prompt, or for the command that it is."""
-        text = self._options.prompt
-        if is_command(text):
-            session.submit(ops.RunCommand(text=text))
+    # -- the prompts --
+
+    async def _run_prompts(self, serving: asyncio.Task[None]) -> list[ev.TurnEnded | ev.CommandRun]:
+        """Submit one after another; return how they ended, the last one perhaps otherwise than it should have."""
+        ended: list[ev.TurnEnded | ev.CommandRun] = []
+        for prompt in self._options.prompts:
+            ended.append(await self._take(prompt, serving))
+            if _is_failure(ended[-1]):
+                break
+        return ended
+
+    async def _take(self, prompt: str, serving: asyncio.Task[None]) -> ev.TurnEnded | ev.CommandRun:
+        """Ask for a prompt, or for the command that it is, and wait for its end."""
+        assert self._session is not None
+        self._turn_before = self._transcript.turn
+        self._ended = asyncio.get_running_loop().create_future()
+        if is_command(prompt):
+            self._session.submit(ops.RunCommand(text=prompt))
         else:
-            session.submit(ops.SubmitPrompt(text=prompt_of(text) if text.startswith("//") else text))
+            self._session.submit(ops.SubmitPrompt(text=prompt_of(prompt) if prompt.startswith("//") else prompt))
+        if self._is_interrupted:  # before there was a session, or a turn
+            self._session.submit(ops.Interrupt())
+        return await self._first(self._ended, serving)
+
+    async def _correct_output(self, serving: asyncio.Task[None], ended: list[ev.TurnEnded | ev.CommandRun]) -> str:
+        """Ask the model again for an answer that is not what it must be; return what is still wrong with it."""
+        output, problem = self._options.output, ""
+        if output is None:
+            return ""
+        for is_last in (*[False] * output.corrections, True):
+            end = ended[-1]
+            if not isinstance(end, ev.TurnEnded) or end.reason != "completed":
+                return ""
+            problem = output.mistake_in(self._transcript, end.turn)
+            if not problem or is_last:
+                break
+            ended.append(await self._take(output.correction(problem), serving))
+        return problem
+
+    def _checked(self, result: RunResult, output_problem: str) -> RunResult:
+        """Return the result with what the run itself found: a log that failed, or an answer that is none."""
+        if self._unheard is not None:
+            return replace(result, stopped_reason="storage_error", problems=(*result.problems, describe(self._unheard)))
+        output = self._options.output
+        if output is None or result.stopped_reason != "completed":
+            return result
+        if output_problem:
+            words = f"The final answer is not what --output-schema asks for: {output_problem}."
+            return result.failed("invalid_output", words)
+        return replace(result, output=output.value_in(self._transcript, self._transcript.turn))
 
     async def _drop_empty(self) -> None:
         """Remove a session that was made for a command which only said something: it is no conversation."""
@@ -131,37 +181,25 @@ class HeadlessRun:
                 await self._bench.stored.delete(self._session.id)
                 self._is_dropped = True
 
-    def _command_result(self, command: ev.CommandRun, before: Usage) -> RunResult:
-        """Return what a command said. Raises `UsageError` when it could not be carried out."""
-        if command.is_error:
-            title, _, rest = command.output.partition("\n")
-            raise UsageError(title, detail=rest.strip())
-        return RunResult(
-            session_id="" if self._is_dropped else self._transcript.session.session_id,
-            stopped_reason="completed",
-            final_response=command.output,
-            turns_used=0,
-            edited_files=(),
-            tools=(),
-            turn_summaries=(),
-            usage=self._transcript.turns.usage - before,
-            problems=(),
-            is_command=True,
-        )
-
     async def _open(self) -> Session:
         options, opener = self._options, self._bench.opener
-        opened = await opener.open_unattended(options.workspace, options.resume, options.session, self._on_event)
+        opened = await opener.open_unattended(
+            options.workspace,
+            options.resume,
+            options.session,
+            self._on_event,
+            is_attended=self._is_attended,
+        )
         self._transcript = opened.transcript
-        self._turn_before = self._transcript.turn
+        self._first_turn = self._transcript.turn + 1
         return opened.session
 
-    async def _undo(self, turn: int, serving: asyncio.Task[None]) -> tuple[FileOutcome, ...]:
+    async def _undo(self, last: ev.TurnEnded, serving: asyncio.Task[None]) -> tuple[FileOutcome, ...]:
         assert self._session is not None
         assert self._undone is not None
-        if not self._transcript.changed.active(turn):
+        if not any(self._transcript.changed.active(turn) for turn in range(self._first_turn, last.turn + 1)):
             return ()
-        self._session.submit(ops.UndoChanges(selection=ChangeSelection(turn=turn)))
+        self._session.submit(ops.UndoChanges(selection=ChangeSelection(since_turn=self._first_turn)))
         return await self._first(self._undone, serving)
 
     async def _first(self, wanted: "asyncio.Future[T]", serving: asyncio.Task[None]) -> T:
@@ -170,6 +208,12 @@ class HeadlessRun:
         if not wanted.done():
             await serving
         return await wanted
+
+    # -- events --
+
+    def _submit_op(self, op: ops.Op) -> None:
+        if self._session is not None:
+            self._session.submit(op)
 
     def _on_event(self, event: ev.Event) -> None:
         self._transcript.apply(event)
@@ -182,9 +226,9 @@ class HeadlessRun:
         """Do what the run itself has to, before others hear of `event`: it must end although they fail."""
         match event:
             case ev.ApprovalRequested(request=request):
-                assert self._session is not None
-                answer = Aborted(reason=UNATTENDED)
-                self._session.submit(ops.AnswerApproval(call_id=request.call_id, decision=answer))
+                self._answering.ask(request)
+            case ev.ApprovalResolved(call_id=call_id):
+                self._answering.drop(call_id)
             case ev.TurnEnded(turn=turn) if turn > self._turn_before:
                 _set(self._ended, event)
             case ev.CommandRun():
@@ -213,6 +257,10 @@ class HeadlessRun:
         except AgentError as error:
             self._unheard = error
             self.interrupt()
+
+
+def _is_failure(end: ev.TurnEnded | ev.CommandRun) -> bool:
+    return end.is_error if isinstance(end, ev.CommandRun) else end.reason != "completed"
 
 
 def _set(future: "asyncio.Future[T] | None", value: T) -> None:

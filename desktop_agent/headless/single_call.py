@@ -114,7 +114,7 @@ class SingleCall:
         self._run = HeadlessRun(
             Workbench(paths, settings, environ=environ, provider_source=_only_this(options), tools=tools),
             RunOptions(
-                prompt=f"tools call {options.tool}",
+                prompts=(f"tools call {options.tool}",),
                 workspace=options.workspace,
                 session=SessionOptions(approval=options.approval, sandbox=options.sandbox, purpose="call"),
             ),

@@ -51,9 +51,11 @@ def test_nothing_headless_imports_qt() -> None:
         name for part in ("core", "composition", "library", "api", "headless", "cli") for name in modules_below(part)
     ]
     assert len(headless) > 80
-    assert {"desktop_agent.core.session.session", "desktop_agent.composition.workbench", "desktop_agent.cli.run"} < set(
-        headless
-    )
+    assert {
+        "desktop_agent.core.session.session",
+        "desktop_agent.composition.workbench",
+        "desktop_agent.cli.run.command",
+    } < set(headless)
     program = f"from importlib import import_module\nfor name in {headless!r}:\n    import_module(name)"
     assert loaded_after(program, *QT, "desktop_agent.ui", "desktop_agent.app") == []
 
@@ -90,7 +92,7 @@ def test_what_needs_no_session_takes_no_tools_and_no_providers(arguments: list[s
 
 
 def test_a_run_imports_what_reads_git_and_what_suggests_names_only_when_it_needs_them() -> None:
-    assert loaded_after("import desktop_agent.cli.run", *QT, "pygit2", "rapidfuzz", "anthropic", "httpx2") == []
+    assert loaded_after("import desktop_agent.cli.run.command", *QT, "pygit2", "rapidfuzz", "anthropic", "httpx2") == []
 
 
 @pytest.mark.parametrize("arguments", [["config", "path"], ["run", "--prompt", "x", "--workspace", "/none"]])

@@ -245,7 +245,7 @@ async def test_a_run_that_ends_fatally_does_not_look_like_success(ground: Ground
     """Z-28"""
     ground.extra_tools = (BrokenTool(ToolError("The world is on fire.", error_type="fatal")),)
     bench = ground.bench(ScriptedProvider(in_order([[Call("broken", {"name": "x"})]])))
-    result = await HeadlessRun(bench, RunOptions(prompt="go", workspace=ground.workspace)).run()
+    result = await HeadlessRun(bench, RunOptions(prompts=("go",), workspace=ground.workspace)).run()
     assert (result.stopped_reason, result.exit_code) == ("fatal_tool_error", 1)
 
 

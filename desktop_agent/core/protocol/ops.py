@@ -263,6 +263,8 @@ class RevokeRule(Struct, frozen=True, kw_only=True):
 class Shutdown(Struct, frozen=True, kw_only=True):
     """Interrupt what runs, write what is pending, and close. The session accepts nothing after this."""
 
+    when_idle: bool = False
+    """Whether to close when no turn runs and no prompt waits for one, in place of now. Until then ops are accepted."""
     keeps_questions: bool = False
     """Whether a turn that only waits for the user is left waiting: the next opening asks again."""
     type: Literal["shutdown"] = "shutdown"

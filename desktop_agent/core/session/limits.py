@@ -25,6 +25,8 @@ class TurnLimits(Struct, frozen=True, kw_only=True):
     """A turn that has cost so many dollars sends no further request; None for no limit."""
     max_time_s: float | None = None
     """A turn is stopped in the middle of what it does after so many seconds; None for no limit."""
+    covers_all_turns: bool = False
+    """Whether cost and time are those of all turns since the session was opened, together, and not of each."""
     exits_on_tool_error: bool = False
 
 
@@ -32,6 +34,9 @@ class RunningTime(Struct):
     """The time that a turn has."""
 
     seconds: float | None
+    limit_s: float | None
+    """What the user allowed: the same, or what several turns together may take."""
+    of: str = "turn"
     is_over: bool = False
     """Whether the turn was stopped because it took longer."""
 
@@ -42,7 +47,7 @@ class RunningTime(Struct):
         return ev.Notice(
             level="error",
             code=MAX_TIME,
-            title=f"The turn was stopped after {self.seconds:g} seconds, which is as long as it may take.",
+            title=f"The {self.of} was stopped after {self.limit_s:g} seconds, which is as long as it may take.",
             hint="What it did until then is kept. Allow it more time, or go on with the session.",
             turn=turn,
         )
@@ -63,3 +68,21 @@ class RunningTime(Struct):
     async def _watch(self, seconds: float, clock: Clock, stop: Callable[[], bool]) -> None:
         await clock.sleep(seconds)
         self.is_over = stop()
+
+
+class TimeAllowance:
+    """How long the turns of a session may take: each of them, or all together from the first on."""
+
+    def __init__(self, limits: TurnLimits, clock: Clock) -> None:
+        self._limits = limits
+        self._clock = clock
+        self._began: float | None = None
+
+    def next_turn(self) -> RunningTime:
+        """Return the time of a turn that starts now."""
+        limit, now = self._limits.max_time_s, self._clock.monotonic()
+        if self._began is None:
+            self._began = now
+        if limit is None or not self._limits.covers_all_turns:
+            return RunningTime(limit, limit)
+        return RunningTime(max(0.0, self._began + limit - now), limit, of="run")

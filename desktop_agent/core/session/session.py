@@ -99,8 +99,12 @@ class Session:
         try:
             await self._guard(self._turns.get_ready(), is_reported=self._mailbox.empty)
             await self._parts.context_manager.measure_opened()
-            while not isinstance(op := await self._mailbox.get(), ops.Shutdown):
+            is_ending = False
+            while not isinstance(op := await self._mailbox.get(), ops.Shutdown) or op.when_idle:
                 await self._guard(self._handle(op))
+                is_ending = is_ending or isinstance(op, ops.Shutdown)
+                if is_ending and self._is_idle:
+                    return
             if op.keeps_questions and self._parts.state.unfinished.is_waiting:
                 self._parts.recorder.seal()
         finally:
@@ -155,6 +159,12 @@ class Session:
                 pass
             case _:
                 assert_never(op)
+
+    @property
+    def _is_idle(self) -> bool:
+        """Whether nothing goes on, and nothing will unless it is asked for."""
+        is_working = self._turns.is_running or self._turns.has_next or self._parts.context_manager.is_compacting
+        return self._mailbox.empty() and not is_working
 
     # -- what the model sees --
 

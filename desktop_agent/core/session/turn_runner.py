@@ -14,7 +14,7 @@ from desktop_agent.core.providers.base import Provider
 from desktop_agent.core.providers.pool import ProviderPool
 from desktop_agent.core.session.failure_notices import defect_notice, notice_of
 from desktop_agent.core.session.fallback import Fallback
-from desktop_agent.core.session.limits import RunningTime
+from desktop_agent.core.session.limits import TimeAllowance
 from desktop_agent.core.session.parts import SessionParts
 from desktop_agent.core.session.readiness import Readiness
 from desktop_agent.core.session.switching import tell_of_switch
@@ -46,6 +46,7 @@ class TurnRunner:
         self._providers = providers
         self._on_end = on_end
         self._on_storage_failure = on_storage_failure
+        self._allowance = TimeAllowance(parts.limits, parts.clock)
         self._task: asyncio.Task[None] | None = None
         self._is_working = False
         self._is_interruptible = False
@@ -103,8 +104,14 @@ class TurnRunner:
         With `goes_on` it starts however the last turn ended.
         """
         queued = self._transcript.turns.queued
-        if queued and not self.is_running and (goes_on or self._transcript.turns.last_end in _GOES_ON):
+        if queued and not self.is_running and (goes_on or self.has_next):
             await self._start(queued[0].prompt_id, queued[0].text)
+
+    @property
+    def has_next(self) -> bool:
+        """Whether a queued prompt starts by itself when no turn runs."""
+        turns = self._transcript.turns
+        return bool(turns.queued) and turns.last_end in _GOES_ON
 
     async def unqueue(self, prompt_id: PromptId) -> None:
         """Take a prompt out of the queue, if it still waits there."""
@@ -219,7 +226,7 @@ class TurnRunner:
         """Run the turn; return why it ended, after how many requests, and the notice for the user."""
         turn: Turn | None = None
         notice: ev.Notice | None = None
-        time = RunningTime(self._parts.limits.max_time_s)
+        time = self._allowance.next_turn()
         try:
             async with time.limit(self._parts.clock, self._cancel):
                 await asyncio.to_thread(self._parts.tools.ledger.require_root)

@@ -6,7 +6,7 @@ call of it is refused before anything runs.
 """
 
 from collections.abc import Callable, Collection, Sequence
-from typing import Literal, get_args
+from typing import get_args
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -14,12 +14,10 @@ from msgspec.structs import replace
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.protocol.model import Capability, SandboxMode, ToolDefinition
 from desktop_agent.core.tools.registry import ToolRegistry
+from desktop_agent.core.tools.roles import ROLES, Role
 from desktop_agent.core.tools.servers.deferring import Choice, Room, chosen
 from desktop_agent.core.tools.servers.search_tools import SearchTools, servers_in_words
 from desktop_agent.core.tools.spec import AnyServerTool, AnyTool, ServerTool
-
-Role = Literal["worker", "researcher"]
-"""A researcher only gets tools that change nothing."""
 
 UNAVAILABLE = "[UNAVAILABLE:"
 """What the description of a tool that cannot work here begins with."""
@@ -140,7 +138,7 @@ class Access:
         is_named = rules.allowed_tools is None or not names.isdisjoint(rules.allowed_tools)
         is_named = is_named or isinstance(tool, SearchTools)
         is_blocked = not names.isdisjoint(rules.blocked_tools)
-        return is_named and not is_blocked and (rules.role == "worker" or tool.is_read_only)
+        return is_named and not is_blocked and (tool.is_read_only or not ROLES[rules.role].only_reads)
 
     def _mark(self, tool: AnyTool) -> str:
         granted = self._rules.capabilities

@@ -180,7 +180,7 @@ async def test_the_library_starts_no_session_under_broken_settings(isolated_home
         await bench.create_session(tmp_path, sink=lambda _: None)
     assert f"{file}:2: execution.sandbox" in refused.value.detail
     with pytest.raises(UsageError):
-        await HeadlessRun(bench, RunOptions(prompt="go", workspace=tmp_path)).run()
+        await HeadlessRun(bench, RunOptions(prompts=("go",), workspace=tmp_path)).run()
     assert runs(isolated_home) == []
 
 
@@ -204,7 +204,7 @@ async def test_a_session_that_is_opened_under_broken_settings_gives_the_prompt_b
     [notice] = [event for event in heard if isinstance(event, ev.Notice) and event.code == "settings"]
     assert f"{file}:8: rule 2" in notice.detail
     with pytest.raises(UsageError) as refused:
-        await HeadlessRun(bench, RunOptions(prompt="go", workspace=tmp_path, resume=session.id)).run()
+        await HeadlessRun(bench, RunOptions(prompts=("go",), workspace=tmp_path, resume=session.id)).run()
     assert str(file) in refused.value.detail
 
 

@@ -31,8 +31,8 @@ def test_a_run_stops_before_the_request_that_it_may_not_pay(agent: Agent, worksp
     assert ran.code == 4
     assert (ran.json["stopped_reason"], ran.json["limit"]) == ("limit", "max_cost")
     assert ran.json["usage"]["cost_usd"] == pytest.approx(0.6)
-    assert ran.json["problems"][0].startswith("The turn has cost $0.60, and may cost $0.50.")
-    assert ran.err.count("The turn has cost $0.60") == 1
+    assert ran.json["problems"][0].startswith("The run has cost $0.60, and may cost $0.50.")
+    assert ran.err.count("The run has cost $0.60") == 1
 
 
 def test_a_run_that_stays_below_its_limits_names_none(agent: Agent, workspace: Path) -> None:
@@ -47,7 +47,7 @@ def test_a_run_is_stopped_in_the_middle_of_a_request_and_can_go_on(agent: Agent,
         ran = run(agent, workspace, server.url, "--max-time", "0.5")
     assert ran.code == 4
     assert (ran.json["stopped_reason"], ran.json["limit"]) == ("limit", "max_time")
-    assert ran.json["problems"][0].startswith("The turn was stopped after 0.5 seconds")
+    assert ran.json["problems"][0].startswith("The run was stopped after 0.5 seconds")
     assert agent("sessions", "verify", ran.json["session_id"]).code == 0
     with serve(reply(text("All of it.")), dialect=OPENROUTER) as server:
         again = agent.run(workspace, server.url, "--resume", ran.json["session_id"])

@@ -48,6 +48,8 @@ class SpendingGuard(Struct, kw_only=True, eq=False):
     """All other sessions. Blocks."""
     log: EventLog
     clock: Clock
+    before: Usage
+    """What the session had taken when it was opened."""
     _unpriced: set[ModelRef] = set()
     """Of which models it was said that no limit counts them."""
 
@@ -85,10 +87,12 @@ class SpendingGuard(Struct, kw_only=True, eq=False):
         return any(limit is not None for limit in (self.limits.max_cost_usd, spending.session_usd, spending.day_usd))
 
     def _cost_reached(self, turn: int) -> ev.Notice | None:
-        limit, spent = self.limits.max_cost_usd, self.state.transcript.turns.turn_usage.cost_usd or 0.0
-        if limit is None or spent < limit:
+        turns, limits = self.state.transcript.turns, self.limits
+        spent = (turns.usage - self.before if limits.covers_all_turns else turns.turn_usage).cost_usd or 0.0
+        if (limit := limits.max_cost_usd) is None or spent < limit:
             return None
-        title = f"The turn has cost {money(spent)}, and may cost {money(limit)}."
+        what = "The run" if limits.covers_all_turns else "The turn"
+        title = f"{what} has cost {money(spent)}, and may cost {money(limit)}."
         hint = "What it did until then is kept. Allow it to cost more, or go on with the session."
         return ev.Notice(level="error", code=MAX_COST, title=title, hint=hint, turn=turn)
 

@@ -1,8 +1,10 @@
 """What `desktop-agent run` shows while it runs."""
 
 import argparse
+import time
 
 from desktop_agent.cli.console import Console, OutputError
+from desktop_agent.cli.run.progress import Progress
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.codec import encode_event
 
@@ -17,6 +19,8 @@ class RunListener:
         self._is_stream: bool = args.stream
         self._is_verbose: bool = args.verbose or args.debug_tool_use
         self._console = console
+        is_wanted = not (self._is_stream or self._is_verbose)
+        self.progress = Progress(console.err, args.environ.get("TERM", "") if is_wanted else "", time.monotonic)
         self.has_lost_reader = False
         """Whether the program that read along has ended; the run was stopped for it."""
 
@@ -27,11 +31,20 @@ class RunListener:
             self.has_lost_reader = error.is_closed
             raise
 
+    def on_rejected(self, line: int, reason: str) -> None:
+        """Tell the program that writes ops of a line that is none; what it asked for before goes on."""
+        if self._is_stream:
+            self._console.line({"type": "op_rejected", "line": line, "reason": reason})
+        else:
+            self._console.say(f"error: line {line} of the input: {reason}")
+
     def _show(self, event: ev.Event) -> None:
         if self._is_stream:
             self._console.line(encode_event(event))
         if not self._is_verbose:
+            self.progress.note(event)
             if isinstance(event, ev.Notice) and event.level == "warning":  # a run that waits says what for
+                self.progress.clear()
                 self._console.say(f"! {event.title} {event.hint}".rstrip())
             return
         match event:

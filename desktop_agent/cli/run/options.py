@@ -1,71 +1,36 @@
-"""`desktop-agent run`: one prompt without a window."""
+"""What the options of `desktop-agent run` ask for."""
 
 import argparse
-import asyncio
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import cast
 
-from desktop_agent.cli.console import Console
-from desktop_agent.cli.interruptible import run_to_end
-from desktop_agent.cli.run_listener import RunListener
-from desktop_agent.cli.warnings import SettingsWarnings, warn_of_project
 from desktop_agent.composition.session_plan import SessionOptions
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.ids import SessionId
-from desktop_agent.core.base.money import cost_text
-from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.models.vendors import DEMO, PROVIDER_IDS
-from desktop_agent.core.providers.auth.keys import SystemKeyStore
 from desktop_agent.core.providers.demo import DEMO_MODEL
 from desktop_agent.core.session.limits import TurnLimits
 from desktop_agent.core.settings import RunnerSettings
-from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.settings.model_choice import NamedModel
-from desktop_agent.core.system.masked_logs import mask_warnings
 from desktop_agent.core.system.workspace import current_folder
 from desktop_agent.core.tools.access import CallRules
 from desktop_agent.core.tools.files.suggest import closest_names
-from desktop_agent.headless import HeadlessRun, RunLogs, RunOptions, RunResult
+from desktop_agent.headless import OutputSchema, RunOptions
 
 
-def main(args: argparse.Namespace, console: Console) -> int:
-    """Run the prompt and return the exit code."""
-    paths = AppPaths.from_environment()
-    if args.config is not None and not args.config.is_file():
-        raise UsageError(f"The configuration file {args.config} does not exist.")
-    # The sandbox must find this settings file, because it keeps commands from writing it.
-    environ: Mapping[str, str] = args.environ
-    if args.config:
-        environ = {**environ, "DESKTOP_AGENT_CONFIG": str(args.config.absolute())}
-    mask_warnings(environ)
-    live = LiveSettings.load(paths.settings_file(environ), environ)
-    warnings = SettingsWarnings(live, console)
-    live.subscribe(warnings)
-    warnings()
-    bench = Workbench(paths, live, environ=environ, key_store=SystemKeyStore(tell=console.say))
+def run_options(args: argparse.Namespace, bench: Workbench) -> RunOptions:
+    """Return what to run. What the command line does not say is then in `args` as the settings say it.
+
+    Raises `UsageError`.
+    """
     _check_tools("--allowed-tools", args.allowed_tools or (), bench)
     _check_tools("--blocked-tools", args.blocked_tools or (), bench)
-    _with_defaults(args, live.current.runner)
+    _with_defaults(args, bench.live.current.runner)
     _check_tools("The setting runner.allowed_tools", args.allowed_tools or (), bench)
     _check_tools("The setting runner.blocked_tools", args.blocked_tools or (), bench)
-    options = _options(args, bench)
-    if options.resume is None:
-        warn_of_project(bench.settings_in(options.workspace.resolve()), console)
-    logs = RunLogs(
-        audit=args.audit_log, changes=args.changes_log, debug=args.tool_debug_log if args.debug_tool_use else None
-    )
-    listener = RunListener(args, console)
-    result = asyncio.run(run_to_end(HeadlessRun(bench, options, logs, listener)))  # noqa: TID251 - entry point
-    if listener.has_lost_reader:
-        return result.exit_code
-    if not args.stream:
-        console.result(result.as_json(), _summary(result))
-    for problem in result.problems:
-        console.say(f"error: {problem}")
-    return result.exit_code
+    return _options(args, bench)
 
 
 def _with_defaults(args: argparse.Namespace, runner: RunnerSettings) -> None:
@@ -98,8 +63,9 @@ def _check_tools(source: str, names: Sequence[str], bench: Workbench) -> None:
 
 def _options(args: argparse.Namespace, bench: Workbench) -> RunOptions:
     workspace: Path = args.workspace or current_folder()
+    output = OutputSchema.read(args.output_schema) if args.output_schema is not None else None
     return RunOptions(
-        prompt=_prompt(args),
+        prompts=_prompts(args),
         workspace=workspace,
         resume=_session(args, bench, workspace),
         session=SessionOptions(
@@ -107,35 +73,43 @@ def _options(args: argparse.Namespace, bench: Workbench) -> RunOptions:
             approval=args.approval,
             sandbox=args.sandbox,
             rules=CallRules(
-                allowed_tools=args.allowed_tools, blocked_tools=args.blocked_tools, is_dry_run=args.dry_run
+                allowed_tools=args.allowed_tools,
+                blocked_tools=args.blocked_tools,
+                is_dry_run=args.dry_run,
+                role=args.role or "worker",
             ),
             limits=TurnLimits(
                 max_requests=args.max_turns,
                 max_cost_usd=args.max_cost,
                 max_time_s=args.max_time,
+                covers_all_turns=True,
                 exits_on_tool_error=args.exit_on_tool_error,
             ),
+            instructions=output.instructions if output is not None else "",
         ),
         undo_last_turn=args.undo_last_turn,
+        output=output,
     )
 
 
-def _prompt(args: argparse.Namespace) -> str:
-    """The prompt from the option, a file, or (`-`) standard input."""
-    if args.prompt is not None:
-        text: str = args.prompt
-    elif args.prompt_file is not None:
+def _prompts(args: argparse.Namespace) -> tuple[str, ...]:
+    """The prompts from the options, a file, or (`-`) standard input; none where they come while it runs."""
+    texts: list[str] = args.prompt or []
+    if args.input_format == "stream":
+        _check_stream(args)
+        return ()
+    if args.prompt_file is not None:
         try:
-            text = Path(args.prompt_file).read_text(encoding="utf-8")
+            texts = [Path(args.prompt_file).read_text(encoding="utf-8")]
         except (OSError, UnicodeDecodeError) as error:
             raise UsageError(f"The prompt file cannot be read: {error}.") from error
     elif args.stdin == "-":
-        text = sys.stdin.read()
-    else:
+        texts = [sys.stdin.read()]
+    if not texts:
         raise UsageError("There is no prompt.", hint="Give --prompt TEXT, --prompt-file FILE, or - for standard input.")
-    if not text.strip():
+    if not all(text.strip() for text in texts):
         raise UsageError("The prompt is empty.")
-    return text
+    return tuple(texts)
 
 
 def _session(args: argparse.Namespace, bench: Workbench, workspace: Path) -> SessionId | None:
@@ -161,26 +135,17 @@ def _model(args: argparse.Namespace) -> NamedModel:
     )
 
 
-def _summary(result: RunResult) -> str:
-    """The result in words."""
-    if result.is_command:
-        return result.final_response
-    lines = [result.final_response or "<no final response>", "---"]
-    lines.append(f"Stopped reason: {result.stopped_reason} (turns: {result.turns_used})")
-    lines.append(f"Session: {result.session_id}")
-    if cost := cost_text(result.usage.cost_usd, is_partial=result.usage.is_cost_partial):
-        lines.append(f"Cost: {cost}")
-    lines.append("Tools executed:")
-    for event in result.tools:
-        state = "skipped" if event["skipped"] else "error" if event["is_error"] else "ok"
-        paths = cast("list[str]", event["paths"])
-        where = f" paths={','.join(paths)}" if paths else ""
-        lines.append(f"- turn {event['turn']}: {event['tool']} [{state}]{where}")
-    if not result.tools:
-        lines.append("none")
-    if result.edited_files:
-        lines.append("Edited files: " + ", ".join(result.edited_files))
-    lines += [str(summary["summary"]) for summary in result.turn_summaries]
-    if result.undo_operations is not None:
-        lines += ["Undo operations:", *(f"- {operation}" for operation in result.undo_operations)]
-    return "\n".join(lines)
+def _check_stream(args: argparse.Namespace) -> None:
+    """Raise `UsageError` for what does not go together with ops that come while it runs."""
+    if args.prompt or args.prompt_file is not None or args.stdin:
+        raise UsageError(
+            "With --input-format stream, prompts come from standard input.",
+            hint='Write {"type": "submit_prompt", "text": "…"} there, one JSON object a line.',
+        )
+    for option in ("approval_command", "output_schema"):
+        if getattr(args, option) is not None:
+            name = f"--{option.replace('_', '-')}"
+            raise UsageError(f"{name} does not go with --input-format stream.", hint="The program that reads does it.")
+    if args.undo_last_turn:
+        hint = 'Write {"type": "undo_changes", "selection": {}} to standard input.'
+        raise UsageError("--undo-last-turn does not go with --input-format stream.", hint=hint)

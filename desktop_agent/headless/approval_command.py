@@ -1,0 +1,111 @@
+"""A program of the user's that answers approval requests: `run --approval-command CMD`.
+
+It reads the request as one JSON object on standard input, and writes its answer as one JSON object to standard output:
+`{"decision": "allow"}`, `{"decision": "deny", "message": "Not on a Friday."}`, or, for a command,
+`{"decision": "edit", "command": "pytest -q"}`. `allow` and `edit` may have a `scope`, one of those that the request
+offers. Anything else, and any failure, is not a yes: the run ends, as it does where no user can answer.
+"""
+
+import json
+import os
+import shlex
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Literal
+
+from msgspec import Struct, convert
+
+from desktop_agent.core.base.clock import Clock
+from desktop_agent.core.base.errors import UsageError
+from desktop_agent.core.base.plain_text import on_one_line
+from desktop_agent.core.protocol.codec import encode
+from desktop_agent.core.protocol.model import Aborted, Allowed, ApprovalRequest, ApprovalScope, Decision, Denied
+from desktop_agent.core.system.child_environment import child_environment
+from desktop_agent.core.system.processes.output import Sink
+from desktop_agent.core.system.processes.runner import Command, ProcessRunner
+
+_LONGEST_ANSWER = 64 * 1024
+_LONGEST_SHOWN = 300
+
+
+class ApprovalCommand:
+    """Answers each request by running the program once. An `Approver`. `aclose` ends what still runs."""
+
+    def __init__(self, command: str, folder: Path, environ: Mapping[str, str], clock: Clock) -> None:
+        """`command` is split as a POSIX shell would, and run without one; it gets no credentials from `environ`.
+
+        Raises `UsageError` when there is nothing to run.
+        """
+        try:
+            argv = tuple(shlex.split(command, posix=os.name != "nt"))
+        except ValueError as error:
+            raise UsageError(f"The approval command cannot be read: {error}.") from error
+        if not argv:
+            raise UsageError("The approval command is empty.")
+        self._argv = argv
+        self._folder = folder
+        self._environ = child_environment(environ)
+        self._processes = ProcessRunner(clock)
+
+    async def __call__(self, request: ApprovalRequest) -> Decision:
+        """Return the program's decision; cancelling ends the program."""
+        answer, words = bytearray(), bytearray()
+        command = Command(
+            argv=self._argv,
+            cwd=self._folder,
+            environ=self._environ,
+            stdin=json.dumps(encode(request), ensure_ascii=False) + "\n",
+        )
+        try:
+            child = await self._processes.start(command, _taker(answer), _taker(words))
+        except OSError as error:
+            return Aborted(reason=f"the approval command could not be started: {error.strerror or error}")
+        try:
+            await child.wait()
+        finally:
+            ended = await child.end()
+        if ended.exit_code != 0:
+            said = on_one_line(words.decode(errors="replace").strip())[:_LONGEST_SHOWN]
+            return Aborted(reason=f"the approval command ended with code {ended.exit_code}{said and ': '}{said}")
+        return decision_of(bytes(answer), request)
+
+    async def aclose(self) -> None:
+        """End what was started and did not end by itself."""
+        await self._processes.aclose()
+
+
+def decision_of(answer: bytes, request: ApprovalRequest) -> Decision:
+    """Return the decision that an answer is; what is not clear is not a yes."""
+    try:
+        fields = convert(json.loads(answer), _Answer)
+    except (ValueError, RecursionError) as error:
+        return Aborted(reason=f"the answer of the approval command is not as documented ({error})")
+    if fields.decision == "deny":
+        return Denied(message=fields.message)
+    if fields.scope not in {"once", *(offer.scope for offer in request.scopes)}:
+        return Aborted(reason=f"the approval command answered with a scope that is not offered: {fields.scope}")
+    if fields.decision == "allow":
+        return Allowed(scope=fields.scope)
+    if request.command is None or not fields.command.strip():
+        return Aborted(reason="the approval command edited a command where there is none")
+    return Allowed(scope=fields.scope, edited_command=fields.command)
+
+
+class _Answer(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """What the program writes."""
+
+    decision: Literal["allow", "deny", "edit"]
+    message: str = ""
+    """For the model, of a denial."""
+    command: str = ""
+    """What to run instead, of an edit."""
+    scope: ApprovalScope = "once"
+
+
+def _taker(into: bytearray) -> Sink:
+    """Return what keeps the beginning of an output. A longer answer is cut, and so is no JSON."""
+
+    def take(content: bytes) -> None:
+        into.extend(content[: _LONGEST_ANSWER - len(into)])
+
+    return take

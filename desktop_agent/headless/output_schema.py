@@ -1,0 +1,75 @@
+"""What the final answer of a run must be: a JSON value by a schema of the caller."""
+
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import cast
+
+from desktop_agent.core.base.errors import UsageError
+from desktop_agent.core.base.plain_text import on_one_line
+from desktop_agent.core.transcript import TextEntry, Transcript
+
+_FENCE = re.compile(r"```(?:json)?[ \t]*\n(.*?)\n?```", re.DOTALL)
+_LONGEST_MISTAKE = 500
+
+
+class OutputSchema:
+    """A JSON Schema, and how an answer is held against it."""
+
+    corrections = 2
+    """How often the model is asked again."""
+
+    def __init__(self, schema: Mapping[str, object]) -> None:
+        """Raises `UsageError` when `schema` is no JSON Schema. Nothing that it names elsewhere is fetched."""
+        from desktop_agent.headless.json_schema import require_schema
+
+        require_schema(schema)
+        self._schema = schema
+
+    @classmethod
+    def read(cls, path: Path) -> "OutputSchema":
+        """Return the schema in a file. Blocks. Raises `UsageError`."""
+        try:
+            schema: object = json.loads(path.read_text(encoding="utf-8"))
+        except (OSError, ValueError, RecursionError) as error:
+            raise UsageError(f"The output schema {path} cannot be read: {error}.") from error
+        if not isinstance(schema, dict):
+            raise UsageError(f"The output schema {path} is no JSON object.")
+        return cls(cast("dict[str, object]", schema))
+
+    @property
+    def instructions(self) -> str:
+        """What the model is told before it begins."""
+        shown = json.dumps(self._schema, ensure_ascii=False)
+        return (
+            "## Final answer\nYour last message is read by a program. It must be one JSON value and nothing else: no "
+            f"words around it, no code fence. It must be valid by this JSON Schema:\n{shown}"
+        )
+
+    def correction(self, mistake: str) -> str:
+        """Return the prompt that asks for an answer again."""
+        return f"Your last message is not valid: {mistake}. Answer with the corrected JSON value and nothing else."
+
+    def mistake_in(self, transcript: Transcript, turn: int) -> str:
+        """Return what is wrong with the last answer of a turn, in a line; nothing when it is right."""
+        from desktop_agent.headless.json_schema import mistake_in
+
+        try:
+            value = self.value_in(transcript, turn)
+        except (ValueError, RecursionError) as error:
+            return f"it is no JSON value ({error})"
+        return on_one_line(mistake_in(value, self._schema)[:_LONGEST_MISTAKE])
+
+    def value_in(self, transcript: Transcript, turn: int) -> object:
+        """Return the JSON value that the last answer of a turn is. Raises `ValueError` or `RecursionError`."""
+        entries = (entry for entry in transcript.entries if isinstance(entry, TextEntry) and entry.turn == turn)
+        texts = [entry.text for entry in entries if entry.kind == "text"]
+        text = texts[-1].strip() if texts else ""
+        fenced = _FENCE.fullmatch(text)
+        return json.loads(fenced.group(1) if fenced else text, parse_constant=_refuse_constant)
+
+
+def _refuse_constant(name: str) -> object:
+    """JSON has no NaN and no infinity, which the parser would take."""
+    raise ValueError(f"{name} is not JSON")

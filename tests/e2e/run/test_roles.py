@@ -1,0 +1,58 @@
+"""`run --role`: the tools and the prompt of an agent that does one kind of work."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.run.agent import AFTER, BEFORE, Agent, script
+from tests.servers.script import reply, text
+from tests.servers.threaded import serve
+
+FREE = ("--approval", "on_request")
+
+
+def offered(agent: Agent, workspace: Path, *more: str) -> tuple[set[str], str]:
+    """Return the tools and the system prompt that the model receives."""
+    with serve(reply(text("Hi."))) as server:
+        assert agent.run(workspace, server.url, *more).code == 0
+        asked = server.messages[0].fields
+    return {tool["name"] for tool in asked["tools"]}, str(asked["system"])
+
+
+def test_a_researcher_gets_only_what_reads(agent: Agent, workspace: Path) -> None:
+    tools, system = offered(agent, workspace, "--role", "researcher")
+
+    assert {"read_file", "grep"} <= tools
+    assert tools.isdisjoint({"edit_file", "create_file", "apply_patch", "run_terminal_cmd"})
+    assert "Your role: researcher" in system
+
+
+def test_an_orchestrator_has_every_tool_and_a_prompt_of_its_own(agent: Agent, workspace: Path) -> None:
+    every, plain = offered(agent, workspace)
+    tools, system = offered(agent, workspace, "--role", "orchestrator")
+
+    assert tools == every
+    assert "Your role" not in plain
+    assert "Your role: orchestrator" in system
+
+
+def test_an_edit_of_a_researcher_is_refused(agent: Agent, workspace: Path) -> None:
+    with serve(*script()) as server:
+        ran = agent.run(workspace, server.url, "--role", "researcher", *FREE)
+    assert [(tool["tool"], tool["is_error"]) for tool in ran.json["tools"]] == [
+        ("read_file", False),
+        ("edit_file", True),
+    ]
+    assert (workspace / "a.py").read_bytes() == BEFORE
+
+
+@pytest.mark.parametrize("role", ["worker", "orchestrator"])
+def test_the_others_edit(agent: Agent, workspace: Path, role: str) -> None:
+    with serve(*script()) as server:
+        assert agent.run(workspace, server.url, "--role", role, *FREE).code == 0
+    assert (workspace / "a.py").read_bytes() == AFTER
+
+
+def test_a_role_that_is_none_is_bad_usage(agent: Agent, workspace: Path) -> None:
+    with serve() as server:
+        assert agent.run(workspace, server.url, "--role", "king").code == 2

@@ -1,0 +1,159 @@
+"""`run --input-format stream --stream`: another program is the front end, over two pipes, while the turn runs."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.run.agent import AFTER, BEFORE, script
+from tests.servers import fault
+from tests.servers.script import reply, text
+from tests.servers.threaded import serve
+
+Fields = dict[str, Any]
+
+
+class Program:
+    """The other program: writes ops, reads events."""
+
+    def __init__(self, process: "subprocess.Popen[bytes]") -> None:
+        self.process = process
+        self.heard: list[Fields] = []
+
+    def write(self, line: str) -> None:
+        assert self.process.stdin is not None
+        self.process.stdin.write(f"{line}\n".encode())
+        self.process.stdin.flush()
+
+    def send(self, **op: object) -> None:
+        self.write(json.dumps(op))
+
+    def hear(self, kind: str) -> Fields:
+        """Read until an event of this type has come."""
+        assert self.process.stdout is not None
+        for line in self.process.stdout:
+            self.heard.append(json.loads(line))
+            if self.heard[-1]["type"] == kind:
+                return self.heard[-1]
+        raise AssertionError(f"{kind} never came, but {[event['type'] for event in self.heard]}")
+
+    def end(self) -> tuple[int, str]:
+        """Close the input; return the exit code and standard error."""
+        out, err = self.process.communicate(timeout=60)
+        self.heard += [json.loads(line) for line in out.splitlines()]
+        return self.process.returncode, err.decode()
+
+    @property
+    def types(self) -> list[str]:
+        return [event["type"] for event in self.heard]
+
+
+@contextmanager
+def program(workspace: Path, url: str, *more: str) -> Iterator[Program]:
+    command = [sys.executable, "-m", "desktop_agent", "run", "--input-format", "stream", "--stream",
+               "--workspace", str(workspace), "--base-url", url, *more]  # fmt: skip
+    process = subprocess.Popen(
+        command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=dict(os.environ)
+    )
+    try:
+        yield Program(process)
+    finally:
+        process.kill()
+        process.communicate()
+
+
+def test_a_program_prompts_and_answers_what_the_turn_asks(workspace: Path) -> None:
+    with serve(*script()) as server, program(workspace, server.url) as other:
+        other.send(type="submit_prompt", text="make it two")
+        asked = other.hear("approval_requested")["request"]
+        assert asked["tool"] == "edit_file"
+        other.send(type="answer_approval", call_id=asked["call_id"], decision={"outcome": "allowed"})
+        other.hear("turn_ended")
+        assert other.end() == (0, "")
+    assert (workspace / "a.py").read_bytes() == AFTER
+
+
+def test_what_was_asked_for_is_done_although_the_input_has_ended(workspace: Path) -> None:
+    with serve(reply(text("One.")), reply(text("Two."))) as server, program(workspace, server.url) as other:
+        other.send(type="submit_prompt", text="first")
+        other.send(type="submit_prompt", text="second")
+        code, _ = other.end()
+    assert code == 0
+    assert other.types.count("turn_ended") == 2
+    assert "queued" in other.types
+
+
+def test_a_program_interrupts_a_turn_and_goes_on(workspace: Path) -> None:
+    answers = reply(text("Half an answer"), fault.stall_after(events=3)), reply(text("All of it."))
+    with serve(*answers) as server, program(workspace, server.url) as other:
+        other.send(type="submit_prompt", text="go")
+        other.hear("text_delta")
+        other.send(type="interrupt")
+        assert other.hear("turn_ended")["reason"] == "interrupted"
+        other.send(type="submit_prompt", text="again")
+        assert other.hear("turn_ended")["reason"] == "completed"
+        assert other.end()[0] == 0
+
+
+def test_what_is_asked_after_the_input_has_ended_has_no_answer(workspace: Path) -> None:
+    with serve(*script()) as server, program(workspace, server.url) as other:
+        other.send(type="submit_prompt", text="make it two")
+        code, err = other.end()
+    assert code == 3
+    assert "The input had ended, so no program could answer" in err
+    assert (workspace / "a.py").read_bytes() == BEFORE
+
+
+@pytest.mark.parametrize(
+    ("line", "why"),
+    [
+        ("nonsense", "no JSON"),
+        ("[]", "an op is a JSON object"),
+        ('{"type": "explode"}', "`type` must be one of submit_prompt"),
+        ('{"type": "submit_prompt"}', "text"),
+        ('{"type": "submit_prompt", "text": 3}', "text"),
+        ('{"type": "submit_prompt", "text": "x", "tone": "kind"}', "has no field 'tone'"),
+        ("[" * 100_000, ""),
+        ('{"type": "\udcff"}', ""),
+    ],
+)
+def test_a_line_that_is_no_op_is_named_and_the_rest_goes_on(workspace: Path, line: str, why: str) -> None:
+    with serve(reply(text("Fine."))) as server, program(workspace, server.url) as other:
+        assert other.process.stdin is not None
+        other.process.stdin.write(line.encode(errors="surrogateescape") + b"\n")
+        other.send(type="submit_prompt", text="go")
+        rejected = other.hear("op_rejected")
+        other.hear("turn_ended")
+        assert other.end()[0] == 0
+    assert rejected["line"] == 1
+    assert why in rejected["reason"]
+
+
+def test_input_that_asks_for_nothing_is_bad_usage(workspace: Path) -> None:
+    with serve() as server, program(workspace, server.url) as other:
+        code, err = other.end()
+    assert code == 2
+    assert "No turn was run." in err
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_the_run_in_order(workspace: Path, number: int) -> None:
+    with serve(reply(text("Half"), fault.stall_after(events=3))) as server, program(workspace, server.url) as other:
+        other.send(type="submit_prompt", text="go")
+        other.hear("text_delta")
+        other.process.send_signal(number)
+        assert other.hear("turn_ended")["reason"] == "interrupted"
+        assert other.process.wait(60) == 130
+
+
+@pytest.mark.parametrize("options", [("--prompt", "x"), ("--output-schema", "s"), ("--approval-command", "true")])
+def test_what_does_not_go_with_it_is_bad_usage(workspace: Path, options: tuple[str, ...]) -> None:
+    with serve() as server, program(workspace, server.url, *options) as other:
+        assert other.end()[0] == 2
