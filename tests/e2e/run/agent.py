@@ -2,10 +2,11 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from tests.command_line import CommandLine, Ran
-from tests.servers.script import reply, text, thinking, tool_use
+from tests.servers.model_server import Exchange
+from tests.servers.script import Reply, reply, text, thinking, tool_use
 
 BEFORE = b"def f():\r\n    return 1\r\n"
 AFTER = b"def f():\r\n    return 2\r\n"
@@ -18,7 +19,7 @@ class Agent(CommandLine):
         return self("run", "--prompt", prompt, "--workspace", workspace, "--base-url", url, "--json", *more)
 
 
-def edit() -> object:
+def edit() -> Reply:
     return reply(
         thinking("An edit will do.", signature="sig"),
         text("I'll change it."),
@@ -29,3 +30,10 @@ def edit() -> object:
 
 def script() -> Sequence[Any]:
     return (edit(), reply(text("Done: it returns **2**.")))
+
+
+def prompts_in(exchange: Exchange) -> list[str]:
+    """Return what the user says in the messages of a request."""
+    messages = cast("list[dict[str, Any]]", exchange.fields["messages"])
+    first = [message["content"][0] for message in messages if message["role"] == "user"]
+    return [block["text"] for block in first if block["type"] == "text"]

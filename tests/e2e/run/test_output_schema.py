@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.run.agent import Agent
+from tests.e2e.run.agent import Agent, prompts_in
 from tests.servers.script import reply, text
 from tests.servers.threaded import serve
 
@@ -30,7 +30,7 @@ def test_a_valid_answer_is_in_the_result(agent: Agent, workspace: Path, schema: 
 def test_the_model_is_asked_again_for_what_is_wrong(agent: Agent, workspace: Path, schema: Path) -> None:
     with serve(reply(text("There are 3.")), reply(text('{"count": "3"}')), reply(text('{"count": 3}'))) as server:
         ran = agent.run(workspace, server.url, "--output-schema", str(schema))
-        corrections = [message.fields["messages"][-1]["content"][0]["text"] for message in server.messages[1:]]
+        corrections = prompts_in(server.messages[-1])[1:]
     assert (ran.code, ran.json["output"]) == (0, {"count": 3})
     assert corrections[0].startswith("Your last message is not valid: it is no JSON value")
     assert corrections[1].startswith("Your last message is not valid: count: '3' is not of type 'integer'")

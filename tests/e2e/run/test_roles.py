@@ -1,6 +1,7 @@
 """`run --role`: the tools and the prompt of an agent that does one kind of work."""
 
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 
@@ -16,7 +17,8 @@ def offered(agent: Agent, workspace: Path, *more: str) -> tuple[set[str], str]:
     with serve(reply(text("Hi."))) as server:
         assert agent.run(workspace, server.url, *more).code == 0
         asked = server.messages[0].fields
-    return {tool["name"] for tool in asked["tools"]}, str(asked["system"])
+    tools = cast("list[dict[str, Any]]", asked["tools"])
+    return {tool["name"] for tool in tools}, str(asked["system"])
 
 
 def test_a_researcher_gets_only_what_reads(agent: Agent, workspace: Path) -> None:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.run.agent import AFTER, BEFORE, Agent, edit
+from tests.e2e.run.agent import AFTER, BEFORE, Agent, edit, prompts_in
 from tests.servers.dialects.chat import OPENROUTER
 from tests.servers.script import reply, text, tool_use
 from tests.servers.threaded import serve
@@ -16,10 +16,7 @@ def test_each_prompt_is_a_turn_of_the_same_session(agent: Agent, workspace: Path
     with serve(reply(text("One.")), edit(), reply(text("Two."))) as server:
         ran = agent.run(workspace, server.url, "--prompt", "second", *FREE, prompt="first")
         assert server.violations == []
-        said = [
-            message["content"][0] for message in server.messages[-1].fields["messages"] if message["role"] == "user"
-        ]
-    asked = [block["text"] for block in said if block["type"] == "text"]
+        asked = prompts_in(server.messages[-1])
     assert ran.code == 0
     assert asked == ["first", "second"]
     assert ran.json["final_response"] == "One.\nI'll change it.\nTwo."

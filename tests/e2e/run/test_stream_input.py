@@ -5,7 +5,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -56,7 +56,7 @@ class Program:
 
 
 @contextmanager
-def program(workspace: Path, url: str, *more: str) -> Iterator[Program]:
+def program(workspace: Path, url: str, *more: str) -> Generator[Program]:
     command = [sys.executable, "-m", "desktop_agent", "run", "--input-format", "stream", "--stream",
                "--workspace", str(workspace), "--base-url", url, *more]  # fmt: skip
     process = subprocess.Popen(
