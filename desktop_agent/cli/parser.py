@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, get_args
 from desktop_agent.core.base.package import __version__
 from desktop_agent.core.base.web_address import address_argument
 from desktop_agent.core.models.vendors import PROVIDER_IDS, VENDORS, KeyHeader
-from desktop_agent.core.tools.roles import Role
 
 if TYPE_CHECKING:
     # argparse has no public name for what add_subparsers returns.
@@ -19,12 +18,12 @@ if TYPE_CHECKING:
 
 APPROVALS = ("always", "on_write", "on_request", "never")
 EXPORT_FORMS = ("md", "html", "jsonl", "patch")
+ROLES = ("orchestrator", "researcher", "worker")
 SANDBOXES = ("restricted", "strict", "none")
 HIT_KINDS = ("title", "prompt", "reply", "command", "output", "change")
 
 _VENDOR_IDS = tuple(vendor.id for vendor in VENDORS)
 
-_ROLES = ", ".join(get_args(Role))
 _HEADERS = " (the default) or ".join(get_args(KeyHeader))
 
 _WINDOW = """\
@@ -128,7 +127,7 @@ def _add_run(commands: "_Commands") -> None:
     run.add_argument("--base-url", type=address_argument, metavar="URL", help="another address of the provider")
     run.add_argument("--account", metavar="NAME", help="the provider's account; `auth status` lists them")
     run.add_argument("--effort", metavar="LEVEL", help="how much the model thinks; `models list` shows its levels")
-    run.add_argument("--role", choices=get_args(Role), metavar="R", help=f"its tools and prompt: {_ROLES} (worker)")
+    run.add_argument("--role", choices=ROLES, metavar="R", help=f"its tools and prompt: {', '.join(ROLES)} (worker)")
     _add_mode(run)
     asked = "a program that answers approval requests: JSON in, JSON out"
     run.add_argument("--approval-command", metavar="CMD", help=asked)

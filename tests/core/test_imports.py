@@ -95,14 +95,17 @@ def test_a_run_imports_what_reads_git_and_what_suggests_names_only_when_it_needs
     assert loaded_after("import desktop_agent.cli.run.command", *QT, "pygit2", "rapidfuzz", "anthropic", "httpx2") == []
 
 
-@pytest.mark.parametrize("arguments", [["config", "path"], ["run", "--prompt", "x", "--workspace", "/none"]])
-def test_a_command_is_imported_without_the_collector_and_runs_with_it(arguments: list[str]) -> None:
+@pytest.mark.parametrize(
+    ("module", "arguments"),
+    [("config", ["config", "path"]), ("run.command", ["run", "--prompt", "x", "--workspace", "/none"])],
+)
+def test_a_command_is_imported_without_the_collector_and_runs_with_it(module: str, arguments: list[str]) -> None:
     program = f"""
 import gc, sys
 from desktop_agent.cli import main
 
 def is_importing(phase, info):
-    command = sys.modules.get("desktop_agent.cli.{arguments[0]}")
+    command = sys.modules.get("desktop_agent.cli.{module}")
     if "desktop_agent.cli.dispatch" in sys.modules and not hasattr(command, "main"):
         meanwhile.append(info)
 
