@@ -99,16 +99,19 @@ class StatCapture:
                 return CaptureReport((Uncaptured(path=".", reason=reason),), ())
             scan = self._look(session, known, None)
             session.snapshots.close_span(snapshot.number)
+            is_touched = bool(session.entries.touched_since(span.generation))
         # A look that is written down stays so, whatever becomes of the report.
+        lost = self._report(snapshot, span, on_change) if is_touched else ()
+        made = sorted(self._repositories - before) if before is not None else ()
+        return CaptureReport(tuple(lost), scan.not_watched(self._limits), tuple(made))
+
+    def _report(self, snapshot: Snapshot, span: CommandSpan, on_change: OnChange) -> list[Uncaptured]:
+        """Report what is written down as different since the snapshot; return what of it was not captured."""
         with self._baseline.session() as session:
             span = session.snapshots.span(snapshot.number) or span
             paths = session.entries.touched_since(span.generation)
-            lost: list[Uncaptured] = []
-            if paths:
-                report = _Report(session, span, GitObjects.of(self._root), self._limits, self._own)
-                lost = report.send(paths, on_change)
-            made = sorted(self._repositories - before) if before is not None else ()
-            return CaptureReport(tuple(lost), scan.not_watched(self._limits), tuple(made))
+            report = _Report(session, span, GitObjects.of(self._root), self._limits, self._own)
+            return report.send(paths, on_change)
 
     def advance(self, snapshots: Iterable[Snapshot], to: Snapshot) -> None:
         """Let `snapshots` be of the folder as the last report about `to` found it, once that is on record.

@@ -2,6 +2,7 @@
 
 from desktop_agent.core.system.gitrepo.child import NoStatus, PinnedGit, pinned
 from desktop_agent.core.system.gitrepo.finding import Repository, common_folder, find_repository, is_still_there
+from desktop_agent.core.system.gitrepo.known_refs import KnownRefs
 from desktop_agent.core.system.gitrepo.refs import (
     RefProblem,
     RefRecovery,
@@ -26,6 +27,7 @@ from desktop_agent.core.system.gitrepo.status import (
 __all__ = [
     "FileState",
     "FileStatus",
+    "KnownRefs",
     "NoStatus",
     "PinnedGit",
     "RefProblem",

@@ -68,9 +68,12 @@ class UserEdits:
 
     async def record_all(self, turn: int) -> None:
         """Put on record what the user did to any of the files, before a command may change them."""
-        await self._record(turn, await asyncio.to_thread(self._changed_since, self._last_images()))
+        if last := self._last_images():
+            await self._record(turn, await asyncio.to_thread(self._changed_since, last))
 
     async def _record(self, turn: int, transitions: Sequence[FileTransition]) -> None:
+        if not transitions:
+            return
         changes = await asyncio.to_thread(self._recording.store, turn, transitions, "person")
         await self._recording.record_applied(turn, "", changes)
 

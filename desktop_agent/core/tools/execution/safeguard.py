@@ -25,6 +25,7 @@ from desktop_agent.core.protocol.model import Author, FileOutcome, OutsideFile, 
 from desktop_agent.core.system.file_writes import write_atomically
 from desktop_agent.core.system.gitrepo import (
     FileState,
+    KnownRefs,
     Refs,
     RepoStatus,
     changed_refs,
@@ -32,7 +33,6 @@ from desktop_agent.core.system.gitrepo import (
     find_repository,
     keep_objects,
     query_status,
-    read_refs,
     restore_refs,
 )
 
@@ -108,6 +108,9 @@ class Safeguard:
         self._copies = copies
         self._before = folder / _BEFORE
         self._also_writable = writable
+        self._refs = KnownRefs()
+        self._without: CallId = ""
+        """The call that nothing was written down for, so that there is nothing to read back or to remove."""
 
     async def describe(self, run: PlannedCommand) -> tuple[str, ...]:
         """Return in sentences what would be done before a command that destroys; nothing for any other."""
@@ -131,17 +134,20 @@ class Safeguard:
         plan = await self._plan(run)
         refs: dict[str, Refs] = {}
         for name, place in plan.repositories.items():
-            if (known := await read_refs(place)) is not None:
+            if (known := await self._refs.read(place)) is not None:
                 refs[name] = known
         try:
-            await asyncio.to_thread(self._write_down, call_id, plan, refs)
+            has_written = await asyncio.to_thread(self._write_down, call_id, plan, refs)
         except OSError as error:
             raise ToolError(
                 f"The safety copy could not be made ({error.strerror or error}), so the command was not run."
             ) from error
+        self._without = "" if has_written else call_id
 
     async def finish(self, call_id: CallId) -> Findings:
         """Return what the command destroyed. Good also after a crash; may be asked again until `forget`."""
+        if call_id == self._without:
+            return Findings()
         before = await asyncio.to_thread(self._read_back, call_id)
         if before is None:
             return Findings()
@@ -149,7 +155,7 @@ class Safeguard:
         refs: list[RefChange] = []
         for name, known in before.refs.items():
             place = self._root / name
-            now = await read_refs(place)
+            now = await self._refs.read(place)
             changes = changed_refs(known, now) if now is not None else ()
             if before.is_destructive:
                 await keep_objects(place, changes)
@@ -159,19 +165,22 @@ class Safeguard:
 
     async def forget(self) -> None:
         """Remove the copy, once what came of the command is on record."""
-        await asyncio.to_thread(self._discard)
+        if not self._without:
+            await asyncio.to_thread(self._discard)
 
     # -- what is on disk meanwhile --
 
-    def _write_down(self, call_id: CallId, plan: _Plan, refs: Mapping[str, Refs]) -> None:
+    def _write_down(self, call_id: CallId, plan: _Plan, refs: Mapping[str, Refs]) -> bool:
+        """Write down what is copied and remembered; return whether there is something."""
         self._discard()
         copy = self._copies.make(plan.places)
         if not (copy.files or copy.gaps or refs or plan.is_destructive):
-            return
+            return False
         before = Precautions(call_id, copy, refs, plan.is_destructive)
         make_private_folder(self._before.parent)
         text = json.dumps(to_builtins(before))
         write_atomically(self._before, text.encode("utf-8", "surrogatepass"), mode=0o600)
+        return True
 
     def _read_back(self, call_id: CallId) -> Precautions | None:
         try:
@@ -188,7 +197,7 @@ class Safeguard:
     # -- from losses to places --
 
     async def _plan(self, run: PlannedCommand) -> _Plan:
-        losses = await asyncio.to_thread(lambda: losses_of(parse(run.line), run.folder))
+        losses = await asyncio.to_thread(lambda: losses_of(parse(run.line), run.folder)) if run.line else ()
         plan = _Plan(
             is_destructive=any(loss.is_destructive for loss in losses),
             may_lose_files=any(loss.kind not in ("refs", "objects") for loss in losses),

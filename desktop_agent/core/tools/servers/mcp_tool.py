@@ -2,7 +2,8 @@
 
 import asyncio
 import json
-from typing import Any, cast
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, cast
 
 from msgspec.structs import replace
 
@@ -13,9 +14,12 @@ from desktop_agent.core.mcp.definition import Program
 from desktop_agent.core.mcp.offers import OfferedTool, Progress
 from desktop_agent.core.protocol.model import Capability, JsonObject, ToolDefinition, ToolResult
 from desktop_agent.core.tools.servers.naming import shown_name, wire_name
-from desktop_agent.core.tools.servers.results import result_of
+from desktop_agent.core.tools.servers.results import is_plain, result_of
 from desktop_agent.core.tools.servers.schema import offered_schema
 from desktop_agent.core.tools.spec import ServerTool, ToolArguments, ToolContext
+
+if TYPE_CHECKING:
+    from desktop_agent.core.tools.servers.validation import ArgumentCheck
 
 _LONGEST_TITLE = 120
 
@@ -71,12 +75,16 @@ class McpTool(ServerTool[McpArguments]):
     def definition(self) -> ToolDefinition:
         return ToolDefinition(name=self.name, description=self.description, input_schema=self._schema.schema)
 
+    @cached_property
+    def _check(self) -> "ArgumentCheck":
+        from desktop_agent.core.tools.servers.validation import ArgumentCheck  # its library takes 0.1 s to import
+
+        return ArgumentCheck(self.offered.input_schema)
+
     def parse(self, arguments: JsonObject) -> McpArguments:
         """Return the arguments by the server's names. Raises `ToolError` (validation) by the server's own schema."""
-        from desktop_agent.core.tools.servers.validation import mistake_in  # its library takes 0.1 s to import
-
         values = self._schema.arguments_for_server(arguments)
-        if mistake := mistake_in(values, self.offered.input_schema):
+        if mistake := self._check.mistake_in(values):
             known = ", ".join(cast("JsonObject", self._schema.schema["properties"])) or "none"
             raise ToolError(
                 f"Invalid arguments for {self.name}: {mistake}. Its arguments are: {known}.", error_type="validation"
@@ -94,7 +102,8 @@ class McpTool(ServerTool[McpArguments]):
         except ServerError as error:
             details = f"\n{error.detail}" if error.detail else ""
             raise ToolError(f"{error}{details}") from error
-        result = await asyncio.to_thread(result_of, reply, context)
+        may_block = not is_plain(reply)
+        result = await asyncio.to_thread(result_of, reply, context) if may_block else result_of(reply, context)
         return replace(result, metadata=result.metadata | {"server_tool": self.shown_name})
 
 

@@ -26,6 +26,12 @@ class _Reading(Struct):
     files: list[JsonObject] = field(default_factory=list[JsonObject])
 
 
+def is_plain(reply: CallReply) -> bool:
+    """Whether a reply is only text, so that `result_of` stores nothing and compares nothing."""
+    parts, structured = reply.parts, reply.structured
+    return structured is None and all(isinstance(part, TextPart) for part in parts)
+
+
 def result_of(reply: CallReply, context: ToolContext) -> ToolResult:
     """Return the result of a reply. Stores pictures and other media: blocks."""
     reading = _Reading(context)

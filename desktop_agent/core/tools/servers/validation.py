@@ -5,9 +5,11 @@ for ever, are left to the server. `jsonschema` is imported at the first call of 
 """
 
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any, cast
 
 from jsonschema import SchemaError, ValidationError
+from jsonschema.protocols import Validator
 from jsonschema.validators import validator_for
 from referencing import Registry
 from referencing.exceptions import Unresolvable
@@ -16,21 +18,32 @@ _LEFT_TO_THE_SERVER = frozenset({"pattern", "patternProperties", "format"})
 _DEEPEST = 64
 
 
-def mistake_in(values: Mapping[str, object], schema: Mapping[str, object]) -> str:
-    """Return what is wrong with the arguments, in a line; nothing where the schema itself is none."""
-    checked = cast("dict[str, Any]", _checked(schema, 0))
-    validator = validator_for(checked)
-    try:
-        validator.check_schema(checked)
+class ArgumentCheck:
+    """Checks arguments against one schema, which is itself checked once: that takes longer than the arguments."""
+
+    def __init__(self, schema: Mapping[str, object]) -> None:
+        checked = cast("dict[str, Any]", _checked(schema, 0))
+        kind = validator_for(checked)
         registry: Registry[Any] = Registry()
-        mistakes = validator(checked, registry=registry).iter_errors(cast("dict[str, Any]", values))
-        found: ValidationError | None = min(mistakes, key=lambda mistake: len(mistake.absolute_path), default=None)
-    except (SchemaError, Unresolvable, RecursionError):
-        return ""
-    if found is None:
-        return ""
-    place = ".".join(map(str, found.absolute_path)) or "input"
-    return f"{place}: {found.message}"
+        self._validator: Validator | None = None
+        """None where the schema is none: then nothing is wrong."""
+        with suppress(SchemaError, Unresolvable, RecursionError):
+            kind.check_schema(checked)
+            self._validator = kind(checked, registry=registry)
+
+    def mistake_in(self, values: Mapping[str, object]) -> str:
+        """Return what is wrong with the arguments, in a line; nothing where the schema itself is none."""
+        if self._validator is None:
+            return ""
+        try:
+            mistakes = self._validator.iter_errors(cast("dict[str, Any]", values))
+            found: ValidationError | None = min(mistakes, key=lambda mistake: len(mistake.absolute_path), default=None)
+        except (Unresolvable, RecursionError):
+            return ""
+        if found is None:
+            return ""
+        place = ".".join(map(str, found.absolute_path)) or "input"
+        return f"{place}: {found.message}"
 
 
 def _checked(value: object, depth: int) -> object:

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.tools.servers.schema import offered_schema
-from desktop_agent.core.tools.servers.validation import mistake_in
+from desktop_agent.core.tools.servers.validation import ArgumentCheck
 
 JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(max_size=5),
@@ -33,7 +33,7 @@ def test_whatever_a_server_sends_its_schema_stays_and_ours_is_an_object(schema: 
 
 @given(SCHEMAS, st.dictionaries(st.text(max_size=5), JSON, max_size=3))
 def test_no_schema_makes_the_check_fail(schema: JsonObject, values: JsonObject) -> None:
-    mistake_in(values, schema)
+    ArgumentCheck(schema).mistake_in(values)
 
 
 def test_a_schema_that_apis_take_is_passed_on_as_it_is() -> None:
@@ -103,12 +103,12 @@ def test_a_mistake_is_told_with_its_place(values: JsonObject, says: str) -> None
         "required": ["count"],
     }
 
-    assert mistake_in(values, schema) == says
+    assert ArgumentCheck(schema).mistake_in(values) == says
 
 
 def test_a_schema_that_points_elsewhere_or_at_itself_is_left_to_the_server() -> None:
     elsewhere: JsonObject = {"type": "object", "properties": {"x": {"$ref": "http://127.0.0.1:9/schema.json"}}}
     circle: JsonObject = {"$ref": "#"}
 
-    assert mistake_in({"x": 1}, elsewhere) == ""
-    assert mistake_in({"x": 1}, circle) == ""
+    assert ArgumentCheck(elsewhere).mistake_in({"x": 1}) == ""
+    assert ArgumentCheck(circle).mistake_in({"x": 1}) == ""
