@@ -24,12 +24,14 @@ from desktop_agent.core.base.errors import CredentialsError
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.base.programs import find_program, search_path
 from desktop_agent.core.base.web_address import address_of, is_readable_on_the_way
+from desktop_agent.core.mcp.definition import Program
 from desktop_agent.core.mcp.reading import read_definitions
 from desktop_agent.core.providers.auth.accounts import ACCOUNTS_NAME, AccountsFile, LoadedAccounts
 from desktop_agent.core.providers.auth.keys import SystemKeyStore
 from desktop_agent.core.providers.local.look import look_for_servers
 from desktop_agent.core.providers.local.places import local_places
-from desktop_agent.core.sandbox.find import find_sandbox
+from desktop_agent.core.sandbox.bubblewrap import Bubblewrap
+from desktop_agent.core.sandbox.find import Sandbox, SandboxSearch, find_sandbox
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.settings.models_file import MODELS_FILE_NAME, ModelsFile
 from desktop_agent.core.system.child_environment import child_environment, kept_back_from
@@ -67,12 +69,12 @@ def main(args: argparse.Namespace, console: Console) -> int:
     paths = AppPaths.from_environment()
     live = LiveSettings.load(paths.settings_file(), os.environ)
     accounts = AccountsFile(paths.config / ACCOUNTS_NAME).load()
-    path = search_path(os.environ, workspace)
+    search = find_sandbox({**os.environ, "PATH": search_path(os.environ, workspace)})
     checks = [
         _python(),
         _qt(),
         _keyring(console),
-        *_sandboxes({**os.environ, "PATH": path}),
+        *_sandboxes(search),
         _limits(),
         _environment(args.environ, live.current.execution.passed_variables),
         _git(workspace),
@@ -82,7 +84,7 @@ def main(args: argparse.Namespace, console: Console) -> int:
         *_address(live.current.model.base_url),
         *(check for account in accounts.added for check in _address(account.address)),
         *_local_servers(accounts, live, args.environ),
-        *_mcp_servers(live, workspace),
+        *_mcp_servers(live, workspace, search.sandbox),
     ]
     console.result({"checks": [asdict(check) for check in checks]}, _as_text(checks))
     return int(any(check.state == "problem" for check in checks))
@@ -152,8 +154,7 @@ def _keyring(console: Console) -> Check:
     return Check("keyring", "warning", message, report.hint)
 
 
-def _sandboxes(environ: Mapping[str, str]) -> list[Check]:
-    search = find_sandbox(environ)
+def _sandboxes(search: SandboxSearch) -> list[Check]:
     checks: list[Check] = []
     for report in search.reports:
         # One that works is enough; the others are listed for users who want a better one.
@@ -193,17 +194,22 @@ def _environment(environ: Mapping[str, str], passed: Sequence[str]) -> Check:
     return Check("environment", "ok", f"Kept from commands: {names}.", hint)
 
 
-def _mcp_servers(live: LiveSettings, workspace: Path) -> list[Check]:
+def _mcp_servers(live: LiveSettings, workspace: Path, sandbox: Sandbox | None) -> list[Check]:
     """Say which servers could be started. Starting them all may take long: `mcp test` does that with one."""
     found = read_definitions(live.loaded.tables)
     checks = [Check("mcp", "warning", str(problem)) for problem in found.problems]
     for server in found.servers:
         state: State = "ok"
-        message = server.where
+        message = f"{server.where} ({server.confinement.rstrip('.')})" if server.confinement else server.where
+        confined = server.reached_by.sandbox if isinstance(server.reached_by, Program) else None
         if not server.is_enabled:
             message = "disabled"
         elif (program := server.missing_program(os.environ, workspace)) is not None:
             state, message = "warning", f"There is no program {program!r}."
+        elif confined is not None and sandbox is None:
+            state, message = "warning", "It must run in the sandbox, and there is none here, so it is not started."
+        elif confined is not None and confined.hosts and not isinstance(sandbox, Bubblewrap):
+            state, message = "warning", "It may reach some hosts only, which needs bubblewrap, so it is not started."
         checks.append(Check(f"mcp {server.name}", state, message))
     return checks
 

@@ -321,9 +321,10 @@ def _add_mcp(commands: "_Commands") -> None:
     _command(actions, "list", "List the servers that are defined for this folder. Starts none.", "mcp list")
     summary = "Define a server: what starts it stands behind --, or --url says where it is reached."
     add = _command(actions, "add", summary, "mcp add git --env DEBUG=1 -- uvx mcp-server-git")
-    add.usage = "desktop-agent mcp add NAME [--env K=V] [--cwd DIR] -- COMMAND ARGS…\n       "
+    add.usage = "desktop-agent mcp add NAME [--env K=V] [--cwd DIR] [--sandbox [--folder DIR] [--host HOST]] "
+    add.usage += "-- COMMAND ARGS…\n       "
     add.usage += "desktop-agent mcp add NAME --url URL [--header K=V]"
-    add.usage += "\n       desktop-agent mcp add NAME --from KNOWN"
+    add.usage += "\n       desktop-agent mcp add NAME --from KNOWN [--no-sandbox]"
     add.add_argument("name", metavar="NAME")
     add.add_argument("--url", metavar="URL", help="reach it by streamable HTTP")
     add.add_argument("--from", dest="known", metavar="KNOWN", help="one of `mcp catalogue`, as its makers publish it")
@@ -331,6 +332,14 @@ def _add_mcp(commands: "_Commands") -> None:
     add.add_argument("--header", action="append", default=[], metavar="K=V", help=header_help)
     add.add_argument("--env", action="append", default=[], metavar="K=V", help="a variable for the program")
     add.add_argument("--cwd", type=Path, metavar="DIR", help="the folder it starts in (default: that of the session)")
+    sandbox_help = "run it in the sandbox or not at all; --from does so for most"
+    add.add_argument("--sandbox", action=argparse.BooleanOptionalAction, default=None, help=sandbox_help)
+    for option, dest, metavar, summary in (
+        ("--folder", "folders", "DIR", "a folder that it may write in the sandbox; . is the one that is open"),
+        ("--read-folder", "read_folders", "DIR", "a folder of your home that it may read in the sandbox"),
+        ("--host", "hosts", "HOST", "whom it may reach from the sandbox, such as example.org or *.example.org"),
+    ):
+        add.add_argument(option, dest=dest, action="append", default=[], metavar=metavar, help=summary)
     _command(actions, "catalogue", "List servers worth knowing, and what each needs. Starts none.", "mcp catalogue")
     take = _command(actions, "import", "Define the servers of another tool's JSON file.", "mcp import .mcp.json")
     take.add_argument("file", type=Path, metavar="FILE")

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from desktop_agent.core.sandbox.find import find_sandbox
+from tests.sandboxes import sandbox_named
 from tests.servers.dialects.local import OLLAMA
 from tests.servers.threaded import serve
 
@@ -51,6 +52,24 @@ def test_a_missing_part_is_a_warning_with_what_to_do(tmp_path: Path) -> None:
     if sys.platform.startswith("linux"):
         assert found["sandbox bubblewrap"]["state"] == "warning"
         assert "apt install bubblewrap" in found["sandbox bubblewrap"]["hint"]
+
+
+def test_it_says_what_confines_each_mcp_server_and_which_cannot_be_started(tmp_path: Path) -> None:
+    (tmp_path / "config").mkdir()
+    python = f"command = {sys.executable!r}"
+    (tmp_path / "config" / "config.toml").write_text(
+        f'[[mcp.definitions]]\nname = "free"\n{python}\n'
+        f'[[mcp.definitions]]\nname = "web"\n{python}\nsandbox = true\nhosts = ["example.org"]\n'
+    )
+    without = checks(doctor("--json", DESKTOP_AGENT_HOME=str(tmp_path), PATH=str(tmp_path)))
+    assert without["mcp free"]["state"] == "ok"
+    assert "Not confined: it can do all that you can do" in without["mcp free"]["message"]
+    assert without["mcp web"]["state"] == "warning"
+    assert "so it is not started" in without["mcp web"]["message"]
+    sandbox_named("bubblewrap", os.environ)
+    found = checks(doctor("--json", DESKTOP_AGENT_HOME=str(tmp_path)))
+    assert found["mcp web"]["state"] == "ok"
+    assert "Confined: it writes nothing of yours and reaches example.org" in found["mcp web"]["message"]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the programs of the workspace are shell scripts")

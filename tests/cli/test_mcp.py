@@ -1,6 +1,7 @@
 """`desktop-agent mcp`, as people start it."""
 
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -9,7 +10,9 @@ from keyring.errors import NoKeyringError
 
 from desktop_agent.cli import main
 from tests.core.mcp.conftest import PROGRAM
+from tests.e2e.servers.conftest import pypi_server
 from tests.memory_keyring import BrokenKeyring, MemoryKeyring, use_keyring
+from tests.sandboxes import sandbox_named
 from tests.servers.mcp_authorization import wanting_a_sign_in
 from tests.servers.mcp_http import McpHttpServer, serve_mcp
 
@@ -53,6 +56,63 @@ def test_a_server_of_the_catalogue_is_defined_by_its_name(
     assert main(["mcp", "add", "x", "--from", "nothing"]) == 2
     assert "filesystem, git" in capsys.readouterr().err
     assert main(["mcp", "add", "x", "--from", "git", "--url", "https://mcp.example"]) == 2
+
+
+def listed(capsys: pytest.CaptureFixture[str]) -> dict[str, dict[str, object]]:
+    """Return what `mcp list` says of each server."""
+    capsys.readouterr()
+    assert main(["mcp", "list", "--json"]) == 0
+    return {each["name"]: each for each in json.loads(capsys.readouterr().out)["servers"]}
+
+
+def test_what_confines_a_server_is_said_when_it_is_defined_and_listed(
+    isolated_home: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    options = ["--sandbox", "--folder", ".", "--folder", "~/a", "--read-folder", "~/b", "--host", "Example.org"]
+    assert main(["mcp", "add", "mine", *options, "--", "sh"]) == 0
+    words = "Confined: it writes the open folder and ~/a, also reads ~/b and reaches example.org."
+    assert words in capsys.readouterr().out
+    assert main(["mcp", "add", "clock", "--from", "time"]) == 0
+    assert main(["mcp", "add", "files", "--from", "filesystem", "--folder", "~/notes", "--host", "example.org"]) == 0
+    assert main(["mcp", "add", "free", "--from", "time", "--no-sandbox"]) == 0
+    assert main(["mcp", "add", "far", "--url", "https://mcp.example"]) == 0
+
+    found = {name: server["confinement"] for name, server in listed(capsys).items()}
+    assert found == {
+        "mine": words,
+        "clock": "Confined: it writes nothing of yours and reaches no network.",
+        "files": "Confined: it writes the open folder and ~/notes and reaches example.org.",
+        "free": "Not confined: it can do all that you can do.",
+        "far": "",
+    }
+    assert main(["mcp", "list"]) == 0
+    table = capsys.readouterr().out
+    assert [word in table for word in ("confined", "not confined", "elsewhere")] == [True] * 3
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        (["--folder", ".", "--", "sh"], "Add --sandbox"),
+        (["--from", "time", "--no-sandbox", "--host", "example.org"], "Add --sandbox"),
+        (["--sandbox", "--host", "https://example.org", "--", "sh"], "which is no host"),
+        (["--sandbox", "--url", "https://mcp.example"], "nothing here confines it"),
+    ],
+)
+def test_what_cannot_confine_is_refused_and_nothing_is_defined(
+    isolated_home: Path, capsys: pytest.CaptureFixture[str], options: list[str], says: str
+) -> None:
+    assert main(["mcp", "add", "x", *options]) == 2
+    assert says in capsys.readouterr().err
+    assert listed(capsys) == {}
+
+
+def test_a_confined_server_is_tested_in_its_sandbox(isolated_home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    sandbox_named("bubblewrap", os.environ)
+    assert main(["mcp", "add", "clock", "--sandbox", "--", pypi_server("mcp-server-time")]) == 0
+    capsys.readouterr()
+    assert main(["mcp", "test", "clock"]) == 0
+    assert "Confined: it writes nothing of yours and reaches no network." in capsys.readouterr().out
 
 
 def test_a_server_that_does_not_work_says_why_with_its_last_words(

@@ -4,6 +4,7 @@ import argparse
 import asyncio
 import shlex
 from pathlib import Path
+from typing import cast
 
 from desktop_agent.cli.console import Console
 from desktop_agent.core.base.clock import SystemClock
@@ -14,6 +15,7 @@ from desktop_agent.core.mcp.definition import Address, ServerDefinition
 from desktop_agent.core.mcp.importing import servers_in_file
 from desktop_agent.core.mcp.reading import definition_in
 from desktop_agent.core.mcp.secret_headers import forget_secret_headers
+from desktop_agent.core.mcp.server_sandbox import ServerSandbox, sandbox_table
 from desktop_agent.core.mcp.writing import add_definitions, remove_definition, switch_server, switch_tool
 from desktop_agent.core.providers.auth.patience import beside
 from desktop_agent.core.providers.auth.servers.server_keyring import ServerKeyring
@@ -28,7 +30,9 @@ def main(args: argparse.Namespace, console: Console) -> int:
             definition = _added(args)
             add_definitions(path, (definition,), ServerKeyring(tell=console.say))
             text = f"{definition.name} is defined. `desktop-agent mcp test {definition.name}` says whether it works."
-            console.result({"name": definition.name, "where": definition.where}, text)
+            confinement = definition.confinement
+            document: dict[str, object] = {"name": definition.name, "where": definition.where}
+            console.result(document | {"confinement": confinement}, "\n".join(filter(None, (text, confinement))))
         case "remove":
             _remove(path, args.name, console)
         case "enable" | "disable":
@@ -63,22 +67,41 @@ def _added(args: argparse.Namespace) -> ServerDefinition:
     command: list[str] = args.command_line
     values: dict[str, object] = {"name": args.name}
     url: str = args.url
+    sandbox: ServerSandbox | None = None
     if args.known and not url and not command:
-        where = known_server(args.known).where
+        known = known_server(args.known)
+        where, sandbox = known.where, known.sandbox
         url, command = (where, []) if where.startswith("https://") else ("", shlex.split(where))
     elif args.known or (url and command):
         raise UsageError("A server is started by a command, reached at a URL, or from the catalogue: one of them.")
     if url:
+        if args.sandbox or args.folders or args.read_folders or args.hosts:
+            raise UsageError("A server at an address runs elsewhere: nothing here confines it.")
         values |= {"url": url, "headers": [item.replace(": ", "=", 1) for item in args.header]}
     elif command:
         values |= {"command": command[0], "args": command[1:], "env": args.env}
         values |= {"cwd": str(args.cwd.expanduser().resolve())} if args.cwd else {}
+        values |= _confined(args, sandbox)
     else:
         raise UsageError(
             "Say how the server is started, behind --, or reached, with --url.",
             hint="For example: desktop-agent mcp add git -- uvx mcp-server-git",
         )
     return _read(values)
+
+
+def _confined(args: argparse.Namespace, usual: ServerSandbox | None) -> dict[str, object]:
+    """Return what the table says of the sandbox: what is usual for the server, and what the options add."""
+    is_confined = usual is not None if args.sandbox is None else bool(args.sandbox)
+    added: dict[str, list[str]] = {key: getattr(args, key) for key in ("folders", "read_folders", "hosts")}
+    if not is_confined:
+        if any(added.values()):
+            raise UsageError(
+                "--folder, --read-folder and --host are for a server in the sandbox.", hint="Add --sandbox."
+            )
+        return {}
+    known = sandbox_table(usual or ServerSandbox())
+    return known | {key: [*cast("list[str]", known.get(key, [])), *texts] for key, texts in added.items() if texts}
 
 
 def _read(values: dict[str, object]) -> ServerDefinition:

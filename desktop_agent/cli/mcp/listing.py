@@ -5,13 +5,11 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from msgspec.structs import asdict
-
 from desktop_agent.cli.console import Console, table
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.mcp.catalogue import KNOWN_SERVERS
-from desktop_agent.core.mcp.definition import ServerDefinition
+from desktop_agent.core.mcp.definition import Program, ServerDefinition
 from desktop_agent.core.mcp.reading import Definitions, read_definitions
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.settings.live_settings import LiveSettings
@@ -56,7 +54,10 @@ def required_definition(paths: AppPaths, workspace: Path, name: str) -> ServerDe
 
 
 def _list(found: Definitions, workspace: Path, console: Console) -> None:
-    rows = [(server.name, _state(server, workspace), server.defined_by, server.where) for server in found.servers]
+    rows = [
+        (server.name, _state(server, workspace), server.defined_by, _short(server), server.where)
+        for server in found.servers
+    ]
     documents: list[JsonObject] = [
         {
             "name": server.name,
@@ -65,8 +66,9 @@ def _list(found: Definitions, workspace: Path, console: Console) -> None:
             "defined_by": defined_by,
             "where": where,
             "disabled_tools": list(server.disabled_tools),
+            "confinement": server.confinement,
         }
-        for server, (_, state, defined_by, where) in zip(found.servers, rows, strict=True)
+        for server, (_, state, defined_by, _, where) in zip(found.servers, rows, strict=True)
     ]
     problems = [str(problem) for problem in found.problems]
     text = table(rows) if rows else NOTHING
@@ -84,9 +86,28 @@ def _state(server: ServerDefinition, workspace: Path) -> str:
     return "program not found" if server.missing_program(os.environ, workspace) else "starts when needed"
 
 
+def _short(server: ServerDefinition) -> str:
+    if not isinstance(server.reached_by, Program):
+        return "elsewhere"
+    return "not confined" if server.reached_by.sandbox is None else "confined"
+
+
 def _catalogue(console: Console) -> None:
-    known = [asdict(server) for server in KNOWN_SERVERS]
-    rows = [f"{each.name}: {each.about}\n  needs  {each.needs}\n  runs   {each.where}" for each in KNOWN_SERVERS]
+    known: list[JsonObject] = [
+        {
+            "name": each.name,
+            "about": each.about,
+            "needs": each.needs,
+            "where": each.where,
+            "confinement": each.confinement,
+        }
+        for each in KNOWN_SERVERS
+    ]
+    rows = [
+        f"{each.name}: {each.about}\n  needs  {each.needs}\n  runs   {each.where}"
+        + (f"\n  {each.confinement}" if each.confinement else "")
+        for each in KNOWN_SERVERS
+    ]
     console.result({"servers": known}, "\n".join(rows))
 
 

@@ -85,6 +85,7 @@ def _report(connection: Connection) -> tuple[JsonObject, str]:
         "works": not status.problem,
         "problem": status.problem,
         "hint": status.hint,
+        "confinement": connection.definition.confinement,
         "server": asdict(facts) if facts is not None else None,
         "tools": [
             {"name": tool.offered.name, "tokens": cost, "description": tool.offered.description}
@@ -104,6 +105,7 @@ def _report(connection: Connection) -> tuple[JsonObject, str]:
     lines = [
         f"{status.name} works: {who}, protocol {facts.protocol} ({_ERAS[facts.era]}).",
         f"{number_of(len(tools), 'tool')}, about {number_of(sum(costs), 'token')} in each request.",
+        *filter(None, [connection.definition.confinement]),
         "",
         table([("tool", "tokens", ""), *rows], right=(1,)),
     ]

@@ -6,6 +6,7 @@ A list for people to choose from. None is installed, started or trusted more tha
 from msgspec import Struct
 
 from desktop_agent.core.base.errors import UsageError
+from desktop_agent.core.mcp.server_sandbox import NOT_CONFINED, ServerSandbox
 
 _NODE = "Node.js, for npx."
 _UV = "uv, for uvx."
@@ -22,6 +23,15 @@ class KnownServer(Struct, frozen=True, kw_only=True):
     """What has to be there before it works."""
     where: str
     """A command line or an address."""
+    sandbox: ServerSandbox | None = None
+    """What confines it unless the user says otherwise; None: it needs more than a sandbox has, or runs elsewhere."""
+
+    @property
+    def confinement(self) -> str:
+        """What confines it then, in a sentence; empty for a server that runs elsewhere."""
+        if self.where.startswith("https://"):
+            return ""
+        return NOT_CONFINED if self.sandbox is None else self.sandbox.words
 
 
 KNOWN_SERVERS: tuple[KnownServer, ...] = (
@@ -30,15 +40,28 @@ KNOWN_SERVERS: tuple[KnownServer, ...] = (
         about="Reads, writes and searches files in the folders that it is given.",
         needs=_NODE,
         where="npx -y @modelcontextprotocol/server-filesystem .",
+        sandbox=ServerSandbox(folders=(".",)),
     ),
     KnownServer(
-        name="git", about="Reads and changes git repositories.", needs=f"git, and {_UV}", where="uvx mcp-server-git"
+        name="git",
+        about="Reads git repositories, and changes them unless it is confined.",
+        needs=f"git, and {_UV}",
+        where="uvx mcp-server-git",
+        sandbox=ServerSandbox(),
     ),
     KnownServer(
-        name="fetch", about="Fetches web pages as text that models read well.", needs=_UV, where="uvx mcp-server-fetch"
+        name="fetch",
+        about="Fetches web pages as text that models read well.",
+        needs=_UV,
+        where="uvx mcp-server-fetch",
+        sandbox=ServerSandbox(hosts=("*",)),
     ),
     KnownServer(
-        name="time", about="Tells the time, and converts it between time zones.", needs=_UV, where="uvx mcp-server-time"
+        name="time",
+        about="Tells the time, and converts it between time zones.",
+        needs=_UV,
+        where="uvx mcp-server-time",
+        sandbox=ServerSandbox(),
     ),
     KnownServer(
         name="playwright",
