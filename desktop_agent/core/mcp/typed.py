@@ -5,14 +5,29 @@ import shlex
 
 from desktop_agent.core.mcp.definition import ServerDefinition
 from desktop_agent.core.mcp.reading import definition_in
+from desktop_agent.core.mcp.server_sandbox import ServerSandbox, sandbox_in, sandbox_table
 
 
-def typed_definition(name: str, where: str) -> ServerDefinition:
-    """Return the server that is meant. Raises `ValueError` that says what is wrong."""
+def typed_definition(name: str, where: str, sandbox: ServerSandbox | None = None) -> ServerDefinition:
+    """Return the server that is meant; nothing here confines one at an address. Raises `ValueError` in words."""
     where = where.strip()
-    if where.lower().startswith(("https://", "http://")):
+    if is_address(where):
         return definition_in({"name": name.strip(), "url": where})
     words = shlex.split(where, posix=os.name == "posix")
     if not words:
         raise ValueError("it needs a command line or an address")
-    return definition_in({"name": name.strip(), "command": words[0], "args": words[1:]})
+    return definition_in({"name": name.strip(), "command": words[0], "args": words[1:], **sandbox_table(sandbox)})
+
+
+def is_address(where: str) -> bool:
+    """Whether this is an address, and not a command line."""
+    return where.strip().lower().startswith(("https://", "http://"))
+
+
+def typed_sandbox(folders: str, read_folders: str, hosts: str) -> ServerSandbox:
+    """Return what a server may do in the sandbox, each a list with commas. Raises `ValueError` in words."""
+    typed = {"folders": folders, "read_folders": read_folders, "hosts": hosts}
+    lists = {key: [word.strip() for word in text.split(",") if word.strip()] for key, text in typed.items()}
+    found = sandbox_in({"sandbox": True, **lists})
+    assert found is not None
+    return found

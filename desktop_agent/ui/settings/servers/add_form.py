@@ -5,9 +5,10 @@ from PySide6.QtGui import QKeyEvent
 from PySide6.QtWidgets import QLineEdit, QSizePolicy, QWidget
 
 from desktop_agent.core.mcp.catalogue import KNOWN_SERVERS, known_server
-from desktop_agent.core.mcp.typed import typed_definition
+from desktop_agent.core.mcp.typed import is_address, typed_definition
 from desktop_agent.ui.settings.parts import form, name_of, note, picker
-from desktop_agent.ui.theme import Space
+from desktop_agent.ui.settings.servers.sandbox_fields import SandboxFields
+from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox, vbox
@@ -25,7 +26,7 @@ class ServerForm(QWidget):
     added = Signal(object)
     cancelled = Signal()
 
-    def __init__(self) -> None:
+    def __init__(self, theme: Theme) -> None:
         super().__init__()
         self._names: tuple[str, ...] = ()
         self._name = QLineEdit()
@@ -45,6 +46,7 @@ class ServerForm(QWidget):
             label.setProperty("role", "secondary")
             label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
             label.hide()
+        self._sandbox = SandboxFields(theme)
         self._problem = note("", "error")
         self._problem.setObjectName("serverProblem")
         self._problem.hide()
@@ -52,6 +54,9 @@ class ServerForm(QWidget):
         for line in (self._name, self._where):
             line.returnPressed.connect(self._on_add)
             line.textEdited.connect(self._problem.hide)
+        self._where.textChanged.connect(self._on_where)
+        self._sandbox.submitted.connect(self._on_add)
+        self._sandbox.edited.connect(self._problem.hide)
 
     def begin(self, names: tuple[str, ...]) -> None:
         """Ask for a server beside those of these names."""
@@ -59,6 +64,7 @@ class ServerForm(QWidget):
         self._known.setCurrentIndex(0)
         self._name.clear()
         self._where.clear()
+        self._sandbox.show_sandbox(None)
         self._problem.hide()
         self.show()
         self._name.setFocus()
@@ -74,14 +80,23 @@ class ServerForm(QWidget):
         fields = form()
         fields.addRow(name_of(self.tr("Name")), self._name)
         fields.addRow(name_of(self.tr("Command")), self._where)
-        warning = note(self.tr("A command runs on this machine with your rights. Add only what you trust."))
-        fields.addRow(name_of(""), warning)
         add = make_button(self.tr("Add and test"), object_name="confirmAddServerButton", clicked=self._on_add)
         cancel = make_button(self.tr("Cancel"), object_name="cancelAddServerButton", clicked=self.cancelled.emit)
         title = make_label(self.tr("New server"), role="strong")
         known = hbox(name_of(self.tr("Server")), self._known, STRETCH, spacing=Space.L)
         buttons = hbox(name_of(""), hbox(add, cancel, STRETCH, spacing=Space.S), spacing=Space.L)
-        vbox(title, known, self._about, self._needs, fields, self._problem, buttons, on=self, spacing=Space.M)
+        vbox(
+            title,
+            known,
+            self._about,
+            self._needs,
+            fields,
+            self._sandbox,
+            self._problem,
+            buttons,
+            on=self,
+            spacing=Space.M,
+        )
 
     def _on_known(self) -> None:
         name = self._known.currentData()
@@ -96,10 +111,15 @@ class ServerForm(QWidget):
         self._needs.setToolTip(plain_tooltip(server.needs))
         self._name.setText(server.name)
         self._where.setText(server.where)
+        self._sandbox.show_sandbox(server.sandbox)
+
+    def _on_where(self, text: str) -> None:
+        self._sandbox.setVisible(not is_address(text))  # what runs elsewhere is confined there or not at all
 
     def _on_add(self) -> None:
         try:
-            definition = typed_definition(self._name.text(), self._where.text())
+            sandbox = None if is_address(self._where.text()) else self._sandbox.sandbox
+            definition = typed_definition(self._name.text(), self._where.text(), sandbox)
         except ValueError as error:
             self._say(self.tr("The server cannot be added: {0}.").format(error))
             return

@@ -34,6 +34,8 @@ class ServerCard(QFrame):
         self._where.setFont(theme.code_font())
         self._where.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Preferred)
         self._state, self._facts, self._problem = note(""), note(""), note("", "error")
+        self._confinement = note("")
+        self._confinement.setObjectName("serverConfinement")
         self._state.setObjectName("serverState")
         self._tools = ToolList(theme, self._on_tool)
         self._log = QPlainTextEdit(readOnly=True, tabChangesFocus=True)
@@ -59,7 +61,11 @@ class ServerCard(QFrame):
         self._where.setToolTip(plain_tooltip(server.definition.where))
         say(self._state, state_line(server), state_role(server))
         self._state.setAccessibleName(f"{server.name}: {state_line(server)}")
-        for label, text in ((self._facts, facts_line(server)), (self._problem, problem_line(server))):
+        for label, text in (
+            (self._facts, facts_line(server)),
+            (self._confinement, server.definition.confinement),
+            (self._problem, problem_line(server)),
+        ):
             label.setText(text)
             label.setVisible(bool(text))
         self._tools.show_tools(server.tools, server.definition.disabled_tools, can_switch=is_mine)
@@ -103,6 +109,7 @@ class ServerCard(QFrame):
             head,
             self._state,
             self._facts,
+            self._confinement,
             self._problem,
             Space.XS,
             row,

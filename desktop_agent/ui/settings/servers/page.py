@@ -41,7 +41,7 @@ class ServersPage(Page):
         self._add = make_button(self.tr("Add server…"), object_name="addServerButton", clicked=self._on_add)
         self._import = make_button(self.tr("Import…"), object_name="importServersButton", clicked=self._on_import)
         self._import.setAccessibleName(self.tr("Import the servers of another tool"))
-        self._form = ServerForm()
+        self._form = ServerForm(theme)
         self._form.hide()
         self._form.added.connect(self._on_added)
         self._form.cancelled.connect(self._on_cancelled)

@@ -9,9 +9,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton
 
-from desktop_agent.core.mcp.catalogue import KNOWN_SERVERS, KnownServer
-from desktop_agent.core.mcp.definition import Program, ServerDefinition
+from desktop_agent.core.mcp.catalogue import KNOWN_SERVERS, KnownServer, known_server
+from desktop_agent.core.mcp.definition import Address, Program, ServerDefinition
 from desktop_agent.core.mcp.offers import ServerFacts
+from desktop_agent.core.mcp.server_sandbox import ServerSandbox
 from desktop_agent.core.mcp.status import ServerStatus
 from desktop_agent.core.mcp.typed import typed_definition
 from desktop_agent.ui.settings.servers.view import ServersView, ServerView, ToolView
@@ -123,6 +124,48 @@ def test_a_server_is_added_by_its_command_line_or_address(page: Page) -> None:
     assert page.asked == [("add", typed_definition("files", "npx -y 'a b' ."))]
 
 
+def test_a_server_is_added_with_what_confines_it(page: Page) -> None:
+    page.show()
+    page.desk.click("addServerButton")
+    page.desk.line("Name of the server").setText("files")
+    page.desk.line("Command line or address of the server").setText("npx files")
+    assert any("Not confined" in text for text in page.desk.visible_texts())
+    page.desk.switch("Run the server in the sandbox").click()
+    page.desk.line("Folders that the server may write").setText(" ., ~/notes ,")
+    page.desk.line("Folders of your home that the server may read").setText("~/.config/files")
+    page.desk.type_into("Hosts that the server may reach", "https://example.org")
+    assert any("which is no host" in text for text in page.desk.visible_texts())
+    page.desk.type_into("Hosts that the server may reach", "Example.org, *.example.net")
+    sandbox = ServerSandbox(
+        folders=(".", "~/notes"), read_folders=("~/.config/files",), hosts=("example.org", "*.example.net")
+    )
+    assert page.asked == [("add", typed_definition("files", "npx files", sandbox))]
+
+
+def test_what_runs_elsewhere_is_not_asked_about_the_sandbox(page: Page) -> None:
+    page.show()
+    page.desk.click("addServerButton")
+    switch = page.desk.switch("Run the server in the sandbox")
+    switch.click()
+    page.desk.line("Command line or address of the server").setText("https://mcp.example/")
+    assert not switch.isVisible()
+    page.desk.type_into("Name of the server", "far")
+    assert page.asked == [("add", typed_definition("far", "https://mcp.example/"))]
+
+
+def test_a_card_says_what_confines_its_server(page: Page) -> None:
+    page.show(view())
+    assert "Not confined: it can do all that you can do." in page.desk.visible_texts()
+    sandbox = ServerSandbox(folders=(".",), hosts=("example.org",))
+    confined = ServerDefinition(name="git", reached_by=Program(command="uvx", sandbox=sandbox))
+    page.show(ServerView(definition=confined, status=ServerStatus(name="git")))
+    words = "Confined: it writes the open folder and reaches example.org."
+    assert words in page.desk.visible_texts()
+    elsewhere = ServerDefinition(name="git", reached_by=Address(url="https://mcp.example"))
+    page.show(ServerView(definition=elsewhere, status=ServerStatus(name="git")))
+    assert not any("onfined" in text for text in page.desk.visible_texts())
+
+
 def test_escape_closes_the_form_and_not_the_dialog(page: Page) -> None:
     page.show()
     page.desk.click("addServerButton")
@@ -168,6 +211,23 @@ def test_a_known_server_is_chosen_with_what_it_is_good_for_and_needs(page: Page)
     assert page.asked == [("add", typed_definition("playwright", "npx -y @playwright/mcp@latest"))]
 
 
+def test_a_known_server_comes_with_what_confines_it(page: Page) -> None:
+    page.show()
+    page.desk.click("addServerButton")
+    box = page.desk.picker("Known servers")
+    box.setCurrentIndex(box.findText("filesystem"))
+    assert page.desk.switch("Run the server in the sandbox").isChecked()
+    assert page.desk.line("Folders that the server may write").text() == "."
+    box.setCurrentIndex(box.findText("playwright"))
+    assert not page.desk.switch("Run the server in the sandbox").isChecked()
+    box.setCurrentIndex(box.findText("fetch"))
+    page.desk.click("confirmAddServerButton")
+    known = known_server("fetch")
+    assert page.asked == [("add", typed_definition("fetch", known.where, ServerSandbox(hosts=("*",))))]
+
+
 @pytest.mark.parametrize("known", KNOWN_SERVERS, ids=lambda known: known.name)
 def test_every_known_server_can_be_defined_as_it_is(known: KnownServer) -> None:
-    assert typed_definition(known.name, known.where).where == known.where
+    server = typed_definition(known.name, known.where, known.sandbox)
+    assert server.where == known.where
+    assert server.confinement == known.confinement
