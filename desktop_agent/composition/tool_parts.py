@@ -22,6 +22,7 @@ from desktop_agent.composition.shared_parts import SharedParts
 from desktop_agent.core.approvals.rulebook import RuleBook
 from desktop_agent.core.jobs.background import Jobs
 from desktop_agent.core.jobs.reports import JobReports
+from desktop_agent.core.mcp.tool_trust import ToolTrust
 from desktop_agent.core.policy.boundary import Boundary
 from desktop_agent.core.session.recorder import Recorder
 from desktop_agent.core.system.child_environment import child_environment, kept_back_from
@@ -35,6 +36,7 @@ from desktop_agent.core.tools.registry import ToolRegistry
 from desktop_agent.core.tools.secret_names import finder_of_secrets
 from desktop_agent.core.tools.servers.search_tools import SearchTools
 from desktop_agent.core.tools.servers.session_servers import SessionServers
+from desktop_agent.core.tools.servers.session_trust import SessionTrust
 from desktop_agent.core.tools.spec import AnyServerTool, AnyTool
 
 
@@ -72,8 +74,9 @@ def build_tool_parts(shared: SharedParts, plan: SessionPlan, changes: ChangePart
         lambda: plan.settings.current.model.web_search == "provider",
     )
     toolbox = _toolbox(shared, plan, changes, access, policies.confiner, processes, jobs)
+    trust = SessionTrust(ToolTrust(shared.paths.tool_trust), recorder)
     servers = SessionServers(
-        shared.tools.servers, plan.root, partial(wanted_servers, plan.settings), registry, recorder
+        shared.tools.servers, plan.root, partial(wanted_servers, plan.settings), registry, trust, recorder
     )
     shared.tools.take()
 

@@ -19,6 +19,7 @@ OBJECTS: dict[str, tuple[type, ...]] = {
     "call": (model.ToolCall,),
     "result": (model.ToolResult,),
     "request": (model.ApprovalRequest,),
+    "tool change": (model.ToolChange,),
     "server question": (model.ServerQuestion,),
     "form field": (model.FormField,),
     "rule": (model.Rule,),

@@ -11,7 +11,7 @@ from desktop_agent.core.diff.comparing import Comparer
 from desktop_agent.core.protocol.model import ApprovalRequest, BlobRef, FileChange, FileDiff, FileImage
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.transcript import ChangeRecord
-from desktop_agent.ui.review.source import GitSource
+from desktop_agent.ui.review.source import GitSource, shown_changes
 
 
 class BlobDiffs:
@@ -43,7 +43,10 @@ class BlobDiffs:
         return before, after
 
     async def preview(self, request: ApprovalRequest) -> list[FileDiff]:
-        """Return what the call would change, file by file."""
+        """Return what the call would change, file by file, or what changed of the definition of its tool."""
+        if (tool := request.tool_change) is not None:
+            (change,) = shown_changes(request)
+            return [await self._comparer.diff(change, tool.before.encode() or None, tool.after.encode())]
         return [await self.change_diff(change) for change in request.changes]
 
     async def contents(self, images: Sequence[FileImage | None]) -> tuple[bytes | None, ...]:

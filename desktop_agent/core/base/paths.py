@@ -55,6 +55,11 @@ class AppPaths(Struct, frozen=True):
         """What the user answered about the settings of projects, one file a project."""
         return self.config / "projects"
 
+    @property
+    def tool_trust(self) -> Path:
+        """The definitions of MCP servers' tools as the user allowed them, one file a server."""
+        return self.config / "tools"
+
     def settings_file(self, environ: Mapping[str, str] = os.environ) -> Path:
         """The settings file: `DESKTOP_AGENT_CONFIG`, else `config.toml` in the configuration folder."""
         named = environ.get("DESKTOP_AGENT_CONFIG")

@@ -69,15 +69,35 @@ class Connection:
         self._is_stopping = False
         self._is_leaving = False
         self._are_tools_stale = False
+        self._relisted = asyncio.Event()
+        self._relisted.set()
         self._running_calls = 0
         self._last_used = clock.monotonic()
         self._may_try_at = 0.0
         self._calls: deque[LastCall] = deque(maxlen=_KEPT_CALLS)
 
     async def tools(self) -> tuple[OfferedTool, ...]:
-        """Return what the server offers, starting it if it does not run. Raises `ServerError`."""
+        """Return what the server offers, starting it if it does not run. Raises `ServerError`.
+
+        When it said that its tools changed, they are those that it lists since then.
+        """
         await self._client()
+        if not self._relisted.is_set():
+            limit_s = self.definition.startup_timeout_s
+            try:
+                async with asyncio.timeout(limit_s):
+                    await self._relisted.wait()
+            except TimeoutError as error:
+                name = self.definition.name
+                title = f"The MCP server {name} changed its tools and did not list them within {limit_s:g} s."
+                raise ServerError(title) from error
+            await self._client()
         return self.status.tools
+
+    @property
+    def is_relisting(self) -> bool:
+        """Whether the server said that its tools changed, and has not listed them since."""
+        return not self._relisted.is_set()
 
     async def call(
         self,
@@ -217,6 +237,7 @@ class Connection:
     def _over(self, owner: asyncio.Task[None]) -> None:
         """Answer who still waits. A task that is cancelled before it begins runs none of its own code."""
         self._owner = None
+        self._relisted.set()  # the next start lists them
         if not owner.cancelled() and (error := owner.exception()) is not None:
             logger.error("The task of the MCP server %s failed", self.definition.name, exc_info=error)
             self._failed(ServerError(f"It failed unexpectedly: {error}"))
@@ -234,6 +255,9 @@ class Connection:
                 if self._are_tools_stale:
                     self._are_tools_stale = False
                     self._change(tools=await client.tools())
+                    if not self._are_tools_stale:
+                        self._relisted.set()
+                    continue
                 left_s = self.definition.ttl_seconds - (self._clock.monotonic() - self._last_used)
                 if self._running_calls == 0 and left_s <= 0:
                     return ""
@@ -260,6 +284,7 @@ class Connection:
 
     def _tools_changed(self) -> None:
         self._are_tools_stale = True
+        self._relisted.clear()
         self._wake.set()
 
     def _failed(self, error: ServerError) -> None:

@@ -22,6 +22,8 @@ class OfferedTool(Struct, frozen=True, kw_only=True):
     only_reads: bool | None = None
     """What the server claims of its effects: a hint, which never widens what may be done."""
     destroys: bool | None = None
+    annotations: Mapping[str, object] = field(default_factory=dict[str, object])
+    """All that it claims, by the protocol's names."""
 
 
 class PromptArgument(Struct, frozen=True, kw_only=True):

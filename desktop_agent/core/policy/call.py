@@ -1,6 +1,7 @@
 """What a decision is about: the facts of one call, and what surrounds it."""
 
 from datetime import datetime
+from typing import Literal
 
 from msgspec import Struct
 
@@ -25,6 +26,8 @@ class CallFacts(Struct, frozen=True, kw_only=True):
     source: ToolSource = "workspace"
     server: str = ""
     """The MCP server whose tool it is; empty for all others."""
+    tool_change: Literal["", "changed", "unknown"] = ""
+    """How the server's tool differs from what the user allowed; as in `ToolChange.kind`, empty when it does not."""
     asks: str = ""
     """Why a tool wants the user's word itself; empty for all others."""
     wants_unconfined: bool = False

@@ -3,7 +3,7 @@
 ```
 forbid rules, blocked commands, .git, nothing writable   → Forbid
 ask rules, request_approval, secrets                     → Ask
-what the user's allow rules name                       → Allow
+what the user's allow rules name                       → Allow, but for a server's tool that is another one by now
 what the policy leaves free, commands by their sandbox   → Allow
 everything else                                          → Ask
 ```
@@ -62,6 +62,8 @@ class Ask(Struct, frozen=True):
     rule_kind: RuleKind | None = None
     rule_patterns: tuple[tuple[str, ...], ...] = ()
     """As in `ApprovalRequest`. A command without patterns can only be allowed exactly as it is."""
+    standing: Rule | None = None
+    """The rule that would have answered it for the server's tool as it was, and does not for the tool as it is."""
 
     @property
     def confinement_words(self) -> str:
@@ -145,7 +147,27 @@ def _decide_external(call: CallFacts, context: PolicyContext) -> Verdict:
     if call.capabilities == ("read_fs",) and context.policy != "always":
         return _free(call, context)
     own = "This tool is one of an MCP server's." if call.server else "This tool is not one of ours."
-    return _by_tool_rule(call, context, _ALWAYS if context.policy == "always" else own)
+    verdict = _by_tool_rule(call, context, _ALWAYS if context.policy == "always" else own)
+    if not call.tool_change:
+        return verdict
+    note, reason = _TOOL_CHANGES[call.tool_change]
+    if isinstance(verdict, Allow) and verdict.rule is not None:  # it was given for another tool than this is now
+        return Ask(reason.format(verdict.rule.pattern), risks=(note,), standing=verdict.rule)
+    is_changed = isinstance(verdict, Ask) and call.tool_change == "changed"
+    return replace(verdict, risks=(note,)) if is_changed else verdict
+
+
+_TOOL_CHANGES = {
+    "changed": (
+        "The server changed this tool since you allowed it.",
+        "Your rule `{}` is for this tool as it was. It holds again once you allow the tool as it is now.",
+    ),
+    "unknown": (
+        "This tool is not on record as one that you allowed. It may be new.",
+        "Your rule `{}` holds for this tool once you allow it as it is now.",
+    ),
+}
+"""What a warning says of the tool, and the reason why a rule does not answer."""
 
 
 def _by_tool_rule(call: CallFacts, context: PolicyContext, reason: str) -> Verdict:

@@ -28,6 +28,8 @@ _WIDER: tuple[ApprovalScope, ...] = ("session", "project", "always")
 def scope_offers(call: CallFacts, question: Ask) -> tuple[ScopeOffer, ...]:
     """The ways to say yes to this call, which the policy asks about, each with its consequence in words."""
     once = ScopeOffer(scope="once", label="Allow once")
+    if (standing := question.standing) is not None:
+        return once, ScopeOffer(scope=standing.scope, label=f"Allow `{call.tool}` as it is now", is_quick=True)
     what = _what(call, question)
     if not what or question.is_once:
         return (once,)

@@ -11,7 +11,7 @@ that the model should read.
 """
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, Generic, TypeVar, cast
@@ -31,7 +31,9 @@ from desktop_agent.core.protocol.model import (
     Capability,
     HostedTool,
     JsonObject,
+    Rule,
     TodoItem,
+    ToolChange,
     ToolDefinition,
     ToolResult,
     ToolSource,
@@ -267,9 +269,19 @@ class ServerTool(Tool[A]):
     def is_here(self) -> bool:
         """Whether the program runs on this machine, so that it can change files."""
 
+    async def change(self) -> ToolChange | None:
+        """Return how the tool differs from what the user allowed; None: it does not. Raises `ToolError`.
+
+        What runs is the tool as it is at this moment; one that changes afterwards is not called.
+        """
+        return None
+
+    async def allow(self, rules: Sequence[Rule], *, is_lasting: bool) -> None:
+        """Take in that the user allowed the tool as it was at the last `change`: once, or from now on by `rules`."""
+
     @abstractmethod
     async def run(self, arguments: A, context: ToolContext) -> ToolResult:
-        """Call it. Cancelling tells the program to stop."""
+        """Call it. Cancelling tells the program to stop. Raises `ToolError` when it changed since `change`."""
 
 
 AnyServerTool = ServerTool[Any]

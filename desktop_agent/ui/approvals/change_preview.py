@@ -1,4 +1,4 @@
-"""The files that a call would change, as they would be before and after."""
+"""What a call would change, file by file; or how the definition of its tool changed since it was allowed."""
 
 from PySide6.QtCore import QSize, QTimer, Signal
 from PySide6.QtWidgets import QWidget
@@ -6,19 +6,21 @@ from shiboken6 import isValid
 
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.protocol.events import UNSTAMPED
-from desktop_agent.core.protocol.model import ApprovalRequest, FileDiff
+from desktop_agent.core.protocol.model import ApprovalRequest, FileChange, FileDiff
 from desktop_agent.core.transcript import ChangeRecord
 from desktop_agent.ui.review.changed_files import ChangedFile
 from desktop_agent.ui.review.changes.file_list import FileList
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.panel.file_bar import FileBar
-from desktop_agent.ui.review.source import DiffSource, Spawn
+from desktop_agent.ui.review.source import DiffSource, Spawn, shown_changes
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.layouts import hbox, vbox
 
 LOADING_DELAY_MS = 150
 _MAX_LIST_ROWS = 4
 _HEIGHT = 420
+_TOOL_HEIGHT = 320
+"""Of what changed of a tool: above it stands more than above files."""
 _COMPACT_HEIGHT = 190
 
 
@@ -37,14 +39,16 @@ class ChangePreview(QWidget):
         self._source = source
         self._diffs: list[FileDiff] = []
         self.is_loaded = False
-        self._wanted_height = _HEIGHT
+        self._height = _HEIGHT if request.tool_change is None else _TOOL_HEIGHT
+        self._wanted_height = self._height
         self.setMinimumHeight(_COMPACT_HEIGHT)
         self._list = FileList(theme, "kind")
         self._list.setObjectName("approvalFileList")
         self._list.setAccessibleName(self.tr("Files that would change"))
         self._list.set_max_rows(_MAX_LIST_ROWS)
-        self._list.set_files([_listed(request, index) for index in range(len(request.changes))])
-        self._list.setVisible(len(request.changes) > 1)
+        changes = shown_changes(request)
+        self._list.set_files([_listed(change, request.call_id) for change in changes])
+        self._list.setVisible(len(changes) > 1)
         self._list.current_changed.connect(self._show_current)
         self._bar = FileBar(theme)
         self._bar.mode_toggled.connect(self._on_mode_toggled)
@@ -63,7 +67,7 @@ class ChangePreview(QWidget):
 
     def set_compact(self, *, is_compact: bool) -> None:
         """Leave room for something else."""
-        self._wanted_height = _COMPACT_HEIGHT if is_compact else _HEIGHT
+        self._wanted_height = _COMPACT_HEIGHT if is_compact else self._height
         self.updateGeometry()
 
     def sizeHint(self) -> QSize:
@@ -112,7 +116,6 @@ class ChangePreview(QWidget):
         self._bar.set_mode(self.view.document.mode, obstacle=self.view.document.mode_obstacle())
 
 
-def _listed(request: ApprovalRequest, index: int) -> ChangedFile:
+def _listed(change: FileChange, call_id: str) -> ChangedFile:
     """A file of the request, as the list of the review shows files."""
-    change = request.changes[index]
-    return ChangedFile.of(change.path, [ChangeRecord(change, turn=0, call_id=request.call_id, at=UNSTAMPED)])
+    return ChangedFile.of(change.path, [ChangeRecord(change, turn=0, call_id=call_id, at=UNSTAMPED)])

@@ -12,7 +12,7 @@ from desktop_agent.ui.approvals.dialog_height import DialogHeight
 from desktop_agent.ui.approvals.question_head import QuestionHead
 from desktop_agent.ui.approvals.rule_maths import RuleContext
 from desktop_agent.ui.approvals.scope_choice import ScopeChoice
-from desktop_agent.ui.review.source import DiffSource, Spawn
+from desktop_agent.ui.review.source import DiffSource, Spawn, shown_changes
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.arming import ARMING_DELAY_MS, Arming
 from desktop_agent.ui.widgets.fold_bar import obstacle_words
@@ -51,7 +51,7 @@ class ApprovalDialog(QDialog):
         self._arming = Arming(arming_delay_ms, self)
         self._head = QuestionHead(theme, request, rules.maths)
         self._command = self._head.command
-        self._preview = ChangePreview(theme, request, diff_source, spawn) if request.changes else None
+        self._preview = ChangePreview(theme, request, diff_source, spawn) if shown_changes(request) else None
         self._scope = ScopeChoice(theme, request, rules)
         self._message = QLineEdit()
         self._body = QWidget()

@@ -117,5 +117,8 @@ class ScopeChoice(QWidget):
 
 
 def _has_rules(request: ApprovalRequest) -> bool:
-    """Whether rules with patterns can answer it. Those that come with variables, input or a shell are only exact."""
-    return bool(request.rule_patterns) and not request.details
+    """Whether rules with patterns can answer it.
+
+    Commands that come with variables, input or a shell are only exact; of a tool, the details decide nothing.
+    """
+    return bool(request.rule_patterns) and (request.rule_kind == "tool" or not request.details)

@@ -15,6 +15,16 @@ Submit = Callable[[Op], object]
 """Has the session that is reviewed carry something out."""
 
 
+def shown_changes(request: ApprovalRequest) -> tuple[FileChange, ...]:
+    """Return what a request shows as diffs: the files that would change, or how the definition of its tool did."""
+    change = request.tool_change
+    if change is None:
+        return request.changes
+    kind = "modified" if change.before else "created"
+    path = f"{change.server}/{change.tool}"
+    return (FileChange(id=change.digest, path=path, kind=kind, author="mcp", before=None, after=None),)
+
+
 class FileDiffs(Protocol):
     """Compares changed files off the window's thread. Raises `AgentError` when a content cannot be read."""
 
@@ -35,7 +45,7 @@ class DiffSource(FileDiffs, Protocol):
     """Compares also what was not changed yet, and any two versions."""
 
     async def preview(self, request: ApprovalRequest) -> list[FileDiff]:
-        """Return what the call would change, file by file, if it were allowed."""
+        """Return how each of `shown_changes` differs: what the call would change, if it were allowed."""
         ...
 
     async def change_diff(self, change: FileChange) -> FileDiff:

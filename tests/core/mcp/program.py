@@ -40,8 +40,13 @@ def send(message: dict[str, object]) -> None:
     sys.stdout.flush()
 
 
+OTHERWISE = Path("tools.json")
+"""In the folder it runs in: what it says of its tools otherwise, by their names."""
+
+
 def listed(more: int) -> list[dict[str, object]]:
     names = [*TOOLS, *(f"extra{number}" for number in range(more))]
+    otherwise: dict[str, dict[str, object]] = json.loads(OTHERWISE.read_text()) if OTHERWISE.exists() else {}
     return [
         {
             "name": name,
@@ -51,6 +56,7 @@ def listed(more: int) -> list[dict[str, object]]:
                 "properties": TOOLS.get(name, ({}, []))[0],
                 "required": TOOLS.get(name, ({}, []))[1],
             },
+            **otherwise.get(name, {}),
         }
         for name in names
     ]

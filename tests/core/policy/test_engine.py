@@ -410,3 +410,47 @@ def test_a_question_about_edits_offers_the_narrowest_rule_first(
     found = decide(replace(EDIT, paths=paths), sandboxed("on_write"))
     assert isinstance(found, Ask)
     assert found.rule_patterns == patterns
+
+
+OF_SERVER = CallFacts(tool="git__push", capabilities=("network",), source="external", server="git")
+
+
+@pytest.mark.parametrize("pattern", ["git__push", "git__*"])
+@pytest.mark.parametrize("policy", ["always", "on_write", "on_request", "never"])
+def test_a_rule_for_a_servers_tool_is_for_the_tool_as_it_was_allowed(policy: str, pattern: str) -> None:
+    allowing = rule(pattern, kind="tool")
+
+    def decided(change: str) -> object:
+        return decide(structs.replace(OF_SERVER, tool_change=change), sandboxed(policy, allowing))
+
+    assert isinstance(decided(""), Allow)
+    for change in ("changed", "unknown"):
+        question = decided(change)
+        if policy == "never":
+            assert isinstance(question, Forbid)
+        else:
+            assert isinstance(question, Ask)
+            assert question.standing == allowing
+            assert question.risks
+            assert question.rule_patterns == ()
+
+
+def test_without_a_rule_a_change_is_a_warning_and_a_tool_that_was_never_allowed_is_none() -> None:
+    changed, new = (
+        decide(structs.replace(OF_SERVER, tool_change=change), sandboxed()) for change in ("changed", "unknown")
+    )
+
+    assert isinstance(changed, Ask)
+    assert isinstance(new, Ask)
+    assert (bool(changed.risks), bool(new.risks)) == (True, False)
+    assert changed.rule_patterns == new.rule_patterns == (("git__push", "git__*"),)
+
+
+@pytest.mark.parametrize("effect", ["ask", "forbid"])
+def test_rules_that_ask_or_forbid_hold_for_a_changed_tool(effect: str) -> None:
+    facts = structs.replace(OF_SERVER, tool_change="changed")
+    rules = rule("git__push", kind="tool", effect=effect), rule("git__*", kind="tool")
+
+    found = decide(facts, sandboxed("on_write", *rules))
+
+    assert isinstance(found, Forbid if effect == "forbid" else Ask)

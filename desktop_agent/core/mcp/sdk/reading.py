@@ -18,6 +18,7 @@ def offered_tool(tool: mcp_types.Tool) -> OfferedTool:
         input_schema=tool.input_schema,
         only_reads=hints.read_only_hint if hints else None,
         destroys=hints.destructive_hint if hints else None,
+        annotations=hints.model_dump(mode="json", by_alias=True, exclude_none=True) if hints else {},
     )
 
 

@@ -20,6 +20,7 @@ from desktop_agent.core.protocol.model.approvals import (
     ScopeOffer,
     ScriptMark,
     SpendingQuestion,
+    ToolChange,
 )
 from desktop_agent.core.protocol.model.calls import (
     Capability,
@@ -179,6 +180,7 @@ __all__ = [
     "TodoItem",
     "TodoStatus",
     "ToolCall",
+    "ToolChange",
     "ToolDefinition",
     "ToolResult",
     "ToolResultBlock",

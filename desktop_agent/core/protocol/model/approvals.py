@@ -80,6 +80,27 @@ class SpendingQuestion(Struct, frozen=True, kw_only=True):
     """When to ask again, counted like `spent_usd`."""
 
 
+class ToolChange(Struct, frozen=True, kw_only=True):
+    """How the definition of a server's tool differs from the one that the user allowed.
+
+    The texts were written by the server; what cannot be seen stands in them by name.
+    """
+
+    server: str
+    tool: str
+    """The server's own name for it."""
+    kind: Literal["changed", "unknown"]
+    """`unknown`: no definition of the tool is on record as allowed. It may be new."""
+    before: str = ""
+    """The definition as it was allowed, in lines; empty when it is not known."""
+    after: str
+    """As it is now."""
+    diff: str
+    """What differs, in lines that begin with `-`, `+` or a blank; all of it when there is nothing to compare with."""
+    digest: Digest
+    """Of the definition as it is now: a yes is for this one."""
+
+
 class ApprovalRequest(Struct, frozen=True, kw_only=True):
     """Everything a user needs to decide about one call, ready to show; with `spending`, whether the turn goes on.
 
@@ -120,6 +141,8 @@ class ApprovalRequest(Struct, frozen=True, kw_only=True):
     """The limit that asks, in place of a call."""
     question: ServerQuestion | None = None
     """What the server of the call asks of the user."""
+    tool_change: ToolChange | None = None
+    """What changed about a server's tool since the user allowed it; a yes for more than once is for it as it is now."""
 
 
 class Allowed(Struct, frozen=True, kw_only=True, tag_field="outcome", tag="allowed"):

@@ -16,6 +16,7 @@ from desktop_agent.core.protocol.model import (
     ApprovalRequest,
     Decision,
     Denied,
+    Rule,
     SandboxMode,
 )
 from desktop_agent.core.tools.approval.judging import (
@@ -51,6 +52,15 @@ class Permit(Struct, frozen=True):
     """How a command must run."""
     edited_command: str | None = None
     """What the user made of the command."""
+    answer: Allowed | None = None
+    """What the user answered; None when nothing was asked."""
+    rules: tuple[Rule, ...] = ()
+    """What the answer made."""
+
+    @property
+    def is_lasting(self) -> bool:
+        """Whether the user allowed more than this call."""
+        return self.answer is not None and (self.answer.scope != "once" or bool(self.rules))
 
 
 class _Settled(Struct, frozen=True):
@@ -99,21 +109,20 @@ class ApprovalGate:
                 await self._conclude(turn, call.id, Aborted(reason=NOT_ASKED))
             raise ToolError(f"This call is not permitted: {verdict.reason}", error_type="permission")
         if isinstance(verdict, Allow):
-            confinement = await self._permit_unasked(turn, case, verdict, held)
-            return Permit(confinement, _other(case.facts.command, facts.command))
+            return await self._permit_unasked(turn, case, verdict, held, _other(case.facts.command, facts.command))
         settled = await self._ask_until_settled(turn, case, await self._judge.question(case, verdict), held)
         if settled.problem:
             raise ToolError(settled.problem, error_type="permission")
         allowed = _require_allowed(settled.decision, settled.judged.request)
         if settled.judged.request.arguments_digest != arguments_digest(call):
             raise ToolError("The arguments changed after they were approved; nothing was run.", error_type="fatal")
-        await self._keep_rules(settled.judged.request, allowed)
-        return Permit(settled.judged.confinement, _other(settled.judged.request.command, facts.command))
+        rules = await self._keep_rules(settled.judged.request, allowed)
+        return Permit(settled.judged.confinement, _other(settled.judged.request.command, facts.command), allowed, rules)
 
     async def _permit_unasked(
-        self, turn: int, case: Case, verdict: Allow, held: HeldQuestion | None
-    ) -> SandboxMode | None:
-        """Return how a call acts that would not be asked about now; what the user answered before that still counts."""
+        self, turn: int, case: Case, verdict: Allow, held: HeldQuestion | None, edited: str | None
+    ) -> Permit:
+        """Let a call act that would not be asked about now; what the user answered before that still counts."""
         if held is not None:
             answer = held.decision
             await self._conclude(turn, held.request.call_id, answer or Aborted(reason=NOT_ASKED))
@@ -121,7 +130,7 @@ class ApprovalGate:
                 allowed = _require_allowed(answer, held.request)
                 is_edited = case.facts.command != held.request.command
                 await self._keep_rules(draft(case, verdict) if is_edited else held.request, allowed)
-        return verdict.confinement
+        return Permit(verdict.confinement, edited)
 
     async def withdraw(self, turn: int, call_id: CallId) -> None:
         """Conclude the question that an earlier process asked about a call, if the call ends without asking again."""
@@ -166,11 +175,12 @@ class ApprovalGate:
         rules = rules_of(now.request, answer, now=self._policies.clock.now(), workspace=str(self._policies.workspace))
         return _Settled(replace(answer, rules=rules), now)
 
-    async def _keep_rules(self, request: ApprovalRequest, answer: Allowed) -> None:
+    async def _keep_rules(self, request: ApprovalRequest, answer: Allowed) -> tuple[Rule, ...]:
         policies = self._policies
         rules = rules_of(request, answer, now=policies.clock.now(), workspace=str(policies.workspace))
         if rules:
             await policies.rulebook.keep(rules)
+        return rules
 
     async def _ask(self, turn: int, case: Case, judged: Judged, held: HeldQuestion | None) -> _Settled:
         request = judged.request

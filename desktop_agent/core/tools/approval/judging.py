@@ -22,6 +22,7 @@ from desktop_agent.core.protocol.model import (
     SandboxMode,
     ScriptMark,
     ToolCall,
+    ToolChange,
 )
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.system.files import digest_of
@@ -69,6 +70,8 @@ class Case(Struct, frozen=True, kw_only=True):
     facts: CallFacts
     title: str
     changes: tuple[FileChange, ...] = ()
+    tool_change: ToolChange | None = None
+    """How the server's tool differs from what the user allowed."""
     reason: str = ""
     """Instead of the policy's own, for a question that comes of what just happened."""
 
@@ -143,7 +146,14 @@ def draft(case: Case, verdict: Allow | Ask) -> ApprovalRequest:
         is_escalation=question.is_escalation,
         rule_kind=question.rule_kind,
         rule_patterns=question.rule_patterns,
+        tool_change=_shown_change(case, question),
     )
+
+
+def _shown_change(case: Case, question: Ask) -> ToolChange | None:
+    """A change is shown; a tool that was never allowed is one to decide about, unless a rule seemed to allow it."""
+    change = case.tool_change
+    return change if change is not None and (change.kind == "changed" or question.standing is not None) else None
 
 
 def _as_question(verdict: Allow | Ask) -> Ask:

@@ -197,8 +197,17 @@ class Execution:
     async def _call_server(self, tool: ServerTool[ToolArguments], ready: _ReadyCall) -> ToolResult:
         """Call a server; look at the workspace before and after, if it runs where it could change it."""
         call, arguments = ready.call, ready.arguments
-        facts = replace(self._facts(call), server=tool.server, details=tool.circumstances(arguments))
-        await self._enter(call, Case(call=call.as_model(), facts=facts, title=tool.heading(call.title)))
+        change = await tool.change()
+        facts = replace(
+            self._facts(call),
+            server=tool.server,
+            details=tool.circumstances(arguments),
+            tool_change=change.kind if change is not None else "",
+        )
+        title = tool.heading(call.title)
+        permit = await self._enter(call, Case(call=call.as_model(), facts=facts, title=title, tool_change=change))
+        if permit.answer is not None:
+            await tool.allow(permit.rules, is_lasting=permit.is_lasting)
         await self._still_there()
         if not tool.is_here:
             return await tool.run(arguments, ready.context)

@@ -2,6 +2,7 @@
 
 import asyncio
 import json
+from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
 
@@ -12,10 +13,12 @@ from desktop_agent.core.context.tokens import tool_tokens
 from desktop_agent.core.mcp.connection import Connection
 from desktop_agent.core.mcp.definition import Program
 from desktop_agent.core.mcp.offers import OfferedTool, Progress
-from desktop_agent.core.protocol.model import Capability, JsonObject, ToolDefinition, ToolResult
+from desktop_agent.core.mcp.tool_definitions import is_same_definition
+from desktop_agent.core.protocol.model import Capability, JsonObject, Rule, ToolChange, ToolDefinition, ToolResult
 from desktop_agent.core.tools.servers.naming import shown_name, wire_name
 from desktop_agent.core.tools.servers.results import is_plain, result_of
 from desktop_agent.core.tools.servers.schema import offered_schema
+from desktop_agent.core.tools.servers.session_trust import SessionTrust
 from desktop_agent.core.tools.spec import ServerTool, ToolArguments, ToolContext
 
 if TYPE_CHECKING:
@@ -36,15 +39,26 @@ class McpTool(ServerTool[McpArguments]):
     source = "external"
     arguments_type = McpArguments
 
-    def __init__(self, connection: Connection, offered: OfferedTool) -> None:
+    def __init__(
+        self,
+        connection: Connection,
+        offered: OfferedTool,
+        trust: SessionTrust | None = None,
+        told: OfferedTool | None = None,
+    ) -> None:
+        """`told` is what the model hears of it instead of what the server says now."""
         definition = connection.definition
         self.server = definition.name
         self.offered = offered
         self.name = wire_name(definition.name, offered.name)
         self.shown_name = shown_name(definition.name, offered.name)
-        self.description = offered.description or offered.title or f"The tool {offered.name} of {definition.name}."
+        self._told = told or offered
+        self.description = self._told.description or self._told.title or f"The tool {offered.name} of {self.server}."
         self._connection = connection
-        self._schema = offered_schema(offered.input_schema)
+        self._trust = trust
+        self._judged: OfferedTool | None = None
+        """The definition that the last judgement was about."""
+        self._schema = offered_schema(self._told.input_schema)
         self.tokens = tool_tokens([self.definition()])
         is_here = isinstance(definition.reached_by, Program)
         self.capabilities: tuple[Capability, ...] = ("write_fs", "exec_shell", "network") if is_here else ("network",)
@@ -79,7 +93,7 @@ class McpTool(ServerTool[McpArguments]):
     def _check(self) -> "ArgumentCheck":
         from desktop_agent.core.tools.servers.validation import ArgumentCheck  # its library takes 0.1 s to import
 
-        return ArgumentCheck(self.offered.input_schema)
+        return ArgumentCheck(self._told.input_schema)
 
     def parse(self, arguments: JsonObject) -> McpArguments:
         """Return the arguments by the server's names. Raises `ToolError` (validation) by the server's own schema."""
@@ -91,8 +105,30 @@ class McpTool(ServerTool[McpArguments]):
             )
         return McpArguments(values=values)
 
+    async def change(self) -> ToolChange | None:
+        if self._trust is None:
+            return None
+        self._judged = await self._offered_now()
+        return await self._trust.change(self._connection.definition, self._judged)
+
+    async def allow(self, rules: Sequence[Rule], *, is_lasting: bool) -> None:
+        if self._trust is not None:
+            now = await self._offered_now()
+            await self._require_judged(now)
+            others = self._connection.status.tools
+            await self._trust.allow(self._connection.definition, now, others, rules, is_lasting=is_lasting)
+
     async def run(self, arguments: McpArguments, context: ToolContext) -> ToolResult:
         """Call the server. Cancelling tells it to stop."""
+        if self._trust is not None:
+            now = await self._offered_now()
+            await self._require_judged(now)
+            if now is not self._told and (mistake := await asyncio.to_thread(self._mistake_by, now, arguments)):
+                raise ToolError(
+                    f"The server changed this tool, and by its new schema these are no arguments for it: {mistake}. "
+                    "The user allowed it as it is now: its new definition comes with the next request.",
+                    error_type="validation",
+                )
 
         def progressed(progress: Progress) -> None:
             context.emit_output(f"{_progress_text(progress)}\n")
@@ -105,6 +141,36 @@ class McpTool(ServerTool[McpArguments]):
         may_block = not is_plain(reply)
         result = await asyncio.to_thread(result_of, reply, context) if may_block else result_of(reply, context)
         return replace(result, metadata=result.metadata | {"server_tool": self.shown_name})
+
+    async def _offered_now(self) -> OfferedTool:
+        """Return the tool as the server lists it now; it is started, because with a start comes a new list."""
+        try:
+            tools = await self._connection.tools()
+        except ServerError as error:
+            raise ToolError(str(error)) from error
+        found = next((tool for tool in tools if tool.name == self.offered.name), None)
+        if found is None:
+            raise ToolError(f"The server {self.server} does not offer {self.offered.name} any more.")
+        return found
+
+    def _mistake_by(self, now: OfferedTool, arguments: McpArguments) -> str:
+        """Return what is wrong with arguments by another definition than the model was told."""
+        from desktop_agent.core.tools.servers.validation import ArgumentCheck
+
+        is_told = is_same_definition(now, self._told)
+        return "" if is_told else ArgumentCheck(now.input_schema).mistake_in(arguments.values)
+
+    async def _require_judged(self, now: OfferedTool) -> None:
+        if self._judged is None or not await _is_same(now, self._judged):
+            raise ToolError(
+                "The server changed this tool while the call waited, so it was not called. Call it again if you still "
+                "need it; the user may be asked about the change."
+            )
+
+
+async def _is_same(one: OfferedTool, other: OfferedTool) -> bool:
+    """Whether two definitions are the same; mostly they are one object, as long as the server lists no others."""
+    return one is other or await asyncio.to_thread(is_same_definition, one, other)
 
 
 def _progress_text(progress: Progress) -> str:

@@ -4,36 +4,68 @@ import asyncio
 from collections.abc import Callable
 from pathlib import Path
 
+from msgspec import Struct
+
 from desktop_agent.core.base.errors import ServerError
+from desktop_agent.core.base.hidden_text import named
+from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.mcp.connection import Connection
 from desktop_agent.core.mcp.definition import ServerDefinition
 from desktop_agent.core.mcp.offers import OfferedTool
 from desktop_agent.core.mcp.pool import Lease, ServerPool
 from desktop_agent.core.mcp.reading import Definitions
+from desktop_agent.core.mcp.tool_definitions import definition_digest
+from desktop_agent.core.mcp.tool_trust import TrustedTools
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.event_log import EventLog
 from desktop_agent.core.tools.registry import ToolRegistry
 from desktop_agent.core.tools.servers.mcp_tool import McpTool
+from desktop_agent.core.tools.servers.session_trust import SessionTrust
+
+_MOST_NAMED = 5
 
 WantedServers = Callable[[], Definitions]
 """The servers that the session may use under the settings in force, and what is wrong with the others."""
+
+
+class _Registered(Struct, frozen=True):
+    """What the tools of a server that are registered follow from."""
+
+    definition: ServerDefinition
+    offered: tuple[OfferedTool, ...]
+    trusted: TrustedTools
+    allowed_count: int
+
+    def is_still(self, now: "_Registered") -> bool:
+        """Whether the same tools follow from what there is now. Compares no schemas: there may be thousands."""
+        is_same = self.offered is now.offered and self.trusted is now.trusted
+        return is_same and self.definition == now.definition and self.allowed_count == now.allowed_count
 
 
 class SessionServers:
     """What a session has of the application's servers. `refresh` before each request; `close` once."""
 
     def __init__(
-        self, pool: ServerPool, workspace: Path, wanted: WantedServers, registry: ToolRegistry, log: EventLog
+        self,
+        pool: ServerPool,
+        workspace: Path,
+        wanted: WantedServers,
+        registry: ToolRegistry,
+        trust: SessionTrust,
+        log: EventLog,
     ) -> None:
         self._pool = pool
+        self._trust = trust
         self._workspace = workspace
         self._wanted = wanted
         self._registry = registry
         self._log = log
         self._leases: dict[str, Lease] = {}
-        self._registered: dict[str, tuple[ServerDefinition, tuple[OfferedTool, ...]]] = {}
+        self._registered: dict[str, _Registered] = {}
         self._said: dict[str, str] = {}
         """What the user was told last of each server."""
+        self._said_changed: set[tuple[str, str, Digest]] = set()
+        """The changed definitions that the user was told of."""
 
     async def refresh(self, turn: int) -> None:
         """Start what has to be started, and let the session have the tools that its servers offer now.
@@ -68,23 +100,42 @@ class SessionServers:
     async def _refresh(self, turn: int, lease: Lease) -> None:
         connection = lease.connection
         name = connection.definition.name
-        if name not in self._registered or connection.status.state in ("failed", "resting"):
+        is_failing = connection.status.state in ("failed", "resting")
+        if name not in self._registered or is_failing or connection.is_relisting:
             try:
                 await connection.tools()
             except ServerError as error:
                 await self._say(turn, name, error)
                 return
         self._said.pop(name, None)
-        self._register(lease)
+        await self._register(turn, lease)
 
-    def _register(self, lease: Lease) -> None:
+    async def _register(self, turn: int, lease: Lease) -> None:
         connection = lease.connection
         definition, offered = connection.definition, connection.status.tools
-        if self._registered.get(definition.name) == (definition, offered):
+        now = _Registered(definition, offered, await self._trust.read(definition), self._trust.allowed_count)
+        known = self._registered.get(definition.name)
+        if known is not None and known.is_still(now):
             return
-        self._registered[definition.name] = definition, offered
+        self._registered[definition.name] = now
         used = [tool for tool in offered if tool.name not in definition.disabled_tools]
-        self._registry.put(definition.name, [McpTool(connection, tool) for tool in used])
+        told = await self._trust.told(definition, used, now.trusted)
+        tools = [McpTool(connection, tool, self._trust, told.get(tool.name)) for tool in used]
+        self._registry.put(definition.name, tools)
+        await self._say_changes(turn, definition, [tool for tool in used if tool.name in told])
+
+    async def _say_changes(self, turn: int, definition: ServerDefinition, changed: list[OfferedTool]) -> None:
+        """Tell the user once of each definition that is not the one they allowed."""
+        digests = await asyncio.to_thread(lambda: [definition_digest(tool) for tool in changed])
+        keys = {(definition.fingerprint, tool.name, digest) for tool, digest in zip(changed, digests, strict=True)}
+        news = sorted(name for _, name, _ in keys - self._said_changed)
+        self._said_changed |= keys
+        if not news:
+            return
+        names = ", ".join(map(named, news[:_MOST_NAMED])) + (", …" if len(news) > _MOST_NAMED else "")
+        title = f"The MCP server {definition.name} changed what you allowed: {names}."
+        hint = "The model goes on with what you allowed. With the next call you are shown what changed, and asked."
+        await self._notify(turn, title, hint, code="mcp_tool_changed")
 
     async def _say(self, turn: int, name: str, error: ServerError) -> None:
         """Tell the user that a server cannot be used, unless that was said already."""
@@ -104,8 +155,8 @@ class SessionServers:
                     turn, "An MCP server is not defined as it should be, so it is not used.", str(problem)
                 )
 
-    async def _notify(self, turn: int, title: str, hint: str) -> None:
-        await self._log.record(ev.Notice(level="warning", code="mcp_server", title=title, hint=hint, turn=turn))
+    async def _notify(self, turn: int, title: str, hint: str, *, code: str = "mcp_server") -> None:
+        await self._log.record(ev.Notice(level="warning", code=code, title=title, hint=hint, turn=turn))
 
     def _is_other(self, definition: ServerDefinition) -> bool:
         """Whether a definition of this name leads to another server than the one in use."""

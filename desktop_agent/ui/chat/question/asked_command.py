@@ -17,9 +17,12 @@ from desktop_agent.ui.wording.model_words import visible
 COMMAND = "command"
 """Names the edited command among the drafts that are kept when the card goes out of sight."""
 
+_MOST_CHANGE_LINES = 14
+"""Of what changed of a tool; longer ones are scrolled."""
+
 
 class AskedCommand(QObject):
-    """The fields whose whole text must have been seen: the command, and the details below it.
+    """The fields whose whole text must have been seen: the command, the details, and what changed of a tool.
 
     `edit` is the button that lets the user change the command.
 
@@ -45,7 +48,11 @@ class AskedCommand(QObject):
         self.edit.setVisible(self._command is not None)
         details = "\n".join(request.details)
         self._details = CardCommand(details, styles, card, self.tr("Details")) if details else None
-        self.fields = [field for field in (self._command, self._details) if field is not None]
+        change = request.tool_change
+        self._change = CardCommand(change.diff, styles, card, self.tr("What changed")) if change is not None else None
+        if self._change is not None:
+            self._change.most_lines = _MOST_CHANGE_LINES
+        self.fields = [field for field in (self._command, self._details, self._change) if field is not None]
 
     @property
     def text(self) -> str:
@@ -109,8 +116,9 @@ class AskedCommand(QObject):
             self.edit.setGeometry(x + width - edit.width() - 5, y + 5, edit.width(), edit.height())
             self.edit.raise_()
             y += height + Space.S
-        if self._details is not None:
-            y += self._details.place(QRect(x, y, width, 0), 0) + Space.S
+        for field in (self._details, self._change):
+            if field is not None:
+                y += field.place(QRect(x, y, width, 0), 0) + Space.S
         return y
 
     def _on_edit(self) -> None:

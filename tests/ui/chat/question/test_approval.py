@@ -5,7 +5,7 @@ from msgspec.structs import replace
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPlainTextEdit, QPushButton, QWidget
 
-from desktop_agent.core.protocol.model import Allowed, ApprovalRequest, Denied, FileImage, ScopeOffer
+from desktop_agent.core.protocol.model import Allowed, ApprovalRequest, Denied, FileImage, ScopeOffer, ToolChange
 from desktop_agent.ui.approvals.request_words import summary
 from desktop_agent.ui.chat.entry_words import MINUS
 from desktop_agent.ui.chat.question.approval import ApprovalCard
@@ -175,6 +175,45 @@ class TestAnswers:
         opened = record(stage.view.entry_actions.approval_opened)
         click(stage.button("Review…"))
         assert opened == [("c1",)]
+
+
+class TestAToolThatChanged:
+    def test_is_allowed_when_all_that_changed_was_seen(self, stage: Stage) -> None:
+        answers = ask(stage, changed_tool(lines=60))
+        until_it_listens(stage)
+        [as_it_is] = [button for button in card(stage).findChildren(QPushButton) if "as it is now" in button.text()]
+        assert not stage.button("Allow once").isEnabled()
+        assert not as_it_is.isEnabled()
+
+        field = command_field(stage)
+        bar = field.verticalScrollBar()
+        while bar.value() < bar.maximum():
+            bar.setValue(bar.value() + 5)
+            field.grab()
+        stage.qtbot.waitUntil(as_it_is.isEnabled)
+        click(as_it_is)
+
+        assert answers == [("c1", Allowed(scope="always"))]
+
+    def test_shows_what_changed_with_nothing_hidden(self, stage: Stage) -> None:
+        ask(stage, changed_tool(lines=1))
+
+        assert "+ line 0" in command_field(stage).toPlainText()
+        assert "The server changed it." in card(stage).accessibleName()
+
+
+def changed_tool(*, lines: int) -> ApprovalRequest:
+    text = "\n".join(f"line {number}" for number in range(lines))
+    diff = "\n".join(f"+ line {number}" for number in range(lines))
+    change = ToolChange(
+        server="tickets", tool="echo", kind="changed", before="x\n", after=text, diff=diff, digest="0" * 64
+    )
+    offers = (
+        ScopeOffer(scope="once", label="Allow once"),
+        ScopeOffer(scope="always", label="Allow `tickets__echo` as it is now", is_quick=True),
+    )
+    asked = question(None)
+    return replace(asked, changes=(), scopes=offers, tool_change=change, risks=("The server changed it.",))
 
 
 class TestWhatItShows:

@@ -1,0 +1,106 @@
+"""The definitions of servers' tools as the user allowed them, so that a later change is seen before it counts.
+
+One file a server, in the user's own folder, where no command in a sandbox can write. It is kept by the server's name
+and by what runs or is reached, so a server that takes another's name starts with nothing allowed. It has the
+definitions themselves, because what changed is shown. It fails closed: what cannot be read was not allowed.
+"""
+
+import json
+import threading
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+
+import msgspec
+from msgspec import Struct, field
+
+from desktop_agent.core.base.errors import StorageError
+from desktop_agent.core.base.file_stamp import FileStamp, is_unchanged, stamp_of
+from desktop_agent.core.base.private_files import PRIVATE_FILE, make_private_folder
+from desktop_agent.core.mcp.definition import ServerDefinition
+from desktop_agent.core.mcp.offers import OfferedTool
+from desktop_agent.core.settings.plain_file import read_plain
+from desktop_agent.core.system.file_writes import write_atomically
+from desktop_agent.core.system.files import digest_of
+
+_LARGEST_BYTES = 2**25
+_LOCK_TIMEOUT_S = 5.0
+
+
+class TrustedTools(Struct, frozen=True):
+    """What is on record of one server."""
+
+    tools: Mapping[str, OfferedTool] = field(default_factory=dict[str, OfferedTool])
+    """By the server's own names."""
+    is_broken: bool = False
+    """Whether there is a record that cannot be read."""
+
+
+class _Record(Struct, frozen=True):
+    """What stands in a file."""
+
+    server: str
+    fingerprint: str
+    tools: tuple[OfferedTool, ...]
+
+
+class ToolTrust:
+    """The records of one user. Several processes may change them; for any thread."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+        self._read: dict[Path, tuple[FileStamp | None, TrustedTools]] = {}
+        self._lock = threading.Lock()
+
+    def path_for(self, server: ServerDefinition) -> Path:
+        """Where the record of a server is kept."""
+        return self._folder / f"{digest_of(f'{server.name} {server.fingerprint}'.encode())[:32]}.json"
+
+    def read(self, server: ServerDefinition) -> TrustedTools:
+        """Return what is on record, the same object as long as the file did not change. Blocks; never raises."""
+        path = self.path_for(server)
+        with self._lock:
+            stamp = stamp_of(path)
+            known = self._read.get(path)
+            if known is not None and is_unchanged(stamp, known[0]):
+                return known[1]
+            found = _read(path, server)
+            if known is not None and known[1] == found:
+                found = known[1]
+            self._read[path] = stamp, found
+            return found
+
+    def trust(self, server: ServerDefinition, tools: Iterable[OfferedTool]) -> None:
+        """Put these definitions on record in place of those of the same names. Blocks.
+
+        A record that cannot be read is begun anew. Raises `StorageError` when it cannot be written.
+        """
+        from filelock import FileLock, Timeout
+
+        path = self.path_for(server)
+        try:
+            make_private_folder(path.parent)
+            with FileLock(path.with_name(f".{path.name}.lock"), timeout=_LOCK_TIMEOUT_S, mode=PRIVATE_FILE):
+                known = {**_read(path, server).tools, **{tool.name: tool for tool in tools}}
+                record = _Record(server.name, server.fingerprint, tuple(known.values()))
+                content = json.dumps(msgspec.to_builtins(record)).encode()
+                if len(content) > _LARGEST_BYTES:
+                    raise StorageError("What was allowed of the server is too large to be kept.", detail=str(path))
+                write_atomically(path, content, mode=PRIVATE_FILE)
+        except Timeout as error:
+            title = "What was allowed of the server is being changed by another process."
+            raise StorageError(title, hint="Try again.") from error
+        except OSError as error:
+            title = "What was allowed of the server could not be kept."
+            raise StorageError(title, detail=f"{path}: {error}") from error
+
+
+def _read(path: Path, server: ServerDefinition) -> TrustedTools:
+    try:
+        record = msgspec.convert(json.loads(read_plain(path, _LARGEST_BYTES)), _Record)
+    except FileNotFoundError:
+        return TrustedTools()
+    except (OSError, ValueError, RecursionError):  # what msgspec raises is a ValueError
+        return TrustedTools(is_broken=True)
+    if (record.server, record.fingerprint) != (server.name, server.fingerprint):
+        return TrustedTools(is_broken=True)
+    return TrustedTools({tool.name: tool for tool in record.tools})
