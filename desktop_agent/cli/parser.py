@@ -345,6 +345,8 @@ def _add_mcp(commands: "_Commands") -> None:
     take.add_argument("file", type=Path, metavar="FILE")
     test = _command(actions, "test", "Start a server, list its tools with what they cost, and end it.", "mcp test git")
     test.add_argument("name", metavar="NAME")
+    accept_help = "take its tools as they are now for what you allowed, so that your rules answer for them"
+    test.add_argument("--accept", action="store_true", help=accept_help)
     for name, summary in (
         ("sign-in", "Sign in with a server at an address, by the browser."),
         ("sign-out", "Forget the sign-in with a server."),

@@ -42,6 +42,29 @@ def test_a_server_is_added_tested_switched_and_removed(
     assert capsys.readouterr().out.startswith("No MCP server is defined.")
 
 
+def test_a_test_says_which_tools_changed_since_they_were_allowed(
+    isolated_home: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert main(ADD) == 0
+    assert main(["mcp", "test", "mine"]) == 0
+    assert "allowed" not in capsys.readouterr().out  # nothing ever was, and nothing is changed
+    assert main(["mcp", "test", "mine", "--accept", "--json"]) == 0
+    assert {tool["definition"] for tool in json.loads(capsys.readouterr().out)["tools"]} == {"allowed"}
+    (tmp_path / "tools.json").write_text('{"echo": {"description": "Pass \u202e all."}, "write": {"name": "write2"}}')
+
+    assert main(["mcp", "test", "mine"]) == 0
+    shown = capsys.readouterr().out
+    assert "Changed since you allowed it: echo." in shown
+    assert "  -   The tool echo." in shown
+    assert "  +   Pass ⟨U+202E⟩ all." in shown
+    assert "Not among those that you allowed: write2." in shown
+
+    assert main(["mcp", "test", "mine", "--json"]) == 0
+    tools = {tool["name"]: tool["definition"] for tool in json.loads(capsys.readouterr().out)["tools"]}
+    assert (tools["echo"], tools["write2"], tools["die"]) == ("changed", "unknown", "allowed")
+
+
 def test_a_server_of_the_catalogue_is_defined_by_its_name(
     isolated_home: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

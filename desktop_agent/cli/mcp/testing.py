@@ -20,7 +20,8 @@ from desktop_agent.core.mcp.connection import Connection
 from desktop_agent.core.mcp.definition import ServerDefinition
 from desktop_agent.core.mcp.pool import ServerPool
 from desktop_agent.core.mcp.status import STATE_WORDS
-from desktop_agent.core.protocol.model import JsonObject
+from desktop_agent.core.mcp.tool_trust import ToolTrust, tool_change
+from desktop_agent.core.protocol.model import JsonObject, ToolChange
 from desktop_agent.core.providers.auth.servers.server_credentials import KeyringCredentials
 from desktop_agent.core.providers.auth.servers.server_keyring import ServerKeyring
 from desktop_agent.core.slash.server_prompts import command_name
@@ -39,9 +40,12 @@ def main(args: argparse.Namespace, console: Console) -> int:
     console.say(f"Starting {definition.where} …")
     work = _Test(definition, workspace, paths, console.say)
     connection = asyncio.run(run_to_end(work))  # noqa: TID251 - entry point
-    document, text = _report(connection)
+    trust, works = ToolTrust(paths.tool_trust), connection.status.state not in ("failed", "resting")
+    if args.accept and works:
+        trust.trust(definition, connection.status.tools)
+    document, text = _report(connection, trust)
     console.result(document, text)
-    return int(connection.status.state in ("failed", "resting"))
+    return int(not works)
 
 
 class _Test:
@@ -76,8 +80,9 @@ class _Test:
         return self._connection
 
 
-def _report(connection: Connection) -> tuple[JsonObject, str]:
+def _report(connection: Connection, trust: ToolTrust) -> tuple[JsonObject, str]:
     status, facts = connection.status, connection.status.facts
+    changes = {tool.name: tool_change(trust, connection.definition, tool) for tool in status.tools}
     tools = [McpTool(connection, offered) for offered in status.tools]
     costs = [round(tool.tokens) for tool in tools]
     document: JsonObject = {
@@ -88,7 +93,12 @@ def _report(connection: Connection) -> tuple[JsonObject, str]:
         "confinement": connection.definition.confinement,
         "server": asdict(facts) if facts is not None else None,
         "tools": [
-            {"name": tool.offered.name, "tokens": cost, "description": tool.offered.description}
+            {
+                "name": tool.offered.name,
+                "tokens": cost,
+                "description": tool.offered.description,
+                "definition": change.kind if (change := changes[tool.offered.name]) is not None else "allowed",
+            }
             for tool, cost in zip(tools, costs, strict=True)
         ],
         "log": connection.log.tail(),
@@ -109,6 +119,7 @@ def _report(connection: Connection) -> tuple[JsonObject, str]:
         "",
         table([("tool", "tokens", ""), *rows], right=(1,)),
     ]
+    lines += _said_of_changes([change for change in changes.values() if change is not None], len(tools))
     if status.prompts:
         names = ", ".join(f"/{command_name(status.name, prompt.name)}" for prompt in status.prompts)
         lines += ["", f"{number_of(len(status.prompts), 'prompt')}: {names}"]
@@ -117,6 +128,24 @@ def _report(connection: Connection) -> tuple[JsonObject, str]:
         more = ", …" if len(status.resources) > _MOST_LISTED else ""
         lines += ["", f"{number_of(len(status.resources), 'resource')}: {uris}{more}"]
     return document, "\n".join(lines)
+
+
+def _said_of_changes(changes: list[ToolChange], of: int) -> list[str]:
+    """Say which tools are not what the user allowed; nothing of a server of which nothing was ever allowed."""
+    changed = [change for change in changes if change.kind == "changed"]
+    lines: list[str] = []
+    if changed:
+        names = ", ".join(named(change.tool) for change in changed)
+        lines += ["", f"Changed since you allowed {'it' if len(changed) == 1 else 'them'}: {names}."]
+        for change in changed:
+            lines += ["", f"{named(change.tool)}:", *(f"  {line}" for line in change.diff.split("\n"))]
+    new = [named(change.tool) for change in changes if change.kind == "unknown"]
+    if new and len(new) < of:
+        lines += ["", f"Not among those that you allowed: {', '.join(new)}."]
+    if lines:
+        lines += ["", "Rules do not answer for these until you allow them as they are now: at their next call, or"]
+        lines += ["all at once with --accept."]
+    return lines
 
 
 def _first_line(tool: McpTool) -> str:

@@ -18,6 +18,8 @@ from desktop_agent.core.base.file_stamp import FileStamp, is_unchanged, stamp_of
 from desktop_agent.core.base.private_files import PRIVATE_FILE, make_private_folder
 from desktop_agent.core.mcp.definition import ServerDefinition
 from desktop_agent.core.mcp.offers import OfferedTool
+from desktop_agent.core.mcp.tool_definitions import definition_digest, definition_texts, diff_of_texts
+from desktop_agent.core.protocol.model import ToolChange
 from desktop_agent.core.settings.plain_file import read_plain
 from desktop_agent.core.system.file_writes import write_atomically
 from desktop_agent.core.system.files import digest_of
@@ -92,6 +94,24 @@ class ToolTrust:
         except OSError as error:
             title = "What was allowed of the server could not be kept."
             raise StorageError(title, detail=f"{path}: {error}") from error
+
+
+def tool_change(trust: ToolTrust, server: ServerDefinition, tool: OfferedTool) -> ToolChange | None:
+    """Return how a tool differs from what the user allowed; None: it does not. Blocks."""
+    before = trust.read(server).tools.get(tool.name)
+    digest = definition_digest(tool)
+    if before is not None and definition_digest(before) == digest:
+        return None
+    old, new = definition_texts(before, tool)
+    return ToolChange(
+        server=server.name,
+        tool=tool.name,
+        kind="changed" if before is not None else "unknown",
+        before=old,
+        after=new,
+        diff=diff_of_texts(old, new) if old else new.removesuffix("\n"),
+        digest=digest,
+    )
 
 
 def _read(path: Path, server: ServerDefinition) -> TrustedTools:

@@ -8,8 +8,8 @@ from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.mcp.definition import ServerDefinition
 from desktop_agent.core.mcp.offers import OfferedTool
-from desktop_agent.core.mcp.tool_definitions import definition_digest, definition_texts, diff_of_texts
-from desktop_agent.core.mcp.tool_trust import ToolTrust, TrustedTools
+from desktop_agent.core.mcp.tool_definitions import definition_digest
+from desktop_agent.core.mcp.tool_trust import ToolTrust, TrustedTools, tool_change
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.event_log import EventLog
 from desktop_agent.core.protocol.model import Rule, ToolChange
@@ -31,7 +31,7 @@ class SessionTrust:
 
     async def change(self, server: ServerDefinition, tool: OfferedTool) -> ToolChange | None:
         """Return how a tool differs from what the user allowed; None: it does not."""
-        return await asyncio.to_thread(_change, self._trust, server, tool)
+        return await asyncio.to_thread(tool_change, self._trust, server, tool)
 
     @property
     def allowed_count(self) -> int:
@@ -87,23 +87,6 @@ class SessionTrust:
             if before is not None and not is_seen and definition_digest(before) != digest:
                 told[tool.name] = before
         return told
-
-
-def _change(trust: ToolTrust, server: ServerDefinition, tool: OfferedTool) -> ToolChange | None:
-    before = trust.read(server).tools.get(tool.name)
-    digest = definition_digest(tool)
-    if before is not None and definition_digest(before) == digest:
-        return None
-    old, new = definition_texts(before, tool)
-    return ToolChange(
-        server=server.name,
-        tool=tool.name,
-        kind="changed" if before is not None else "unknown",
-        before=old,
-        after=new,
-        diff=diff_of_texts(old, new) if old else new.removesuffix("\n"),
-        digest=digest,
-    )
 
 
 def _is_named(rules: Sequence[Rule], server: ServerDefinition, tool: OfferedTool) -> bool:
