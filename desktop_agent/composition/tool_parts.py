@@ -22,7 +22,7 @@ from desktop_agent.composition.shared_parts import SharedParts
 from desktop_agent.core.approvals.rulebook import RuleBook
 from desktop_agent.core.jobs.background import Jobs
 from desktop_agent.core.jobs.reports import JobReports
-from desktop_agent.core.mcp.tool_trust import ToolTrust
+from desktop_agent.core.mcp.trust.records import ToolTrust
 from desktop_agent.core.policy.boundary import Boundary
 from desktop_agent.core.session.recorder import Recorder
 from desktop_agent.core.system.child_environment import child_environment, kept_back_from

@@ -20,7 +20,7 @@ from desktop_agent.core.mcp.connection import Connection
 from desktop_agent.core.mcp.definition import ServerDefinition
 from desktop_agent.core.mcp.pool import ServerPool
 from desktop_agent.core.mcp.status import STATE_WORDS
-from desktop_agent.core.mcp.tool_trust import ToolTrust, tool_change
+from desktop_agent.core.mcp.trust.records import ToolTrust, tool_change
 from desktop_agent.core.protocol.model import JsonObject, ToolChange
 from desktop_agent.core.providers.auth.servers.server_credentials import KeyringCredentials
 from desktop_agent.core.providers.auth.servers.server_keyring import ServerKeyring

@@ -72,6 +72,8 @@ class ScopeChoice(QWidget):
     def words(self, patterns: Sequence[str]) -> str:
         """Say what a yes means; `patterns` are those of the rules, cut as the room for the words wants it."""
         scope = self.scope
+        if scope != "once" and self._request.tool_change is not None and self.editor is None:
+            return self._picker.currentText()  # no rule is made: one that stands holds again
         if scope == "once" or not patterns:
             return self.tr("Allow once") if scope == "once" and len(self._scopes) > 1 else self.tr("Allow")
         kind = self._request.rule_kind or "command"

@@ -13,7 +13,7 @@ from desktop_agent.core.context.tokens import tool_tokens
 from desktop_agent.core.mcp.connection import Connection
 from desktop_agent.core.mcp.definition import Program
 from desktop_agent.core.mcp.offers import OfferedTool, Progress
-from desktop_agent.core.mcp.tool_definitions import is_same_definition
+from desktop_agent.core.mcp.trust.definitions import is_same_definition
 from desktop_agent.core.protocol.model import Capability, JsonObject, Rule, ToolChange, ToolDefinition, ToolResult
 from desktop_agent.core.tools.servers.naming import shown_name, wire_name
 from desktop_agent.core.tools.servers.results import is_plain, result_of

@@ -14,8 +14,8 @@ from desktop_agent.core.mcp.definition import ServerDefinition
 from desktop_agent.core.mcp.offers import OfferedTool
 from desktop_agent.core.mcp.pool import Lease, ServerPool
 from desktop_agent.core.mcp.reading import Definitions
-from desktop_agent.core.mcp.tool_definitions import definition_digest
-from desktop_agent.core.mcp.tool_trust import TrustedTools
+from desktop_agent.core.mcp.trust.definitions import definition_digest
+from desktop_agent.core.mcp.trust.records import TrustedTools
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.event_log import EventLog
 from desktop_agent.core.tools.registry import ToolRegistry

@@ -8,8 +8,8 @@ from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.mcp.definition import ServerDefinition
 from desktop_agent.core.mcp.offers import OfferedTool
-from desktop_agent.core.mcp.tool_definitions import definition_digest
-from desktop_agent.core.mcp.tool_trust import ToolTrust, TrustedTools, tool_change
+from desktop_agent.core.mcp.trust.definitions import definition_digest
+from desktop_agent.core.mcp.trust.records import ToolTrust, TrustedTools, tool_change
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.event_log import EventLog
 from desktop_agent.core.protocol.model import Rule, ToolChange

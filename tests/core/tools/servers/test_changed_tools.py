@@ -10,7 +10,7 @@ import pytest
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.mcp.pool import ServerPool
-from desktop_agent.core.mcp.tool_trust import ToolTrust, TrustedTools
+from desktop_agent.core.mcp.trust.records import ToolTrust, TrustedTools
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import Aborted, Allowed, Denied, JsonObject, Rule

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.mcp.definition import ServerDefinition
 from desktop_agent.core.mcp.offers import OfferedTool
-from desktop_agent.core.mcp.tool_trust import ToolTrust, TrustedTools
+from desktop_agent.core.mcp.trust.records import ToolTrust, TrustedTools
 from tests.core.mcp.conftest import server
 
 ECHO = OfferedTool(name="echo", description="Says it. \ud800", input_schema={"type": "object"}, only_reads=True)
@@ -74,6 +74,16 @@ def test_what_is_no_record_allows_nothing_and_is_begun_anew(folder: Path, conten
     trust.trust(SERVER, [ECHO])
 
     assert trust.read(SERVER).tools == {"echo": ECHO}
+
+
+def test_a_record_is_one_object_until_it_says_something_else(folder: Path) -> None:
+    trust = ToolTrust(folder)
+    trust.trust(SERVER, [replace(ECHO, input_schema={"default": 1})])
+    first = trust.read(SERVER)
+    trust.trust(SERVER, [])
+    assert trust.read(SERVER) is first
+    trust.trust(SERVER, [replace(ECHO, input_schema={"default": True})])
+    assert trust.read(SERVER).tools["echo"].input_schema["default"] is True
 
 
 def test_what_another_process_writes_is_seen(folder: Path) -> None:

@@ -18,7 +18,7 @@ from desktop_agent.core.base.file_stamp import FileStamp, is_unchanged, stamp_of
 from desktop_agent.core.base.private_files import PRIVATE_FILE, make_private_folder
 from desktop_agent.core.mcp.definition import ServerDefinition
 from desktop_agent.core.mcp.offers import OfferedTool
-from desktop_agent.core.mcp.tool_definitions import definition_digest, definition_texts, diff_of_texts
+from desktop_agent.core.mcp.trust.definitions import definition_digest, definition_texts, diff_of_texts
 from desktop_agent.core.protocol.model import ToolChange
 from desktop_agent.core.settings.plain_file import read_plain
 from desktop_agent.core.system.file_writes import write_atomically
@@ -45,12 +45,20 @@ class _Record(Struct, frozen=True):
     tools: tuple[OfferedTool, ...]
 
 
+class _Known(Struct, frozen=True):
+    """The last look at a file."""
+
+    stamp: FileStamp | None
+    content: bytes | None
+    found: TrustedTools
+
+
 class ToolTrust:
     """The records of one user. Several processes may change them; for any thread."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._read: dict[Path, tuple[FileStamp | None, TrustedTools]] = {}
+        self._known: dict[Path, _Known] = {}
         self._lock = threading.Lock()
 
     def path_for(self, server: ServerDefinition) -> Path:
@@ -61,14 +69,13 @@ class ToolTrust:
         """Return what is on record, the same object as long as the file did not change. Blocks; never raises."""
         path = self.path_for(server)
         with self._lock:
-            stamp = stamp_of(path)
-            known = self._read.get(path)
-            if known is not None and is_unchanged(stamp, known[0]):
-                return known[1]
-            found = _read(path, server)
-            if known is not None and known[1] == found:
-                found = known[1]
-            self._read[path] = stamp, found
+            known, stamp = self._known.get(path), stamp_of(path)
+            if known is not None and is_unchanged(stamp, known.stamp):
+                return known.found
+            content = _content(path)
+            is_same = known is not None and known.content == content
+            found = known.found if known is not None and is_same else _found(content, server)
+            self._known[path] = _Known(stamp, content, found)
             return found
 
     def trust(self, server: ServerDefinition, tools: Iterable[OfferedTool]) -> None:
@@ -82,7 +89,7 @@ class ToolTrust:
         try:
             make_private_folder(path.parent)
             with FileLock(path.with_name(f".{path.name}.lock"), timeout=_LOCK_TIMEOUT_S, mode=PRIVATE_FILE):
-                known = {**_read(path, server).tools, **{tool.name: tool for tool in tools}}
+                known = {**_found(_content(path), server).tools, **{tool.name: tool for tool in tools}}
                 record = _Record(server.name, server.fingerprint, tuple(known.values()))
                 content = json.dumps(msgspec.to_builtins(record)).encode()
                 if len(content) > _LARGEST_BYTES:
@@ -114,12 +121,22 @@ def tool_change(trust: ToolTrust, server: ServerDefinition, tool: OfferedTool) -
     )
 
 
-def _read(path: Path, server: ServerDefinition) -> TrustedTools:
+def _content(path: Path) -> bytes | None:
+    """Return what stands in a file; nothing (`b""`) where that cannot be read, and None where there is no file."""
     try:
-        record = msgspec.convert(json.loads(read_plain(path, _LARGEST_BYTES)), _Record)
+        return read_plain(path, _LARGEST_BYTES)
     except FileNotFoundError:
+        return None
+    except OSError:
+        return b""
+
+
+def _found(content: bytes | None, server: ServerDefinition) -> TrustedTools:
+    if content is None:
         return TrustedTools()
-    except (OSError, ValueError, RecursionError):  # what msgspec raises is a ValueError
+    try:
+        record = msgspec.convert(json.loads(content), _Record)
+    except (ValueError, RecursionError):  # what msgspec raises is a ValueError
         return TrustedTools(is_broken=True)
     if (record.server, record.fingerprint) != (server.name, server.fingerprint):
         return TrustedTools(is_broken=True)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from desktop_agent.core.base.hidden_text import HIDING
 from desktop_agent.core.mcp.offers import OfferedTool
-from desktop_agent.core.mcp.tool_definitions import (
+from desktop_agent.core.mcp.trust.definitions import (
     MOST_SHOWN_CHARS,
     definition_digest,
     definition_texts,

@@ -1,0 +1,1 @@
+"""The definitions of servers' tools that the user allowed, and what differs from them."""
