@@ -58,6 +58,7 @@ def assemble(shared: SharedParts, plan: SessionPlan) -> Session:
             provider_source=shared.provider_source,
             model_meant=shared.model_meant,
             takes_images=shared.takes_images,
+            efforts_of=shared.known_models.efforts,
             accounts=shared.accounts,
             read_history=history_reader(shared, plan),
             release=_release(shared, plan, changes, parts),

@@ -24,19 +24,23 @@ def priced(
 
     The prices of a vendor hold at its own address: what a gateway charges is not known, unless it says so. `address` is
     where the request went, if not where `model` says. `is_prepaid` says that a subscription covers the request: it
-    costs nothing more. `stated` is what the user, or the address itself, says of its price: that goes before the table.
+    costs nothing more. `stated` is what the user, or the address itself, says of its price: that goes before the table,
+    and says nothing of searches.
     """
     if usage.cost_usd is not None:
         return usage
-    if stated is not None:
-        return replace(usage, cost_usd=cost_at(stated, usage))
-    vendor = known_vendor(model.provider)
-    if vendor is None or not is_own_address(vendor, address or model.base_url):
-        return usage
-    if vendor.is_local or is_prepaid:
+    named = known_vendor(model.provider)
+    vendor = named if named is not None and is_own_address(named, address or model.base_url) else None
+    if vendor is not None and (is_prepaid or (vendor.is_local and stated is None)):
         return replace(usage, cost_usd=0.0)
-    tokens = cost_usd(vendor.prices, model.model, now.astimezone(UTC).date(), usage)
-    searches = usage.web_searches * vendor.search_usd if vendor.search_usd is not None else None
+    if stated is not None:
+        tokens = cost_at(stated, usage)
+    elif vendor is not None:
+        tokens = cost_usd(vendor.prices, model.model, now.astimezone(UTC).date(), usage)
+    else:
+        return usage
+    search_usd = vendor.search_usd if vendor is not None else None
+    searches = usage.web_searches * search_usd if search_usd is not None else None
     if tokens is None or (usage.web_searches and searches is None):
         return usage
     return replace(usage, cost_usd=tokens + (searches or 0.0))

@@ -5,6 +5,7 @@ import asyncio
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.catalogue import ModelCatalogue
+from desktop_agent.core.models.efforts import levels_of
 from desktop_agent.core.models.known_model import KnownModel
 from desktop_agent.core.models.vendors import known_vendor
 from desktop_agent.core.protocol.model import ModelRef
@@ -33,6 +34,11 @@ class KnownModels:
         """Return whether a model sees pictures; `None` where nobody says."""
         known = await self.of(model)
         return known.takes_images if known is not None else None
+
+    async def efforts(self, model: ModelRef) -> tuple[str, ...] | None:
+        """Return the levels of effort that may be asked of a model; `None` where nothing is known of it."""
+        known = await self.of(model)
+        return levels_of(known) if known is not None else None
 
     def _account(self, model: ModelRef) -> Account:
         return self._accounts.load().of_model(model)

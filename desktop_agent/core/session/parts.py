@@ -48,6 +48,8 @@ class SessionParts(Struct, frozen=True, kw_only=True):
     """Completes a model that is named in part."""
     takes_images: Callable[[ModelRef], Awaitable[bool | None]]
     """Whether a model is known to take pictures, or not to; None: nobody says."""
+    efforts_of: Callable[[ModelRef], Awaitable[tuple[str, ...] | None]]
+    """The levels of effort that may be asked of a model; None: nothing is known of it."""
     accounts: AccountsFile
     read_history: Callable[[], Awaitable[None]]
     """Folds into the state's history what was left out because a compaction had summarised it."""

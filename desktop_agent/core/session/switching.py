@@ -1,4 +1,4 @@
-"""What a model that takes over a conversation does not get of it, said once: at its first turn."""
+"""What a model does not get of a conversation that it takes over, or of its effort, said once: at its first turn."""
 
 from collections.abc import Sequence
 from typing import Final
@@ -11,7 +11,9 @@ from desktop_agent.core.protocol.model import AssistantMessage, Message, ModelRe
 from desktop_agent.core.session.parts import SessionParts
 
 SWITCHED: Final = "switched"
-"""The code of the notice."""
+"""The code of the notice that a model does not get all of a conversation."""
+UNKNOWN_EFFORT: Final = "unknown_effort"
+"""The code of the notice that a model does not know the level of effort that it should think at."""
 
 
 async def tell_of_switch(parts: SessionParts, turn: int, before: ModelRef | None) -> None:
@@ -27,6 +29,20 @@ async def tell_of_switch(parts: SessionParts, turn: int, before: ModelRef | None
         title = f"{now.model} answers from here on. It does not get all of the conversation."
         hint = f"Left out for it: {' and '.join(losses)}. Nothing is removed: what was left out is still here."
         await parts.recorder.record(ev.Notice(level="info", code=SWITCHED, title=title, hint=hint, turn=turn))
+
+
+async def tell_of_effort(parts: SessionParts, turn: int, before: ModelRef | None) -> None:
+    """Record that the level of effort is not sent because the model does not know it, unless `before` was the same."""
+    now = parts.state.transcript.session.model
+    if now is None or now == before or not now.effort:
+        return
+    levels = await parts.efforts_of(now)
+    if levels is None or now.effort in levels:
+        return
+    known = f"knows {', '.join(levels)}" if levels else "takes no level"
+    title = f"{now.model} knows no effort {now.effort!r}, so it thinks as much as it does by itself."
+    hint = f"It {known}. Choose another with /effort, or in the setting model.effort."
+    await parts.recorder.record(ev.Notice(level="warning", code=UNKNOWN_EFFORT, title=title, hint=hint, turn=turn))
 
 
 def _thinking_lost(messages: Sequence[Message], before: ModelRef, now: ModelRef) -> Sequence[str]:

@@ -17,7 +17,7 @@ from desktop_agent.core.session.fallback import Fallback
 from desktop_agent.core.session.limits import TimeAllowance
 from desktop_agent.core.session.parts import SessionParts
 from desktop_agent.core.session.readiness import Readiness
-from desktop_agent.core.session.switching import tell_of_switch
+from desktop_agent.core.session.switching import tell_of_effort, tell_of_switch
 from desktop_agent.core.session.turn import OpenCalls, Turn
 
 logger = logging.getLogger(__name__)
@@ -134,6 +134,7 @@ class TurnRunner:
         await self._record(ev.PromptSubmitted(turn=number, prompt_id=prompt_id, text=text))
         await self._record(ev.TurnStarted(turn=number, model=model))
         await tell_of_switch(self._parts, number, before)
+        await tell_of_effort(self._parts, number, before)
         await self._begin(number, model, None)
 
     # -- a turn that an earlier process left waiting for the user --

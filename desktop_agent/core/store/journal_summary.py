@@ -25,7 +25,7 @@ from desktop_agent.core.store.journal.journal_mark import (
 )
 from desktop_agent.core.store.journal.line_heads import head_of, reported_in
 from desktop_agent.core.store.journal.payloads import internalise
-from desktop_agent.core.store.spending import SpendingSums
+from desktop_agent.core.store.spending import DayAllowances, SpendingSums
 from desktop_agent.core.transcript import SessionInfo
 
 _FILING = frozenset({b"session_renamed", b"session_pinned", b"session_archived"})
@@ -72,6 +72,7 @@ class _Fold:
         self._at = self._active_at = b""
         self._turn = 0
         self._spending = SpendingSums(known)
+        self._allowances = DayAllowances(known)
         self._asks = 0
         if known is not None:
             self._go_on_from(known)
@@ -105,16 +106,20 @@ class _Fold:
             self._active_at = head.at
         if kind in _TURNS:
             self._asks = 0
+            self._allowances.end_turn()
         if kind == b"turn_started":
             self._turn = head.turn
         elif kind == b"approval_requested":
             self._asks += 1
+            self._allowances.ask(line)
         elif kind == b"approval_resolved":
             self._asks = max(0, self._asks - 1)
+            self._allowances.answer(line)
         elif kind == b"usage_reported" and (reported := reported_in(line)) is not None:
             self._spending.add(head.at, reported)
         elif kind == b"session_forked":
             self._spending.pay_elsewhere()
+            self._allowances.clear()
         if kind in _ABOUT_THE_SESSION or (kind == b"prompt_submitted" and not self._session.title):
             self._apply(line)
 
@@ -141,6 +146,8 @@ class _Fold:
             size_bytes=size_bytes,
             usage=self._spending.total(),
             spending=self._spending.by_day_and_model(),
+            allowance=self._allowances.given,
+            asked_allowance=self._allowances.asked,
             is_title_given=session.is_title_given,
             is_pinned=session.is_pinned,
             is_archived=session.is_archived,

@@ -2,10 +2,13 @@
 
 from collections.abc import Iterable
 from datetime import date
+from typing import TypeVar
 
+from msgspec import DecodeError, Struct
+from msgspec.json import Decoder
 from msgspec.structs import replace
 
-from desktop_agent.core.protocol.model import SessionSummary, Spending, Usage
+from desktop_agent.core.protocol.model import DayAllowance, SessionSummary, Spending, SpendingQuestion, Usage
 from desktop_agent.core.protocol.model.usage import COST_DIGITS
 from desktop_agent.core.store.journal.journal_mark import moment_of
 from desktop_agent.core.store.journal.line_heads import Reported
@@ -87,6 +90,80 @@ def merged(spending: Iterable[Spending]) -> tuple[Spending, ...]:
 def usage_on(day: date, sessions: Iterable[SessionSummary]) -> Usage:
     """Return what sessions took on a day in UTC."""
     return sum((one.usage for session in sessions for one in session.spending if one.day == day), Usage())
+
+
+def until_usd_on(day: date, sessions: Iterable[SessionSummary]) -> float:
+    """Return how much the user let all sessions spend on a day, in whichever they were asked; 0 when in none."""
+    allowed = (session.allowance for session in sessions)
+    return max((one.until_usd for one in allowed if one is not None and one.day == day), default=0.0)
+
+
+class DayAllowances:
+    """What the user allowed for a day, in the lines of one journal after those that a summary knows."""
+
+    def __init__(self, known: SessionSummary | None) -> None:
+        self.given = known.allowance if known is not None else None
+        self.asked = known.asked_allowance if known is not None else None
+
+    def ask(self, line: bytes) -> None:
+        """Fold in an `approval_requested`."""
+        if _ASKS_FOR_A_DAY not in line:
+            return  # as nearly all of them, whose diffs are long
+        asked = _read(line, _ASKED)
+        question = asked.request.spending if asked is not None else None
+        if asked is not None and question is not None and question.limit == "day_usd":
+            call_id = asked.request.call_id
+            self.asked = DayAllowance(day=question.day, until_usd=question.until_usd, call_id=call_id)
+
+    def answer(self, line: bytes) -> None:
+        """Fold in an `approval_resolved`."""
+        if self.asked is None or (answer := _read(line, _ANSWERED)) is None or answer.call_id != self.asked.call_id:
+            return
+        if answer.decision.outcome == "allowed":
+            self.given = replace(self.asked, call_id="")
+        self.asked = None
+
+    def end_turn(self) -> None:
+        """No question outlives its turn."""
+        self.asked = None
+
+    def clear(self) -> None:
+        """What was allowed so far is a copy: it was allowed in another session."""
+        self.given = self.asked = None
+
+
+class _AskedRequest(Struct, frozen=True):
+    call_id: str
+    spending: SpendingQuestion | None = None
+
+
+class _Asked(Struct, frozen=True):
+    """What an `approval_requested` says of spending."""
+
+    request: _AskedRequest
+
+
+class _Decision(Struct, frozen=True):
+    outcome: str
+
+
+class _Answered(Struct, frozen=True):
+    """What an `approval_resolved` says."""
+
+    call_id: str
+    decision: _Decision
+
+
+_ASKED, _ANSWERED = Decoder(_Asked), Decoder(_Answered)
+_ASKS_FOR_A_DAY = b"day_usd"
+_Line = TypeVar("_Line", _Asked, _Answered)
+
+
+def _read(line: bytes, decoder: Decoder[_Line]) -> _Line | None:
+    try:
+        return decoder.decode(line)
+    except (DecodeError, RecursionError):
+        return None
 
 
 class _Sum:

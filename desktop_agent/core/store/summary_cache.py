@@ -25,7 +25,7 @@ _SCHEMA = (
       id TEXT PRIMARY KEY, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, read_bytes INTEGER NOT NULL,
       witness BLOB NOT NULL, summary TEXT NOT NULL) WITHOUT ROWID""",
 )
-_VERSION = 3
+_VERSION = 4
 """Of the schema, and of what a summary is in it."""
 _ALL = "SELECT id, size, mtime_ns, read_bytes, witness, summary FROM session"
 _BUSY_S = 1.0

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta, timezone
 import pytest
 from msgspec.structs import replace
 
-from desktop_agent.core.models.prices import cost_usd
+from desktop_agent.core.models.prices import Rates, cost_usd
 from desktop_agent.core.models.pricing import priced
 from desktop_agent.core.protocol.model import ModelRef, Usage
 
@@ -54,6 +54,25 @@ def test_a_search_of_the_provider_costs_what_it_charges_and_where_that_is_not_kn
     assert without is not None
     searched = priced(replace(USAGE, web_searches=3), asked, NOW).cost_usd
     assert searched == (None if each is None else pytest.approx(without + 3 * each))
+
+
+@pytest.mark.parametrize(
+    ("provider", "address", "each"),
+    [("anthropic", None, 0.01), ("xai", None, None), ("anthropic", "https://gateway.example", None)],
+)
+def test_a_stated_price_is_of_tokens_and_a_search_costs_what_it_does_besides(
+    provider: str, address: str | None, each: float | None
+) -> None:
+    asked = ModelRef(provider=provider, model="any", base_url=address)
+    stated = Rates(input=1.0, output=10.0, cache_read=0.0, cache_write=0.0)
+    assert priced(USAGE, asked, NOW, stated=stated).cost_usd == pytest.approx(0.2)
+    searched = priced(replace(USAGE, web_searches=3), asked, NOW, stated=stated).cost_usd
+    assert searched == (None if each is None else pytest.approx(0.2 + 3 * each)), "what is not known is not left out"
+
+
+def test_a_subscription_covers_a_model_also_where_the_user_says_what_it_costs_by_key() -> None:
+    asked = ModelRef(provider="openai", model="gpt-6-astra")
+    assert priced(USAGE, asked, NOW, is_prepaid=True, stated=Rates(input=1.0, output=1.0)).cost_usd == 0.0
 
 
 @pytest.mark.parametrize("provider", ["ollama", "lmstudio", "llamacpp"])

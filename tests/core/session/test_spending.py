@@ -127,6 +127,31 @@ async def test_a_day_has_a_limit_over_all_sessions_which_ends_at_midnight(ground
         assert (await s.prompt()).reason == "completed"
 
 
+async def test_what_was_allowed_for_a_day_holds_in_every_conversation_and_not_beyond_it(
+    ground: Ground, calendar: Calendar
+) -> None:
+    limit(ground, day=0.5)
+    async with ground.session([STEP, DONE]) as first:
+        first.submit(ops.SubmitPrompt(text="go"))
+        assert (await question(first)).until_usd == 1.0
+        async with ground.session([DONE]) as meanwhile:
+            meanwhile.submit(ops.SubmitPrompt(text="go"))
+            await question(meanwhile)  # nothing is allowed yet
+            answer(meanwhile, Denied())
+            await meanwhile.rx.expect(ev.TurnEnded)
+        answer(first, Allowed())
+        assert (await first.rx.expect(ev.TurnEnded)).reason == "completed"
+    async with ground.session([STEP, DONE]) as second:
+        second.submit(ops.SubmitPrompt(text="go"))
+        asked = await question(second)
+        assert (asked.spent_usd, len(second.provider.requests)) == (1.0, 1), "asks when the allowance is used up"
+        answer(second, Denied())
+        await second.rx.expect(ev.TurnEnded)
+    calendar.today += timedelta(days=1)
+    async with ground.session([DONE]) as third:
+        assert (await third.prompt()).reason == "completed"
+
+
 async def test_what_was_allowed_on_a_day_does_not_hold_on_the_next(ground: Ground, calendar: Calendar) -> None:
     limit(ground, day=0.5)
     async with ground.session([STEP, DONE, STEP, DONE]) as s:

@@ -3,6 +3,8 @@
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 
+from msgspec.structs import replace
+
 from desktop_agent.core.models.account import usual_account
 from desktop_agent.core.models.catalogue import MODELS_NAME
 from desktop_agent.core.models.known_model import ListedModel
@@ -64,6 +66,25 @@ async def test_thinking_that_stays_behind_is_named_once(ground: Ground) -> None:
         assert "the earlier thinking of claude-sonnet-5-5" in notice.hint
         assert await ask(s, GPT) == []
         check_conversation(s.last_request)
+
+
+async def test_a_level_of_effort_that_the_model_does_not_know_is_named_once(ground: Ground) -> None:
+    listed = FetchedList(
+        fetched_at=ground.clock.now(),
+        models=(ListedModel(name=GPT.model, efforts=("low", "high")), ListedModel(name="gpt-plain", efforts=())),
+    )
+    ListCache(ground.paths.cache / MODELS_NAME).write(usual_account("openai"), listed)
+    extreme = replace(GPT, effort="extreme")
+    async with session(ground, *[[Say("Hello.")]] * 5) as s:
+        (notice,) = await ask(s, extreme)
+        assert (notice.code, notice.level, notice.turn) == ("unknown_effort", "warning", 1)
+        assert notice.title == "gpt-6-astra knows no effort 'extreme', so it thinks as much as it does by itself."
+        assert notice.hint.startswith("It knows low, high. Choose another")
+        assert await ask(s, extreme) == []
+        assert await ask(s, replace(GPT, effort="high")) == []
+        (notice,) = await ask(s, ModelRef(provider="openai", model="gpt-plain", effort="high"))
+        assert notice.hint.startswith("It takes no level.")
+        assert await ask(s, CLAUDE) == []
 
 
 async def test_a_switch_without_a_loss_says_nothing(ground: Ground) -> None:

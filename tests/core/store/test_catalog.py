@@ -16,7 +16,7 @@ from desktop_agent.core.base.errors import SessionNotFoundError, UsageError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
-from desktop_agent.core.protocol.model import ApprovalRequest, Denied, ModelRef, Spending, Usage
+from desktop_agent.core.protocol.model import Allowed, ApprovalRequest, DayAllowance, Denied, ModelRef, Spending, Usage
 from desktop_agent.core.providers.scripted import Hang, Say
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
@@ -25,6 +25,7 @@ from desktop_agent.core.store.journal.reading import read_journal
 from desktop_agent.core.transcript import replay
 from desktop_agent.headless.single_call import CallOptions, SingleCall
 from tests.harness import Ground, ImpatientClock
+from tests.journals import AT, asked_to_spend
 
 MODEL = ModelRef(provider="demo", model="demo")
 MONDAY = datetime(2026, 11, 16, 9, 0, tzinfo=UTC)
@@ -381,6 +382,24 @@ async def test_a_fork_has_paid_nothing_for_what_it_copied(ground: Ground, catalo
     assert (
         after.usage == replay(read_journal(catalog.journal_path(session_id), Blobs(ground.paths.blobs))[0]).turns.usage
     )
+
+
+async def test_an_answer_to_spend_more_on_a_day_is_known_whenever_the_list_was_looked_at(
+    ground: Ground, catalog: Catalog
+) -> None:
+    session_id = await use(ground, "one")
+    append(catalog, session_id, asked_to_spend(1, "q1", limit="day_usd"))
+    (waiting,) = catalog.summaries()
+    asks = DayAllowance(day=AT.date(), until_usd=2.0, call_id="q1")
+    assert (waiting.allowance, waiting.asked_allowance) == (None, asks)
+    append(catalog, session_id, ev.ApprovalResolved(turn=1, call_id="q1", decision=Allowed()))
+    (answered,) = fresh(ground).summaries()
+    assert (answered.allowance, answered.asked_allowance) == (replace(asks, call_id=""), None)
+    append(catalog, session_id, asked_to_spend(2, "q2", 9.0, limit="day_usd"))
+    append(catalog, session_id, ev.ApprovalResolved(turn=2, call_id="q2", decision=Denied()))
+    assert fresh(ground).summaries()[0].allowance == answered.allowance, "a no allows nothing, and takes nothing back"
+    append(catalog, session_id, ev.SessionForked(source="other", title="t"))
+    assert fresh(ground).summaries()[0].allowance is None, "the other session's"
 
 
 async def test_a_title_that_no_encoding_has_is_kept_in_the_cache(ground: Ground, catalog: Catalog) -> None:

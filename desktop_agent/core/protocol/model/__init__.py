@@ -93,7 +93,13 @@ from desktop_agent.core.protocol.model.questions import (
     ServerQuestion,
 )
 from desktop_agent.core.protocol.model.search import HitKind, SearchHit, SearchQuery
-from desktop_agent.core.protocol.model.sessions import SessionPurpose, SessionState, SessionSummary, Spending
+from desktop_agent.core.protocol.model.sessions import (
+    DayAllowance,
+    SessionPurpose,
+    SessionState,
+    SessionSummary,
+    Spending,
+)
 from desktop_agent.core.protocol.model.usage import CacheMiss, CacheMissReason, Usage
 
 __all__ = [
@@ -117,6 +123,7 @@ __all__ = [
     "ContextReport",
     "ContextSection",
     "ContextUse",
+    "DayAllowance",
     "Decision",
     "Denied",
     "Edit",

@@ -26,6 +26,16 @@ class Spending(Struct, frozen=True, kw_only=True):
     usage: Usage
 
 
+class DayAllowance(Struct, frozen=True, kw_only=True):
+    """How much all sessions together may spend on a day before the user is asked again, because they said yes."""
+
+    day: date
+    """In UTC."""
+    until_usd: float
+    call_id: str = ""
+    """The question, while the user has not answered it; empty once they said yes."""
+
+
 class SessionSummary(Struct, frozen=True, kw_only=True):
     """A session as a list shows it. `workspace` is an absolute path; all times are UTC."""
 
@@ -45,6 +55,10 @@ class SessionSummary(Struct, frozen=True, kw_only=True):
     """Sum over all requests. What the copied ones of a fork cost is the other session's."""
     spending: tuple[Spending, ...] = ()
     """The session's own requests by day and model, oldest first; without those of which no model is recorded."""
+    allowance: DayAllowance | None = None
+    """What the user last allowed in this session for a day of all sessions."""
+    asked_allowance: DayAllowance | None = None
+    """What it asks them to allow, while the question waits."""
     is_title_given: bool = False
     """Whether the user gave the title."""
     is_pinned: bool = False

@@ -29,7 +29,7 @@ from desktop_agent.core.session.limits import TurnLimits
 from desktop_agent.core.session.session_state import SessionState
 from desktop_agent.core.session.spending.state import day_of
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
-from desktop_agent.core.store.spending import usage_on
+from desktop_agent.core.store.spending import until_usd_on, usage_on
 
 MAX_COST: Final = "max_cost"
 """The code of the notice that a turn has cost as much as it may."""
@@ -106,9 +106,9 @@ class SpendingGuard(Struct, kw_only=True, eq=False):
             )
         if (limit := spending.day_usd) is None:
             return None
-        elsewhere = await asyncio.to_thread(lambda: usage_on(day, self.others()))
-        spent = (known.usage_on(day) + elsewhere).cost_usd or 0.0
-        if spent < max(limit, known.until_usd_on(day)):
+        others = await asyncio.to_thread(self.others)
+        spent = (known.usage_on(day) + usage_on(day, others)).cost_usd or 0.0
+        if spent < max(limit, known.until_usd_on(day), until_usd_on(day, others)):
             return None
         return SpendingQuestion(limit="day_usd", day=day, limit_usd=limit, spent_usd=spent, until_usd=spent + limit)
 
