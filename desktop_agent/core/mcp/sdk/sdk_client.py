@@ -33,6 +33,7 @@ from desktop_agent.core.mcp.definition import Address, Program, ServerDefinition
 from desktop_agent.core.mcp.offers import CallReply, OfferedPrompt, OfferedResource, OfferedTool, Progress, ServerFacts
 from desktop_agent.core.mcp.sdk import http_faults
 from desktop_agent.core.mcp.sdk.asked_back import AskedBack, pages_wanted
+from desktop_agent.core.mcp.sdk.complete_results import completing
 from desktop_agent.core.mcp.sdk.http_link import Access, HttpLink
 from desktop_agent.core.mcp.sdk.http_transport import reaching
 from desktop_agent.core.mcp.sdk.listing import prompt_text, prompts_of, resources_of
@@ -224,7 +225,7 @@ async def _agreed(
 
     asked = AskedBack(name, surroundings.log)
     client = SdkClient(
-        transport,
+        completing(transport),
         client_info=mcp_types.Implementation(name="desktop-agent", version=__version__),
         message_handler=heard,
         logging_callback=logged,
