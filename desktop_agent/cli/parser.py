@@ -6,6 +6,7 @@ from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, get_args
 
+from desktop_agent.cli.mcp.options import add_client_options
 from desktop_agent.core.base.package import __version__
 from desktop_agent.core.base.web_address import address_argument
 from desktop_agent.core.models.vendors import PROVIDER_IDS, VENDORS, KeyHeader
@@ -323,13 +324,14 @@ def _add_mcp(commands: "_Commands") -> None:
     add = _command(actions, "add", summary, "mcp add git --env DEBUG=1 -- uvx mcp-server-git")
     add.usage = "desktop-agent mcp add NAME [--env K=V] [--cwd DIR] [--sandbox [--folder DIR] [--host HOST]] "
     add.usage += "-- COMMAND ARGS…\n       "
-    add.usage += "desktop-agent mcp add NAME --url URL [--header K=V]"
+    add.usage += "desktop-agent mcp add NAME --url URL [--header K=V] [--client-id ID [--client-secret]]"
     add.usage += "\n       desktop-agent mcp add NAME --from KNOWN [--no-sandbox]"
     add.add_argument("name", metavar="NAME")
     add.add_argument("--url", metavar="URL", help="reach it by streamable HTTP")
     add.add_argument("--from", dest="known", metavar="KNOWN", help="one of `mcp catalogue`, as its makers publish it")
     header_help = "a header for every request, with --url; one that is a secret goes to the system keyring"
     add.add_argument("--header", action="append", default=[], metavar="K=V", help=header_help)
+    add_client_options(add)
     add.add_argument("--env", action="append", default=[], metavar="K=V", help="a variable for the program")
     add.add_argument("--cwd", type=Path, metavar="DIR", help="the folder it starts in (default: that of the session)")
     sandbox_help = "run it in the sandbox or not at all; --from does so for most"

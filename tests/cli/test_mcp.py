@@ -1,5 +1,6 @@
 """`desktop-agent mcp`, as people start it."""
 
+import io
 import json
 import os
 import sys
@@ -257,6 +258,44 @@ def test_the_user_signs_in_with_a_server_uses_it_and_signs_out(
     assert "You are signed in with far." in shown.out
     assert "Waiting for the browser" in shown.err
     assert not [secret for secret in authorization.secrets if secret in f"{shown}{capsys.readouterr()}"]
+
+
+def test_a_client_that_is_registered_by_hand_is_defined_with_its_secret_and_removed(
+    isolated_home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backend = MemoryKeyring()
+    use_keyring(monkeypatch, backend)
+    monkeypatch.setattr(sys, "stdin", io.StringIO("made-by-hand\n"))
+    words = ["mcp", "add", "far", "--url", "https://far.example/mcp", "--client-id", "by-hand", "--client-secret"]
+
+    assert main([*words, "--callback-port", "8123", "--issuer", "https://login.example"]) == 0
+
+    (secret,) = backend.entries.values()
+    assert secret.endswith("made-by-hand")
+    file = (isolated_home / "desktop-agent" / "config" / "config.toml").read_text()
+    assert 'client_id = "by-hand"' in file
+    assert "callback_port = 8123" in file
+    assert "made-by-hand" not in f"{file}{capsys.readouterr()}"
+    assert main(["mcp", "remove", "far"]) == 0
+    assert backend.entries == {}
+
+
+def test_a_server_that_cannot_be_defined_leaves_no_secret(
+    isolated_home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backend = MemoryKeyring()
+    use_keyring(monkeypatch, backend)
+    assert main(["mcp", "add", "far", "--url", "https://far.example/mcp"]) == 0
+    for words, given in (
+        (["far", "--url", "https://other.example/mcp", "--client-id", "x", "--client-secret"], "secret"),
+        (["new", "--url", "https://far.example/mcp", "--client-id", "x", "--client-secret"], " \n"),
+        (["new", "--url", "https://far.example/mcp", "--client-secret"], "secret"),
+        (["new", "--url", "https://far.example/mcp", "--client-id", "x", "--grant", "client_credentials"], ""),
+    ):
+        monkeypatch.setattr(sys, "stdin", io.StringIO(given))
+        assert main(["mcp", "add", *words]) == 2
+
+    assert backend.entries == {}
 
 
 def test_a_sign_in_that_is_declined_ends_with_a_word_and_code_1(

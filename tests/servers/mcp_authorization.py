@@ -42,6 +42,8 @@ class Authorization(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshT
         """Everything that must show up nowhere."""
         self.renewals = 0
         self.registered = 0
+        self.authorized: list[tuple[str, list[str]]] = []
+        """Of each sign-in: the client, and the scopes that it asked for."""
         self._clients: dict[str, OAuthClientInformationFull] = {}
         self._codes: dict[str, AuthorizationCode] = {}
         self._refresh: dict[str, RefreshToken] = {}
@@ -52,9 +54,13 @@ class Authorization(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshT
             issuer_url=AnyHttpUrl(self.issuer),
             resource_server_url=AnyHttpUrl(f"{self.issuer}/mcp"),
             validate_token_resource=True,
-            client_registration_options=ClientRegistrationOptions(enabled=True, valid_scopes=["use"]),
+            client_registration_options=ClientRegistrationOptions(enabled=True, valid_scopes=["use", "write"]),
             required_scopes=["use"],
         )
+
+    def know(self, client: OAuthClientInformationFull) -> None:
+        """Have a client that was registered by hand."""
+        self._clients[client.client_id] = client
 
     def revoke_access(self) -> None:
         """Take no access token any more; refresh tokens are still good."""
@@ -75,6 +81,7 @@ class Authorization(OAuthAuthorizationServerProvider[AuthorizationCode, RefreshT
         self._clients[client_info.client_id] = client_info
 
     async def authorize(self, client: OAuthClientInformationFull, params: AuthorizationParams) -> str:
+        self.authorized.append((client.client_id, params.scopes or []))
         code = self._secret()
         self._codes[code] = AuthorizationCode(
             code=code,

@@ -20,6 +20,8 @@ class Fault(NamedTuple):
     status: int
     body: bytes = b""
     kind: str = "text/html"
+    challenge: str = ""
+    """The header `WWW-Authenticate`."""
 
 
 DROPPED = Fault(200, b'{"jsonrpc"', "application/json")
@@ -170,8 +172,9 @@ def _method(body: bytes) -> str:
 
 async def _misbehave(fault: Fault, send: Send) -> None:
     headers = [(b"content-type", fault.kind.encode()), (b"content-length", b"%d" % len(fault.body))]
+    headers += [(b"www-authenticate", fault.challenge.encode())] if fault.challenge else []
     if fault is DROPPED:
-        headers[-1] = (b"content-length", b"1000")
+        headers[1] = (b"content-length", b"1000")
     await send({"type": "http.response.start", "status": fault.status, "headers": headers})
     await send({"type": "http.response.body", "body": fault.body, "more_body": fault is DROPPED})
     if fault is DROPPED:

@@ -16,10 +16,8 @@ from desktop_agent.core.mcp.definition import Address, ServerDefinition
 from desktop_agent.core.mcp.importing import servers_in_file
 from desktop_agent.core.mcp.offers import OfferedTool
 from desktop_agent.core.mcp.reading import Definitions, read_definitions
-from desktop_agent.core.mcp.secret_headers import forget_secret_headers
 from desktop_agent.core.mcp.status import ServerStatus
 from desktop_agent.core.mcp.writing import add_definitions, remove_definition, switch_server, switch_tool
-from desktop_agent.core.providers.auth.patience import beside
 from desktop_agent.core.providers.auth.servers.server_keyring import ServerKeyring
 from desktop_agent.core.providers.auth.servers.server_sign_ins import ServerSignIns
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
@@ -178,8 +176,7 @@ class ServerControl(QObject):
             await connection.stop()
         if definition is not None and isinstance(definition.reached_by, Address):
             try:
-                await beside(lambda: forget_secret_headers(self._keyring, definition))
-                await ServerSignIns(self._keyring, self._bench.paths.data, SystemClock()).sign_out(definition)
+                await ServerSignIns(self._keyring, self._bench.paths.data, SystemClock()).forget(definition)
             except CredentialsError as error:
                 self._fail(error)
 

@@ -2,22 +2,24 @@
 
 import argparse
 import asyncio
+import getpass
 import shlex
+import sys
+from contextlib import suppress
 from pathlib import Path
 from typing import cast
 
 from desktop_agent.cli.console import Console
 from desktop_agent.core.base.clock import SystemClock
-from desktop_agent.core.base.errors import CredentialsError, UsageError
+from desktop_agent.core.base.errors import AgentError, CredentialsError, UsageError
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.mcp.catalogue import known_server
 from desktop_agent.core.mcp.definition import Address, ServerDefinition
 from desktop_agent.core.mcp.importing import servers_in_file
 from desktop_agent.core.mcp.reading import definition_in
-from desktop_agent.core.mcp.secret_headers import forget_secret_headers
 from desktop_agent.core.mcp.server_sandbox import ServerSandbox, sandbox_table
 from desktop_agent.core.mcp.writing import add_definitions, remove_definition, switch_server, switch_tool
-from desktop_agent.core.providers.auth.patience import beside
+from desktop_agent.core.providers.auth.servers.client_secret import forget_client_secret, keep_client_secret
 from desktop_agent.core.providers.auth.servers.server_keyring import ServerKeyring
 from desktop_agent.core.providers.auth.servers.server_sign_ins import ServerSignIns
 
@@ -28,7 +30,7 @@ def main(args: argparse.Namespace, console: Console) -> int:
     match args.action:
         case "add":
             definition = _added(args)
-            add_definitions(path, (definition,), ServerKeyring(tell=console.say))
+            _add(path, definition, ServerKeyring(tell=console.say), _client_secret(args))
             text = f"{definition.name} is defined. `desktop-agent mcp test {definition.name}` says whether it works."
             confinement = definition.confinement
             document: dict[str, object] = {"name": definition.name, "where": definition.where}
@@ -51,7 +53,7 @@ def _remove(path: Path, name: str, console: Console) -> None:
         try:
             asyncio.run(_forget(definition, ServerKeyring(tell=console.say)))  # noqa: TID251 - entry point
         except CredentialsError as error:
-            if definition.reached_by.secret_headers:
+            if definition.reached_by.secret_headers or definition.reached_by.client_id:
                 title = f"{name} is no longer defined, but its secrets are still in the keyring. {error.title}"
                 raise CredentialsError(title, hint=error.hint, detail=error.detail) from error
             console.say(f"Whether the keyring has a sign-in with it is not known. {error.title}")
@@ -59,8 +61,29 @@ def _remove(path: Path, name: str, console: Console) -> None:
 
 
 async def _forget(definition: ServerDefinition, keyring: ServerKeyring) -> None:
-    await beside(lambda: forget_secret_headers(keyring, definition))
-    await ServerSignIns(keyring, AppPaths.from_environment().data, SystemClock()).sign_out(definition)
+    await ServerSignIns(keyring, AppPaths.from_environment().data, SystemClock()).forget(definition)
+
+
+def _add(path: Path, definition: ServerDefinition, keyring: ServerKeyring, client_secret: str) -> None:
+    """Define a server, with the secret of its client: both or neither."""
+    if client_secret:
+        keep_client_secret(keyring, definition, client_secret)
+    try:
+        add_definitions(path, (definition,), keyring)
+    except AgentError:
+        with suppress(CredentialsError):
+            forget_client_secret(keyring, definition)
+        raise
+
+
+def _client_secret(args: argparse.Namespace) -> str:
+    """Ask for the secret without showing it, or read all of a pipe, as a private key has several lines."""
+    if not args.client_secret:
+        return ""
+    secret = (getpass.getpass("Client secret: ") if sys.stdin.isatty() else sys.stdin.read()).strip()
+    if not secret:
+        raise UsageError("No client secret was given.", hint="Type it at the prompt, or pipe it in.")
+    return secret
 
 
 def _added(args: argparse.Namespace) -> ServerDefinition:
@@ -78,6 +101,8 @@ def _added(args: argparse.Namespace) -> ServerDefinition:
         if args.sandbox or args.folders or args.read_folders or args.hosts:
             raise UsageError("A server at an address runs elsewhere: nothing here confines it.")
         values |= {"url": url, "headers": [item.replace(": ", "=", 1) for item in args.header]}
+        values |= {"client_id": args.client_id, "issuer": args.issuer, "grant": args.grant}
+        values |= {"callback_port": args.callback_port} if args.callback_port is not None else {}
     elif command:
         values |= {"command": command[0], "args": command[1:], "env": args.env}
         values |= {"cwd": str(args.cwd.expanduser().resolve())} if args.cwd else {}
@@ -87,6 +112,8 @@ def _added(args: argparse.Namespace) -> ServerDefinition:
             "Say how the server is started, behind --, or reached, with --url.",
             hint="For example: desktop-agent mcp add git -- uvx mcp-server-git",
         )
+    if args.client_secret and not (url and args.client_id):
+        raise UsageError("A client secret belongs to a --client-id of a server at a --url.")
     return _read(values)
 
 
@@ -106,7 +133,7 @@ def _confined(args: argparse.Namespace, usual: ServerSandbox | None) -> dict[str
 
 def _read(values: dict[str, object]) -> ServerDefinition:
     try:
-        return definition_in({key: value for key, value in values.items() if value not in ([], "")})
+        return definition_in({key: value for key, value in values.items() if value not in ([], "", None)})
     except ValueError as error:
         raise UsageError(f"The server cannot be defined so: {error}.") from error
 

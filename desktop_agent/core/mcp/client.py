@@ -1,6 +1,6 @@
 """The protocol between a connection and whatever speaks to the server; the SDK is behind it, in `sdk/`."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Protocol
@@ -11,8 +11,12 @@ from desktop_agent.core.base.errors import ServerError
 from desktop_agent.core.mcp.definition import ServerDefinition
 from desktop_agent.core.mcp.offers import CallReply, OfferedPrompt, OfferedResource, OfferedTool, Progress, ServerFacts
 from desktop_agent.core.mcp.server_log import ServerLog
+from desktop_agent.core.mcp.sign_in import Challenge
 from desktop_agent.core.protocol.model import Decision, Denied, ServerQuestion
 from desktop_agent.core.system.processes.runner import Command
+
+_MOST_SCOPES = 10
+_LONGEST_SCOPE = 80
 
 Confine = Callable[[Command], AbstractAsyncContextManager[Command]]
 AskUser = Callable[[ServerQuestion], Awaitable[Decision]]
@@ -31,8 +35,22 @@ class ConnectionLostError(ServerError):
 class SignInNeededError(ServerError):
     """The server wants to know who the user is. Trying again is of no use before the user has signed in."""
 
-    def __init__(self, name: str) -> None:
-        super().__init__("It needs you to sign in.", hint=f"Sign in: `desktop-agent mcp sign-in {name}`.")
+    def __init__(self, name: str, scopes: frozenset[str] = frozenset()) -> None:
+        """`scopes` are what it wants besides what you have signed in for; without any it wants a sign-in at all."""
+        self.scopes = scopes
+        if scopes:
+            wanted = _some(sorted(scopes))
+            super().__init__(
+                f"It needs you to allow more: {wanted}.", hint=f"Sign in again: `desktop-agent mcp sign-in {name}`."
+            )
+        else:
+            super().__init__("It needs you to sign in.", hint=f"Sign in: `desktop-agent mcp sign-in {name}`.")
+
+
+def _some(texts: Sequence[str]) -> str:
+    """Return a few of the texts, none of them long."""
+    shown = ", ".join(text[:_LONGEST_SCOPE] for text in texts[:_MOST_SCOPES])
+    return f"{shown} and {len(texts) - _MOST_SCOPES} more" if len(texts) > _MOST_SCOPES else shown
 
 
 class BearerTokens(Protocol):
@@ -44,6 +62,13 @@ class BearerTokens(Protocol):
 
     async def refused(self, token: str) -> str:
         """Return another token after the server refused `token`."""
+        ...
+
+    async def insufficient(self, token: str, challenge: Challenge) -> str:
+        """Return another token after the server wanted one that allows more, if the user has allowed it since.
+
+        Raises `SignInNeededError` otherwise, and lets the next sign-in ask for it.
+        """
         ...
 
 

@@ -18,6 +18,9 @@ from desktop_agent.core.mcp.server_sandbox import NOT_CONFINED, ServerSandbox
 DefinedBy = Literal["user", "project"]
 """Who wrote a definition: a project's starts nothing before the user trusts the project."""
 
+Grant = Literal["authorization_code", "client_credentials"]
+"""How tokens are come by: the user allows it in the browser, or the application is known itself (RFC 6749 4.4)."""
+
 STARTUP_TIMEOUT_MS = 30_000
 """How long a server may take until its tools are known. The first `npx` of a package downloads it."""
 
@@ -53,6 +56,19 @@ class Address(Struct, frozen=True, kw_only=True, tag="http"):
     """The names of those whose values are in the keyring."""
     allow_unencrypted: bool = False
     """Whether `http://` is used although others on the way can read and change what is sent."""
+    client_id: str = ""
+    """What this application is called where tokens are handed out; empty when it registers by itself. One that is a
+    URL leads to a description of the application, and is used where such a one is taken."""
+    issuer: str = ""
+    """The one authorisation server that may be used, by its issuer identifier; empty for whichever the server names."""
+    grant: Grant = "authorization_code"
+    callback_port: int = 0
+    """The port that the browser comes back to, for a `client_id` that is registered with one; 0 for any."""
+
+    @property
+    def names_itself_by_url(self) -> bool:
+        """Whether its client is known by a description at a URL: a client ID metadata document."""
+        return self.client_id.startswith("https://")
 
 
 class ServerDefinition(Struct, frozen=True, kw_only=True):
@@ -103,7 +119,7 @@ class ServerDefinition(Struct, frozen=True, kw_only=True):
             case Address() as address:
                 headers = [f"{name}: {value}" for name, value in address.headers.items()]
                 headers += [f"{name}: from your keyring" for name in address.secret_headers]
-                words = [address.url, f"({', '.join(headers)})" if headers else ""]
+                words = [address.url, f"({', '.join(headers)})" if headers else "", _client_in_full(address)]
         return named(" ".join(filter(None, words)))
 
     @property
@@ -128,3 +144,11 @@ class ServerDefinition(Struct, frozen=True, kw_only=True):
     def secrets(self) -> Collection[str]:
         """Values that must not be shown or written: what is passed to it may be a credential."""
         return tuple(self.reached_by.env.values()) if isinstance(self.reached_by, Program) else ()
+
+
+def _client_in_full(address: Address) -> str:
+    if not address.client_id and not address.issuer:
+        return ""
+    who = f"as {address.client_id}" if address.client_id else "registered by itself"
+    where = address.issuer or "whoever it names"
+    return f"(signed in {who} at {where}{', without asking you' if address.grant == 'client_credentials' else ''})"

@@ -18,6 +18,7 @@ from desktop_agent.core.mcp.definition import (
     Program,
     ServerDefinition,
 )
+from desktop_agent.core.mcp.reading_sign_in import SIGN_IN_KEYS, sign_in_values
 from desktop_agent.core.mcp.secret_headers import without_secrets
 from desktop_agent.core.mcp.server_sandbox import KEYS as SANDBOX_KEYS
 from desktop_agent.core.mcp.server_sandbox import sandbox_in
@@ -36,7 +37,7 @@ _NAME = re.compile(r"(?!.*__|.{33})[A-Za-z0-9](?:[A-Za-z0-9_-]*[A-Za-z0-9-])?")
 _LIMITS = ("startup_timeout_ms", "call_timeout_seconds", "ttl_seconds")
 _SWITCHES = ("enabled", "disabled_tools")
 _OF_PROGRAMS = ("command", "args", "env", "cwd", "encoding", "encoding_errors", *SANDBOX_KEYS)
-_OF_ADDRESSES = ("url", "headers", "secret_headers", "allow_unencrypted")
+_OF_ADDRESSES = ("url", "headers", "secret_headers", "allow_unencrypted", *SIGN_IN_KEYS)
 KEYS = ("name", *_OF_PROGRAMS, *_OF_ADDRESSES, *_LIMITS, *_SWITCHES)
 
 
@@ -149,6 +150,7 @@ def _address(values: Mapping[str, object]) -> Address:
         headers=_variables(values.get("headers", {})),
         secret_headers=texts_in(values, "secret_headers"),
         allow_unencrypted="allow_unencrypted" in values and flag_in(values, "allow_unencrypted"),
+        **sign_in_values(values),
     )
 
 

@@ -104,6 +104,9 @@ def table_of_definition(definition: ServerDefinition) -> dict[str, object]:
             table |= {"url": address.url, "headers": dict(address.headers)}
             table |= {"secret_headers": list(address.secret_headers)}
             table |= {"allow_unencrypted": True} if address.allow_unencrypted else {}
+            table |= {"client_id": address.client_id, "issuer": address.issuer}
+            table |= {"grant": address.grant} if address.grant != "authorization_code" else {}
+            table |= {"callback_port": address.callback_port} if address.callback_port else {}
     usual = (
         ("startup_timeout_ms", definition.startup_timeout_ms, STARTUP_TIMEOUT_MS),
         ("call_timeout_seconds", definition.call_timeout_s, CALL_TIMEOUT_S),

@@ -20,6 +20,7 @@ from desktop_agent.core.base.errors import ServerError
 from desktop_agent.core.base.secrets import mask
 from desktop_agent.core.mcp.client import BearerTokens, SignInNeededError
 from desktop_agent.core.mcp.sdk import http_faults as faults
+from desktop_agent.core.mcp.sdk.challenges import challenge_in
 from desktop_agent.core.mcp.sdk.lines import MOST_BYTES
 from desktop_agent.core.system.network.proxies import Proxy
 
@@ -32,8 +33,8 @@ _SESSION = "mcp-session-id"
 _MARK = "desktop-agent/failure"
 _FAILED = 500
 _MOST_FAILURES = 100
-_MOST_TOKENS = 3
-"""None, the one that is kept, and the one that renews it."""
+_MOST_TOKENS = 4
+"""None, the one that is kept, the one that renews it, and one that allows more."""
 
 
 class Access(Struct, frozen=True, kw_only=True):
@@ -80,8 +81,8 @@ class HttpLink(httpx2.AsyncBaseTransport):
             self.end(failure)
             return self._failed(request, failure)
         except ServerError as failure:
-            if isinstance(failure, SignInNeededError):
-                self.end(failure)
+            if isinstance(failure, SignInNeededError) and not failure.scopes:
+                self.end(failure)  # what needs no more than it has goes on
             return self._failed(request, failure)
 
     async def aclose(self) -> None:
@@ -118,15 +119,23 @@ class HttpLink(httpx2.AsyncBaseTransport):
                 self._access.hide((token,))
                 request.headers["Authorization"] = f"Bearer {token}"
             response = await self._inner.handle_async_request(request)
-            if response.status_code != 401 or "authorization" in map(str.lower, self._headers):
+            challenge = challenge_in(response) if token else None
+            if (response.status_code != 401 and challenge is None) or self._has_credential:
                 return response
             await response.aclose()
             if self._tokens is None:
                 self._tokens = await self._access.tokens()
                 token = await self._tokens.access_token()
-            else:
+            elif challenge is None:
                 token = await self._tokens.refused(token)
+            else:
+                token = await self._tokens.insufficient(token, challenge)
         raise SignInNeededError(self._access.name)
+
+    @property
+    def _has_credential(self) -> bool:
+        """Whether the user gave one as a header, so that no sign-in is of use."""
+        return "authorization" in map(str.lower, self._headers)
 
     def _failed(self, request: httpx2.Request, failure: ServerError) -> httpx2.Response:
         """Return the answer that carries a failure to the one who asked."""

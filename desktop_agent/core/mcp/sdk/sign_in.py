@@ -4,43 +4,44 @@ The rest of the life of the tokens is ours: the SDK forgets when they end and wh
 """
 
 import logging
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from datetime import timedelta
 from typing import cast, get_args
 
 import httpx2
 from mcp.client.auth import OAuthClientProvider, OAuthFlowError, OAuthRegistrationError, OAuthTokenError
-from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull, OAuthClientMetadata, OAuthToken
-from pydantic import AnyUrl, ValidationError
+from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull
+from pydantic import ValidationError
 
 from desktop_agent.core.base.errors import AgentError, ServerError
-from desktop_agent.core.mcp.definition import Address
+from desktop_agent.core.mcp.sdk.challenges import ChallengedTransport
 from desktop_agent.core.mcp.sdk.http_faults import unreachable
+from desktop_agent.core.mcp.sdk.oauth_clients import oauth_client
 from desktop_agent.core.mcp.sdk.sign_in_transport import SignInTransport
-from desktop_agent.core.mcp.sign_in import AskInBrowser, ClientProof, GrantedAccess, ServerRegistration
+from desktop_agent.core.mcp.sign_in import AskInBrowser, ClientProof, GrantedAccess, ServerRegistration, SignInRequest
 from desktop_agent.core.system.network.client import server_client
 
 _PROTOCOL = "2025-11-25"
-_WITHOUT: ClientProof = "none"
 _TIMES = httpx2.Timeout(30.0, connect=10.0)
 
 
-async def sign_in(address: Address, headers: Mapping[str, str], redirect: str, ask: AskInBrowser) -> GrantedAccess:
-    """Have the user sign in with the server at `address`, and return what that brings; nothing is kept here.
+async def sign_in(request: SignInRequest, ask: AskInBrowser) -> GrantedAccess:
+    """Sign in with a server, and return what that brings; nothing is kept here.
 
-    The browser is to come back to `redirect`. Raises `ServerError`, and what `ask` raises.
+    The user is asked unless the definition says that the application is known itself. Raises `ServerError`, and what
+    `ask` raises.
     """
     logging.getLogger("mcp.client.auth.oauth2").disabled = True  # its tracebacks quote codes and tokens
-    transport = SignInTransport(address)
-    flow = _Flow(address, redirect, transport.require_allowed, ask)
-    async with server_client(transport, timeout=_TIMES) as client:
+    transport = SignInTransport(request.address)
+    flow = _Flow(request, transport.require_allowed, ask)
+    async with server_client(ChallengedTransport(transport, request.challenge), timeout=_TIMES) as client:
         try:
             response = await client.post(
-                address.url,
+                request.address.url,
                 # A session needs no more than an answer: a ping begins none.
                 json={"jsonrpc": "2.0", "id": 1, "method": "ping"},
                 headers={
-                    **headers,
+                    **request.headers,
                     "accept": "application/json, text/event-stream",
                     "mcp-protocol-version": _PROTOCOL,
                 },
@@ -58,24 +59,14 @@ async def sign_in(address: Address, headers: Mapping[str, str], redirect: str, a
 class _Flow:
     """One sign-in, as the SDK carries it out."""
 
-    def __init__(
-        self, address: Address, redirect: str, require_allowed: Callable[[str], object], ask: AskInBrowser
-    ) -> None:
+    def __init__(self, request: SignInRequest, require_allowed: Callable[[str], object], ask: AskInBrowser) -> None:
         """`require_allowed` raises `ServerError` for a page that is not to be opened: a server may name any."""
         self._ask = ask
         self._require_allowed = require_allowed
         self._asked_at = ""
         self._has_come_back = False
-        metadata = OAuthClientMetadata(
-            client_name="Desktop Agent", redirect_uris=[AnyUrl(redirect)], token_endpoint_auth_method=_WITHOUT
-        )
-        self.provider = OAuthClientProvider(
-            server_url=address.url,
-            client_metadata=metadata,
-            storage=_NothingKept(),
-            redirect_handler=self._go_to,
-            callback_handler=self._come_back,
-        )
+        self._is_without_user = request.address.grant == "client_credentials"
+        self.provider = oauth_client(request, self._go_to, self._come_back)
 
     async def _go_to(self, address: str) -> None:
         self._require_allowed(address)
@@ -116,10 +107,12 @@ class _Flow:
         if isinstance(error, OAuthRegistrationError):
             return ServerError(
                 "Its authorisation server does not register this application.",
-                hint="Get a token from the service, and give it as a header: --header 'Authorization=Bearer …'.",
+                hint="Register it there by hand, and add the server again with --client-id. Or get a token from the "
+                "service, and give it as a header: --header 'Authorization=Bearer …'.",
             )
         if isinstance(error, OAuthTokenError):
-            return ServerError("Its authorisation server refused to finish the sign-in.", hint="Sign in again.")
+            hint = "Check the secret of its client_id." if self._is_without_user else "Sign in again."
+            return ServerError("Its authorisation server refused to finish the sign-in.", hint=hint)
         if self._has_come_back:
             return ServerError(
                 "What came back from the browser does not belong to this sign-in. Nothing is kept.",
@@ -130,20 +123,6 @@ class _Flow:
             hint="Get a token from the service, and give it as a header: --header 'Authorization=Bearer …'.",
             detail=type(error).__name__,
         )
-
-
-class _NothingKept:
-    """The SDK's storage: what it is given is read from the provider in the end."""
-
-    async def get_tokens(self) -> OAuthToken | None:
-        return None
-
-    async def set_tokens(self, tokens: OAuthToken) -> None: ...
-
-    async def get_client_info(self) -> OAuthClientInformationFull | None:
-        return None
-
-    async def set_client_info(self, client_info: OAuthClientInformationFull) -> None: ...
 
 
 def _proof(client: OAuthClientInformationFull) -> ClientProof:

@@ -15,6 +15,8 @@ from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping, Sequen
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any, TypeVar, cast
+from urllib.parse import urlsplit
+from urllib.request import urlopen
 
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import AgentError, ServerError
@@ -24,6 +26,7 @@ from desktop_agent.core.mcp.offers import OfferedTool
 from desktop_agent.core.mcp.pool import ServerPool
 from desktop_agent.core.protocol.model import Allowed, Answer, Decision, FormField, ServerQuestion
 from desktop_agent.core.providers.auth.keys import SystemKeyStore
+from desktop_agent.core.providers.auth.servers.client_secret import keep_client_secret
 from desktop_agent.core.providers.auth.servers.server_credentials import KeyringCredentials
 from desktop_agent.core.providers.auth.servers.server_keyring import ServerKeyring
 from desktop_agent.core.providers.auth.servers.server_sign_ins import ServerSignIns
@@ -37,6 +40,11 @@ MOST_SIGN_INS = 5
 
 VALUES: dict[str, object] = {"string": "x", "integer": 5, "number": 3, "boolean": True, "object": {}, "array": []}
 """What a required argument is, by its type."""
+
+DESCRIBED_AT = "https://conformance-test.local/client-metadata.json"
+"""Where the suite believes that the application is described; it takes that for a client_id where it says so."""
+
+WITHOUT_USER = ("auth/client-credentials-jwt", "auth/client-credentials-basic")
 
 COUNTS_STREAMS = "sse-retry"
 """The scenario whose server takes the first stream that is opened after a call for one that is opened again."""
@@ -53,9 +61,10 @@ class User:
 
     def __init__(self, url: str, known: Mapping[str, Any], folder: Path) -> None:
         """`known` is what the suite says that the user knows."""
-        self._known = known
-        self._definition = ServerDefinition(name="suite", reached_by=Address(url=url))
+        self._definition = ServerDefinition(name="suite", reached_by=_address(url, known))
         self._keyring = ServerKeyring(SystemKeyStore(MemoryKeyring()))
+        if secret := known.get("client_secret") or known.get("private_key_pem"):
+            keep_client_secret(self._keyring, self._definition, secret)
         self._folder = folder
         credentials = KeyringCredentials(self._keyring, folder, SystemClock())
         self.pool = ServerPool(SystemClock(), dict(os.environ), None, credentials=credentials)
@@ -86,6 +95,23 @@ class User:
             self._sign_ins += 1
             async with UserInBrowser() as browser:
                 await ServerSignIns(self._keyring, self._folder, SystemClock()).sign_in(self._definition, browser)
+
+
+def _address(url: str, known: Mapping[str, Any]) -> Address:
+    """Return the address as the user defines it who knows what the suite says."""
+    if "client_id" not in known:
+        return Address(url=url, client_id=DESCRIBED_AT)
+    if known["name"] in WITHOUT_USER:
+        issuer = _issuer(url)
+        return Address(url=url, client_id=known["client_id"], grant="client_credentials", issuer=issuer)
+    return Address(url=url, client_id=known["client_id"])
+
+
+def _issuer(url: str) -> str:
+    """Return who hands out tokens: the suite does not say it, and a user knows it from the service."""
+    described = urlsplit(url)._replace(path=f"/.well-known/oauth-protected-resource{urlsplit(url).path}").geturl()
+    with urlopen(described) as answer:
+        return json.load(answer)["authorization_servers"][0]
 
 
 async def accept_defaults(question: ServerQuestion) -> Decision:

@@ -8,7 +8,9 @@ from desktop_agent.core.base.errors import CredentialsError, ServerError
 from desktop_agent.core.mcp.definition import Address, ServerDefinition
 from desktop_agent.core.mcp.secret_headers import Keyring, read_secret_headers
 from desktop_agent.core.providers.auth.patience import beside
-from desktop_agent.core.providers.auth.servers.server_tokens import KeptSignIn, ServerTokens, tokens_for
+from desktop_agent.core.providers.auth.servers.client_credentials import tokens_for_client
+from desktop_agent.core.providers.auth.servers.kept_sign_in import KeptSignIn
+from desktop_agent.core.providers.auth.servers.server_tokens import ServerTokens, tokens_for
 
 
 class KeyringCredentials:
@@ -31,6 +33,8 @@ class KeyringCredentials:
         """Return the tokens of the user's sign-in, or `None` without one. Raises `ServerError`."""
         assert isinstance(definition.reached_by, Address)
         kept = KeptSignIn(self._keyring, definition.reached_by, self._data, self._clock)
+        if definition.reached_by.grant == "client_credentials":
+            return tokens_for_client(self._keyring, definition, kept, self._clock)
         try:
             registration = await beside(kept.read_registration)
         except CredentialsError as error:

@@ -1,26 +1,25 @@
 """Signs the user in with MCP servers, and out: the browser, the SDK and the keyring together."""
 
-import asyncio
-import importlib
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import cast
+from urllib.parse import parse_qs, urlsplit
 
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.mcp.definition import Address, ServerDefinition
-from desktop_agent.core.mcp.secret_headers import read_secret_headers
-from desktop_agent.core.mcp.sign_in import AskInBrowser, GrantedAccess
+from desktop_agent.core.mcp.secret_headers import forget_secret_headers
+from desktop_agent.core.mcp.sign_in import GrantedAccess
 from desktop_agent.core.providers.auth.patience import beside
+from desktop_agent.core.providers.auth.servers.client_secret import forget_client_secret
+from desktop_agent.core.providers.auth.servers.kept_sign_in import KeptSignIn
+from desktop_agent.core.providers.auth.servers.sdk_sign_in import granted_by_user, granted_to_client
 from desktop_agent.core.providers.auth.servers.server_keyring import ServerKeyring
-from desktop_agent.core.providers.auth.servers.server_tokens import KeptSignIn
 from desktop_agent.core.providers.auth.sign_in.attempt import Attempt
 from desktop_agent.core.providers.auth.sign_in.flow import Browser, code_from_browser
 from desktop_agent.core.providers.auth.sign_in.redirect import RedirectReceiver
-from desktop_agent.core.providers.auth.tokens.granted import Tokens
 
-_SDK = "desktop_agent.core.mcp.sdk.sign_in"
-_SignIn = Callable[[Address, Mapping[str, str], str, AskInBrowser], Awaitable[GrantedAccess]]
+_REGISTERED_PATH = "/callback"
+"""Where the browser comes back to when the client is known already: it is registered with that path."""
 
 
 class ServerSignIns:
@@ -45,39 +44,48 @@ class ServerSignIns:
                 hint="To sign in instead, remove it and add it again without that header.",
             )
         await beside(self._keyring.require)  # before the user goes to the browser
-        secrets = await beside(lambda: read_secret_headers(self._keyring, definition))
-        sdk = await asyncio.to_thread(importlib.import_module, _SDK)
-        # The state is the SDK's, made and checked there; the path is one that nobody else knows either.
-        receiver = RedirectReceiver(f"/sign-in/{Attempt.new().state}", state=None)
-        async with receiver:
-
-            async def ask(page: str) -> Mapping[str, str]:
-                return await code_from_browser(definition.name, page, receiver, browser, self._clock)
-
-            work = cast("_SignIn", sdk.sign_in)
-            granted = await work(address, {**address.headers, **secrets}, receiver.address, ask)
         kept = self._kept(address)
-        async with kept.lock():
-            await kept.tokens.drop()
-            await beside(lambda: kept.write_registration(granted.registration))
-            await kept.tokens.keep(self._tokens(granted))
+        if address.grant == "client_credentials":
+            await kept.keep_tokens(await granted_to_client(self._keyring, definition, kept))
+        else:
+            await kept.keep(await self._by_browser(definition, address, kept, browser))
 
     async def sign_out(self, definition: ServerDefinition) -> None:
         """Forget what the sign-in brought. No error when there is none. Raises `CredentialsError`."""
-        kept = self._kept(_address(definition))
-        async with kept.lock():
-            await kept.tokens.drop()
-            await beside(kept.delete_registration)
+        await self._kept(_address(definition)).forget()
+
+    async def forget(self, definition: ServerDefinition) -> None:
+        """Forget all that the keyring has of a server that is no longer defined. Raises `CredentialsError`."""
+        await beside(lambda: forget_secret_headers(self._keyring, definition))
+        await beside(lambda: forget_client_secret(self._keyring, definition))
+        await self.sign_out(definition)
+
+    async def _by_browser(
+        self, definition: ServerDefinition, address: Address, kept: KeptSignIn, browser: Browser
+    ) -> GrantedAccess:
+        # The state is the SDK's, made and checked there. The path is one that nobody else knows either, unless it is
+        # registered: then only the answer with that state is taken.
+        path = _REGISTERED_PATH if address.client_id else f"/sign-in/{Attempt.new().state}"
+        receiver = RedirectReceiver(path, state=None, port=address.callback_port)
+        async with receiver:
+
+            async def ask(page: str) -> Mapping[str, str]:
+                if address.client_id:
+                    receiver.expect(_state_in(page))
+                return await code_from_browser(definition.name, page, receiver, browser, self._clock)
+
+            return await granted_by_user(self._keyring, definition, kept, receiver.address, ask)
 
     def _kept(self, address: Address) -> KeptSignIn:
         return KeptSignIn(self._keyring, address, self._data, self._clock)
-
-    def _tokens(self, granted: GrantedAccess) -> Tokens:
-        expires_at = self._clock.now() + granted.expires_in if granted.expires_in is not None else None
-        return Tokens(access=granted.access, refresh=granted.refresh, expires_at=expires_at, scopes=granted.scopes)
 
 
 def _address(definition: ServerDefinition) -> Address:
     if not isinstance(definition.reached_by, Address):
         raise UsageError(f"{definition.name} is started here, so there is nobody to sign in with.")
     return definition.reached_by
+
+
+def _state_in(page: str) -> str:
+    """Return the state that goes to the page where the user signs in: RFC 6749 10.12."""
+    return parse_qs(urlsplit(page).query)["state"][-1]

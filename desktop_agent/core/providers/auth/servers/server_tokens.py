@@ -1,66 +1,21 @@
-"""The tokens of a sign-in with an MCP server: kept in the keyring, renewed where its registration says."""
+"""The tokens of a sign-in with an MCP server: renewed where its registration says."""
 
 import base64
-from contextlib import AbstractAsyncContextManager
-from hashlib import blake2b
-from pathlib import Path
 from urllib.parse import quote
-
-import msgspec
 
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.errors import AgentError, CredentialsError, ServerError
 from desktop_agent.core.mcp.client import SignInNeededError
-from desktop_agent.core.mcp.definition import Address
-from desktop_agent.core.mcp.secret_headers import Keyring
-from desktop_agent.core.mcp.sign_in import ServerRegistration
+from desktop_agent.core.mcp.sign_in import Challenge, ServerRegistration
+from desktop_agent.core.providers.auth.patience import beside
+from desktop_agent.core.providers.auth.servers.kept_sign_in import KeptSignIn
 from desktop_agent.core.providers.auth.tokens.answers import read_grant
 from desktop_agent.core.providers.auth.tokens.endpoint import RefusedGrantError, TokenEndpoint
 from desktop_agent.core.providers.auth.tokens.granted import Tokens
-from desktop_agent.core.providers.auth.tokens.keyring_tokens import KeyringTokens
-from desktop_agent.core.providers.auth.tokens.long_entries import delete_long, read_long, write_long
-from desktop_agent.core.providers.auth.tokens.renewal_lock import renewing
 from desktop_agent.core.providers.auth.tokens.source import RenewingSource, SignedOutError, TokenSource, signed_out
 
 _OVER = frozenset({"invalid_grant", "invalid_client", "unauthorized_client"})
 """Refusals after which only the user can sign in again: RFC 6749 5.2."""
-
-
-class KeptSignIn:
-    """What the keyring has of the sign-in with one address; blocking calls raise `CredentialsError`."""
-
-    def __init__(self, keyring: Keyring, address: Address, data: Path, clock: Clock) -> None:
-        """`data` is the application's data folder, which has the locks."""
-        self._keyring = keyring
-        self._name = f"mcp:{address.url.partition('?')[0].rstrip('/')}"
-        self._data = data
-        self._clock = clock
-
-    @property
-    def tokens(self) -> KeyringTokens:
-        """Where its tokens are."""
-        return KeyringTokens(self._keyring, self._name)
-
-    def lock(self) -> AbstractAsyncContextManager[None]:
-        """Keep everybody else, also other processes, from renewing or changing it."""
-        digest = blake2b(self._name.encode(), digest_size=12).hexdigest()
-        return renewing(self._data / "locks" / f"sign-in-{digest}.lock", self._clock)
-
-    def read_registration(self) -> ServerRegistration | None:
-        """Return the registration, or `None` without a sign-in. Blocks."""
-        kept = read_long(self._keyring, f"{self._name}/registration")
-        try:
-            return msgspec.json.decode(kept, type=ServerRegistration) if kept is not None else None
-        except msgspec.DecodeError:  # of another version: the user signs in anew
-            return None
-
-    def write_registration(self, registration: ServerRegistration) -> None:
-        """Keep it. Blocks."""
-        write_long(self._keyring, f"{self._name}/registration", msgspec.json.encode(registration).decode())
-
-    def delete_registration(self) -> None:
-        """Forget it. Blocks. No error when there is none."""
-        delete_long(self._keyring, f"{self._name}/registration")
 
 
 class ServerRenewal:
@@ -109,8 +64,11 @@ class ServerRenewal:
 class ServerTokens:
     """The tokens for one server, for its connection, with what goes wrong as `ServerError`."""
 
-    def __init__(self, source: TokenSource, name: str) -> None:
+    def __init__(self, source: TokenSource, kept: KeptSignIn, name: str, *, asks_user: bool = True) -> None:
+        """`asks_user` is whether the user decides what they allow."""
         self._source = source
+        self._asks_user = asks_user
+        self._kept = kept
         self._name = name
 
     async def access_token(self) -> str:
@@ -127,7 +85,27 @@ class ServerTokens:
         except AgentError as error:
             raise self._in_words(error) from error
 
+    async def insufficient(self, token: str, challenge: Challenge) -> str:
+        """Return another token after the server wanted one that allows more, if the user has signed in since."""
+        try:
+            kept = await self._kept.tokens.load()
+            if kept is not None and kept.access != token:
+                return await self._source.refused(token)
+            if kept is not None and challenge.scopes <= kept.scopes:
+                raise ServerError(
+                    "It refuses this, although you allowed all that it asks for.",
+                    hint="Your account there may lack a right. Signing in again does not help.",
+                )
+            await beside(lambda: self._kept.write_challenge(challenge.header))
+            if not self._asks_user:
+                return await self._source.refused(token)
+        except AgentError as error:
+            raise self._in_words(error) from error
+        raise SignInNeededError(self._name, challenge.scopes)
+
     def _in_words(self, error: AgentError) -> ServerError:
+        if isinstance(error, ServerError):
+            return error
         if isinstance(error, SignedOutError):
             return SignInNeededError(self._name)
         return ServerError(error.title, hint=error.hint, detail=error.detail)
@@ -136,4 +114,4 @@ class ServerTokens:
 def tokens_for(kept: KeptSignIn, registration: ServerRegistration, name: str, clock: Clock) -> ServerTokens:
     """Return the tokens of a sign-in, renewed in time, once for all processes."""
     renewal = ServerRenewal(name, registration, clock)
-    return ServerTokens(RenewingSource(kept.tokens, renewal, clock=clock, lock=kept.lock), name)
+    return ServerTokens(RenewingSource(kept.tokens, renewal, clock=clock, lock=kept.lock), kept, name)

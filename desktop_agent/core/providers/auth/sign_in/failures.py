@@ -94,3 +94,12 @@ def no_port(error: OSError) -> CredentialsError:
         hint="Allow the application to listen on 127.0.0.1, or use an API key.",
         detail=f"{type(error).__name__} {error.errno}",
     )
+
+
+def port_taken(port: int, error: OSError) -> CredentialsError:
+    """The one port that the browser may come back to is not free."""
+    return CredentialsError(
+        f"The browser could not send the answer back: port {port} of this machine cannot be opened.",
+        hint="End what uses it, or register another one with the service.",
+        detail=f"{type(error).__name__} {error.errno}",
+    )

@@ -14,7 +14,7 @@ from urllib.parse import parse_qsl
 
 from desktop_agent.core.providers.auth.sign_in import page
 from desktop_agent.core.providers.auth.sign_in.attempt import is_same
-from desktop_agent.core.providers.auth.sign_in.failures import no_port
+from desktop_agent.core.providers.auth.sign_in.failures import no_port, port_taken
 from desktop_agent.core.providers.auth.sign_in.page import Page, response
 
 MAX_HEAD_BYTES = 32 * 2**10
@@ -38,14 +38,16 @@ class Request(NamedTuple):
 class RedirectReceiver:
     """Listens from entering the context to leaving it. Belongs to one event loop."""
 
-    def __init__(self, path: str, *, state: str | None, host: str = "127.0.0.1") -> None:
+    def __init__(self, path: str, *, state: str | None, host: str = "127.0.0.1", port: int = 0) -> None:
         """`state` is `None` for a service that sends none back: then the path must be one that cannot be guessed.
 
-        `host` is what the service is told; the port is one of 127.0.0.1 in any case.
+        `host` is what the service is told; the port is one of 127.0.0.1 in any case, any that is free unless it is
+        given.
         """
         self._path = path
         self._state = state
         self._host = host
+        self._port = port
         self._authority = ""
         self._answer: asyncio.Future[Mapping[str, str]] = asyncio.get_running_loop().create_future()
         self._is_taken = False
@@ -55,9 +57,9 @@ class RedirectReceiver:
     async def __aenter__(self) -> Self:
         """Begin to listen. Raises `CredentialsError` when that is not possible."""
         try:
-            self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0, limit=MAX_HEAD_BYTES)
+            self._server = await asyncio.start_server(self._serve, "127.0.0.1", self._port, limit=MAX_HEAD_BYTES)
         except OSError as error:
-            raise no_port(error) from None
+            raise (port_taken(self._port, error) if self._port else no_port(error)) from None
         port = cast("int", self._server.sockets[0].getsockname()[1])
         self._authority = f"{self._host}:{port}"
         return self
@@ -77,6 +79,10 @@ class RedirectReceiver:
     def address(self) -> str:
         """Where the service is to send the browser."""
         return f"http://{self._authority}{self._path}"
+
+    def expect(self, state: str) -> None:
+        """Take only the answer with this state from now on, for a sign-in whose state is made after its address."""
+        self._state = state
 
     @property
     def has_refused(self) -> bool:

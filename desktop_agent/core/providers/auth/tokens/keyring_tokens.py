@@ -45,7 +45,7 @@ class KeyringTokens:
         refresh = read_long(self._entries, self._refresh)
         access = _decoded(read_long(self._entries, self._access))
         if access is None:
-            return Tokens(access="", refresh=refresh, expires_at=_LONG_AGO) if refresh is not None else None
+            return Tokens(access="", refresh=refresh, expires_at=LONG_AGO) if refresh is not None else None
         expires_at = datetime.fromtimestamp(access.expires_at, UTC) if access.expires_at is not None else None
         return Tokens(access=access.token, refresh=refresh, expires_at=expires_at, scopes=frozenset(access.scopes))
 
@@ -61,7 +61,8 @@ class KeyringTokens:
         delete_long(self._entries, self._refresh)
 
 
-_LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
+LONG_AGO = datetime(1970, 1, 1, tzinfo=UTC)
+"""When a token ended that is not there."""
 
 
 def _decoded(kept: str | None) -> _Access | None:

@@ -1,7 +1,6 @@
 """Signing in with a real MCP server and its authorisation server, and what a connection does with it."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from pathlib import Path
 
 import pytest
@@ -9,69 +8,16 @@ from keyring.errors import NoKeyringError
 
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import AgentError, CredentialsError, ServerError, UsageError
-from desktop_agent.core.mcp.connection import Connection
 from desktop_agent.core.mcp.definition import Address, Program, ServerDefinition
-from desktop_agent.core.mcp.pool import ServerPool
 from desktop_agent.core.providers.auth.keys import SystemKeyStore
-from desktop_agent.core.providers.auth.servers.server_credentials import KeyringCredentials
 from desktop_agent.core.providers.auth.servers.server_keyring import ServerKeyring
 from desktop_agent.core.providers.auth.servers.server_sign_ins import ServerSignIns
 from tests.core.mcp.test_connection import text_of, try_now, until
-from tests.memory_keyring import BrokenKeyring, MemoryKeyring
+from tests.core.providers.auth.servers.server_user import User
+from tests.memory_keyring import BrokenKeyring
 from tests.servers.browser import ClosedBrowser, UserInBrowser
-from tests.servers.mcp_authorization import Authorization, wanting_a_sign_in
+from tests.servers.mcp_authorization import Authorization
 from tests.servers.mcp_http import Fault, McpHttpServer
-
-
-class User:
-    """A user with a keyring, a server that wants a sign-in, and an application that uses it."""
-
-    def __init__(self, server: McpHttpServer, authorization: Authorization, data: Path) -> None:
-        self.server = server
-        self.authorization = authorization
-        self.data = data
-        self.backend = MemoryKeyring()
-        self.definition = ServerDefinition(name="tickets", reached_by=Address(url=server.url))
-        self.pool = self.another_application()
-
-    def another_application(self) -> ServerPool:
-        credentials = KeyringCredentials(self.keyring, self.data, SystemClock())
-        return ServerPool(SystemClock(), {}, self.data / "logs", credentials=credentials)
-
-    @property
-    def keyring(self) -> ServerKeyring:
-        return ServerKeyring(SystemKeyStore(self.backend))
-
-    @property
-    def sign_ins(self) -> ServerSignIns:
-        return ServerSignIns(self.keyring, self.data, SystemClock())
-
-    @property
-    def connection(self) -> Connection:
-        return self.pool.lease(self.definition, self.data).connection
-
-    async def sign_in(self) -> UserInBrowser:
-        async with UserInBrowser() as browser:
-            await self.sign_ins.sign_in(self.definition, browser)
-        return browser
-
-    async def call(self) -> str:
-        return text_of(await self.connection.call("echo", {"text": "hello"}))
-
-
-@pytest.fixture
-async def user(tmp_path: Path) -> AsyncIterator[User]:
-    server, authorization = wanting_a_sign_in()
-    async with server:
-        user = User(server, authorization, tmp_path)
-        yield user
-        await user.pool.aclose()
-    shown = f"{user.connection.status} {user.connection.log.tail()} {written_below(tmp_path)}"
-    assert not [secret for secret in authorization.secrets if secret in shown]
-
-
-def written_below(folder: Path) -> str:
-    return b"".join(path.read_bytes() for path in folder.rglob("*") if path.is_file()).decode()
 
 
 async def test_a_server_that_wants_a_sign_in_says_how_and_opens_no_browser(user: User) -> None:

@@ -16,6 +16,7 @@ from desktop_agent.core.providers.auth.sign_in.redirect import (
     read_request,
 )
 from tests.servers.browser import ask
+from tests.servers.mcp_authorization import free_port
 
 STATE = "the-state-of-this-sign-in"
 
@@ -136,6 +137,22 @@ async def test_without_a_state_the_path_is_the_secret() -> None:
         assert (await ask(f"{root}/sign-in/guessed?code=a")).status == 404
         assert (await ask(f"{receiver.address}?code=abc")).status == 200
         assert dict(await receiver.answer()) == {"code": "abc"}
+
+
+async def test_a_state_that_is_made_later_counts_from_then_on() -> None:
+    async with RedirectReceiver("/callback", state=None) as receiver:
+        receiver.expect(STATE)
+        assert (await ask(f"{receiver.address}?code=foreign")).status == 400
+        assert (await ask(f"{receiver.address}?code=abc&state={STATE}")).status == 200
+        assert (await receiver.answer())["code"] == "abc"
+
+
+async def test_a_registered_port_is_used_and_one_that_is_taken_is_named() -> None:
+    port = free_port()
+    async with RedirectReceiver("/callback", state=STATE, port=port) as receiver:
+        assert receiver.address == f"http://127.0.0.1:{port}/callback"
+        with pytest.raises(CredentialsError, match=f"port {port} of this machine"):
+            await RedirectReceiver("/callback", state=STATE, port=port).__aenter__()
 
 
 async def test_without_a_port_the_user_is_told(monkeypatch: pytest.MonkeyPatch) -> None:
