@@ -12,6 +12,7 @@ from desktop_agent.composition.session_plan import SessionPlan
 from desktop_agent.composition.shared_parts import SharedParts
 from desktop_agent.composition.tool_parts import ToolParts, build_tool_parts
 from desktop_agent.core.approvals.pending import Approvals
+from desktop_agent.core.session.aside_model import SessionModel
 from desktop_agent.core.session.limits import TurnLimits
 from desktop_agent.core.session.parts import SessionParts
 from desktop_agent.core.session.recorder import Recorder
@@ -27,6 +28,7 @@ from desktop_agent.core.tools.approval.live_judging import LiveJudging
 from desktop_agent.core.tools.approval.server_questions import ServerQuestions
 from desktop_agent.core.tools.execution.execution import Execution
 from desktop_agent.core.tools.execution.runtime import ToolRuntime
+from desktop_agent.core.tools.servers.sampling import AsideModel, ServerSampling
 
 
 def assemble(shared: SharedParts, plan: SessionPlan) -> Session:
@@ -36,8 +38,18 @@ def assemble(shared: SharedParts, plan: SessionPlan) -> Session:
     recorder = Recorder(plan.storage.journal, shared.clock, last_seq=last_seq, folds=(state.apply,), sink=plan.sink)
     changes = build_change_parts(shared, plan, recorder)
     parts = build_tool_parts(shared, plan, changes, recorder)
-    tools = _session_tools(shared, changes, parts, recorder)
+    approvals = Approvals()
     retries = Retries(shared.retry, recorder, shared.clock)
+    spending = _spending_guard(shared, plan, limits, approvals, recorder)
+    model = SessionModel(
+        state=state,
+        provider_source=shared.provider_source,
+        known=shared.known_models.of,
+        retries=retries,
+        spending=spending,
+        log=recorder,
+    )
+    tools = _session_tools(shared, changes, parts, recorder, approvals, model)
     context_manager = build_context_manager(shared, plan, recorder, parts.access, limits, retries)
     return Session(
         SessionParts(
@@ -52,7 +64,7 @@ def assemble(shared: SharedParts, plan: SessionPlan) -> Session:
             titling=_titling(shared, plan, recorder),
             settings=plan.settings,
             limits=limits,
-            spending=_spending_guard(shared, plan, limits, tools.approvals, recorder),
+            spending=spending,
             retries=retries,
             clock=shared.clock,
             provider_source=shared.provider_source,
@@ -66,12 +78,19 @@ def assemble(shared: SharedParts, plan: SessionPlan) -> Session:
     )
 
 
-def _session_tools(shared: SharedParts, changes: ChangeParts, parts: ToolParts, recorder: Recorder) -> SessionTools:
-    approvals = Approvals()
+def _session_tools(
+    shared: SharedParts,
+    changes: ChangeParts,
+    parts: ToolParts,
+    recorder: Recorder,
+    approvals: Approvals,
+    model: AsideModel,
+) -> SessionTools:
     judge = Judge(parts.policies, changes.safeguard)
     gate = ApprovalGate(approvals, recorder, parts.policies, judge)
     questions = ServerQuestions(approvals, recorder, parts.policies)
-    execution = Execution(parts.toolbox, gate, questions, changes.effects, recorder, shared.clock)
+    sampling = ServerSampling(model, recorder, parts.policies)
+    execution = Execution(parts.toolbox, gate, questions, sampling, changes.effects, recorder, shared.clock)
     return SessionTools(
         approvals=approvals,
         judging=LiveJudging(gate, approvals, judge, recorder),

@@ -21,6 +21,7 @@ OBJECTS: dict[str, tuple[type, ...]] = {
     "request": (model.ApprovalRequest,),
     "tool change": (model.ToolChange,),
     "server question": (model.ServerQuestion,),
+    "sampling question": (model.SamplingQuestion, model.SampledText),
     "form field": (model.FormField,),
     "rule": (model.Rule,),
     "job": (model.Job,),

@@ -1,7 +1,6 @@
 """Asking the session's model to summarise a conversation. The request stands by itself: plain text in, JSON out."""
 
 from collections.abc import Awaitable, Callable, Sequence
-from contextlib import aclosing
 
 from msgspec import Struct
 
@@ -12,7 +11,7 @@ from desktop_agent.core.context.summaries import parsed, summary_text
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.event_log import EventLog
 from desktop_agent.core.protocol.model import Message, ModelRef, ModelRequest, Summary, TextBlock, UserMessage
-from desktop_agent.core.providers.base import Completion, Provider
+from desktop_agent.core.providers.base import Provider, whole_answer
 
 MAX_TOKENS = 6_000
 """The longest summary."""
@@ -48,7 +47,7 @@ async def summarise(
     attempt = 1
     while True:
         try:
-            completion = await _answer(provider, request)
+            completion = await whole_answer(provider, request)
         except ProviderError as error:
             await wait(job.turn, attempt, error)
             attempt += 1
@@ -71,12 +70,3 @@ def _request(job: SummaryJob, model: ModelRef, window: int) -> ModelRequest:
         tools=(),
         max_tokens=MAX_TOKENS,
     )
-
-
-async def _answer(provider: Provider, request: ModelRequest) -> Completion:
-    """Return the whole answer. What comes of it before its end is not shown: it is no part of the conversation."""
-    async with aclosing(provider.stream(request)) as pieces:
-        async for piece in pieces:
-            if isinstance(piece, Completion):
-                return piece
-    raise ProviderError("The answer ended before it was complete.", fault="stream")

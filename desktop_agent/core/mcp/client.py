@@ -10,6 +10,7 @@ from msgspec import Struct
 from desktop_agent.core.base.errors import ServerError
 from desktop_agent.core.mcp.definition import ServerDefinition
 from desktop_agent.core.mcp.offers import CallReply, OfferedPrompt, OfferedResource, OfferedTool, Progress, ServerFacts
+from desktop_agent.core.mcp.sampling import SampleModel
 from desktop_agent.core.mcp.server_log import ServerLog
 from desktop_agent.core.mcp.sign_in import Challenge
 from desktop_agent.core.protocol.model import Decision, Denied, ServerQuestion
@@ -106,10 +107,11 @@ class Client(Protocol):
         timeout_s: float,
         on_progress: Callable[[Progress], None],
         ask: AskUser,
+        sample: SampleModel,
     ) -> CallReply:
         """Call a tool. Cancelling tells the server; `timeout_s` without progress ends it.
 
-        The time that the user takes to answer what the server asks does not count.
+        The time that the user takes to answer what the server asks, and the model, does not count.
         """
         ...
 

@@ -25,6 +25,7 @@ from desktop_agent.core.mcp.client import (
 )
 from desktop_agent.core.mcp.definition import ServerDefinition
 from desktop_agent.core.mcp.offers import CallReply, OfferedPrompt, OfferedResource, OfferedTool, Progress
+from desktop_agent.core.mcp.sampling import SampleModel, no_model_to_ask
 from desktop_agent.core.mcp.status import LastCall, ServerStatus
 
 logger = logging.getLogger(__name__)
@@ -105,10 +106,12 @@ class Connection:
         arguments: Mapping[str, object],
         on_progress: Callable[[Progress], None] = lambda _: None,
         ask: AskUser = nobody_to_ask,
+        sample: SampleModel = no_model_to_ask,
     ) -> CallReply:
         """Call a tool, starting the server if it does not run. Raises `ServerError`; a call is never sent twice.
 
-        What the server asks of the user meanwhile is brought to `ask`, which declines unless it is given.
+        What the server asks of the user meanwhile is brought to `ask`, what it asks of the model to `sample`: both
+        decline unless they are given.
         Cancelling tells the server to stop.
         """
         self._running_calls += 1
@@ -117,7 +120,9 @@ class Connection:
         try:
             client = await self._client()
             timeout_s = self.definition.call_timeout_s
-            reply = await client.call(tool, arguments, timeout_s=timeout_s, on_progress=on_progress, ask=ask)
+            reply = await client.call(
+                tool, arguments, timeout_s=timeout_s, on_progress=on_progress, ask=ask, sample=sample
+            )
             problem = "The server reported a failure." if reply.is_error else ""
         except ServerError as error:
             explained = await self._explained(error)

@@ -5,10 +5,12 @@ provider, so `stream` must be safe to call again with the same request after it 
 """
 
 from collections.abc import AsyncGenerator, Awaitable, Callable
+from contextlib import aclosing
 from typing import Literal, Protocol, runtime_checkable
 
 from msgspec import Struct
 
+from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.protocol.model import (
     AssistantBlock,
@@ -110,3 +112,15 @@ class Counting(Protocol):
 
 ProviderSource = Callable[[ModelRef], Awaitable[Provider]]
 """Builds the provider of a model. Raises `AgentError` when it cannot: no key, unknown provider."""
+
+
+async def whole_answer(provider: Provider, request: ModelRequest) -> Completion:
+    """Return the whole answer to a request beside the conversation, of which nothing is shown before its end.
+
+    Raises `ProviderError`. Cancelling closes the connection.
+    """
+    async with aclosing(provider.stream(request)) as pieces:
+        async for piece in pieces:
+            if isinstance(piece, Completion):
+                return piece
+    raise ProviderError("The answer ended before it was complete.", fault="stream")

@@ -25,6 +25,7 @@ from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.jobs.background import Jobs
 from desktop_agent.core.mcp.client import AskUser, nobody_to_ask
+from desktop_agent.core.mcp.sampling import SampleModel, no_model_to_ask
 from desktop_agent.core.policy.boundary import Boundary
 from desktop_agent.core.protocol.model import (
     BlobRef,
@@ -105,6 +106,8 @@ class ToolContext(Struct, frozen=True, kw_only=True):
     """Finds which files are secrets by another name."""
     ask_user: AskUser = nobody_to_ask
     """Asks the user what a server wants to know while it is called."""
+    sample_model: SampleModel = no_model_to_ask
+    """Asks the model for a server while it is called, if the user lets it."""
     keep_partial: Callable[[ToolResult], None] | None = None
     """Takes what a call had come to when it was cancelled, just before the cancellation goes on."""
 

@@ -24,6 +24,7 @@ TOOLS: dict[str, tuple[dict[str, Any], list[str]]] = {
     "flood": ({}, []),
     "roots": ({}, []),
     "ask": ({"request": {"type": "object"}}, ["request"]),
+    "sample": ({"request": {"type": "object"}, "times": {"type": "integer"}}, ["request"]),
 }
 PROMPTS = [
     {
@@ -66,6 +67,7 @@ class Program:
     def __init__(self, behaviours: list[str]) -> None:
         self.behaviours = behaviours
         self.more = 0
+        self.samples: list[dict[str, Any]] = []
 
     def answer(self, request: dict[str, Any]) -> None:
         if "method" not in request:
@@ -108,6 +110,9 @@ class Program:
         send({"id": f"of {call}", "method": method, "params": params})
 
     def answered(self, response: dict[str, Any]) -> None:
+        if self.samples:
+            self.ask(response["id"][3:], "sampling/createMessage", self.samples.pop())
+            return
         text = json.dumps(response.get("result", response.get("error")))
         send({"id": int(response["id"][3:]), "result": {"content": [{"type": "text", "text": text}]}})
 
@@ -142,8 +147,10 @@ class Program:
             case "ask":
                 self.ask(number, "elicitation/create", arguments["request"])
                 return
-            case "roots":
-                self.ask(number, "roots/list", {})
+            case "sample" | "roots":
+                self.samples = [arguments.get("request", {})] * (arguments.get("times", 1) - 1)
+                method = "sampling/createMessage" if name == "sample" else "roots/list"
+                self.ask(number, method, arguments.get("request", {}))
                 return
             case "flood":
                 sys.stderr.write("all is well\n" * 500_000)

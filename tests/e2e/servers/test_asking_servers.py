@@ -75,3 +75,21 @@ async def test_a_prompt_of_the_server_is_sent_with_its_arguments(ground: Ground)
         await s.rx.expect(ev.TurnEnded)
 
     assert submitted.text == "What's weather in Paris, Texas?"
+
+
+async def test_what_the_server_asks_the_model_is_allowed_and_its_answer_comes_back(ground: Ground) -> None:
+    with_everything(ground)
+    call = Call("everything__trigger-sampling-request", {"prompt": "Name a colour.", "maxTokens": 30})
+
+    async with ground.session([[call], [Say("Red.")], [Say("ok")]]) as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        await s.answer()
+        asked = (await s.answer()).request.question
+        result = (await s.rx.expect(ev.ToolCallFinished)).result.content
+        await s.rx.expect(ev.TurnEnded)
+
+    assert asked is not None
+    assert asked.sampling is not None
+    assert asked.sampling.max_tokens == 30
+    assert "Name a colour." in asked.sampling.texts[-1].text
+    assert "Red." in result

@@ -1,8 +1,9 @@
-"""Questions of a server while its calls run, in both eras: brought to the call that they belong to.
+"""What a server asks while its calls run, of the user or of the model, in both eras: brought to the call it is for.
 
 A server of the stateless era asks within the answer to a call, so the SDK asks in the task of that call. One of the
-handshake era sends a request of its own that does not say which call it is for: with one call running it can only be
-that one.
+handshake era sends a request of its own that does not say which call it is for, over HTTP neither: the SDK hands over
+all streams as one, and the progress token of a request is for its own progress. With one call running it can only be
+that one; with several, of sessions that share the server, one session must not answer for another.
 """
 
 import asyncio
@@ -16,7 +17,9 @@ from mcp.client.session import ClientRequestContext
 from pydantic import ValidationError
 
 from desktop_agent.core.mcp.client import AskUser
+from desktop_agent.core.mcp.sampling import SampledAnswer, SampleModel, SamplingRefusedError, SamplingRequest
 from desktop_agent.core.mcp.sdk.forms import UnaskableError, question_of
+from desktop_agent.core.mcp.sdk.sampled import refusal_of, request_of, result_of
 from desktop_agent.core.mcp.server_log import ServerLog
 from desktop_agent.core.protocol.form_checking import mistake_in_answers
 from desktop_agent.core.protocol.model import Allowed, Decision, Denied, ServerQuestion
@@ -29,9 +32,12 @@ _CANCELLED = mcp_types.ElicitResult(action="cancel")
 class _AskingCall:
     """A call that runs, and what is asked for it."""
 
-    def __init__(self, ask: AskUser) -> None:
+    def __init__(self, ask: AskUser, sample: SampleModel) -> None:
         self.ask = ask
-        self.asking: set[asyncio.Task[Decision]] = set()
+        self.sample = sample
+        self.asking: set[asyncio.Task[Decision] | asyncio.Task[SampledAnswer]] = set()
+        self.refusal = ""
+        """Why it was refused last to ask the model."""
 
 
 _current: ContextVar[_AskingCall | None] = ContextVar("asking call", default=None)
@@ -40,15 +46,17 @@ _current: ContextVar[_AskingCall | None] = ContextVar("asking call", default=Non
 class AskedBack:
     """Answers what one server asks."""
 
-    def __init__(self, server: str, log: ServerLog) -> None:
+    def __init__(self, server: str, fingerprint: str, log: ServerLog) -> None:
+        """`fingerprint` is that of the server's definition."""
         self._server = server
+        self._fingerprint = fingerprint
         self._log = log
         self._calls: set[_AskingCall] = set()
 
     @asynccontextmanager
-    async def during(self, ask: AskUser) -> AsyncGenerator[None]:
+    async def during(self, ask: AskUser, sample: SampleModel) -> AsyncGenerator[None]:
         """Let the server ask as long as a call runs; what is still asked at its end is asked no longer."""
-        call = _AskingCall(ask)
+        call = _AskingCall(ask, sample)
         self._calls.add(call)
         token = _current.set(call)
         try:
@@ -67,6 +75,28 @@ class AskedBack:
         """Answer a question by asking the user."""
         return await self._answered(params)
 
+    async def sampled(
+        self, context: ClientRequestContext, params: mcp_types.CreateMessageRequestParams
+    ) -> mcp_types.CreateMessageResult | mcp_types.ErrorData:
+        """Answer what it asks of the model, if the user lets it."""
+        call = self._call_that_asks()
+        if call is None:
+            self._log.say(f"It wanted to ask the model while {self._why_none()}, and was refused.")
+            return refusal_of(
+                SamplingRefusedError(f"The model is asked for one running call only; {self._why_none()}.")
+            )
+        try:
+            return result_of(await self._sample(call, request_of(self._server, self._fingerprint, params)))
+        except SamplingRefusedError as error:
+            self._log.say(f"It wanted to ask the model, and was refused: {error}")
+            call.refusal = str(error)
+            return refusal_of(error)
+
+    def why_refused(self, error: MCPError) -> str:
+        """Return why the current call may not ask the model, if `error` is that it may not; otherwise nothing."""
+        call = _current.get()
+        return call.refusal if call is not None and call.refusal == error.message else ""
+
     async def have_visited(self, pages: Sequence[mcp_types.ElicitRequestURLParams]) -> bool:
         """Whether the user visits all of these pages, which are asked about one by one; not if there are none."""
         for page in pages:
@@ -75,10 +105,10 @@ class AskedBack:
         return bool(pages)
 
     async def _answered(self, params: mcp_types.ElicitRequestParams) -> mcp_types.ElicitResult:
-        call = _current.get() or (next(iter(self._calls)) if len(self._calls) == 1 else None)
+        call = self._call_that_asks()
         if call is None:
-            which = "several calls ran" if self._calls else "no call ran"
-            self._log.say(f"It asked the user something while {which}, and was declined: {params.message[:200]!r}")
+            said = params.message[:200]
+            self._log.say(f"It asked the user something while {self._why_none()}, and was declined: {said!r}")
             return _DECLINED
         try:
             question = question_of(self._server, params)
@@ -93,6 +123,24 @@ class AskedBack:
         finally:
             asking.cancel()
         return _CANCELLED if asking.cancelled() else self._result(question, asking.result())
+
+    def _call_that_asks(self) -> _AskingCall | None:
+        return _current.get() or (next(iter(self._calls)) if len(self._calls) == 1 else None)
+
+    def _why_none(self) -> str:
+        return "several calls ran" if self._calls else "no call ran"
+
+    async def _sample(self, call: _AskingCall, request: SamplingRequest) -> SampledAnswer:
+        sampling = asyncio.create_task(_sampled(call.sample, request), name=f"sampling of {self._server}")
+        call.asking.add(sampling)
+        sampling.add_done_callback(call.asking.discard)
+        try:
+            await asyncio.wait({sampling})
+        finally:
+            sampling.cancel()
+        if sampling.cancelled():
+            raise SamplingRefusedError("The call is over.")
+        return sampling.result()
 
     def _result(self, question: ServerQuestion, decision: Decision) -> mcp_types.ElicitResult:
         match decision:
@@ -123,3 +171,7 @@ def pages_wanted(error: MCPError) -> tuple[mcp_types.ElicitRequestURLParams, ...
 
 async def _asked(ask: AskUser, question: ServerQuestion) -> Decision:
     return await ask(question)
+
+
+async def _sampled(sample: SampleModel, request: SamplingRequest) -> SampledAnswer:
+    return await sample(request)

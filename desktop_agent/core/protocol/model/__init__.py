@@ -90,6 +90,8 @@ from desktop_agent.core.protocol.model.questions import (
     FieldKind,
     FormField,
     FormOption,
+    SampledText,
+    SamplingQuestion,
     ServerQuestion,
 )
 from desktop_agent.core.protocol.model.search import HitKind, SearchHit, SearchQuery
@@ -167,6 +169,8 @@ __all__ = [
     "RuleEffect",
     "RuleKind",
     "RuleScope",
+    "SampledText",
+    "SamplingQuestion",
     "SandboxMode",
     "ScopeOffer",
     "ScriptMark",

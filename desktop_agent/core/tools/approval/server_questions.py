@@ -25,7 +25,7 @@ class ServerQuestions:
         request = ApprovalRequest(
             call_id=call.id,
             tool=call.name,
-            title=f"{question.server} asks you something",
+            title=_title(question),
             reason="",
             arguments_digest=arguments_digest(call),
             question=question,
@@ -42,3 +42,9 @@ class ServerQuestions:
 
         async with self._one_at_a_time:
             return await self._approvals.ask(request, announce, confirm, conclude)
+
+
+def _title(question: ServerQuestion) -> str:
+    if question.sampling is not None:
+        return f"{question.server} wants to ask the model something"
+    return f"{question.server} asks you something"

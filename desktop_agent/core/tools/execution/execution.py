@@ -33,6 +33,7 @@ from desktop_agent.core.tools.execution.kept_back import KEPT_BACK_KEY, kept_bac
 from desktop_agent.core.tools.execution.safeguard import PlannedCommand
 from desktop_agent.core.tools.execution.toolbox import Toolbox
 from desktop_agent.core.tools.output import RESULT_LIMIT, fit, fit_all
+from desktop_agent.core.tools.servers.sampling import ServerSampling
 from desktop_agent.core.tools.spec import (
     SKIPPED_KEY,
     SPOOL_KEY,
@@ -104,6 +105,7 @@ class Execution:
         box: Toolbox,
         gate: ApprovalGate,
         questions: ServerQuestions,
+        sampling: ServerSampling,
         effects: Effects,
         log: EventLog,
         clock: Clock,
@@ -111,6 +113,7 @@ class Execution:
         self._box = box
         self._gate = gate
         self._questions = questions
+        self._sampling = sampling
         self._effects = effects
         self._log = log
         self._clock = clock
@@ -362,6 +365,7 @@ class Execution:
             limits=self._box.limits(),
             keep=self._box.blobs.put_ref,
             ask_user=ask_user,
+            sample_model=self._sampling.during(call.turn, ask_user),
             keep_partial=keep_partial,
         )
 

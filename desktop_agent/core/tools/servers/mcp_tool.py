@@ -134,7 +134,9 @@ class McpTool(ServerTool[McpArguments]):
             context.emit_output(f"{_progress_text(progress)}\n")
 
         try:
-            reply = await self._connection.call(self.offered.name, arguments.values, progressed, context.ask_user)
+            reply = await self._connection.call(
+                self.offered.name, arguments.values, progressed, context.ask_user, context.sample_model
+            )
         except ServerError as error:
             details = f"\n{error.detail}" if error.detail else ""
             raise ToolError(f"{error}{details}") from error

@@ -11,7 +11,10 @@ from desktop_agent.ui.chat.entries.base import EntryWidget
 
 if TYPE_CHECKING:
     from desktop_agent.ui.chat.question.approval import ApprovalCard
+    from desktop_agent.ui.chat.question.sampling import SamplingCard
     from desktop_agent.ui.chat.question.server_question import ServerQuestionCard
+
+    QuestionCard = ApprovalCard | SamplingCard | ServerQuestionCard
 
 
 class CallQuestion(QObject):
@@ -19,7 +22,7 @@ class CallQuestion(QObject):
 
     def __init__(self, entry_widget: EntryWidget) -> None:
         super().__init__(entry_widget)
-        self.card: ApprovalCard | ServerQuestionCard | None = None
+        self.card: QuestionCard | None = None
 
     def show(self) -> None:
         """Show the question there is now, and what is known of an edited command."""
@@ -45,9 +48,13 @@ class CallQuestion(QObject):
         if isinstance(self.card, ApprovalCard):
             self.card.show_judgement(judged)
 
-    def _make(self, request: ApprovalRequest, widget: EntryWidget) -> "ApprovalCard | ServerQuestionCard":
+    def _make(self, request: ApprovalRequest, widget: EntryWidget) -> "QuestionCard":
         drafts, styles, actions = widget.row.drafts, widget.styles, widget.entry_actions
-        if request.question is not None:
+        if request.question is not None and request.question.sampling is not None:
+            from desktop_agent.ui.chat.question.sampling import SamplingCard  # with the first of a server
+
+            card = SamplingCard(request, request.question.sampling, styles, actions, widget)
+        elif request.question is not None:
             from desktop_agent.ui.chat.question.server_question import ServerQuestionCard  # with the first of a server
 
             card = ServerQuestionCard(request, request.question, drafts, styles, actions, widget)

@@ -1,0 +1,74 @@
+"""What the SDK raises when a server does not do what was asked of it, in words."""
+
+from collections.abc import Generator, Iterator
+from contextlib import contextmanager
+from typing import cast
+
+import httpx2
+from mcp import InputRequiredRoundsExceededError, MCPError
+from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT
+from pydantic import ValidationError
+
+from desktop_agent.core.base.errors import ServerError
+from desktop_agent.core.mcp.client import ConnectionLostError
+from desktop_agent.core.mcp.sdk import http_faults
+from desktop_agent.core.mcp.sdk.http_link import HttpLink
+from desktop_agent.core.mcp.sdk.process_transport import ServerProcess
+
+_KNOWN = (
+    ServerError,
+    MCPError,
+    ValidationError,
+    OSError,
+    InputRequiredRoundsExceededError,
+    httpx2.HTTPError,
+    httpx2.InvalidURL,
+)
+"""What is raised when a server does not do what was asked of it."""
+
+
+@contextmanager
+def in_words(way: ServerProcess | HttpLink) -> Generator[None]:
+    """Turn what the SDK raises into `ServerError`."""
+    try:
+        yield
+    except TimeoutError:  # an `OSError` that whoever set the time answers for
+        raise
+    except ServerError:
+        raise
+    except _KNOWN as error:
+        raise _explained(error, way) from error
+    except ExceptionGroup as group:
+        known, others = group.split(_KNOWN)
+        if known is None or others is not None:
+            raise
+        raise _explained(next(_leaves(cast("Exception", known))), way) from group
+
+
+def _leaves(error: Exception) -> Iterator[Exception]:
+    if isinstance(error, ExceptionGroup):
+        for inner in cast("ExceptionGroup[Exception]", error).exceptions:
+            yield from _leaves(inner)
+    else:
+        yield error
+
+
+def _explained(error: Exception, way: ServerProcess | HttpLink) -> ServerError:
+    if isinstance(error, ServerError):
+        return error
+    if isinstance(error, ValidationError):
+        return ServerError("It answered with what the protocol does not know.", detail=str(error))
+    if isinstance(error, InputRequiredRoundsExceededError):
+        return ServerError("The server asked again and again instead of answering.")
+    if not isinstance(error, MCPError):
+        return ServerError(f"It could not be reached: {error}.")
+    link = way if isinstance(way, HttpLink) else None
+    if link is not None and (failure := link.failure_in(error)) is not None:
+        return failure
+    if error.code == CONNECTION_CLOSED:
+        if link is not None:
+            link.end(http_faults.broken_off())
+        return ConnectionLostError("The connection with the server was lost.")
+    if error.code == REQUEST_TIMEOUT:
+        return ServerError("The server did not answer in time.")
+    return ServerError(f"The server refused: {link.hidden(error.message) if link else error.message}")

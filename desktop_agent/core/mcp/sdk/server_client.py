@@ -1,0 +1,140 @@
+"""A server that answers, by the SDK's client: what it offers, and calls, with errors in words."""
+
+import asyncio
+from collections.abc import Callable, Generator, Mapping
+from contextlib import contextmanager
+
+import mcp_types
+from mcp import Client as SdkClient
+from mcp import MCPError
+from mcp.shared.dispatcher import ProgressFnT
+
+from desktop_agent.core.base.errors import ServerError
+from desktop_agent.core.mcp.client import AskUser
+from desktop_agent.core.mcp.offers import CallReply, OfferedPrompt, OfferedResource, OfferedTool, Progress, ServerFacts
+from desktop_agent.core.mcp.sampling import SampledAnswer, SampleModel, SamplingRequest
+from desktop_agent.core.mcp.sdk.asked_back import AskedBack, pages_wanted
+from desktop_agent.core.mcp.sdk.failures import in_words
+from desktop_agent.core.mcp.sdk.http_link import HttpLink
+from desktop_agent.core.mcp.sdk.listing import prompt_text, prompts_of, resources_of
+from desktop_agent.core.mcp.sdk.process_transport import ServerProcess
+from desktop_agent.core.mcp.sdk.reading import offered_tool, reply_of
+from desktop_agent.core.protocol.model import Decision, ServerQuestion
+
+MOST_TOOLS = 2_000
+"""How many tools of one server are listed; a listing that never ends must not hang the session."""
+
+
+class ServerClient:
+    """A server that answers, by the SDK's client."""
+
+    def __init__(self, client: SdkClient, facts: ServerFacts, way: ServerProcess | HttpLink, asked: AskedBack) -> None:
+        self.facts = facts
+        self._client = client
+        self._way = way
+        self._asked = asked
+
+    @property
+    def pid(self) -> int | None:
+        """Its process, if it was started here."""
+        return self._way.child.pid if isinstance(self._way, ServerProcess) and self._way.child is not None else None
+
+    async def tools(self) -> tuple[OfferedTool, ...]:
+        """Return every tool that it offers now. Raises `ServerError`."""
+        tools: list[OfferedTool] = []
+        cursor: str | None = None
+        with in_words(self._way):
+            while True:
+                page = await self._client.list_tools(cursor=cursor, cache_mode="refresh")
+                tools += map(offered_tool, page.tools)
+                cursor = page.next_cursor
+                if cursor is None:
+                    return tuple(tools)
+                if len(tools) >= MOST_TOOLS:
+                    raise ServerError(f"It lists more than {MOST_TOOLS:,} tools.")
+
+    async def prompts(self) -> tuple[OfferedPrompt, ...]:
+        """Return every prompt that it offers now. Raises `ServerError`."""
+        with in_words(self._way):
+            return await prompts_of(self._client)
+
+    async def prompt(self, name: str, arguments: Mapping[str, str], *, timeout_s: float) -> str:
+        """Return the text that a prompt comes to. Raises `ServerError`."""
+        try:
+            with in_words(self._way):
+                async with asyncio.timeout(timeout_s):
+                    return await prompt_text(self._client, name, arguments)
+        except TimeoutError as error:
+            raise ServerError(f"The server did not answer within {timeout_s:g} s.") from error
+
+    async def resources(self) -> tuple[OfferedResource, ...]:
+        """Return every resource that it lists now. Raises `ServerError`."""
+        with in_words(self._way):
+            return await resources_of(self._client)
+
+    async def call(
+        self,
+        tool: str,
+        arguments: Mapping[str, object],
+        *,
+        timeout_s: float,
+        on_progress: Callable[[Progress], None],
+        ask: AskUser,
+        sample: SampleModel,
+    ) -> CallReply:
+        """Call a tool. Raises `ServerError`; a failure that the server reports as a result is a reply."""
+        now = asyncio.get_running_loop().time
+        questions = 0
+
+        def begin_wait() -> None:
+            if not limit.expired():
+                limit.reschedule(None if questions else now() + timeout_s)
+
+        async def progressed(progress: float, total: float | None, message: str | None) -> None:
+            begin_wait()
+            on_progress(Progress(done=progress, total=total, message=message or ""))
+
+        @contextmanager
+        def waiting() -> Generator[None]:
+            nonlocal questions
+            questions += 1
+            begin_wait()
+            try:
+                yield
+            finally:
+                questions -= 1
+                begin_wait()
+
+        async def asked(question: ServerQuestion) -> Decision:
+            with waiting():
+                return await ask(question)
+
+        async def sampled(request: SamplingRequest) -> SampledAnswer:
+            with waiting():
+                return await sample(request)
+
+        try:
+            with in_words(self._way):
+                async with asyncio.timeout(timeout_s) as limit, self._asked.during(asked, sampled):
+                    reply = await self._called(tool, dict(arguments), progressed)
+        except TimeoutError as error:
+            title = f"The server gave no sign for {timeout_s:g} s, so the call was cancelled."
+            raise ServerError(title, hint="Ask for less at a time, or raise call_timeout_s of this server.") from error
+        return reply_of(reply)
+
+    async def _called(
+        self, tool: str, arguments: dict[str, object], progressed: ProgressFnT
+    ) -> mcp_types.CallToolResult:
+        """Call a tool; once more after the user visited what a server wants visited before it does anything."""
+        try:
+            return await self._client.call_tool(tool, arguments, progress_callback=progressed)
+        except MCPError as error:
+            if why := self._asked.why_refused(error):
+                raise ServerError(f"It needs an answer of the model, which it does not get: {why}") from error
+            if not await self._asked.have_visited(pages_wanted(error)):
+                raise
+        return await self._client.call_tool(tool, arguments, progress_callback=progressed)
+
+    async def ended(self) -> str:
+        """Return when the server is gone, and say how it went; raise `ServerError` for one that is only reached."""
+        return await self._way.ended()

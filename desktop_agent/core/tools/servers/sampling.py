@@ -1,0 +1,188 @@
+"""Lets servers ask the session's model while their calls run: each time or for the session by the user's leave.
+
+What is asked and what is answered stay beside the conversation: the model that works for the user sees neither. Both
+are on record, with what it cost, before the server gets the answer.
+"""
+
+import asyncio
+from typing import Protocol
+
+from msgspec import Struct
+
+from desktop_agent.core.base.errors import AgentError, StorageError
+from desktop_agent.core.base.hidden_text import named
+from desktop_agent.core.mcp.client import AskUser
+from desktop_agent.core.mcp.sampling import (
+    SampledAnswer,
+    SampledMessage,
+    SampleModel,
+    SamplingDeniedError,
+    SamplingRefusedError,
+    SamplingRequest,
+)
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.event_log import EventLog
+from desktop_agent.core.protocol.model import (
+    Aborted,
+    Allowed,
+    AssistantMessage,
+    Message,
+    ModelRequest,
+    SampledText,
+    SamplingQuestion,
+    ServerQuestion,
+    StopReason,
+    TextBlock,
+    UserMessage,
+)
+from desktop_agent.core.tools.approval.judging import Policies
+
+MOST_IN_A_CALL = 10
+"""How often a server may ask the model while one call runs."""
+
+SAMPLING = "server_sampling"
+"""The code of the notice that the model answered a server."""
+
+
+class AsideFacts(Struct, frozen=True, kw_only=True):
+    """Which model would answer."""
+
+    model: str
+    """By its provider's name."""
+    price: str = ""
+    """What a million tokens cost, read and written; empty when that is not known."""
+
+
+class AsideAnswer(Struct, frozen=True, kw_only=True):
+    """What it answered."""
+
+    text: str
+    stop: StopReason
+
+
+class AsideModel(Protocol):
+    """The session's model, asked beside the conversation."""
+
+    async def facts(self) -> AsideFacts:
+        """Return which model is in use now. Raises `AgentError` when there is none to ask."""
+        ...
+
+    async def answer(self, turn: int, request: ModelRequest) -> AsideAnswer:
+        """Return the model's answer, its cost recorded; `request.model` is put in. Raises `AgentError`.
+
+        Waits and tries again like a turn, and asks the user where a limit of spending is reached.
+        """
+        ...
+
+
+class ServerSampling:
+    """Asks for the servers of one session, one at a time."""
+
+    def __init__(self, model: AsideModel, log: EventLog, policies: Policies) -> None:
+        self._model = model
+        self._log = log
+        self._policies = policies
+        self._one_at_a_time = asyncio.Lock()
+        self._allowed: set[str] = set()
+        """The servers that may ask without a question, by the fingerprint of their definition."""
+
+    def during(self, turn: int, ask: AskUser) -> SampleModel:
+        """Return what asks the model for one call. `ask` asks the user."""
+        asked = 0
+
+        async def sample(request: SamplingRequest) -> SampledAnswer:
+            nonlocal asked
+            asked += 1
+            if asked > MOST_IN_A_CALL:
+                raise SamplingRefusedError(f"The model was asked {MOST_IN_A_CALL} times in this call, and no more.")
+            async with self._one_at_a_time:
+                return await self._sample(turn, ask, request)
+
+        return sample
+
+    async def _sample(self, turn: int, ask: AskUser, request: SamplingRequest) -> SampledAnswer:
+        messages = _messages(request.messages)
+        try:
+            facts = await self._model.facts()
+            question = _question(request, facts)
+            allowed = await self._let_through(ask, request, question)
+            answer = await self._model.answer(
+                turn,
+                ModelRequest(
+                    model=facts.model,
+                    system=request.system,
+                    messages=messages,
+                    tools=(),
+                    max_tokens=request.max_tokens,
+                ),
+            )
+        except StorageError:
+            raise
+        except AgentError as error:
+            raise SamplingRefusedError(f"The model could not be asked: {error.title}") from error
+        if answer.stop == "refusal":
+            raise SamplingRefusedError("The model declined to answer.")
+        await self._log.record(_notice(turn, question, answer.text, allowed))
+        stop = "maxTokens" if answer.stop == "max_tokens" else "endTurn"
+        return SampledAnswer(text=answer.text, model=facts.model, stop=stop)
+
+    async def _let_through(self, ask: AskUser, request: SamplingRequest, question: ServerQuestion) -> str:
+        """Return in words how it was allowed. Raises `SamplingDeniedError`."""
+        if self._policies.approval() == "never":
+            raise SamplingDeniedError("The user's settings let no server ask the model.")
+        if request.fingerprint in self._allowed:
+            return "Allowed for this server in this session."
+        match await ask(question):
+            case Allowed(scope="once"):
+                return "Allowed once."
+            case Allowed():
+                self._allowed.add(request.fingerprint)
+                return "Allowed for this server in this session."
+            case Aborted():
+                raise SamplingDeniedError("No user was there to allow it.")
+            case _:
+                raise SamplingDeniedError("The user did not allow it.")
+
+
+def _question(request: SamplingRequest, facts: AsideFacts) -> ServerQuestion:
+    system = [SampledText(role="system", text=named(request.system))] if request.system else []
+    texts = [SampledText(role=message.role, text=named(message.text)) for message in request.messages]
+    sampling = SamplingQuestion(
+        texts=(*system, *texts),
+        max_tokens=request.max_tokens,
+        model=facts.model,
+        price=facts.price,
+        notes=request.notes,
+    )
+    return ServerQuestion(server=request.server, message="", sampling=sampling)
+
+
+def _messages(asked: tuple[SampledMessage, ...]) -> tuple[Message, ...]:
+    """Return them with neighbours of one role as one, since roles alternate. Raises `SamplingRefusedError`."""
+    if asked[0].role != "user" or asked[-1].role != "user":
+        raise SamplingRefusedError("The messages must begin and end with one of the user.")
+    merged: list[SampledMessage] = []
+    for message in asked:
+        if merged and merged[-1].role == message.role:
+            merged[-1] = SampledMessage(role=message.role, text=f"{merged[-1].text}\n\n{message.text}")
+        else:
+            merged.append(message)
+    return tuple(
+        UserMessage(content=(TextBlock(text=message.text),))
+        if message.role == "user"
+        else AssistantMessage(content=(TextBlock(text=message.text),))
+        for message in merged
+    )
+
+
+def _notice(turn: int, question: ServerQuestion, answer: str, allowed: str) -> ev.Notice:
+    assert question.sampling is not None
+    asked = "\n\n".join(f"{text.role.capitalize()}: {text.text}" for text in question.sampling.texts)
+    return ev.Notice(
+        level="info",
+        code=SAMPLING,
+        title=f"{question.server} asked {question.sampling.model} something, and got the answer.",
+        hint=f"{allowed} It is not part of the conversation.",
+        detail=f"{asked}\n\nAnswer: {named(answer)}",
+        turn=turn,
+    )

@@ -1,0 +1,67 @@
+"""The real window: a server asks the model, the user allows it with the keyboard, and reads what was answered."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+
+from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.tools.servers.sampling import SAMPLING
+from desktop_agent.ui.chat.question.sampling import SamplingCard
+from tests.core.mcp.conftest import PROGRAM
+from tests.e2e.driver import Driver, ask_for_no_titles, drive
+from tests.servers.script import reply, text, tool_use
+from tests.servers.threaded import serve
+
+ASKED = {
+    "messages": [{"role": "user", "content": {"type": "text", "text": "Name a colour for a white room."}}],
+    "systemPrompt": "Be brief.",
+    "maxTokens": 50,
+}
+
+
+@pytest.mark.realwindow
+@pytest.mark.usefixtures("qapp")
+def test_a_server_asks_the_model_and_the_user_allows_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expected_logs: list[str]
+) -> None:
+    expected_logs.append("the window stands still")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test-000000000000")
+    ask_for_no_titles()
+    settings = AppPaths.from_environment(os.environ).settings_file()
+    server_table = (
+        f'\n[[mcp.definitions]]\nname = "program"\ncommand = "{sys.executable}"\nargs = ["-S", "{PROGRAM}"]\n'
+    )
+    settings.write_text(settings.read_text() + server_table)
+    folder = tmp_path / "room"
+    folder.mkdir()
+
+    async def journey(user: Driver) -> None:
+        ready: list[bool] = []
+        user.window.ready.connect(lambda: ready.append(True))
+        await user.until_true(lambda: bool(ready), "the window is ready")
+        await user.type("composer", "Ask the server for a colour.")
+        await user.press(Qt.Key.Key_Return)
+        await user.allow_with_mouse()
+        await user.until_true(lambda: is_listening(user), "the card of the server listens")
+        user.screenshot(tmp_path / "asked.png")
+        await user.press(Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+        await user.see_turn_end()
+        user.screenshot(tmp_path / "answered.png")
+        (notice,) = [notice for notice in user.notices if notice.code == SAMPLING]
+        assert notice.detail.endswith("Answer: Oak yellow.")
+        user.window.request_quit()
+        await user.see_window_close()
+
+    call = reply(tool_use("program__sample", request=ASKED))
+    with serve(call, reply(text("Oak yellow.")), reply(text("It is yellow."))) as model:
+        drive([str(folder), "--base-url", model.url], tmp_path, journey)
+        asked = model.messages[1].fields
+    assert "Be brief." in str(asked["system"])
+    assert (asked["max_tokens"], asked.get("tools", [])) == (50, [])
+
+
+def is_listening(user: Driver) -> bool:
+    return any(card.is_listening for card in user.window.main_window.findChildren(SamplingCard))
