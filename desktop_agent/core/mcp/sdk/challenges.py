@@ -28,20 +28,26 @@ def challenge_in(response: httpx2.Response) -> Challenge | None:
 
 
 class ChallengedTransport(httpx2.AsyncBaseTransport):
-    """Answers the first request with a challenge that the server gave before; all others go their way.
+    """Answers a request with a challenge itself when it was told one; all others go their way.
 
-    So the SDK signs in for what was refused, which another request might not be.
+    So the SDK signs in for what was refused before, which the request that it is given might not be.
     """
 
-    def __init__(self, inner: httpx2.AsyncBaseTransport, header: str) -> None:
+    def __init__(self, inner: httpx2.AsyncBaseTransport) -> None:
         self._inner = inner
-        self._header = header
+        self._challenge: httpx2.Response | None = None
+
+    def challenge(self, header: str) -> None:
+        """Answer the next request so: the token allows too little."""
+        self._challenge = httpx2.Response(_STATUS, headers={"WWW-Authenticate": header})
+
+    def want_token(self) -> None:
+        """Answer the next request so: there is no token."""
+        self._challenge = httpx2.Response(401)
 
     async def handle_async_request(self, request: httpx2.Request) -> httpx2.Response:
-        if self._header:
-            header, self._header = self._header, ""
-            return httpx2.Response(_STATUS, headers={"WWW-Authenticate": header}, request=request)
-        return await self._inner.handle_async_request(request)
+        challenge, self._challenge = self._challenge, None
+        return challenge if challenge is not None else await self._inner.handle_async_request(request)
 
     async def aclose(self) -> None:
         await self._inner.aclose()

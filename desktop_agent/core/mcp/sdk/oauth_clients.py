@@ -35,7 +35,7 @@ _GoTo = Callable[[str], Awaitable[None]]
 _ComeBack = Callable[[], Awaitable[AuthorizationCodeResult]]
 
 
-def oauth_client(request: SignInRequest, go_to: _GoTo, come_back: _ComeBack) -> OAuthClientProvider:
+def oauth_client(request: SignInRequest, go_to: _GoTo, come_back: _ComeBack) -> "OAuthClient":
     """Return the client for a sign-in. Raises `ServerError` when what it needs is not there."""
     secret = request.client_secret
     if request.address.grant == "authorization_code":
@@ -46,6 +46,11 @@ def oauth_client(request: SignInRequest, go_to: _GoTo, come_back: _ComeBack) -> 
             hint="Remove the server, and add it again with --client-secret.",
         )
     return _KeyClient(request) if secret.startswith(_PEM) else _SecretClient(request)
+
+
+def no_sign_in() -> ServerError:
+    """The server wants none."""
+    return ServerError("It asked for no sign-in.", hint="It can be used as it is: `desktop-agent mcp test NAME`.")
 
 
 class _Remembered(TokenStorage):
@@ -79,10 +84,17 @@ class _Remembered(TokenStorage):
     async def set_client_info(self, client_info: OAuthClientInformationFull) -> None: ...
 
 
-class _Client(OAuthClientProvider):
+class OAuthClient(OAuthClientProvider):
     """Every client of ours: bound to an issuer, if the definition names one."""
 
     address: Address
+    is_unasked = False
+    """Whether the server wants no token for what it was asked: then it must describe a sign-in of its own accord."""
+
+    def _expected_issuer(self) -> str:
+        if self.is_unasked and self.context.auth_server_url is None:
+            raise no_sign_in()  # before the application registers with somebody who may not be meant
+        return super()._expected_issuer()
 
     def _select_authorization_server(self, advertised: list[str]) -> str:
         wanted = self.address.issuer
@@ -112,7 +124,7 @@ class _Client(OAuthClientProvider):
         return "client_secret_post" if is_form else "client_secret_basic"
 
 
-class _UserClient(_Client):
+class _UserClient(OAuthClient):
     """A client that the user allows something."""
 
     def __init__(self, request: SignInRequest, go_to: _GoTo, come_back: _ComeBack) -> None:
@@ -130,7 +142,7 @@ class _UserClient(_Client):
         )
 
 
-class _SecretClient(_Client, ClientCredentialsOAuthProvider):
+class _SecretClient(OAuthClient, ClientCredentialsOAuthProvider):
     """A client without a user that proves itself by a secret."""
 
     def __init__(self, request: SignInRequest) -> None:
@@ -141,7 +153,7 @@ class _SecretClient(_Client, ClientCredentialsOAuthProvider):
         )
 
 
-class _KeyClient(_Client, PrivateKeyJWTOAuthProvider):
+class _KeyClient(OAuthClient, PrivateKeyJWTOAuthProvider):
     """A client without a user that proves itself by a private key."""
 
     def __init__(self, request: SignInRequest) -> None:

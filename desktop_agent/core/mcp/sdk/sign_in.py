@@ -16,12 +16,13 @@ from pydantic import ValidationError
 from desktop_agent.core.base.errors import AgentError, ServerError
 from desktop_agent.core.mcp.sdk.challenges import ChallengedTransport
 from desktop_agent.core.mcp.sdk.http_faults import unreachable
-from desktop_agent.core.mcp.sdk.oauth_clients import oauth_client
+from desktop_agent.core.mcp.sdk.oauth_clients import no_sign_in, oauth_client
 from desktop_agent.core.mcp.sdk.sign_in_transport import SignInTransport
 from desktop_agent.core.mcp.sign_in import AskInBrowser, ClientProof, GrantedAccess, ServerRegistration, SignInRequest
 from desktop_agent.core.system.network.client import server_client
 
 _PROTOCOL = "2025-11-25"
+_UNAUTHORIZED = 401
 _TIMES = httpx2.Timeout(30.0, connect=10.0)
 
 
@@ -33,27 +34,39 @@ async def sign_in(request: SignInRequest, ask: AskInBrowser) -> GrantedAccess:
     """
     logging.getLogger("mcp.client.auth.oauth2").disabled = True  # its tracebacks quote codes and tokens
     transport = SignInTransport(request.address)
+    way = ChallengedTransport(transport)
+    if request.challenge:
+        way.challenge(request.challenge)
     flow = _Flow(request, transport.require_allowed, ask)
-    async with server_client(ChallengedTransport(transport, request.challenge), timeout=_TIMES) as client:
+    async with server_client(way, timeout=_TIMES) as client:
         try:
-            response = await client.post(
-                request.address.url,
-                # A session needs no more than an answer: a ping begins none.
-                json={"jsonrpc": "2.0", "id": 1, "method": "ping"},
-                headers={
-                    **request.headers,
-                    "accept": "application/json, text/event-stream",
-                    "mcp-protocol-version": _PROTOCOL,
-                },
-                auth=flow.provider,
-            )
+            status = await _ping(client, request, flow.provider)
+            if not flow.is_granted and status != _UNAUTHORIZED:  # it may want a sign-in for its calls alone
+                flow.provider.is_unasked = True
+                way.want_token()
+                status = await _ping(client, request, flow.provider)
         except AgentError:
             raise
         except (httpx2.HTTPError, httpx2.InvalidURL, httpx2.StreamError, OSError, UnicodeError) as error:
             raise unreachable(error, transport.asked_last, None) from None
         except (OAuthFlowError, ValidationError, ValueError) as error:  # whose messages quote what must not be shown
             raise flow.explained(error) from None
-    return flow.granted(response.status_code)
+    return flow.granted(status)
+
+
+async def _ping(client: httpx2.AsyncClient, request: SignInRequest, auth: httpx2.Auth) -> int:
+    """Return the status of the answer: a session needs no more than one, and a ping begins none."""
+    response = await client.post(
+        request.address.url,
+        json={"jsonrpc": "2.0", "id": 1, "method": "ping"},
+        headers={
+            **request.headers,
+            "accept": "application/json, text/event-stream",
+            "mcp-protocol-version": _PROTOCOL,
+        },
+        auth=auth,
+    )
+    return response.status_code
 
 
 class _Flow:
@@ -77,15 +90,18 @@ class _Flow:
         self._has_come_back = True
         return AuthorizationCodeResult(code=answer.get("code", ""), state=answer.get("state"), iss=answer.get("iss"))
 
+    @property
+    def is_granted(self) -> bool:
+        """Whether there is a token."""
+        return self.provider.context.current_tokens is not None
+
     def granted(self, status: int) -> GrantedAccess:
         """Return what the sign-in brought. Raises `ServerError` when it brought nothing."""
         context = self.provider.context
         tokens, client = context.current_tokens, context.client_info
         if tokens is None or client is None:
-            raise ServerError(
-                "It asked for no sign-in.", hint="It can be used as it is: `desktop-agent mcp test NAME`."
-            )
-        if status == 401:
+            raise no_sign_in()
+        if status == _UNAUTHORIZED:
             raise ServerError("It does not take the sign-in that its own authorisation server granted.")
         registration = ServerRegistration(
             client_id=client.client_id,

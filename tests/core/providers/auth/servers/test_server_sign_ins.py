@@ -154,6 +154,16 @@ async def test_a_server_that_wants_no_sign_in_says_so(tmp_path: Path) -> None:
         user = User(server, Authorization(server.port), tmp_path)
         with pytest.raises(ServerError, match="asked for no sign-in"):
             await user.sign_ins.sign_in(user.definition, browser)
+    assert {method for method, name, _ in server.requests if not name} == {"GET"}  # it registers nowhere
+
+
+async def test_a_server_that_wants_a_sign_in_for_its_calls_alone_is_signed_in_with(user: User) -> None:
+    user.server.will("ping", Fault(202))
+
+    await user.sign_in()
+
+    assert await user.call() == "hello"
+    assert len(user.authorization.authorized) == 1
 
 
 async def test_there_is_nothing_to_sign_in_with_for_a_program_or_beside_a_header(user: User) -> None:
