@@ -163,7 +163,8 @@ class Connection:
             return
         self._is_stopping = True
         self._wake.set()
-        if self._ready is not None and not self._ready.done():
+        is_starting = self._ready is not None and not self._ready.done()
+        if is_starting or self.is_relisting:  # then it waits for the server, which may never answer
             owner.cancel()
         with suppress(asyncio.CancelledError):
             await asyncio.wait({owner})

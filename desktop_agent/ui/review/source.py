@@ -3,6 +3,7 @@
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Literal, NamedTuple, Protocol
 
+from desktop_agent.core.base.hidden_text import named
 from desktop_agent.core.base.ids import HunkKey
 from desktop_agent.core.protocol.model import ApprovalRequest, FileChange, FileDiff, FileImage
 from desktop_agent.core.protocol.ops import Op, WriteFile
@@ -21,7 +22,7 @@ def shown_changes(request: ApprovalRequest) -> tuple[FileChange, ...]:
     if change is None:
         return request.changes
     kind = "modified" if change.before else "created"
-    path = f"{change.server}/{change.tool}"
+    path = f"{change.server}/{named(change.tool)}"
     return (FileChange(id=change.digest, path=path, kind=kind, author="mcp", before=None, after=None),)
 
 

@@ -95,7 +95,7 @@ class Program:
             case "resources/list":
                 send({"id": number, "result": {"resources": [{"uri": "note://one", "name": "one"}]}})
             case "tools/list":
-                send({"id": number, "result": {"tools": listed(self.more)}})
+                self.list_tools(number)
             case "tools/call":
                 self.call(number, params["name"], params.get("arguments") or {}, params.get("_meta") or {})
             case "notifications/cancelled" if "tell" in self.behaviours:
@@ -104,6 +104,10 @@ class Program:
                 send({"id": number, "error": {"code": -32601, "message": f"no method {method}"}})
             case _:
                 pass
+
+    def list_tools(self, number: object) -> None:
+        if not (self.more and "coy" in self.behaviours):  # it says that its tools changed, and not how
+            send({"id": number, "result": {"tools": listed(self.more)}})
 
     def ask(self, call: object, method: str, params: dict[str, Any]) -> None:
         """Ask the client back; the call comes to whatever it answers."""

@@ -7,6 +7,7 @@ import signal
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import ServerError
 from desktop_agent.core.mcp.connection import MOST_FAILURES, Connection
@@ -86,6 +87,28 @@ async def test_a_greeting_on_standard_output_does_no_harm_and_is_kept(connect: C
     await connection.tools()
 
     assert "Welcome to the server!" in connection.log.tail()
+
+
+async def test_tools_that_a_server_says_have_changed_are_those_it_lists_since(connect: Connect) -> None:
+    connection = connect(server())
+    await connection.tools()
+    await connection.call("more", {})
+
+    assert "extra0" in [tool.name for tool in await connection.tools()]
+    assert not connection.is_relisting
+
+
+async def test_a_server_that_does_not_list_what_changed_offers_nothing(connect: Connect) -> None:
+    connection = connect(server("coy"))
+    await connection.tools()
+    await connection.call("more", {})
+    connection.definition = replace(connection.definition, startup_timeout_ms=50)
+
+    assert connection.is_relisting
+    with pytest.raises(ServerError, match="changed its tools and did not list them"):
+        await connection.tools()
+    await connection.stop()
+    assert connection.status.state == "idle"
 
 
 async def test_tools_that_change_are_listed_anew(connect: Connect, pool: ServerPool) -> None:
