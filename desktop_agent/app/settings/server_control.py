@@ -200,5 +200,7 @@ class ServerControl(QObject):
 
 
 def _tool_view(tool: McpTool) -> ToolView:
-    about = tool.description.strip().partition("\n")[0]
-    return ToolView(name=tool.offered.name, about=about, tokens=round(tool_tokens([tool.definition()])))
+    offered = tool.offered
+    about = offered.unusable or tool.description.strip().partition("\n")[0]
+    tokens = round(tool_tokens([tool.definition()]))
+    return ToolView(name=offered.name, about=about, tokens=tokens, is_usable=not offered.unusable)

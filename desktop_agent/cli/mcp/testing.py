@@ -19,7 +19,7 @@ from desktop_agent.core.base.plain_text import number_of
 from desktop_agent.core.mcp.connection import Connection
 from desktop_agent.core.mcp.definition import ServerDefinition
 from desktop_agent.core.mcp.pool import ServerPool
-from desktop_agent.core.mcp.status import STATE_WORDS
+from desktop_agent.core.mcp.status import STATE_WORDS, unused_line
 from desktop_agent.core.mcp.trust.records import ToolTrust, tool_change
 from desktop_agent.core.protocol.model import JsonObject, ToolChange
 from desktop_agent.core.providers.auth.servers.server_credentials import KeyringCredentials
@@ -97,6 +97,8 @@ def _report(connection: Connection, trust: ToolTrust) -> tuple[JsonObject, str]:
                 "name": tool.offered.name,
                 "tokens": cost,
                 "description": tool.offered.description,
+                "unusable": tool.offered.unusable,
+                "view": tool.offered.view,
                 "definition": change.kind if (change := changes[tool.offered.name]) is not None else "allowed",
             }
             for tool, cost in zip(tools, costs, strict=True)
@@ -115,7 +117,7 @@ def _report(connection: Connection, trust: ToolTrust) -> tuple[JsonObject, str]:
     lines = [
         f"{status.name} works: {who}, protocol {facts.protocol} ({_ERAS[facts.era]}).",
         f"{number_of(len(tools), 'tool')}, about {number_of(sum(costs), 'token')} in each request.",
-        *filter(None, [connection.definition.confinement]),
+        *filter(None, [connection.definition.confinement, unused_line(facts)]),
         "",
         table([("tool", "tokens", ""), *rows], right=(1,)),
     ]
@@ -149,6 +151,8 @@ def _said_of_changes(changes: list[ToolChange], of: int) -> list[str]:
 
 
 def _first_line(tool: McpTool) -> str:
+    if tool.offered.unusable:
+        return f"Not usable. {tool.offered.unusable}"
     line = tool.description.strip().partition("\n")[0]
     return line if len(line) <= _LONGEST_LINE else f"{line[:_LONGEST_LINE]}…"
 

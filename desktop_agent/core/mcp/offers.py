@@ -22,6 +22,10 @@ class OfferedTool(Struct, frozen=True, kw_only=True):
     only_reads: bool | None = None
     """What the server claims of its effects: a hint, which never widens what may be done."""
     destroys: bool | None = None
+    view: str = ""
+    """The address of the interactive view that it has, which is not shown here; empty without one."""
+    unusable: str = ""
+    """Why it cannot be used here, in a sentence; empty when it can."""
     annotations: Mapping[str, object] = field(default_factory=dict[str, object])
     """All that it claims, by the protocol's names."""
 
@@ -63,6 +67,8 @@ class ServerFacts(Struct, frozen=True, kw_only=True):
     has_tools: bool = False
     has_resources: bool = False
     has_prompts: bool = False
+    unused: tuple[str, ...] = ()
+    """What else it says that it can do and is not used here: extensions by their identifiers, others in words."""
 
 
 class TextPart(Struct, frozen=True):

@@ -5,6 +5,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from desktop_agent.core.base.hidden_text import named
 from desktop_agent.core.mcp.offers import OfferedPrompt, OfferedResource, OfferedTool, ServerFacts
 
 ServerState = Literal["idle", "starting", "ready", "failed", "resting"]
@@ -52,3 +53,8 @@ class ServerStatus(Struct, frozen=True, kw_only=True):
     """How many tries in a row failed."""
     last_calls: tuple[LastCall, ...] = ()
     """The newest last."""
+
+
+def unused_line(facts: ServerFacts) -> str:
+    """Say what a server says that it can do, and what is not used here; empty when it says nothing of the kind."""
+    return f"Not used: {', '.join(map(named, facts.unused))}." if facts.unused else ""

@@ -23,6 +23,7 @@ TOOLS: dict[str, tuple[dict[str, Any], list[str]]] = {
     "fail": ({}, []),
     "flood": ({}, []),
     "roots": ({}, []),
+    "result": ({"result": {"type": "object"}}, ["result"]),
     "ask": ({"request": {"type": "object"}}, ["request"]),
     "sample": ({"request": {"type": "object"}, "times": {"type": "integer"}}, ["request"]),
 }
@@ -78,9 +79,7 @@ class Program:
         match method:
             case "initialize":
                 info = {"name": "program", "version": "1"}
-                can: dict[str, object] = {"tools": {"listChanged": True}}
-                if "prompts" in self.behaviours:
-                    can |= {"prompts": {}, "resources": {}}
+                can = self.capabilities()
                 send(
                     {"id": number, "result": {"protocolVersion": "2025-11-25", "capabilities": can, "serverInfo": info}}
                 )
@@ -108,6 +107,14 @@ class Program:
     def list_tools(self, number: object) -> None:
         if not (self.more and "coy" in self.behaviours):  # it says that its tools changed, and not how
             send({"id": number, "result": {"tools": listed(self.more)}})
+
+    def capabilities(self) -> dict[str, object]:
+        can: dict[str, object] = {"tools": {"listChanged": True}}
+        if "extensions" in self.behaviours:
+            can |= {"tasks": {}, "completions": {}, "extensions": {"io.example/maps\u202e": {}}}
+        if "prompts" in self.behaviours:
+            can |= {"prompts": {}, "resources": {}}
+        return can
 
     def ask(self, call: object, method: str, params: dict[str, Any]) -> None:
         """Ask the client back; the call comes to whatever it answers."""
@@ -161,7 +168,8 @@ class Program:
                 sys.stderr.flush()
             case _:
                 pass
-        send({"id": number, "result": {"content": content, "isError": name == "fail"}})
+        result: dict[str, object] = {"content": content, "isError": name == "fail"}
+        send({"id": number, "result": arguments.get("result", result)})
 
 
 def main() -> None:

@@ -36,3 +36,6 @@ def test_a_server_of_before_is_spoken_to_with_a_handshake(
     assert said.startswith("it works: mcp-servers/everything ")
     assert "protocol 2025-11-25 (with a handshake)." in said
     assert "trigger-long-running-operation" in said
+    assert "Not used: " in said
+    assert "simulate-research-query" in said
+    assert "Not usable. It runs only as a task" in said

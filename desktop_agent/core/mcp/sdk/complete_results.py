@@ -1,6 +1,7 @@
 """Results that do not say what kind they are: they count as complete, as the protocol wants of clients.
 
 The version 2026-07-28 asks servers to say it, and clients to do without (SEP-2322). The SDK refuses such a result.
+It also refuses a whole result for one content that it does not know, which is named instead.
 """
 
 from collections.abc import AsyncGenerator
@@ -12,6 +13,8 @@ from typing import Self
 from mcp.client._transport import ReadStream, TransportStreams  # what every transport of the SDK gives
 from mcp.shared.message import SessionMessage
 from mcp_types import JSONRPCResponse
+
+from desktop_agent.core.mcp.sdk.unknown_contents import name_unknown_contents
 
 Message = SessionMessage | Exception
 
@@ -59,4 +62,5 @@ class _Completing:
 def _completed(item: Message) -> Message:
     if isinstance(item, SessionMessage) and isinstance(item.message, JSONRPCResponse):
         item.message.result.setdefault("resultType", "complete")
+        name_unknown_contents(item.message.result)
     return item

@@ -6,7 +6,7 @@ from typing import cast
 
 import httpx2
 from mcp import InputRequiredRoundsExceededError, MCPError
-from mcp_types import CONNECTION_CLOSED, REQUEST_TIMEOUT
+from mcp_types import CONNECTION_CLOSED, CORE_RESULT_TYPES, REQUEST_TIMEOUT
 from pydantic import ValidationError
 
 from desktop_agent.core.base.errors import ServerError
@@ -14,6 +14,8 @@ from desktop_agent.core.mcp.client import ConnectionLostError
 from desktop_agent.core.mcp.sdk import http_faults
 from desktop_agent.core.mcp.sdk.http_link import HttpLink
 from desktop_agent.core.mcp.sdk.process_transport import ServerProcess
+
+_LONGEST_KIND = 40
 
 _KNOWN = (
     ServerError,
@@ -57,7 +59,7 @@ def _explained(error: Exception, way: ServerProcess | HttpLink) -> ServerError:
     if isinstance(error, ServerError):
         return error
     if isinstance(error, ValidationError):
-        return ServerError("It answered with what the protocol does not know.", detail=str(error))
+        return _not_known(error)
     if isinstance(error, InputRequiredRoundsExceededError):
         return ServerError("The server asked again and again instead of answering.")
     if not isinstance(error, MCPError):
@@ -72,3 +74,20 @@ def _explained(error: Exception, way: ServerProcess | HttpLink) -> ServerError:
     if error.code == REQUEST_TIMEOUT:
         return ServerError("The server did not answer in time.")
     return ServerError(f"The server refused: {link.hidden(error.message) if link else error.message}")
+
+
+def _not_known(error: ValidationError) -> ServerError:
+    """Return what is said of an answer that cannot be read, with the kind that it says to be."""
+    for mistake in error.errors(include_url=False):
+        answer: object = mistake["input"]
+        if not isinstance(answer, dict):
+            continue
+        fields = cast("dict[str, object]", answer)
+        kind = fields.get("resultType")
+        if isinstance(kind, str) and kind not in CORE_RESULT_TYPES:
+            return ServerError(
+                f"It answered with a result of the kind {kind[:_LONGEST_KIND]!r}, which is not supported here."
+            )
+        if "task" in fields:
+            return ServerError("It answered with a task to be waited for, which is not supported here.")
+    return ServerError("It answered with what the protocol does not know.", detail=str(error))

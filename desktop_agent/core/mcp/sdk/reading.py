@@ -2,10 +2,19 @@
 
 import base64
 import binascii
+from collections.abc import Mapping
+from typing import cast
 
 import mcp_types
 
 from desktop_agent.core.mcp.offers import CallReply, FilePart, LinkPart, MediaPart, OfferedTool, Part, TextPart
+
+NEEDS_TASK = "It runs only as a task, which is waited for in other ways than a call. That is not supported here."
+ONLY_FOR_VIEW = "It is only for the server's own interactive view, which is not shown here."
+
+_LONGEST_ADDRESS = 200
+_MOST_UNUSED = 30
+_LONGEST_NAME = 100
 
 
 def offered_tool(tool: mcp_types.Tool) -> OfferedTool:
@@ -19,7 +28,39 @@ def offered_tool(tool: mcp_types.Tool) -> OfferedTool:
         only_reads=hints.read_only_hint if hints else None,
         destroys=hints.destructive_hint if hints else None,
         annotations=hints.model_dump(mode="json", by_alias=True, exclude_none=True) if hints else {},
+        view=_view_of(tool),
+        unusable=_why_unusable(tool),
     )
+
+
+def unused_in(can: mcp_types.ServerCapabilities) -> tuple[str, ...]:
+    """Return what a server says that it can do, and what nothing here makes use of."""
+    known = {
+        "tasks": can.tasks is not None,
+        "completions": can.completions is not None,
+        "subscriptions to resources": can.resources is not None and bool(can.resources.subscribe),
+    }
+    names = [*(can.extensions or {}), *(f"experimental: {name}" for name in can.experimental or {})]
+    said = [*(words for words, is_there in known.items() if is_there), *(name[:_LONGEST_NAME] for name in names)]
+    return tuple(said[:_MOST_UNUSED])
+
+
+def _ui_of(tool: mcp_types.Tool) -> Mapping[str, object]:
+    """Return what MCP Apps says of a tool (`_meta.ui`), if that is an object."""
+    ui: object = (tool.meta or {}).get("ui")
+    return cast("dict[str, object]", ui) if isinstance(ui, dict) else {}
+
+
+def _view_of(tool: mcp_types.Tool) -> str:
+    """Return the address of a tool's view, where MCP Apps has it now or had it before."""
+    address = _ui_of(tool).get("resourceUri", (tool.meta or {}).get("ui/resourceUri"))
+    return address[:_LONGEST_ADDRESS] if isinstance(address, str) else ""
+
+
+def _why_unusable(tool: mcp_types.Tool) -> str:
+    if tool.execution is not None and tool.execution.task_support == "required":
+        return NEEDS_TASK
+    return ONLY_FOR_VIEW if _ui_of(tool).get("visibility") == ["app"] else ""
 
 
 def reply_of(result: mcp_types.CallToolResult) -> CallReply:

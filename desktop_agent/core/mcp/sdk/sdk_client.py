@@ -25,6 +25,7 @@ from desktop_agent.core.mcp.sdk.failures import in_words
 from desktop_agent.core.mcp.sdk.http_link import Access, HttpLink
 from desktop_agent.core.mcp.sdk.http_transport import reaching
 from desktop_agent.core.mcp.sdk.process_transport import ServerProcess, Streams, running
+from desktop_agent.core.mcp.sdk.reading import unused_in
 from desktop_agent.core.mcp.sdk.server_client import ServerClient
 from desktop_agent.core.system.processes.runner import Command, ProcessRunner
 
@@ -149,6 +150,7 @@ def _facts(client: SdkClient) -> ServerFacts:
         has_tools=can.tools is not None,
         has_resources=can.resources is not None,
         has_prompts=can.prompts is not None,
+        unused=unused_in(can),
     )
 
 

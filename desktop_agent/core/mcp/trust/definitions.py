@@ -74,6 +74,10 @@ def _lines(tool: OfferedTool, shown: Callable[[str], str]) -> Iterator[str]:
     if tool.annotations:
         yield "Annotations:"
         yield from _json_lines(tool.annotations, shown)
+    if tool.view:
+        yield f"Interactive view: {shown(tool.view)}"
+    if tool.unusable:
+        yield f"Not usable: {tool.unusable}"
     yield "Input schema:"
     yield from _json_lines(tool.input_schema, shown)
 

@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 _LONGEST_TITLE = 120
 
 
+NO_VIEW = "[The server has an interactive view of this, which is not shown here: the user sees this text only.]"
+
+
 class McpArguments(ToolArguments):
     """Arguments as the server's own schema has them."""
 
@@ -142,6 +145,8 @@ class McpTool(ServerTool[McpArguments]):
             raise ToolError(f"{error}{details}") from error
         may_block = not is_plain(reply)
         result = await asyncio.to_thread(result_of, reply, context) if may_block else result_of(reply, context)
+        if self.offered.view:
+            result = replace(result, content=f"{result.content}\n{NO_VIEW}")
         return replace(result, metadata=result.metadata | {"server_tool": self.shown_name})
 
     async def _offered_now(self) -> OfferedTool:

@@ -118,7 +118,7 @@ class SessionServers:
         if known is not None and known.is_still(now):
             return
         self._registered[definition.name] = now
-        used = [tool for tool in offered if tool.name not in definition.disabled_tools]
+        used = [tool for tool in offered if tool.name not in definition.disabled_tools and not tool.unusable]
         told = await self._trust.told(definition, used, now.trusted)
         tools = [McpTool(connection, tool, self._trust, told.get(tool.name)) for tool in used]
         self._registry.put(definition.name, tools)

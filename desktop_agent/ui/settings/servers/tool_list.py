@@ -69,5 +69,7 @@ class ToolList(QWidget):
             for row in self._rows.values():
                 self._column.addWidget(row)
                 row.show()
+        usable = {tool.name for tool in tools if tool.is_usable}
         for name, row in self._rows.items():
-            row.show_state(is_enabled=name not in disabled, can_switch=can_switch)
+            is_usable = name in usable
+            row.show_state(is_enabled=is_usable and name not in disabled, can_switch=is_usable and can_switch)

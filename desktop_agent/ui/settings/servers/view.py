@@ -17,6 +17,8 @@ class ToolView(Struct, frozen=True, kw_only=True):
     """The first line of what the server says of it."""
     tokens: int
     """What its definition takes of each request, estimated."""
+    is_usable: bool = True
+    """Whether it can be used here at all; if not, `about` says why."""
 
 
 class ServerView(Struct, frozen=True, kw_only=True):

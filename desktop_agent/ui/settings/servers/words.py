@@ -4,7 +4,7 @@ from PySide6.QtCore import QCoreApplication
 
 from desktop_agent.core.base.hidden_text import named
 from desktop_agent.core.base.plain_text import number_of
-from desktop_agent.core.mcp.status import STATE_WORDS
+from desktop_agent.core.mcp.status import STATE_WORDS, unused_line
 from desktop_agent.ui.settings.servers.view import ServerView
 
 _LONGEST = 60
@@ -36,7 +36,7 @@ def facts_line(server: ServerView) -> str:
     who = cut(" ".join(filter(None, (facts.name, facts.version))))
     era = _tr("with a handshake") if facts.era == "handshake" else _tr("without a handshake")
     protocol = _tr("protocol {0} ({1})").format(cut(facts.protocol), era)
-    return " · ".join(filter(None, (who, protocol, tools_line(server))))
+    return " · ".join(filter(None, (who, protocol, tools_line(server), unused_line(facts).removesuffix("."))))
 
 
 def tools_line(server: ServerView) -> str:
@@ -44,7 +44,7 @@ def tools_line(server: ServerView) -> str:
     if not server.tools:
         return _tr("no tools")
     disabled = server.definition.disabled_tools
-    used = [tool for tool in server.tools if tool.name not in disabled]
+    used = [tool for tool in server.tools if tool.name not in disabled and tool.is_usable]
     count = number_of(len(server.tools), "tool")
     if len(used) < len(server.tools):
         count = _tr("{0} of {1}").format(len(used), count)

@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 from msgspec import Struct, field
+from msgspec.structs import replace
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QPushButton
@@ -15,6 +16,7 @@ from desktop_agent.core.mcp.offers import ServerFacts
 from desktop_agent.core.mcp.server_sandbox import ServerSandbox
 from desktop_agent.core.mcp.status import ServerStatus
 from desktop_agent.core.mcp.typed import typed_definition
+from desktop_agent.ui.settings.servers.tool_list import ToolRow
 from desktop_agent.ui.settings.servers.view import ServersView, ServerView, ToolView
 from tests.ui.settings.desk import Desk
 
@@ -64,6 +66,20 @@ def test_a_server_that_runs_says_who_it_is_and_what_its_tools_cost(page: Page) -
     assert (
         "mcp-git 1.2 · protocol 2025-11-25 (with a handshake) · 1 of 2 tools, about 120 tokens in each request" in texts
     )
+
+
+def test_a_card_says_what_of_its_server_is_not_used_and_which_tools_cannot_be(page: Page) -> None:
+    facts = replace(FACTS, unused=("tasks", "io.example/maps"))
+    tool = ToolView(name="git_watch", about="It runs only as a task.", tokens=50, is_usable=False)
+    status = ServerStatus(name="git", state="ready", facts=facts)
+    page.show(ServerView(definition=GIT, status=status, tools=(*TOOLS, tool)))
+    page.desk.click("serverToolsButton")
+
+    texts = page.desk.visible_texts()
+    assert any(text.endswith("about 120 tokens in each request · Not used: tasks, io.example/maps") for text in texts)
+    assert "It runs only as a task." in texts
+    row = page.desk.dialog.findChildren(ToolRow)[-1]
+    assert (row.switch.isChecked(), row.switch.isEnabled()) == (False, False)
 
 
 def test_a_server_that_failed_says_why_and_what_can_be_done(page: Page) -> None:
