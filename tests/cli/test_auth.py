@@ -115,8 +115,8 @@ def test_it_says_whether_local_servers_run_and_with_which_models(auth: Auth, pat
     assert told["anthropic"] is None
     assert told["ollama"] == {
         "state": "running",
-        "models": ["nomic-embed-text:latest", "qwen3:8b"],
-        "message": f"Ollama runs on 127.0.0.1:{server.port}, with 2 models.",
+        "models": ["qwen3:8b"],
+        "message": f"Ollama runs on 127.0.0.1:{server.port}, with one model.",
         "hint": "",
     }
     assert told["ollama"]["message"] in lines

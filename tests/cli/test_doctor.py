@@ -102,7 +102,7 @@ def test_it_says_which_local_servers_run() -> None:
     with serve(dialect=OLLAMA, asks_for_key=False) as server:
         found = checks(doctor("--json", OLLAMA_HOST=f"127.0.0.1:{server.port}"))
     assert found["local model Ollama"]["state"] == "ok"
-    assert found["local model Ollama"]["message"] == f"Ollama runs on 127.0.0.1:{server.port}, with 2 models."
+    assert found["local model Ollama"]["message"] == f"Ollama runs on 127.0.0.1:{server.port}, with one model."
 
 
 @pytest.mark.parametrize(("provider", "state"), [("anthropic", "ok"), ("ollama", "warning")])

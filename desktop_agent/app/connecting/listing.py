@@ -49,11 +49,11 @@ async def _credential(bench: Workbench, account: Account, typed: str) -> Credent
 def model_to_begin_with(account: Account, listed: Sequence[ListedModel]) -> str:
     """Return the vendor's usual model, if the account has it, else the first that can answer; empty for none.
 
-    A listed name may have a date after the usual one. Models that only embed cannot answer.
+    A listed name may have a date after the usual one.
     """
     names = [model.name for model in listed]
     for usual in vendor_of(account.provider).models:
         for name in names:
             if name == usual or name.startswith(f"{usual}-2"):
                 return name
-    return next((name for name in names if "embed" not in name.lower()), next(iter(names), ""))
+    return next(iter(names), "")

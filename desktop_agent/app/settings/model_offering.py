@@ -12,9 +12,10 @@ from desktop_agent.app.settings.model_offers import accounts_offered, at_address
 from desktop_agent.app.settings.setup import Setup
 from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.composition.workbench import Workbench
-from desktop_agent.core.base.errors import CredentialsError
+from desktop_agent.core.base.errors import AgentError, CredentialsError
 from desktop_agent.core.models.account import USUAL, Account
-from desktop_agent.core.models.vendors import vendor_of
+from desktop_agent.core.models.vendors import known_vendor, vendor_of
+from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.auth.keys import entry_of, resolve_key
 from desktop_agent.core.providers.auth.patience import beside
 from desktop_agent.core.settings.model_choice import NamedModel
@@ -27,6 +28,7 @@ class ModelOffering(QObject):
     def __init__(self, panels: WindowPanels, bench: Workbench, setup: Setup, try_: Try) -> None:
         super().__init__(panels.window)
         self._picker = panels.models
+        self._pickers = panels.pickers
         self._controls = panels.wiring.controls
         self._bench = bench
         self._setup = setup
@@ -37,9 +39,24 @@ class ModelOffering(QObject):
         """What the keyring said last, by its entries."""
         self._lists = ModelLists(bench.models, changed=self._show)
         self._picker.opened.connect(self._on_opened)
+        self._pickers.model_shown.connect(self._on_shown)
         self._picker.chosen.connect(self._on_chosen)
         self._picker.connect_requested.connect(self._on_connect)
         self._picker.refresh_requested.connect(self._on_refresh)
+
+    def _on_shown(self, model: ModelRef) -> None:
+        if known_vendor(model.provider) is not None:
+            self._try(self._name(model))
+
+    async def _name(self, model: ModelRef) -> None:
+        """Let the button say what people call the model, as the list of the model's account has it."""
+        loaded = await asyncio.to_thread(self._bench.accounts.load)
+        try:
+            account = loaded.of_model(model)
+        except AgentError:  # its account is not there: its name is all that is known
+            return
+        await self._bench.models.read(account)
+        self._pickers.show_label(model, self._bench.models.model(account, model.model).label)
 
     def _on_opened(self) -> None:
         self._try(self._offer())
@@ -76,6 +93,8 @@ class ModelOffering(QObject):
             if (is_connected := self._is_connected(account)) is not None
         )
         self._picker.show_accounts([*offered, demo_offers()])
+        if (now := self._controls.model) is not None:
+            self._on_shown(now)  # a list may have come that has a name for it
 
     def _is_connected(self, account: Account) -> bool | None:
         """Whether an account can be asked; `None` while only the keyring knows."""

@@ -16,6 +16,7 @@ from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.file_stamp import FileStamp, is_unchanged
 from desktop_agent.core.base.hidden_text import HIDING
 from desktop_agent.core.models.account import Account
+from desktop_agent.core.models.efforts import is_level
 from desktop_agent.core.models.known_model import KnownModel, ListedModel, completed, found
 from desktop_agent.core.models.list_cache import FetchedList, ListCache
 from desktop_agent.core.models.prices import Rates, priced_model
@@ -194,5 +195,17 @@ def _as_called(name: str, listed: Mapping[str, ListedModel]) -> ListedModel:
 
 def _sound(listed: Sequence[ListedModel]) -> tuple[ListedModel, ...]:
     """Return what can be chosen from and shown: an address may send anything, and some things twice."""
-    sound = (model for model in listed if 0 < len(model.name) <= _LONGEST_NAME and not HIDING.search(model.name))
+    sound = (_shown_safely(model) for model in listed if model.name and _is_plain(model.name))
     return tuple({model.name: model for model in sound}.values())[:_MOST_MODELS]
+
+
+def _shown_safely(model: ListedModel) -> ListedModel:
+    """Return the model without a label, or levels of effort, that cannot be shown as they are."""
+    efforts = tuple(filter(is_level, model.efforts)) if model.efforts is not None else None
+    if model.efforts and not efforts:
+        efforts = None
+    return replace(model, label=model.label if _is_plain(model.label) else "", efforts=efforts)
+
+
+def _is_plain(text: str) -> bool:
+    return len(text) <= _LONGEST_NAME and not HIDING.search(text)

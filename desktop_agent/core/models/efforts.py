@@ -4,6 +4,7 @@ Sources: `output_config.effort` of Anthropic's Messages, `reasoning.effort` of O
 Chat Completions, as their SDKs had them in November 2026. Which of them one model takes, its list or the user says.
 """
 
+import re
 from collections.abc import Mapping
 
 from desktop_agent.core.base.errors import UsageError
@@ -20,6 +21,14 @@ LEVELS: Mapping[WireName, tuple[str, ...]] = {
     "openai-chat": _OPENAI,
 }
 """Every level that a format has a word for, the lowest first."""
+
+
+_LEVEL = re.compile(r"[a-z][a-z0-9_-]{0,19}")
+
+
+def is_level(text: str) -> bool:
+    """Whether a text can be the word for a level of effort, which is shown and sent as it is."""
+    return bool(_LEVEL.fullmatch(text))
 
 
 def levels_of(model: KnownModel) -> tuple[str, ...]:

@@ -21,7 +21,7 @@ class LocalServer(Struct, frozen=True, kw_only=True):
     """Where its API would begin."""
     state: ServerState
     models: tuple[str, ...] = ()
-    """The models that it has, as it calls them, in its order."""
+    """The models that it has and that can answer, as it calls them, in its order."""
     instead: str = ""
     """The vendor (its id) whose server answers there in its place, where that is known."""
 
@@ -42,9 +42,8 @@ class LocalServer(Struct, frozen=True, kw_only=True):
 
     @property
     def usual_model(self) -> str:
-        """The model to begin with; empty when there is none. One that only embeds cannot answer."""
-        answering = (model for model in self.models if "embed" not in model.lower())
-        return next(answering, next(iter(self.models), ""))
+        """The model to begin with; empty when there is none."""
+        return next(iter(self.models), "")
 
     @property
     def title(self) -> str:

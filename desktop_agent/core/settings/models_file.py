@@ -20,7 +20,6 @@ cache_write_price = 0.6
 A table that cannot be used is named, and the others count: no safety depends on them.
 """
 
-import re
 from collections.abc import Collection
 from dataclasses import replace
 from pathlib import Path
@@ -29,6 +28,7 @@ from msgspec import Struct
 
 from desktop_agent.core.base.file_stamp import FileStamp, is_unchanged, stamp_of
 from desktop_agent.core.base.hidden_text import HIDING
+from desktop_agent.core.models.efforts import is_level
 from desktop_agent.core.models.known_model import KnownModel
 from desktop_agent.core.models.prices import Rates
 from desktop_agent.core.models.vendors import VENDORS
@@ -48,7 +48,6 @@ MODELS_FILE_NAME = "models.toml"
 
 _PRICES = ("input_price", "output_price", "cache_read_price", "cache_write_price")
 _KEYS = (*(field for field in KnownModel.__struct_fields__ if field != "price"), *_PRICES)
-_LEVEL = re.compile(r"[a-z][a-z0-9_-]{0,19}")
 
 
 class StatedModels(Struct, frozen=True):
@@ -97,7 +96,7 @@ def _model(entry: object, others: Collection[tuple[str, str]]) -> KnownModel:
     if (provider, name) in others:
         raise ValueError(f"{name!r} of {provider} stands in the file twice")
     efforts = texts_in(values, "efforts") if "efforts" in values else None
-    if unknown := next((level for level in efforts or () if not _LEVEL.fullmatch(level)), None):
+    if unknown := next((level for level in efforts or () if not is_level(level)), None):
         raise ValueError(f"efforts: {unknown!r} is no level; it must be a word in small letters, such as high")
     return KnownModel(
         provider=provider,

@@ -1,5 +1,7 @@
 """The pickers below the composer: which model answers, what asks for approval, and what confines commands."""
 
+import re
+
 from PySide6.QtCore import QObject, Signal
 from PySide6.QtGui import QAction, QActionGroup
 from PySide6.QtWidgets import QMenu, QToolButton, QWidget
@@ -11,6 +13,8 @@ from desktop_agent.ui.wording.mode_words import MODES, POLICIES, approval_words,
 from desktop_agent.ui.wording.tooltips import plain_tooltip
 
 _MAX_LABEL = 28
+_SHORTENED = re.compile(r"^claude[- ]|^[^:/]{1,20}: ", re.IGNORECASE)
+"""What is left out of a name where there is little room: of routers' labels, whose model it is."""
 
 
 class ModePickers(QObject):
@@ -32,6 +36,7 @@ class ModePickers(QObject):
         self.approval_button = self._build_menu_button(parent, "approvalPicker", self.tr("Approvals"))
         self.sandbox_button = self._build_menu_button(parent, "sandboxPicker", self.tr("Sandbox"))
         self._model: ModelRef | None = None
+        self._label = ""
         self._model_keys = ""
         self._approval_group = QActionGroup(self)
         self._sandbox_group = QActionGroup(self)
@@ -47,12 +52,20 @@ class ModePickers(QObject):
     def show_mode(self, model: ModelRef | None, approval: ApprovalPolicy, sandbox: SandboxMode) -> None:
         """Show what is in force."""
         if model is not None and model != self._model:
+            if self._model is None or (model.provider, model.model) != (self._model.provider, self._model.model):
+                self._label = ""  # until somebody knows what people call this one
             self._model = model
             self._show_model(model)
             self.model_shown.emit(model)
         _show(self.approval_button, self._approval_group, approval)
         self._sandbox = sandbox
         self._show_sandbox()
+
+    def show_label(self, model: ModelRef, label: str) -> None:
+        """Show what people call the model that answers, if that is still `model`; its name stays in the tooltip."""
+        if model == self._model and label != self._label:
+            self._label = label
+            self._show_model(model)
 
     def set_model_keys(self, keys: str) -> None:
         """Say which keys choose another model, in the tooltip."""
@@ -62,9 +75,9 @@ class ModePickers(QObject):
 
     def _show_model(self, model: ModelRef) -> None:
         is_demo = model.provider == DEMO
-        label = self.tr("Demo model") if is_demo else model.model[:_MAX_LABEL]
+        label = self.tr("Demo model") if is_demo else (self._label or model.model)[:_MAX_LABEL].rstrip()
         level = f" · {model.effort}" if model.effort else ""
-        self.model_button.set_texts(f"{label}{level} ▾", f"{label.removeprefix('claude-')}{level} ▾")
+        self.model_button.set_texts(f"{label}{level} ▾", f"{_SHORTENED.sub('', label)}{level} ▾")
         if is_demo:
             words = self.tr("A scripted model; no key and no network")
         else:

@@ -30,9 +30,9 @@ async def note(user: Driver) -> str:
 
 def test_a_server_that_runs_offers_its_models(go: Go) -> None:
     async def journey(user: Driver) -> None:
-        assert await note(user) == f"Ollama runs on 127.0.0.1:{server.port}, with 2 models."
+        assert await note(user) == f"Ollama runs on 127.0.0.1:{server.port}, with one model."
         box = await user.see(QComboBox, "modelNameEdit")
-        assert [box.itemText(index) for index in range(box.count())] == ["nomic-embed-text:latest", "qwen3:8b"]
+        assert [box.itemText(index) for index in range(box.count())] == ["qwen3:8b"]
         await user.press(Qt.Key.Key_Escape)
 
     with serve(dialect=OLLAMA, asks_for_key=False) as server:
@@ -56,7 +56,7 @@ def test_a_server_that_is_started_meanwhile_is_found_by_looking_again(go: Go) ->
         with serve(dialect=OLLAMA, asks_for_key=False, port=port):
             await user.click("lookAgainButton")
             label = await user.see(QLabel, "localServerNote")
-            await user.until_true(lambda: "with 2 models" in label.text(), "the server was found")
+            await user.until_true(lambda: "with one model" in label.text(), "the server was found")
         await user.press(Qt.Key.Key_Escape)
 
     with socket.socket() as bound:

@@ -246,7 +246,8 @@ def test_the_list_of_an_address_is_asked_for_and_is_there_at_the_next_start(go: 
 def test_the_effort_of_a_model_is_chosen_beside_it_and_asked_for(go: Go, project: Path) -> None:
     path = AppPaths.from_environment(os.environ).config / MODELS_FILE_NAME
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text('[[model]]\nprovider = "anthropic"\nname = "claude-opus-5-5"\nefforts = ["low", "high"]\n')
+    stated = 'provider = "anthropic"\nname = "claude-opus-5-5"\nlabel = "The Opus"\nefforts = ["low", "high"]\n'
+    path.write_text(f"[[model]]\n{stated}")
 
     async def journey(user: Driver) -> None:
         await open_picker(user)
@@ -254,7 +255,8 @@ def test_the_effort_of_a_model_is_chosen_beside_it_and_asked_for(go: Go, project
         (level,) = (button for button in segments(user) if button.text() == "low")
         QTest.mouseClick(level, Qt.MouseButton.LeftButton)
         await user.until_true(lambda: shown_model(user).effort == "low", "the level is in force")
-        assert "low" in user.window.panels.pickers.model_button.text()
+        button = user.window.panels.pickers.model_button
+        await user.until_true(lambda: button.text() == "The Opus · low ▾", "it says the model's label and the level")
         user.window.panels.composer.set_text("Think a little.")
         await user.click("sendButton")
         await user.until_true(lambda: user.transcript.turn == 1, "the turn has begun")
@@ -296,6 +298,7 @@ def test_a_server_on_this_machine_offers_its_models_unasked(
     async def journey(user: Driver) -> None:
         rows = await open_picker(user)
         await user.until_true(lambda: "qwen3:8b" in said(rows), "its models are offered")
+        assert "nomic-embed-text:latest" not in said(rows), "it makes vectors, and answers nobody"
         await choose(user, "qwen3")
         assert shown_model(user) == ModelRef(provider="ollama", model="qwen3:8b", account="here")
 

@@ -78,6 +78,39 @@ async def test_openrouter_says_prices_and_abilities(tmp_path: Path) -> None:
     assert (small.takes_images, small.takes_tools, small.thinks, small.takes_effort) == (False, False, False, False)
 
 
+async def test_models_that_cannot_answer_in_words_are_not_offered(tmp_path: Path) -> None:
+    only_embed = ("nomic-embed-text:latest", "all-minilm:33m", "bge-m3", "BAAI/bge-large", "text-embedding-3-large")
+    models: list[JsonObject] = [{"id": name} for name in (*only_embed, "qwen3:8b", "vendor/mini-lm")]
+    models.append({"id": "vendor/painter", "architecture": {"output_modalities": ["image"]}})
+    models.append({"id": "vendor/both", "architecture": {"output_modalities": ["image", "text"]}})
+    async with ModelServer(dialect=OPENROUTER, models=models) as server:
+        listed = await models_kept(tmp_path, {"OPENROUTER_API_KEY": "k"}).refresh(at(server, "openrouter"))
+    assert [model.name for model in listed] == ["qwen3:8b", "vendor/mini-lm", "vendor/both"]
+
+
+async def test_a_server_with_only_models_that_embed_has_none_to_talk_to(tmp_path: Path) -> None:
+    async with ModelServer(dialect=OPENROUTER, models=[{"id": "bge-m3"}]) as server:
+        assert list(await models_kept(tmp_path, {"OPENROUTER_API_KEY": "k"}).refresh(at(server, "openrouter"))) == []
+
+
+async def test_what_no_model_can_have_is_not_known_and_the_list_is_kept(tmp_path: Path) -> None:
+    models: list[JsonObject] = [
+        {"id": "huge", "context_length": 10**30, "pricing": {"prompt": "1e305", "completion": "NaN"}},
+        {"id": "odd", "name": "half \ud83d of a sign", "context_length": -1},
+        {"id": "lines", "name": "first\nsecond \u202e turned"},
+        {"id": "long", "name": "x" * 100_000},
+        {"id": "plain", "name": "Plain", "context_length": 1_000},
+    ]
+    async with ModelServer(dialect=OPENROUTER, models=models) as server:
+        account = at(server, "openrouter")
+        listed = await models_kept(tmp_path, {"OPENROUTER_API_KEY": "k"}).refresh(account)
+    assert [(model.name, model.label, model.context_tokens, model.price) for model in listed] == [
+        *((name, "", None, None) for name in ("huge", "odd", "lines", "long")),
+        ("plain", "Plain", 1_000, None),
+    ]
+    assert models_kept(tmp_path, {}).models(account) == listed
+
+
 async def test_anthropic_says_which_levels_of_effort_a_model_takes(tmp_path: Path) -> None:
     efforts: JsonObject = {"supported": True, "low": SUPPORTED, "high": SUPPORTED, "medium": SUPPORTED, "max": NEITHER}
     able: JsonObject = {"image_input": SUPPORTED, "thinking": SUPPORTED, "effort": efforts}

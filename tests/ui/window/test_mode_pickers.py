@@ -3,6 +3,7 @@
 from typing import get_args
 
 import pytest
+from msgspec.structs import replace
 from PySide6.QtGui import QAction
 from PySide6.QtTest import QSignalSpy
 from PySide6.QtWidgets import QToolButton, QWidget
@@ -50,6 +51,22 @@ def test_the_session_s_mode_is_shown(pickers: ModePickers) -> None:
     assert "claude-sonnet-5-5 by Anthropic" in pickers.model_button.toolTip()
     assert pickers.approval_button.text() == "Asks before writing ▾"
     assert checked(pickers.approval_button) == ["Asks before writing"]
+
+
+def test_the_button_says_what_people_call_the_model_and_the_tooltip_its_name(pickers: ModePickers) -> None:
+    pickers.show_mode(SONNET, "on_write", "restricted")
+    pickers.show_label(SONNET, "Claude Sonnet 5.5")
+    assert pickers.model_button.text() == "Claude Sonnet 5.5 ▾"
+    assert "claude-sonnet-5-5 by Anthropic" in pickers.model_button.toolTip()
+    pickers.model_button.set_short(is_short=True)
+    assert pickers.model_button.text() == "Sonnet 5.5 ▾"
+    pickers.model_button.set_short(is_short=False)
+    pickers.show_mode(replace(SONNET, effort="high"), "on_write", "restricted")
+    assert pickers.model_button.text() == "Claude Sonnet 5.5 · high ▾"
+    pickers.show_mode(replace(SONNET, model="claude-opus-5-5"), "on_write", "restricted")
+    assert pickers.model_button.text() == "claude-opus-5-5 ▾"
+    pickers.show_label(SONNET, "Claude Sonnet 5.5")
+    assert pickers.model_button.text() == "claude-opus-5-5 ▾", "what was found of another model comes too late"
 
 
 def test_they_follow_the_session(pickers: ModePickers) -> None:

@@ -70,9 +70,8 @@ def count_in(fields: JsonObject, name: str, otherwise: int) -> int:
 
 
 def size_in(fields: JsonObject, name: str) -> int | None:
-    """Return a size, which is above zero, or `None` when there is none."""
-    value = fields.get(name)
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
+    """Return a number of tokens above zero, or `None` when there is none, or one that none can be."""
+    return count_in(fields, name, 0) or None
 
 
 def decode_event(data: str) -> JsonObject | None:

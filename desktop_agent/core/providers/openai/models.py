@@ -1,10 +1,12 @@
 """The list of models as OpenAI, OpenRouter and the local servers give it: ids, and what some say besides.
 
+Models that only embed, or answer with other things than text, are left out: no conversation is possible with them.
+
 For who signed in with ChatGPT, OpenAI gives another list: `models`, each with a `slug`, some of them hidden.
 """
 
 import json
-import math
+import re
 from collections.abc import Sequence
 from typing import cast
 
@@ -16,6 +18,11 @@ from desktop_agent.core.providers.http.fields import size_in
 from desktop_agent.core.providers.http.refusals import FailedCall, not_the_api
 
 _PER_TOKENS = 1_000_000
+_MOST_DOLLARS = 1_000.0
+"""For one token. More is no price, nor is what is no number."""
+_ONLY_EMBEDS = re.compile(r"embed|(?:^|/)(?:all-minilm|bge-|paraphrase-)", re.IGNORECASE)
+"""Most lists give only names. These are what Ollama's library, LM Studio and OpenAI call models that make vectors of
+text: https://ollama.com/search?c=embedding"""
 
 
 def read_models(page: bytes, call: FailedCall) -> Sequence[ListedModel]:
@@ -29,7 +36,13 @@ def read_models(page: bytes, call: FailedCall) -> Sequence[ListedModel]:
         return [_of_a_plan(entry) for entry in objects_in(fields, "models") if _is_offered(entry)]
     if not isinstance(fields.get("data"), list) and not (fields.get("object") == "list" and "data" in fields):
         raise not_the_api(call, "the list of models has no data")
-    return [_listed(entry) for entry in objects_in(fields, "data") if text_in(entry, "id")]
+    return [_listed(entry) for entry in objects_in(fields, "data") if _answers_in_text(entry)]
+
+
+def _answers_in_text(entry: JsonObject) -> bool:
+    """Whether a model has a name and can answer in words, as far as its entry says."""
+    name, answers = text_in(entry, "id"), texts_in(object_in(entry, "architecture"), "output_modalities")
+    return bool(name) and not _ONLY_EMBEDS.search(name) and (not answers or "text" in answers)
 
 
 def _listed(entry: JsonObject) -> ListedModel:
@@ -65,7 +78,7 @@ def _dollars_in(pricing: JsonObject, key: str) -> float | None:
         dollars = float(text_in(pricing, key))
     except ValueError:
         return None
-    return round(dollars * _PER_TOKENS, 9) if 0 <= dollars < math.inf else None
+    return round(dollars * _PER_TOKENS, 9) if 0 <= dollars <= _MOST_DOLLARS else None
 
 
 def _is_offered(entry: JsonObject) -> bool:
