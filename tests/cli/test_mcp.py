@@ -272,6 +272,10 @@ def test_a_client_that_is_registered_by_hand_is_defined_with_its_secret_and_remo
 
     (secret,) = backend.entries.values()
     assert secret.endswith("made-by-hand")
+    before = dict(backend.entries)
+    monkeypatch.setattr(sys, "stdin", io.StringIO("another"))
+    assert main(words) == 2  # there is one of that name
+    assert backend.entries == before
     file = (isolated_home / "desktop-agent" / "config" / "config.toml").read_text()
     assert 'client_id = "by-hand"' in file
     assert "callback_port = 8123" in file
@@ -295,6 +299,20 @@ def test_a_server_that_cannot_be_defined_leaves_no_secret(
         monkeypatch.setattr(sys, "stdin", io.StringIO(given))
         assert main(["mcp", "add", *words]) == 2
 
+    assert backend.entries == {}
+
+
+def test_a_file_that_cannot_be_written_leaves_no_secret(
+    isolated_home: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backend = MemoryKeyring()
+    use_keyring(monkeypatch, backend)
+    monkeypatch.setattr(sys, "stdin", io.StringIO("made-by-hand"))
+    (isolated_home / "desktop-agent" / "config" / "config.toml").mkdir(parents=True)
+
+    code = main(["mcp", "add", "far", "--url", "https://far.example/mcp", "--client-id", "x", "--client-secret"])
+
+    assert code != 0
     assert backend.entries == {}
 
 

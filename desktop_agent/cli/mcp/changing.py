@@ -66,13 +66,20 @@ async def _forget(definition: ServerDefinition, keyring: ServerKeyring) -> None:
 
 def _add(path: Path, definition: ServerDefinition, keyring: ServerKeyring, client_secret: str) -> None:
     """Define a server, with the secret of its client: both or neither."""
-    if client_secret:
-        keep_client_secret(keyring, definition, client_secret)
+    is_kept = False
+
+    def keep() -> None:
+        nonlocal is_kept
+        if client_secret:
+            keep_client_secret(keyring, definition, client_secret)
+            is_kept = True
+
     try:
-        add_definitions(path, (definition,), keyring)
+        add_definitions(path, (definition,), keyring, keep)
     except AgentError:
-        with suppress(CredentialsError):
-            forget_client_secret(keyring, definition)
+        if is_kept:
+            with suppress(CredentialsError):
+                forget_client_secret(keyring, definition)
         raise
 
 

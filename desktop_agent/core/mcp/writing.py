@@ -23,8 +23,15 @@ if TYPE_CHECKING:  # of a parser that keeps comments, which takes a while to imp
     from tomlkit.items import AoT, Table
 
 
-def add_definitions(path: Path, definitions: tuple[ServerDefinition, ...], keyring: Keyring) -> None:
+def add_definitions(
+    path: Path,
+    definitions: tuple[ServerDefinition, ...],
+    keyring: Keyring,
+    keep_others: Callable[[], None] = lambda: None,
+) -> None:
     """Add servers to the settings file, and their secret headers to the keyring, with only their names in the file.
+
+    `keep_others` keeps what else the keyring is to have of them, once it is certain that they can be added.
 
     Blocks. Raises `UsageError` when there is one of a name already or the file is broken, `CredentialsError` when the
     keyring does not keep a secret, and `StorageError`; nothing is written then.
@@ -40,6 +47,7 @@ def add_definitions(path: Path, definitions: tuple[ServerDefinition, ...], keyri
                     hint=f"Remove it first: `desktop-agent mcp remove {table['name']}`.",
                 )
             cast("list[Table]", entries).append(_as_toml(table))
+        keep_others()
         for definition, secrets in split:
             keep_secret_headers(keyring, definition, secrets)
 

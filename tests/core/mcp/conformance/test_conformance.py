@@ -19,6 +19,9 @@ from tests.npm.programs import npm_program
 
 Versions = tuple[str, ...]
 
+_PATIENTLY = ("--timeout", "120000")
+"""How long a client that hangs may take, in milliseconds: a busy machine is not to be mistaken for one."""
+
 _OLD = ("2025-11-25",)
 _NEW = ("2026-07-28",)
 _BOTH = (*_OLD, *_NEW)
@@ -128,7 +131,7 @@ async def judged(scenario: str, version: str, results: Path) -> tuple[int, str]:
     """Let the suite judge our client in a scenario."""
     client = f"{sys.executable} -m tests.core.mcp.conformance.client"
     spoken = () if version in _EXTENSION else ("--spec-version", version)
-    arguments = ("--command", client, "--scenario", scenario, "--output-dir", str(results), *spoken)
+    arguments = ("--command", client, "--scenario", scenario, "--output-dir", str(results), *spoken, *_PATIENTLY)
     return await said_by_the_suite("client", *arguments)
 
 
