@@ -1,14 +1,19 @@
-"""An MCP server of the stateless era, on the official SDK, that asks the user within the answers to its calls."""
+"""An MCP server of the stateless era, on the official SDK, that asks the user or the model within its answers."""
 
 from mcp.server import MCPServer
 from mcp.server.mcpserver import Context
 from mcp_types import (
+    CreateMessageRequest,
+    CreateMessageRequestParams,
+    CreateMessageResult,
     ElicitRequest,
     ElicitRequestFormParams,
     ElicitRequestURLParams,
     ElicitResult,
     InputRequests,
     InputRequiredResult,
+    SamplingMessage,
+    TextContent,
 )
 
 server = MCPServer("stateless")
@@ -33,6 +38,16 @@ async def nag() -> str | InputRequiredResult:
     """Ask, whatever the answer."""
     form = ElicitRequestFormParams(message="Sure?", requested_schema={"type": "object", "properties": {}})
     return InputRequiredResult(input_requests={"sure": ElicitRequest(params=form)})
+
+
+@server.tool()
+async def colour(ctx: Context) -> str | InputRequiredResult:
+    """Ask the model for a colour, then say what it answered."""
+    if ctx.input_responses is None:
+        message = SamplingMessage(role="user", content=TextContent(text="Name a colour."))
+        asked = CreateMessageRequest(params=CreateMessageRequestParams(messages=[message], max_tokens=50))
+        return InputRequiredResult(input_requests={"colour": asked})
+    return str([each.content for each in ctx.input_responses.values() if isinstance(each, CreateMessageResult)])
 
 
 if __name__ == "__main__":

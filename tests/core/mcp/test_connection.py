@@ -276,3 +276,17 @@ async def test_sessions_of_a_folder_share_a_server_and_those_of_another_have_the
     assert len(started - {None}) == 2
     assert second.connection is first.connection
     assert text_of(await second.connection.call("echo", {"text": "still shared"})) == "still shared"
+
+
+async def test_a_process_that_asks_while_several_calls_run_is_refused_for_all_of_them(connect: Connect) -> None:
+    connection = connect(server())
+    message: dict[str, object] = {"role": "user", "content": {"type": "text", "text": "Name a colour."}}
+    arguments: dict[str, object] = {"request": {"messages": [message], "maxTokens": 5}}
+
+    hanging = asyncio.create_task(connection.call("hang", {}))
+    await connection.tools()
+    reply = text_of(await connection.call("sample", arguments))
+    hanging.cancel()
+    await asyncio.wait({hanging})
+
+    assert "The model is asked for one running call only: several calls ran." in reply

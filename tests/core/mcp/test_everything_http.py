@@ -8,6 +8,7 @@ from contextlib import asynccontextmanager
 from desktop_agent.core.mcp.definition import Address, ServerDefinition
 from desktop_agent.core.mcp.offers import Progress
 from desktop_agent.core.mcp.pool import ServerPool
+from desktop_agent.core.mcp.sampling import SampledAnswer, SamplingRequest
 from tests.core.mcp.conftest import Connect
 from tests.core.mcp.test_connection import text_of, until
 from tests.npm.programs import npm_program
@@ -50,3 +51,27 @@ async def test_it_is_called_and_found_again_after_a_restart(connect: Connect, po
         connection._may_try_at = 0.0  # pyright: ignore[reportPrivateUsage] -- as if the pause were over
         assert "Echo: again" in text_of(await connection.call("echo", {"message": "again"}))
         await connection.stop()
+
+
+async def test_what_two_calls_at_once_ask_the_model_is_answered_each_by_its_own_session(connect: Connect) -> None:
+    port = free_port()
+    connection = connect(ServerDefinition(name="everything", reached_by=Address(url=f"http://127.0.0.1:{port}/mcp")))
+    asked: dict[str, str] = {}
+    both = asyncio.Barrier(2)
+
+    async def call(session: str) -> str:
+        async def sample(request: SamplingRequest) -> SampledAnswer:
+            asked[session] = request.messages[-1].text
+            await both.wait()
+            return SampledAnswer(text=f"answered in {session}", model="m")
+
+        arguments = {"prompt": f"asked in {session}", "maxTokens": 10}
+        return text_of(await connection.call("trigger-sampling-request", arguments, sample=sample))
+
+    async with everything(port):
+        replies = await asyncio.gather(call("one"), call("two"))
+        await connection.stop()
+
+    for session, reply in zip(("one", "two"), replies, strict=True):
+        assert f"asked in {session}" in asked[session]
+        assert f"answered in {session}" in reply

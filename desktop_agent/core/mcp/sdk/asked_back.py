@@ -1,9 +1,10 @@
 """What a server asks while its calls run, of the user or of the model, in both eras: brought to the call it is for.
 
 A server of the stateless era asks within the answer to a call, so the SDK asks in the task of that call. One of the
-handshake era sends a request of its own that does not say which call it is for, over HTTP neither: the SDK hands over
-all streams as one, and the progress token of a request is for its own progress. With one call running it can only be
-that one; with several, of sessions that share the server, one session must not answer for another.
+handshake era sends a request of its own. Over HTTP it comes on the stream of its call, whose context the SDK keeps. To
+a process there is one stream for all, and nothing in a request says which call it is for (its progress token is for
+its own progress): with one call running it can only be that one; with several, of sessions that share the server, one
+session must not answer for another.
 """
 
 import asyncio
@@ -81,10 +82,9 @@ class AskedBack:
         """Answer what it asks of the model, if the user lets it."""
         call = self._call_that_asks()
         if call is None:
-            self._log.say(f"It wanted to ask the model while {self._why_none()}, and was refused.")
-            return refusal_of(
-                SamplingRefusedError(f"The model is asked for one running call only; {self._why_none()}.")
-            )
+            why = self._why_none()
+            self._log.say(f"It wanted to ask the model when {why}, and was refused.")
+            return refusal_of(SamplingRefusedError(f"The model is asked for one running call only: {why}."))
         try:
             return result_of(await self._sample(call, request_of(self._server, self._fingerprint, params)))
         except SamplingRefusedError as error:
@@ -108,7 +108,7 @@ class AskedBack:
         call = self._call_that_asks()
         if call is None:
             said = params.message[:200]
-            self._log.say(f"It asked the user something while {self._why_none()}, and was declined: {said!r}")
+            self._log.say(f"It asked the user something when {self._why_none()}, and was declined: {said!r}")
             return _DECLINED
         try:
             question = question_of(self._server, params)
@@ -125,9 +125,14 @@ class AskedBack:
         return _CANCELLED if asking.cancelled() else self._result(question, asking.result())
 
     def _call_that_asks(self) -> _AskingCall | None:
-        return _current.get() or (next(iter(self._calls)) if len(self._calls) == 1 else None)
+        current = _current.get()
+        if current is not None:
+            return current if current in self._calls else None
+        return next(iter(self._calls)) if len(self._calls) == 1 else None
 
     def _why_none(self) -> str:
+        if _current.get() is not None:
+            return "its call was over"
         return "several calls ran" if self._calls else "no call ran"
 
     async def _sample(self, call: _AskingCall, request: SamplingRequest) -> SampledAnswer:

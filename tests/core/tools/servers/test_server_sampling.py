@@ -22,6 +22,7 @@ from desktop_agent.core.providers.scripted import Call, Cost, Fail, Hang, Reply,
 from desktop_agent.core.session.limits import TurnLimits
 from desktop_agent.core.tools.servers.sampling import MOST_IN_A_CALL, SAMPLING
 from tests.core.tools.servers.test_server_calls import PatientClock, program, with_servers
+from tests.core.tools.servers.test_server_questions import STATELESS
 from tests.harness import Ground, ImpatientClock, Open, check_conversation
 
 HELLO: JsonObject = {"role": "user", "content": {"type": "text", "text": "Name a colour."}}
@@ -98,7 +99,6 @@ async def test_the_answer_is_on_record_with_its_cost_before_the_server_has_it(gr
         await begin(s)
         await reply_to(s, Allowed())
         recorded = s.rx.recorded
-        spent = s.transcript.turns.usage.cost_usd
 
     kinds = [event.type for event in recorded]
     notice = next(event for event in recorded if isinstance(event, ev.Notice) and event.code == SAMPLING)
@@ -107,7 +107,6 @@ async def test_the_answer_is_on_record_with_its_cost_before_the_server_has_it(gr
     assert notice.detail.endswith("Answer: Red.")
     assert (usage.usage.cost_usd, usage.turn) == (0.25, 1)
     assert recorded.index(usage) < recorded.index(notice) < kinds.index("tool_call_finished")
-    assert spent is None
 
 
 @pytest.mark.parametrize("decision", [Denied(), Aborted(reason="x")])
@@ -222,6 +221,26 @@ async def test_what_hides_in_the_servers_text_is_named_to_the_user(ground: Groun
 
     assert question.texts[0].text == "a⟨U+202E⟩b"
     assert "Answer: x⟨U+202E⟩" in next(n.detail for n in s.rx.all(ev.Notice) if n.code == SAMPLING)
+
+
+async def test_a_stateless_server_asks_within_its_answer(ground: Ground) -> None:
+    with_servers(ground, STATELESS)
+
+    async with ground.session([[Call("stateless__colour", {})], [Say("Red.")], [Say("ok")]]) as s:
+        await begin(s)
+        reply = await reply_to(s, Allowed())
+
+    assert "Red." in reply
+
+
+async def test_a_stateless_servers_call_that_gets_no_answer_says_why_it_fails(ground: Ground) -> None:
+    with_servers(ground, STATELESS)
+
+    async with ground.session([[Call("stateless__colour", {})], [Say("ok")]]) as s:
+        await begin(s)
+        reply = await reply_to(s, Denied())
+
+    assert "It needs an answer of the model, which it does not get: The user did not allow it." in reply
 
 
 PICTURE: JsonObject = {"role": "user", "content": {"type": "image", "data": "AA==", "mimeType": "image/png"}}
