@@ -6,6 +6,7 @@ be told to a registry, or to whoever publishes there, is not known when it can b
 """
 
 import asyncio
+import os
 import shutil
 import tempfile
 from collections.abc import AsyncGenerator, Awaitable, Callable, Iterable, Mapping
@@ -14,6 +15,7 @@ from hashlib import blake2b
 from pathlib import Path
 
 import msgspec
+import psutil
 from msgspec import Struct
 from msgspec.structs import replace
 
@@ -168,8 +170,13 @@ class ServerConfiner(Struct, frozen=True, kw_only=True, eq=False):
         return folder
 
     def _make_temp(self) -> Path:
+        """Return a folder for one run, and remove those of applications that were killed. Blocks."""
         make_private_folder(self.cache)
-        return Path(tempfile.mkdtemp(prefix="tmp-", dir=self.cache))
+        for left in self.cache.glob("tmp-*-*"):
+            owner = left.name.split("-")[1]
+            if owner.isdecimal() and not psutil.pid_exists(int(owner)):
+                shutil.rmtree(left, ignore_errors=True)
+        return Path(tempfile.mkdtemp(prefix=f"tmp-{os.getpid()}-", dir=self.cache))
 
 
 class _Run(Struct, frozen=True, kw_only=True, eq=False):

@@ -87,7 +87,9 @@ class McpTool(ServerTool[McpArguments]):
         hints = {True: "The server says that it only reads.", False: "The server says that it changes something."}
         said = (hints[self.offered.only_reads],) if self.offered.only_reads is not None else ()
         destroys = ("The server says that it may destroy something.",) if self.offered.destroys else ()
-        return (f"MCP server {self.server}: {self._connection.definition.where}", *said, *destroys)
+        definition = self._connection.definition
+        confinement = (definition.confinement,) if definition.confinement else ()
+        return (f"MCP server {self.server}: {definition.where}", *confinement, *said, *destroys)
 
     def definition(self) -> ToolDefinition:
         return ToolDefinition(name=self.name, description=self.description, input_schema=self._schema.schema)

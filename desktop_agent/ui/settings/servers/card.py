@@ -63,8 +63,8 @@ class ServerCard(QFrame):
         self._state.setAccessibleName(f"{server.name}: {state_line(server)}")
         for label, text in (
             (self._facts, facts_line(server)),
-            (self._confinement, server.definition.confinement),
             (self._problem, problem_line(server)),
+            (self._confinement, server.definition.confinement),
         ):
             label.setText(text)
             label.setVisible(bool(text))
@@ -109,8 +109,8 @@ class ServerCard(QFrame):
             head,
             self._state,
             self._facts,
-            self._confinement,
             self._problem,
+            self._confinement,
             Space.XS,
             row,
             self._tools,

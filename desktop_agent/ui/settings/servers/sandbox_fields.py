@@ -81,7 +81,9 @@ class SandboxFields(QWidget):
         is_on = self._switch.isChecked()
         self._rows.setVisible(is_on)
         self._words.setText(
-            self.tr("It reads the open folder, but no secrets in it, and has what you name below. Commas separate.")
+            self.tr(
+                "It reads the open folder (.), without its secrets, and gets what stands here, with commas between."
+            )
             if is_on
             else self.tr("Not confined: it runs with all of your rights. Add only what you trust.")
         )
