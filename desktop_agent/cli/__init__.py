@@ -9,7 +9,20 @@ import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-COMMANDS = ("run", "sessions", "changes", "costs", "storage", "tools", "auth", "models", "mcp", "config", "doctor")
+COMMANDS = (
+    "run",
+    "batch",
+    "sessions",
+    "changes",
+    "costs",
+    "storage",
+    "tools",
+    "auth",
+    "models",
+    "mcp",
+    "config",
+    "doctor",
+)
 
 WITH_VALUE = ("--resume", "--provider", "--model", "--base-url", "--account")
 """The options of the window behind which a value stands."""

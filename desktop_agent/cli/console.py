@@ -50,6 +50,10 @@ class Console(Struct, frozen=True):
         """Print one JSON line of a stream."""
         self._write(self.out.write, _json(record) + "\n")
 
+    def write_line(self, line: str) -> None:
+        """Print a line of JSON that is one already."""
+        self._write(self.out.write, escaped_in_json(line) + "\n")
+
     def write_bytes(self, content: bytes) -> None:
         """Write a result that is bytes, such as a patch, exactly as it is."""
         self._write(self.out.buffer.write, content)

@@ -29,6 +29,7 @@ _MODULES = {
     ("changes", "undo"): "changes.undo_redo",
     ("changes", "redo"): "changes.undo_redo",
     ("run", ""): "run.command",
+    ("batch", ""): "batch.command",
     ("tools", "call"): "tool_call",
     ("auth", "sign-in"): "signing",
     ("auth", "sign-out"): "signing",

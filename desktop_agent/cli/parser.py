@@ -46,6 +46,7 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=f"desktop-agent {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
     _add_run(commands)
+    _add_batch(commands)
     _add_sessions(commands)
     _add_changes(commands)
     _add_costs(commands)
@@ -86,6 +87,12 @@ def _at_least_one(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError(f"{text!r} is not a whole number, 1 or more")
     return number
+
+
+def _not_below_zero(text: str) -> int:
+    if not text.isdecimal():
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number, 0 or more")
+    return int(text)
 
 
 def _above_zero(text: str) -> float:
@@ -151,6 +158,22 @@ def _add_run(commands: "_Commands") -> None:
     stream_help = "stream: read ops as JSON lines from standard input while running, in place of prompts"
     run.add_argument("--input-format", choices=("text", "stream"), default="text", metavar="F", help=stream_help)
     run.add_argument("--verbose", action="store_true", help="tell what happens on standard error")
+
+
+def _add_batch(commands: "_Commands") -> None:
+    summary = "Run many prompts, each in a copy of its folder, each with one line of result."
+    batch = _command(commands, "batch", summary, "batch tasks.jsonl --workers 4 --output results.jsonl")
+    task_help = "the tasks, a JSON object a line: id, workspace, prompt, options (those of `run`)"
+    batch.add_argument("tasks", type=Path, metavar="TASKS", help=task_help)
+    where = "append the results here, and leave out tasks that have one (default: standard output)"
+    batch.add_argument("--output", type=Path, metavar="F", help=where)
+    batch.add_argument(
+        "--workers", type=_at_least_one, metavar="N", help="how many tasks at once (one for each processor)"
+    )
+    batch.add_argument("--resume", action="store_true", help="go on with the results of --output, which must be there")
+    retry_help = "try a task again, N times, when its worker died or its provider failed (1)"
+    batch.add_argument("--retries", type=_not_below_zero, default=1, metavar="N", help=retry_help)
+    batch.add_argument("--max-cost", type=_above_zero, metavar="X", help="start no more when all have cost X dollars")
 
 
 def _add_switch(parser: argparse.ArgumentParser, name: str, summary: str) -> None:

@@ -1,23 +1,17 @@
 """Ops that another program writes, a JSON object on each line."""
 
-import asyncio
 import json
-import os
-import threading
 from collections.abc import AsyncGenerator, Callable
-from contextlib import suppress
 
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.op_codec import MalformedOpError, decode_op
-
-LONGEST_LINE_BYTES = 16 * 1024 * 1024
-_CHUNK_BYTES = 64 * 1024
+from desktop_agent.headless.input_lines import LONGEST_LINE_BYTES, lines_of
 
 
 async def ops_of(descriptor: int, reject: Callable[[int, str], None]) -> AsyncGenerator[ops.Op]:
     """Yield the ops that come in, until the input ends. A line that is none is given to `reject`, with its number."""
     number = 0
-    async for line in _lines_of(descriptor):
+    async for line in lines_of(descriptor):
         number += 1
         if line is None:
             reject(number, f"the line is longer than {LONGEST_LINE_BYTES} bytes")
@@ -28,44 +22,3 @@ async def ops_of(descriptor: int, reject: Callable[[int, str], None]) -> AsyncGe
                 reject(number, str(error))
             except ValueError as error:
                 reject(number, f"the line is no JSON ({error})")
-
-
-async def _lines_of(descriptor: int) -> AsyncGenerator[bytes | None]:
-    """Yield the lines; `None` in place of one that is too long."""
-    line, is_too_long = bytearray(), False
-    async for chunk in _chunks_of(descriptor):
-        *ended, rest = chunk.split(b"\n")
-        for part in ended:
-            line += part
-            yield None if is_too_long or len(line) > LONGEST_LINE_BYTES else bytes(line)
-            line, is_too_long = bytearray(), False
-        line += rest
-        if len(line) > LONGEST_LINE_BYTES:
-            line, is_too_long = bytearray(), True
-    if line or is_too_long:
-        yield None if is_too_long else bytes(line)
-
-
-async def _chunks_of(descriptor: int) -> AsyncGenerator[bytes]:
-    """Yield what comes in. It is read in a thread that no end of the process waits for: nothing can wake it.
-
-    By its descriptor, because the interpreter cannot end while a thread waits in a buffered reader.
-    """
-    loop, chunks = asyncio.get_running_loop(), asyncio.Queue[bytes]()
-
-    def read() -> None:
-        with suppress(RuntimeError):  # the loop was closed under it
-            while chunk := _read(descriptor):
-                loop.call_soon_threadsafe(chunks.put_nowait, chunk)
-            loop.call_soon_threadsafe(chunks.put_nowait, b"")
-
-    threading.Thread(target=read, name="op lines", daemon=True).start()
-    while chunk := await chunks.get():
-        yield chunk
-
-
-def _read(descriptor: int) -> bytes:
-    try:
-        return os.read(descriptor, _CHUNK_BYTES)
-    except OSError:  # as good as its end
-        return b""

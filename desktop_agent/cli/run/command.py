@@ -3,23 +3,19 @@
 import argparse
 import asyncio
 import sys
-from collections.abc import Mapping
-from pathlib import Path
 
 from desktop_agent.cli.console import Console
 from desktop_agent.cli.interruptible import run_to_end
 from desktop_agent.cli.run.listener import RunListener
-from desktop_agent.cli.run.options import run_options
+from desktop_agent.cli.run.options import approver_of, environ_of, run_logs, run_options
 from desktop_agent.cli.run.summary import summary_of
 from desktop_agent.cli.warnings import SettingsWarnings, warn_of_project
 from desktop_agent.composition.workbench import Workbench
-from desktop_agent.core.base.clock import SystemClock
-from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.providers.auth.keys import SystemKeyStore
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.system.masked_logs import mask_warnings
-from desktop_agent.headless import ApprovalCommand, HeadlessRun, RunLogs, RunOptions, RunResult, StreamedRun, ops_of
+from desktop_agent.headless import HeadlessRun, RunLogs, RunOptions, RunResult, StreamedRun, ops_of
 
 
 def main(args: argparse.Namespace, console: Console) -> int:
@@ -28,9 +24,7 @@ def main(args: argparse.Namespace, console: Console) -> int:
     options = run_options(args, bench)
     if options.resume is None:
         warn_of_project(bench.settings_in(options.workspace.resolve()), console)
-    logs = RunLogs(
-        audit=args.audit_log, changes=args.changes_log, debug=args.tool_debug_log if args.debug_tool_use else None
-    )
+    logs = run_logs(args)
     listener = RunListener(args, console)
     run = _streamed if args.input_format == "stream" else _prompted
     result = asyncio.run(run(args, bench, options, logs, listener))  # noqa: TID251 - entry point
@@ -45,12 +39,7 @@ def main(args: argparse.Namespace, console: Console) -> int:
 
 def _workbench(args: argparse.Namespace, console: Console) -> Workbench:
     paths = AppPaths.from_environment()
-    if args.config is not None and not args.config.is_file():
-        raise UsageError(f"The configuration file {args.config} does not exist.")
-    # The sandbox must find this settings file, because it keeps commands from writing it.
-    environ: Mapping[str, str] = args.environ
-    if args.config:
-        environ = {**environ, "DESKTOP_AGENT_CONFIG": str(args.config.absolute())}
+    environ = environ_of(args)
     mask_warnings(environ)
     live = LiveSettings.load(paths.settings_file(environ), environ)
     warnings = SettingsWarnings(live, console)
@@ -63,20 +52,13 @@ async def _prompted(
     args: argparse.Namespace, bench: Workbench, options: RunOptions, logs: RunLogs, listener: RunListener
 ) -> RunResult:
     """Run prompts that are known from the start."""
-    approver = _approver(args, options.workspace)
+    approver = approver_of(args, options.workspace)
     try:
         async with listener.progress.shown():
             return await run_to_end(HeadlessRun(bench, options, logs, listener, approver))
     finally:
         if approver is not None:
             await approver.aclose()
-
-
-def _approver(args: argparse.Namespace, workspace: Path) -> ApprovalCommand | None:
-    """Return what answers approval requests, if the options name it."""
-    if args.approval_command is None:
-        return None
-    return ApprovalCommand(args.approval_command, workspace, args.environ, SystemClock())
 
 
 async def _streamed(

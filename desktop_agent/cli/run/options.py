@@ -2,11 +2,12 @@
 
 import argparse
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from desktop_agent.composition.session_plan import SessionOptions
 from desktop_agent.composition.workbench import Workbench
+from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.models.vendors import DEMO, PROVIDER_IDS
@@ -17,7 +18,7 @@ from desktop_agent.core.settings.model_choice import NamedModel
 from desktop_agent.core.system.workspace import current_folder
 from desktop_agent.core.tools.access import CallRules
 from desktop_agent.core.tools.files.suggest import closest_names
-from desktop_agent.headless import OutputSchema, RunOptions
+from desktop_agent.headless import ApprovalCommand, OutputSchema, RunLogs, RunOptions
 
 
 def run_options(args: argparse.Namespace, bench: Workbench) -> RunOptions:
@@ -31,6 +32,30 @@ def run_options(args: argparse.Namespace, bench: Workbench) -> RunOptions:
     _check_tools("The setting runner.allowed_tools", args.allowed_tools or (), bench)
     _check_tools("The setting runner.blocked_tools", args.blocked_tools or (), bench)
     return _options(args, bench)
+
+
+def environ_of(args: argparse.Namespace) -> Mapping[str, str]:
+    """Return where settings and keys are looked for. Raises `UsageError` for a settings file that is not there."""
+    environ: Mapping[str, str] = args.environ
+    if args.config is None:
+        return environ
+    if not args.config.is_file():
+        raise UsageError(f"The configuration file {args.config} does not exist.")
+    # The sandbox must find this settings file, because it keeps commands from writing it.
+    return {**environ, "DESKTOP_AGENT_CONFIG": str(args.config.absolute())}
+
+
+def run_logs(args: argparse.Namespace) -> RunLogs:
+    """Return the logs that the options name. Call it after `run_options`."""
+    debug = args.tool_debug_log if args.debug_tool_use else None
+    return RunLogs(audit=args.audit_log, changes=args.changes_log, debug=debug)
+
+
+def approver_of(args: argparse.Namespace, workspace: Path) -> ApprovalCommand | None:
+    """Return what answers approval requests, if the options name it. Close it at the end."""
+    if args.approval_command is None:
+        return None
+    return ApprovalCommand(args.approval_command, workspace, args.environ, SystemClock())
 
 
 def _with_defaults(args: argparse.Namespace, runner: RunnerSettings) -> None:

@@ -1,0 +1,1 @@
+"""`desktop-agent batch`: many runs, each with one result."""

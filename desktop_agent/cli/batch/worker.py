@@ -1,0 +1,187 @@
+"""A worker of a batch: runs tasks as `desktop-agent run` would, each in a copy of its folder.
+
+As a process (`python -m desktop_agent.cli.batch.worker`) it reads a JSON object a line, `{"task": …, "max_cost": …}`,
+and writes the outcome of each as a line. It ends, with what it runs, when its input ends: who started it has gone.
+On a cluster `run_task` is called instead, by its name: no code travels.
+"""
+
+import argparse
+import asyncio
+import json
+import sys
+import time
+from collections.abc import Mapping
+from contextlib import redirect_stderr
+from io import StringIO
+from pathlib import Path
+from typing import cast
+
+from msgspec import UNSET, Struct, convert
+from msgspec.structs import asdict, replace
+
+from desktop_agent.cli.parser import build_parser
+from desktop_agent.cli.run.options import approver_of, environ_of, run_logs, run_options
+from desktop_agent.composition.workbench import Workbench
+from desktop_agent.core.base.errors import AgentError, UsageError
+from desktop_agent.core.base.ids import SessionId
+from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.base.private_files import close_to_others
+from desktop_agent.core.export import export_text
+from desktop_agent.core.protocol.model import JsonObject
+from desktop_agent.core.settings.live_settings import LiveSettings
+from desktop_agent.core.system.masked_logs import mask_warnings
+from desktop_agent.core.system.own_environment import take_environment
+from desktop_agent.headless import HeadlessRun, RunResult
+from desktop_agent.headless.batch.copies import copy_of
+from desktop_agent.headless.batch.outcome import TaskOutcome, failed
+from desktop_agent.headless.batch.tasks import BatchTask
+from desktop_agent.headless.input_lines import lines_of
+from desktop_agent.headless.result import describe
+
+OWN_OPTIONS = ("json", "workspace", "prompt", "prompt-file", "resume", "continue", "stream", "input-format", "verbose")
+"""Options of `run` that a task says otherwise, or that have no meaning in one."""
+
+
+class Order(Struct, frozen=True, kw_only=True):
+    """What a worker is asked for."""
+
+    task: BatchTask
+    max_cost: float | None = None
+
+
+def run_task(order: JsonObject, environ: Mapping[str, str]) -> str:
+    """Run a task to its end and return the line of its outcome. Blocks. What goes wrong is in the outcome."""
+    return asyncio.run(_Work(environ).run(convert(order, Order))).line()  # noqa: TID251 - a thread of a cluster's worker
+
+
+def arguments_of(task: BatchTask, workspace: str) -> argparse.Namespace:
+    """Return the options of `run` that a task asks for. Raises `UsageError` for those that it does not have."""
+    words = ["run", "--workspace", workspace, "--prompt", task.prompt]
+    for name, value in task.options.items():
+        if name in OWN_OPTIONS or not name or name.startswith("-"):
+            raise UsageError(
+                f"A task has no option {name!r}.", hint="Its options are those of `run`, by their long names."
+            )
+        words += _words_of(name, value)
+    said = StringIO()
+    try:
+        with redirect_stderr(said):
+            return build_parser().parse_args(words)
+    except SystemExit as error:
+        problem = said.getvalue().strip().rpartition("error: ")[2]
+        raise UsageError(f"The options of the task {task.id!r} are not those of `run`: {problem}.") from error
+
+
+def _words_of(name: str, value: object) -> list[str]:
+    match value:
+        case bool():
+            return [f"--{name}" if value else f"--no-{name}"]
+        case str() | int() | float():
+            return [f"--{name}={value}"]
+        case list():
+            return [f"--{name}={','.join(map(str, cast('list[object]', value)))}"]
+        case _:
+            raise UsageError(f"The option {name!r} has no value that `run` takes.")
+
+
+class _Work:
+    """What one process runs, one task at a time."""
+
+    def __init__(self, environ: Mapping[str, str]) -> None:
+        self._environ = environ
+        self._paths = AppPaths.from_environment(environ)
+        self._run: HeadlessRun | None = None
+        self._is_over = False
+
+    async def serve(self, descriptor: int) -> None:
+        """Run what comes in, until the input ends; then stop what runs."""
+        orders: asyncio.Queue[bytes | None] = asyncio.Queue()
+        reading = asyncio.create_task(self._read(descriptor, orders), name="orders")
+        while (line := await orders.get()) is not None:
+            outcome = await self.run(convert(json.loads(line), Order))
+            sys.stdout.buffer.write(outcome.line().encode(errors="backslashreplace") + b"\n")
+            sys.stdout.flush()
+        await reading
+
+    def interrupt(self) -> None:
+        """Stop what runs, and the process with it."""
+        self._is_over = True
+        if self._run is not None:
+            self._run.interrupt()
+
+    async def run(self, order: Order) -> TaskOutcome:
+        """Run one task."""
+        task, begun = order.task, time.monotonic()
+        try:
+            outcome = await self._run_in_copy(task, order.max_cost)
+        except AgentError as error:
+            outcome = failed(task.id, "not_run", describe(error), exit_code=error.exit_code)
+        return replace(outcome, duration_s=round(time.monotonic() - begun, 3))
+
+    async def _read(self, descriptor: int, orders: "asyncio.Queue[bytes | None]") -> None:
+        async for line in lines_of(descriptor):
+            orders.put_nowait(line)
+        orders.put_nowait(None)
+        self.interrupt()
+
+    async def _run_in_copy(self, task: BatchTask, max_cost: float | None) -> TaskOutcome:
+        copying = copy_of(task.workspace, self._paths.cache / "batch")
+        copy = await asyncio.to_thread(copying.__enter__)
+        try:
+            return await self._run_in(task, copy, max_cost)
+        finally:
+            await asyncio.to_thread(copying.__exit__, None, None, None)
+
+    async def _run_in(self, task: BatchTask, copy: Path, max_cost: float | None) -> TaskOutcome:
+        args = arguments_of(task, str(copy))
+        args.max_cost = min(filter(None, (args.max_cost, max_cost)), default=None)
+        args.environ = self._environ
+        environ = environ_of(args)
+        bench = Workbench(self._paths, LiveSettings.load(self._paths.settings_file(environ), environ), environ=environ)
+        options = run_options(args, bench)
+        approver = approver_of(args, copy)
+        self._run = HeadlessRun(bench, options, run_logs(args), approve=approver)
+        if self._is_over:
+            self._run.interrupt()
+        try:
+            result = await self._run.run()
+        finally:
+            self._run = None
+            if approver is not None:
+                await approver.aclose()
+        patch = await asyncio.to_thread(_patch_of, bench, result.session_id) if result.session_id else ""
+        return _outcome(task.id, result, patch)
+
+
+def _patch_of(bench: Workbench, session_id: SessionId) -> str:
+    """Return what a session changed. Bytes that are not UTF-8 become surrogates, which JSON escapes."""
+    pieces = export_text(bench.catalog.journal_path(session_id), "patch", bench.blobs)
+    return b"".join(pieces).decode(errors="surrogateescape")
+
+
+def _outcome(task_id: str, result: RunResult, patch: str) -> TaskOutcome:
+    return TaskOutcome(
+        id=task_id,
+        exit_code=result.exit_code,
+        stopped_reason=result.stopped_reason,
+        final_response=result.final_response,
+        session_id=result.session_id or None,
+        patch=patch,
+        usage=asdict(result.usage),
+        cost=result.usage.cost_usd,
+        problems=result.problems,
+        output=None if result.output is UNSET else result.output,
+    )
+
+
+def main() -> int:
+    """Serve standard input."""
+    environ = take_environment()
+    mask_warnings(environ)
+    close_to_others(AppPaths.from_environment(environ).roots)
+    asyncio.run(_Work(environ).serve(sys.stdin.fileno()))  # noqa: TID251 - entry point
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,157 @@
+"""Hands the tasks of a batch to workers, and writes down what each came to: once, and before anything else hears it."""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from desktop_agent.core.base.errors import AgentError
+from desktop_agent.core.base.money import money
+from desktop_agent.headless.batch.outcome import TaskOutcome, failed
+from desktop_agent.headless.batch.results import Results
+from desktop_agent.headless.batch.tasks import BatchTask
+from desktop_agent.headless.batch.workers import WorkerLostError, Workers
+
+
+class BatchOptions(Struct, frozen=True, kw_only=True):
+    """How a batch is run."""
+
+    workers: int
+    """How many tasks run at once."""
+    retries: int = 1
+    """How often a task is tried again when its worker died or its provider failed."""
+    max_cost_usd: float | None = None
+    """What all tasks together may cost, those of earlier batches in the same file included; None for no limit."""
+
+
+class BatchSummary(Struct, frozen=True, kw_only=True):
+    """What a batch came to, with what an earlier one had done."""
+
+    tasks: int
+    done: int
+    skipped: int
+    """Of those done, how many already had a result."""
+    failed: int
+    cost_usd: float | None
+    stopped: str = ""
+    """Why tasks were left: `interrupted`, `limit`; empty when none were."""
+
+    @property
+    def exit_code(self) -> int:
+        """What the process should return."""
+        if self.stopped:
+            return {"interrupted": 130, "limit": 4}[self.stopped]
+        return 1 if self.failed else 0
+
+
+class Batch:
+    """One batch. `run` once."""
+
+    def __init__(
+        self,
+        tasks: Sequence[BatchTask],
+        results: Results,
+        workers: Workers,
+        options: BatchOptions,
+        on_progress: Callable[[BatchSummary], None],
+    ) -> None:
+        self._tasks = tasks
+        self._results = results
+        self._workers = workers
+        self._options = options
+        self._on_progress = on_progress
+        self._left = [task for task in reversed(tasks) if task.id not in results.done]
+        self._skipped = len(tasks) - len(self._left)
+        self._stopped = ""
+        self._error: AgentError | None = None
+        self._pulling: list[asyncio.Task[None]] = []
+
+    def interrupt(self) -> None:
+        """Stop what runs. It gets no result, so the next batch runs it again."""
+        self._stopped = "interrupted"
+        for pulling in self._pulling:
+            pulling.cancel()
+
+    async def run(self) -> BatchSummary:
+        """Run every task that has no result yet. Raises `AgentError` when a result cannot be written."""
+        self._on_progress(self.summary)
+        count = min(self._options.workers, len(self._left))
+        if not self._stopped:
+            self._pulling = [asyncio.create_task(self._pull(), name=f"batch {number}") for number in range(count)]
+        ended = await asyncio.gather(*self._pulling, return_exceptions=True)
+        if self._error is not None:
+            raise self._error
+        for one in ended:
+            if isinstance(one, Exception):
+                raise one
+        return self.summary
+
+    @property
+    def summary(self) -> BatchSummary:
+        """How far it is."""
+        done = [self._results.done[task.id] for task in self._tasks if task.id in self._results.done]
+        costs = [outcome.cost for outcome in done if outcome.cost is not None]
+        return BatchSummary(
+            tasks=len(self._tasks),
+            done=len(done),
+            skipped=self._skipped,
+            failed=sum(outcome.exit_code != 0 for outcome in done),
+            cost_usd=sum(costs) if costs else None,
+            stopped=self._stopped,
+        )
+
+    async def _pull(self) -> None:
+        """Run one task after another."""
+        while self._left and not self._stopped and self._error is None:
+            budget = self._budget()
+            if budget is not None and budget <= 0:
+                self._stopped = "limit"
+                return
+            task = self._left.pop()
+            outcome = await self._outcome_of(task, budget)
+            if outcome.stopped_reason == "interrupted":  # by who stops the worker: it is not done
+                self._stopped = self._stopped or "interrupted"
+                return
+            try:
+                await asyncio.to_thread(self._results.add, outcome)
+            except AgentError as error:
+                self._error = error
+                for other in self._pulling:
+                    if other is not asyncio.current_task():
+                        other.cancel()
+                return
+            self._on_progress(self.summary)
+
+    def _budget(self) -> float | None:
+        limit = self._options.max_cost_usd
+        return None if limit is None else limit - (self.summary.cost_usd or 0.0)
+
+    async def _outcome_of(self, task: BatchTask, budget: float | None) -> TaskOutcome:
+        attempts = self._options.retries + 1
+        for attempt in range(1, attempts + 1):
+            try:
+                outcome = replace(await self._workers.run(task, budget), attempts=attempt)
+            except WorkerLostError as error:
+                problem = f"{error}, {attempt} times in all" if attempt > 1 else str(error)
+                outcome = failed(task.id, "worker_lost", problem, attempts=attempt)
+            else:
+                if not outcome.is_worth_a_retry:
+                    return outcome
+            if attempt == attempts:
+                return outcome
+        raise AssertionError("there is at least one attempt")
+
+
+def summary_words(summary: BatchSummary) -> str:
+    """Return a summary for people, in a line."""
+    parts = [f"{summary.done} of {summary.tasks} tasks done"]
+    if summary.skipped:
+        parts.append(f"{summary.skipped} of them before")
+    if summary.failed:
+        parts.append(f"{summary.failed} failed")
+    if summary.cost_usd is not None:
+        parts.append(money(summary.cost_usd))
+    if summary.stopped:
+        parts.append({"interrupted": "interrupted", "limit": "stopped by --max-cost"}[summary.stopped])
+    return ", ".join(parts)

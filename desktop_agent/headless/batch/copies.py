@@ -1,0 +1,105 @@
+"""A copy of a folder for each task, so that tasks disturb neither the folder nor each other."""
+
+import os
+import secrets
+import shutil
+from collections.abc import Generator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from stat import S_ISDIR, S_ISLNK, S_ISREG
+
+from filelock import FileLock, Timeout
+
+from desktop_agent.core.base.errors import WorkspaceError
+from desktop_agent.headless.batch.tasks import is_address
+
+_LOCK = ".lock"
+
+
+@contextmanager
+def copy_of(workspace: str, scratch: Path) -> Generator[Path]:
+    """Give a copy of a folder, or a clone of a repository, that is gone afterwards. Blocks. Raises `WorkspaceError`.
+
+    All of the folder is copied, with what is not committed. Git's objects, which never change, are shared by hard links
+    where that is possible. The copy has the name of the folder, which the model sees.
+    """
+    place = scratch / secrets.token_hex(6)
+    place.mkdir(parents=True)
+    lock = FileLock(f"{place}{_LOCK}", thread_local=False)  # it is released in another thread
+    with lock:
+        try:
+            name = workspace.rstrip("/").rpartition("/")[2].removesuffix(".git") or "workspace"
+            target = place / name
+            if is_address(workspace) and not (Path(workspace) / ".git").exists():
+                _clone(workspace, target)
+            else:
+                _copy(Path(workspace), target)
+            yield target
+        finally:
+            shutil.rmtree(place, ignore_errors=True)
+            with suppress(OSError):
+                Path(lock.lock_file).unlink()
+
+
+def sweep(scratch: Path) -> None:
+    """Remove copies of workers that were killed. Blocks."""
+    for lock_file in scratch.glob(f"*{_LOCK}"):
+        lock = FileLock(lock_file)
+        try:
+            lock.acquire(timeout=0)
+        except (Timeout, OSError):
+            continue
+        shutil.rmtree(lock_file.with_suffix(""), ignore_errors=True)
+        with suppress(OSError):
+            lock_file.unlink()
+        lock.release()
+
+
+def _copy(source: Path, target: Path) -> None:
+    if not source.is_dir():
+        raise WorkspaceError(f"The folder {source} does not exist.", hint="Name another one in the task.")
+    try:
+        _copy_folder(source, target)
+    except OSError as error:
+        raise WorkspaceError(f"The folder {source} could not be copied.", detail=str(error)) from error
+
+
+def _copy_folder(source: Path, target: Path) -> None:
+    """Copy regular files, folders and symlinks; sockets, pipes and devices are left out."""
+    target.mkdir()
+    is_shared = _is_object_store(source)
+    for entry in os.scandir(source):
+        to, mode = target / entry.name, entry.stat(follow_symlinks=False).st_mode
+        if S_ISDIR(mode):
+            _copy_folder(Path(entry.path), to)
+        elif S_ISLNK(mode):
+            to.symlink_to(Path(entry.path).readlink())
+        elif S_ISREG(mode):
+            _copy_file(entry.path, to, is_shared=is_shared and not mode & 0o222)
+    shutil.copystat(source, target)
+
+
+def _copy_file(source: str, target: Path, *, is_shared: bool) -> None:
+    if is_shared:
+        with suppress(OSError):  # another file system
+            target.hardlink_to(source)
+            return
+    shutil.copy2(source, target)
+
+
+def _is_object_store(folder: Path) -> bool:
+    """Whether a folder holds git's objects."""
+    parts = folder.parts
+    return any(parts[at : at + 2] == (".git", "objects") for at in range(len(parts) - 1))
+
+
+def _clone(address: str, target: Path) -> None:
+    hint = "Name a repository on this machine: a path or file://…"
+    if "://" in address and not address.startswith("file://"):
+        raise WorkspaceError(f"The repository {address} is not on this machine.", hint=hint)
+    import pygit2  # takes as long to import as a run takes to start
+
+    try:
+        pygit2.clone_repository(address, str(target))  # pyright: ignore[reportUnknownMemberType] - its own annotation
+    except (pygit2.GitError, OSError, ValueError) as error:
+        raise WorkspaceError(f"The repository {address} could not be cloned.", hint=hint, detail=str(error)) from error

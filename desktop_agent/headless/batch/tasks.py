@@ -1,0 +1,74 @@
+"""The tasks of a batch: a JSON object on each line of a file."""
+
+import json
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+from msgspec import Struct, ValidationError, convert, field
+
+from desktop_agent.core.base.errors import UsageError
+from desktop_agent.core.protocol.model import JsonObject
+
+FIELDS = ("id", "workspace", "prompt", "options")
+
+
+class BatchTask(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """One run: what a worker needs to know, and nothing else."""
+
+    id: str
+    workspace: str
+    """A folder, or the address of a git repository. Relative folders are relative to the file of the tasks."""
+    prompt: str
+    options: JsonObject = field(default_factory=dict[str, object])
+    """Options of `run` by their long names: `{"provider": "demo", "max-turns": 3, "dry-run": true}`."""
+
+
+def read_tasks(path: Path, check: Callable[[BatchTask], None]) -> tuple[BatchTask, ...]:
+    """Return the tasks of a file; `check` raises `UsageError` for options that `run` would not take. Blocks.
+
+    Raises `UsageError` that names the line.
+    """
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"The tasks {path} cannot be read: {error}.") from error
+    tasks = tuple(_tasks_in(lines, path, check))
+    if not tasks:
+        raise UsageError(f"There is no task in {path}.", hint="Write one JSON object a line: id, workspace, prompt.")
+    return tasks
+
+
+def _tasks_in(lines: Iterable[str], path: Path, check: Callable[[BatchTask], None]) -> Iterable[BatchTask]:
+    seen: dict[str, int] = {}
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        where = f"{path}, line {number}"
+        try:
+            task = convert(json.loads(line), BatchTask)
+        except ValidationError as error:
+            raise UsageError(f"{where} is no task: {error}.", hint=f"Its fields are {', '.join(FIELDS)}.") from error
+        except (ValueError, RecursionError) as error:
+            raise UsageError(f"{where} is no JSON object: {error}.") from error
+        if not task.id or not task.prompt.strip() or not task.workspace:
+            raise UsageError(f"{where}: id, workspace and prompt may not be empty.")
+        if task.id in seen:
+            raise UsageError(f"{where} has the id {task.id!r} of line {seen[task.id]}.")
+        seen[task.id] = number
+        try:
+            check(task)
+        except UsageError as error:
+            raise UsageError(f"{where}: {error.title}", hint=error.hint, detail=error.detail) from error
+        yield _with_place(task, path.absolute().parent)
+
+
+def is_address(workspace: str) -> bool:
+    """Whether a workspace is the address of a git repository, not a folder."""
+    return "://" in workspace or workspace.endswith(".git")
+
+
+def _with_place(task: BatchTask, folder: Path) -> BatchTask:
+    if "://" in task.workspace:
+        return task
+    place = str(folder / Path(task.workspace).expanduser())
+    return BatchTask(id=task.id, workspace=place, prompt=task.prompt, options=task.options)

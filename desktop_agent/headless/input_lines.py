@@ -1,0 +1,51 @@
+"""The lines that another program writes to us, as they come."""
+
+import asyncio
+import os
+import threading
+from collections.abc import AsyncGenerator
+from contextlib import suppress
+
+LONGEST_LINE_BYTES = 16 * 1024 * 1024
+_CHUNK_BYTES = 64 * 1024
+
+
+async def lines_of(descriptor: int) -> AsyncGenerator[bytes | None]:
+    """Yield the lines without their ends, until the input ends; `None` in place of one that is too long."""
+    line, is_too_long = bytearray(), False
+    async for chunk in _chunks_of(descriptor):
+        *ended, rest = chunk.split(b"\n")
+        for part in ended:
+            line += part
+            yield None if is_too_long or len(line) > LONGEST_LINE_BYTES else bytes(line)
+            line, is_too_long = bytearray(), False
+        line += rest
+        if len(line) > LONGEST_LINE_BYTES:
+            line, is_too_long = bytearray(), True
+    if line or is_too_long:
+        yield None if is_too_long else bytes(line)
+
+
+async def _chunks_of(descriptor: int) -> AsyncGenerator[bytes]:
+    """Yield what comes in. It is read in a thread that no end of the process waits for: nothing can wake it.
+
+    By its descriptor, because the interpreter cannot end while a thread waits in a buffered reader.
+    """
+    loop, chunks = asyncio.get_running_loop(), asyncio.Queue[bytes]()
+
+    def read() -> None:
+        with suppress(RuntimeError):  # the loop was closed under it
+            while chunk := _read(descriptor):
+                loop.call_soon_threadsafe(chunks.put_nowait, chunk)
+            loop.call_soon_threadsafe(chunks.put_nowait, b"")
+
+    threading.Thread(target=read, name="input lines", daemon=True).start()
+    while chunk := await chunks.get():
+        yield chunk
+
+
+def _read(descriptor: int) -> bytes:
+    try:
+        return os.read(descriptor, _CHUNK_BYTES)
+    except OSError:  # as good as its end
+        return b""

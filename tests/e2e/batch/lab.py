@@ -1,0 +1,57 @@
+"""A batch as its own process, over folders and results that a test can look at."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from tests.system_processes import processes_with
+
+DEMO = Path(__file__).parents[3] / "resources" / "demo" / "pagination"
+PROMPT = "One of the tests fails. Fix it."
+
+
+class Lab:
+    """Tasks, results and a home of their own."""
+
+    def __init__(self, folder: Path) -> None:
+        self.tasks = folder / "tasks.jsonl"
+        self.results = folder / "results.jsonl"
+        self.environ = {**os.environ, "DESKTOP_AGENT_HOME": str(folder / "home"), "BATCH_LAB": str(folder)}
+
+    def write(self, tasks: Sequence[dict[str, Any]]) -> None:
+        self.tasks.write_text("".join(f"{json.dumps(task)}\n" for task in tasks), encoding="utf-8")
+
+    def write_demo(self, count: int) -> None:
+        """Write tasks that the demo model does."""
+        self.write([task(f"t{number}", DEMO) for number in range(count)])
+
+    def start(self, *more: str) -> "subprocess.Popen[str]":
+        command = [sys.executable, "-m", "desktop_agent", "batch", str(self.tasks), "--output", str(self.results)]
+        pipe = subprocess.PIPE
+        return subprocess.Popen(
+            [*command, *more], env=self.environ, stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe, text=True
+        )
+
+    def run(self, *more: str) -> tuple[int, str, str]:
+        """Run a batch to its end: its exit code, standard output and standard error."""
+        with self.start(*more) as process:
+            out, err = process.communicate(timeout=300)
+        return process.returncode, out, err
+
+    @property
+    def outcomes(self) -> list[dict[str, Any]]:
+        return [json.loads(line) for line in self.results.read_text(encoding="utf-8").splitlines()]
+
+    def processes(self) -> list[int]:
+        """Everything that a batch of this lab started and that still lives."""
+        return processes_with("BATCH_LAB", self.environ["BATCH_LAB"])
+
+
+def task(name: str, workspace: Path, **options: object) -> dict[str, Any]:
+    """Return a task for the demo model."""
+    given = {"provider": "demo", "approval": "on_request", **options}
+    return {"id": name, "workspace": str(workspace), "prompt": PROMPT, "options": given}

@@ -1,0 +1,157 @@
+"""`desktop-agent batch`: every task has exactly one result, and its folder is as it was."""
+
+import json
+import random
+import subprocess
+from pathlib import Path
+
+import psutil
+import pytest
+
+from tests.e2e.batch.lab import DEMO, Lab, task
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Lab:
+    return Lab(tmp_path)
+
+
+def git(folder: Path, *words: str) -> str:
+    identity = ("-c", "user.name=T", "-c", "user.email=t@example.org")
+    return subprocess.check_output(["git", "-C", str(folder), *identity, *words], text=True)
+
+
+def test_each_task_runs_in_a_copy_and_has_one_result(lab: Lab, tmp_path: Path) -> None:
+    before = (DEMO / "pagination" / "pages.py").read_bytes()
+    lab.write_demo(3)
+    code, out, _ = lab.run("--workers", "2", "--json")
+    assert code == 0
+    assert json.loads(out) | {"tasks": 3, "done": 3, "skipped": 0, "failed": 0} == json.loads(out)
+    assert sorted(outcome["id"] for outcome in lab.outcomes) == ["t0", "t1", "t2"]
+    assert (DEMO / "pagination" / "pages.py").read_bytes() == before
+    assert list((tmp_path / "home" / "cache" / "batch").iterdir()) == []
+    outcome = lab.outcomes[0]
+    assert (outcome["exit_code"], outcome["stopped_reason"], outcome["attempts"]) == (0, "completed", 1)
+    assert outcome["session_id"]
+    assert outcome["usage"]["output_tokens"] > 0
+
+
+def test_the_patch_of_a_result_applies_to_the_folder(lab: Lab, tmp_path: Path) -> None:
+    folder = tmp_path / "app"
+    subprocess.check_call(["cp", "-r", str(DEMO), str(folder)])
+    git(folder, "init", "-q")
+    git(folder, "add", "-A")
+    git(folder, "commit", "-qm", "first")
+    (folder / "not-committed.txt").write_text("mine\n", encoding="utf-8")
+    lab.write([task("one", folder)])
+    assert lab.run()[0] == 0
+    assert git(folder, "status", "--porcelain") == "?? not-committed.txt\n"
+    patch = tmp_path / "one.patch"
+    patch.write_text(lab.outcomes[0]["patch"], encoding="utf-8", errors="surrogateescape")
+    git(folder, "apply", str(patch))
+    assert "-(-total // size)" in (folder / "pagination" / "pages.py").read_text(encoding="utf-8")
+
+
+def test_a_repository_is_cloned(lab: Lab, tmp_path: Path) -> None:
+    folder, bare = tmp_path / "app", tmp_path / "app.git"
+    subprocess.check_call(["cp", "-r", str(DEMO), str(folder)])
+    git(folder, "init", "-q")
+    git(folder, "add", "-A")
+    git(folder, "commit", "-qm", "first")
+    git(tmp_path, "clone", "-q", "--bare", str(folder), str(bare))
+    lab.write([task("path", bare), task("address", bare) | {"workspace": bare.as_uri()}])
+    assert lab.run("--workers", "2")[0] == 0
+    assert all("-(-total // size)" in outcome["patch"] for outcome in lab.outcomes)
+
+
+def test_tasks_that_have_a_result_are_left_out(lab: Lab) -> None:
+    lab.write_demo(2)
+    assert lab.run()[0] == 0
+    first = lab.results.read_bytes()
+    lab.write_demo(3)
+    code, out, _ = lab.run("--resume", "--json")
+    assert (code, json.loads(out)["skipped"]) == (0, 2)
+    assert lab.results.read_bytes().startswith(first)
+    assert [outcome["id"] for outcome in lab.outcomes][2:] == ["t2"]
+
+
+def test_a_result_that_a_kill_has_cut_is_none(lab: Lab) -> None:
+    lab.write_demo(2)
+    assert lab.run()[0] == 0
+    lab.results.write_bytes(lab.results.read_bytes()[:-20])
+    assert lab.run()[0] == 0
+    assert sorted(outcome["id"] for outcome in lab.outcomes) == ["t0", "t1"]
+
+
+def test_what_cannot_be_run_is_a_result_in_words(lab: Lab, tmp_path: Path) -> None:
+    lab.write(
+        [task("gone", tmp_path / "nowhere"), task("far", tmp_path) | {"workspace": "https://example.invalid/a.git"}]
+    )
+    code, _, err = lab.run("--workers", "2")
+    assert code == 1
+    outcomes = {outcome["id"]: outcome for outcome in lab.outcomes}
+    assert outcomes["gone"]["stopped_reason"] == outcomes["far"]["stopped_reason"] == "not_run"
+    assert "does not exist" in outcomes["gone"]["problems"][0]
+    assert "is not on this machine" in outcomes["far"]["problems"][0]
+    assert "2 failed" in err
+
+
+@pytest.mark.parametrize(
+    ("lines", "why"),
+    [
+        (["nonsense"], "line 1 is no JSON object"),
+        (['{"id": "a"}'], "line 1 is no task"),
+        (['{"id": "a", "workspace": ".", "prompt": " "}'], "may not be empty"),
+        (['{"id": "a", "workspace": ".", "prompt": "x"}'] * 2, "line 2 has the id 'a' of line 1"),
+        (
+            ['{"id": "a", "workspace": ".", "prompt": "x", "options": {"tone": "kind"}}'],
+            "unrecognized arguments: --tone",
+        ),
+        (['{"id": "a", "workspace": ".", "prompt": "x", "options": {"json": true}}'], "no option 'json'"),
+        (['{"id": "a", "workspace": ".", "prompt": "x", "options": {"max-turns": 0}}'], "is not a whole number"),
+        ([""], "There is no task"),
+    ],
+)
+def test_a_bad_line_is_named_before_anything_runs(lab: Lab, lines: list[str], why: str) -> None:
+    lab.tasks.write_text("\n".join(lines), encoding="utf-8")
+    code, _, err = lab.run()
+    assert code == 2
+    assert why in err
+    assert not lab.results.exists()
+
+
+def test_other_files_are_not_taken_for_results(lab: Lab) -> None:
+    lab.write_demo(1)
+    lab.results.write_text("my diary\n", encoding="utf-8")
+    code, _, err = lab.run()
+    assert (code, lab.results.read_text(encoding="utf-8")) == (2, "my diary\n")
+    assert "line 1 is no result" in err
+
+
+def test_killed_workers_and_coordinators_lose_and_repeat_nothing(lab: Lab, is_nightly: bool) -> None:
+    count, kills = (200, 10) if is_nightly else (12, 3)
+    lab.write_demo(count)
+    chance = random.Random(7)
+    seen: list[str] = []
+    for _ in range(kills):
+        process = lab.start("--workers", "2", "--retries", "9")
+        assert process.stderr is not None
+        for _ in range(chance.randint(1, 2)):
+            process.stderr.readline()  # a tenth is done, or the batch has ended
+        workers = [
+            child for child in psutil.Process(process.pid).children() if "batch.worker" in " ".join(child.cmdline())
+        ]
+        if workers and chance.random() < 0.7:
+            chance.choice(workers).kill()
+            process.stderr.readline()
+        process.kill()
+        process.communicate()
+        if lab.results.exists():
+            whole = lab.results.read_bytes().rpartition(b"\n")[0].splitlines()
+            written = [json.loads(line)["id"] for line in whole]
+            assert written[: len(seen)] == seen  # what was written stays
+            seen = written
+    code, _, _ = lab.run("--workers", "2", "--retries", "9")
+    assert code == 0
+    assert sorted(outcome["id"] for outcome in lab.outcomes) == sorted(f"t{number}" for number in range(count))
+    assert lab.processes() == []
