@@ -12,6 +12,7 @@ from desktop_agent.composition.session_plan import SessionPlan
 from desktop_agent.composition.shared_parts import SharedParts
 from desktop_agent.composition.tool_parts import ToolParts, build_tool_parts
 from desktop_agent.core.approvals.pending import Approvals
+from desktop_agent.core.mentions.resources import ResourceMentions
 from desktop_agent.core.session.aside_model import SessionModel
 from desktop_agent.core.session.limits import TurnLimits
 from desktop_agent.core.session.parts import SessionParts
@@ -61,6 +62,7 @@ def assemble(shared: SharedParts, plan: SessionPlan) -> Session:
             tools=tools,
             context_manager=context_manager,
             commands=build_commands(shared, plan, context_manager, parts.servers),
+            mentions=ResourceMentions(parts.servers.connections, shared.blobs.put_ref),
             titling=_titling(shared, plan, recorder),
             settings=plan.settings,
             limits=limits,

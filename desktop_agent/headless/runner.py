@@ -15,12 +15,12 @@ from msgspec.structs import replace
 
 from desktop_agent.composition.session_plan import SessionOptions
 from desktop_agent.composition.workbench import Workbench
-from desktop_agent.core.base.errors import AgentError, UnsafeSettingsError
+from desktop_agent.core.base.errors import AgentError, UnsafeSettingsError, UsageError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import Aborted, ApprovalRequest, ChangeSelection, Decision, FileOutcome
-from desktop_agent.core.session.failure_notices import UNSAFE_SETTINGS
+from desktop_agent.core.session.failure_notices import NOT_FETCHED, UNSAFE_SETTINGS
 from desktop_agent.core.session.session import Session
 from desktop_agent.core.slash.parse import is_command, prompt_of
 from desktop_agent.core.transcript import Transcript
@@ -235,6 +235,11 @@ class HeadlessRun:
                 _set(self._ended, event)
             case ev.Notice(code=code, detail=detail) if code == UNSAFE_SETTINGS:
                 _refuse(self._ended, UnsafeSettingsError(detail.splitlines()))
+            case ev.Notice(code=code, title=title, hint=hint, detail=detail) if code == NOT_FETCHED:
+                _refuse(self._ended, UsageError(title, hint=hint, detail=detail))
+            case ev.PromptRejected() if self._is_interrupted:
+                turn = self._turn_before + 1
+                _set(self._ended, ev.TurnEnded(turn=turn, reason="interrupted", requests=0, duration_s=0.0))
             # While the turn has not ended, it is an earlier one, cut off, that recovery concludes.
             case ev.ChangesUndone(outcomes=outcomes) if self._ended is not None and self._ended.done():
                 _set(self._undone, outcomes)

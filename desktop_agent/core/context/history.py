@@ -11,11 +11,19 @@ from msgspec import Struct, field
 
 from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.context.history_fold import Beginning, Compaction, HistoryFold
-from desktop_agent.core.context.message_building import Conversation, UserBlock, answer, built, guidance_note
+from desktop_agent.core.context.message_building import Conversation, answer, built, guidance_note
 from desktop_agent.core.context.shortening import is_worth_it, shortened
 from desktop_agent.core.context.summaries import rendered
 from desktop_agent.core.context.tokens import block_tokens, message_tokens
-from desktop_agent.core.protocol.model import AssistantMessage, GuidanceFile, Message, Pin, TextBlock, ToolUseBlock
+from desktop_agent.core.protocol.model import (
+    AssistantMessage,
+    GuidanceFile,
+    Message,
+    Pin,
+    TextBlock,
+    ToolUseBlock,
+    UserBlock,
+)
 
 
 class History(Struct):

@@ -13,11 +13,13 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from desktop_agent.core.base.ids import CallId
+from desktop_agent.core.context.external_frame import attached_blocks
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import (
     AssistantMessage,
     FileOutcome,
     GuidanceFile,
+    ImageBlock,
     Pin,
     Summary,
     TextBlock,
@@ -65,8 +67,8 @@ class TurnStart(Struct, frozen=True):
     beginning: Beginning
 
 
-Item = TextBlock | GuidanceNote | AssistantMessage
-"""A prompt or a note as a text block, guidance, or a message of the model."""
+Item = TextBlock | ImageBlock | GuidanceNote | AssistantMessage
+"""A prompt, a note or what a prompt mentions as blocks, guidance, or a message of the model."""
 
 
 @dataclass(slots=True)
@@ -128,7 +130,7 @@ class HistoryFold:
             case ev.PromptSubmitted(turn=turn, text=text, seq=seq):
                 self.starts.pop(turn, None)  # a hostile journal: the order of turns must stay that of the items
                 self.starts[turn] = TurnStart(len(self.items), Beginning(seq, self._held()))
-                self.items.append(TextBlock(text=text))
+                self.items += [TextBlock(text=text), *attached_blocks(event.prompt_id, event.attachments)]
             case ev.MessageDone():
                 self._message(event)
             case ev.ToolCallStarted() | ev.ToolCallFinished():

@@ -7,7 +7,7 @@ from msgspec.structs import replace
 
 from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.context.external_frame import external_content
-from desktop_agent.core.context.history_fold import HistoryFold
+from desktop_agent.core.context.history_fold import GuidanceNote, HistoryFold
 from desktop_agent.core.context.portable import portable
 from desktop_agent.core.context.shortening import shortened
 from desktop_agent.core.protocol.model import (
@@ -21,6 +21,7 @@ from desktop_agent.core.protocol.model import (
     ToolResult,
     ToolResultBlock,
     ToolUseBlock,
+    UserBlock,
     UserMessage,
 )
 
@@ -31,8 +32,6 @@ UNANSWERED = (
 BEGINNING_LOST = "[The beginning of this conversation was lost.]"
 GUIDANCE_NOTE = "[Guidance for"
 """How a note begins that brings an AGENTS.md into the conversation."""
-
-UserBlock = TextBlock | ToolResultBlock
 
 
 class Conversation(NamedTuple):
@@ -69,8 +68,8 @@ def built(
             _add_assistant(merged, replace(item, content=blocks))
             pending = [block for block in blocks if isinstance(block, ToolUseBlock)]
         else:
-            text = item if isinstance(item, TextBlock) else TextBlock(text=guidance_note(item.path, item.file))
-            _add_user(merged, [*_answers(fold, pending, short), text])
+            block = TextBlock(text=guidance_note(item.path, item.file)) if isinstance(item, GuidanceNote) else item
+            _add_user(merged, [*_answers(fold, pending, short), block])
             pending = []
     if pending:
         _add_user(merged, _answers(fold, pending, short))

@@ -13,7 +13,16 @@ from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import Digest
-from desktop_agent.core.protocol.model import BlobRef, Message, ModelRequest, ToolResultBlock, UserMessage
+from desktop_agent.core.context.tokens import pictures_of
+from desktop_agent.core.protocol.model import (
+    BlobRef,
+    ImageBlock,
+    Message,
+    ModelRequest,
+    TextBlock,
+    ToolResultBlock,
+    UserMessage,
+)
 from desktop_agent.core.store.blobs import Blobs
 
 MOST_PICTURES = 8
@@ -31,13 +40,13 @@ logger = logging.getLogger(__name__)
 
 def with_newest_pictures(messages: Sequence[Message]) -> tuple[Message, ...]:
     """Return the messages with the newest pictures only. The same conversation gives the same answer every time."""
-    dropped = _number_dropped([picture for block in _results(messages) for picture in block.images])
+    dropped = _number_dropped(list(_pictures(messages)))
     return tuple(messages) if dropped == 0 else _without_first(messages, dropped, DROPPED)
 
 
 def image_digests(messages: Iterable[Message]) -> frozenset[Digest]:
     """Return which payloads a request with these messages needs in `ModelRequest.images`."""
-    return frozenset(picture.blob for block in _results(messages) for picture in block.images)
+    return frozenset(picture.blob for picture in _pictures(messages))
 
 
 def load_pictures(blobs: Blobs, digests: Iterable[Digest]) -> dict[Digest, bytes]:
@@ -53,7 +62,7 @@ def load_pictures(blobs: Blobs, digests: Iterable[Digest]) -> dict[Digest, bytes
 
 def without_pictures(messages: Sequence[Message]) -> tuple[Message, ...]:
     """Return the messages for a model that takes no pictures, with a word in the place of each."""
-    return _without_first(messages, sum(len(block.images) for block in _results(messages)), NOT_TAKEN)
+    return _without_first(messages, sum(1 for _ in _pictures(messages)), NOT_TAKEN)
 
 
 async def with_pictures(request: ModelRequest, blobs: Blobs) -> ModelRequest:
@@ -64,10 +73,11 @@ async def with_pictures(request: ModelRequest, blobs: Blobs) -> ModelRequest:
     return replace(request, images=await asyncio.to_thread(load_pictures, blobs, digests))
 
 
-def _results(messages: Iterable[Message]) -> Iterable[ToolResultBlock]:
+def _pictures(messages: Iterable[Message]) -> Iterable[BlobRef]:
     for message in messages:
         if isinstance(message, UserMessage):
-            yield from (block for block in message.content if isinstance(block, ToolResultBlock))
+            for block in message.content:
+                yield from pictures_of(block)
 
 
 def _number_dropped(pictures: Sequence[BlobRef]) -> int:
@@ -91,6 +101,9 @@ def _without_first(messages: Sequence[Message], number: int, word: str) -> tuple
                     left -= gone
                     text = "\n".join([block.content, *[word] * gone]).strip()
                     content[index] = replace(block, content=text, images=block.images[gone:])
+                elif isinstance(block, ImageBlock) and left:
+                    left -= 1
+                    content[index] = TextBlock(text=word)
             thinned.append(replace(message, content=tuple(content)))
         else:
             thinned.append(message)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from desktop_agent.core.base.plain_text import number_of
 from desktop_agent.core.protocol.model import (
     AssistantBlock,
+    ImageBlock,
     Message,
     OpaqueBlock,
     RedactedThinkingBlock,
@@ -13,6 +14,7 @@ from desktop_agent.core.protocol.model import (
     ThinkingBlock,
     ToolResultBlock,
     ToolUseBlock,
+    UserBlock,
 )
 
 _as_json = json.JSONEncoder(ensure_ascii=False).encode
@@ -41,7 +43,7 @@ def fitted(text: str, longest: int) -> str:
     return f"{text[:head]}\n[… {len(text) - longest} characters left out …]\n{text[-tail:]}"
 
 
-def _block_text(block: AssistantBlock | ToolResultBlock, *, is_user: bool, longest: int | None) -> str:
+def _block_text(block: AssistantBlock | UserBlock, *, is_user: bool, longest: int | None) -> str:
     match block:  # the most frequent first, as in `tokens.block_tokens`
         case ToolResultBlock(content=content, is_error=is_error, images=images):
             pictures = f"\n[{number_of(len(images), 'picture')}]" if images else ""
@@ -55,6 +57,8 @@ def _block_text(block: AssistantBlock | ToolResultBlock, *, is_user: bool, longe
         case OpaqueBlock(call=call) if call is not None:
             found = "\n".join(f"{page.title} {page.url}".strip() for page in call.pages)
             return _short(f"Call of {call.tool} at the provider:\n{call.query}\n{found}{call.error}".rstrip(), longest)
+        case ImageBlock():
+            return "User:\n[1 picture]"
         case RedactedThinkingBlock() | OpaqueBlock():
             return ""
 

@@ -11,6 +11,8 @@ from typing import cast
 
 from desktop_agent.core.protocol.model import (
     AssistantBlock,
+    BlobRef,
+    ImageBlock,
     Message,
     ModelRef,
     ModelRequest,
@@ -21,6 +23,7 @@ from desktop_agent.core.protocol.model import (
     ToolDefinition,
     ToolResultBlock,
     ToolUseBlock,
+    UserBlock,
 )
 
 _BYTES_PER_TOKEN = 3.6
@@ -40,7 +43,7 @@ def text_tokens(text: str) -> float:
     return size / _BYTES_PER_TOKEN
 
 
-def block_tokens(block: AssistantBlock | ToolResultBlock) -> float:
+def block_tokens(block: AssistantBlock | UserBlock) -> float:
     """Estimate one block of a message."""
     match block:  # the most frequent first: a class that does not match costs more than one that does
         case ToolResultBlock(content=content, images=images):
@@ -55,6 +58,8 @@ def block_tokens(block: AssistantBlock | ToolResultBlock) -> float:
             size = text_tokens(data)
         case OpaqueBlock(payload=payload):
             size = _value_tokens(payload)
+        case ImageBlock():
+            size = _PICTURE_TOKENS
     return size + _BLOCK_TOKENS
 
 
@@ -65,8 +70,19 @@ def message_tokens(messages: Iterable[Message]) -> float:
 
 def picture_tokens(messages: Iterable[Message]) -> float:
     """Estimate the pictures of a conversation, which are part of it."""
-    results = (block for message in messages for block in message.content if isinstance(block, ToolResultBlock))
-    return float(_PICTURE_TOKENS * sum(len(block.images) for block in results))
+    blocks = (block for message in messages for block in message.content)
+    return float(_PICTURE_TOKENS * sum(len(pictures_of(block)) for block in blocks))
+
+
+def pictures_of(block: AssistantBlock | UserBlock) -> tuple[BlobRef, ...]:
+    """Return the pictures that a block shows."""
+    match block:
+        case ToolResultBlock(images=images):
+            return images
+        case ImageBlock(image=image):
+            return (image,)
+        case _:
+            return ()
 
 
 def tool_tokens(tools: Iterable[ToolDefinition]) -> float:

@@ -9,7 +9,16 @@ from msgspec import Struct
 
 from desktop_agent.core.base.errors import ServerError
 from desktop_agent.core.mcp.definition import ServerDefinition
-from desktop_agent.core.mcp.offers import CallReply, OfferedPrompt, OfferedResource, OfferedTool, Progress, ServerFacts
+from desktop_agent.core.mcp.offers import (
+    CallReply,
+    OfferedPrompt,
+    OfferedResource,
+    OfferedTool,
+    Part,
+    Progress,
+    ResourceTemplate,
+    ServerFacts,
+)
 from desktop_agent.core.mcp.sampling import SampleModel
 from desktop_agent.core.mcp.server_log import ServerLog
 from desktop_agent.core.mcp.sign_in import Challenge
@@ -97,6 +106,20 @@ class Client(Protocol):
 
     async def resources(self) -> tuple[OfferedResource, ...]:
         """Return every resource that it lists now."""
+        ...
+
+    async def templates(self) -> tuple[ResourceTemplate, ...]:
+        """Return every template of resources that it lists now."""
+        ...
+
+    async def read(self, uri: str, *, timeout_s: float) -> tuple[Part, ...]:
+        """Return what the resource at `uri` holds, in its parts."""
+        ...
+
+    async def complete(
+        self, template: str, name: str, value: str, others: Mapping[str, str], *, timeout_s: float
+    ) -> tuple[str, ...]:
+        """Return what the part `name` of a template may be that begins with `value`, with `others` given already."""
         ...
 
     async def call(

@@ -7,8 +7,8 @@ Everything else asks that task: callers wait for it to be ready and speak to the
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import AsyncGenerator, Callable, Mapping
+from contextlib import asynccontextmanager, suppress
 
 from msgspec.structs import replace
 
@@ -24,7 +24,7 @@ from desktop_agent.core.mcp.client import (
     nobody_to_ask,
 )
 from desktop_agent.core.mcp.definition import ServerDefinition
-from desktop_agent.core.mcp.offers import CallReply, OfferedPrompt, OfferedResource, OfferedTool, Progress
+from desktop_agent.core.mcp.offers import CallReply, OfferedTool, Part, Progress
 from desktop_agent.core.mcp.sampling import SampleModel, no_model_to_ask
 from desktop_agent.core.mcp.status import LastCall, ServerStatus
 
@@ -43,6 +43,9 @@ _LAST_WORDS_S = 4.0
 """How long a call waits to hear how a server ended that it was made to."""
 
 _LAST_LINES = 20
+
+_COMPLETION_S = 5.0
+"""How long a server may think about what the user is typing."""
 
 
 class Connection:
@@ -114,34 +117,53 @@ class Connection:
         decline unless they are given.
         Cancelling tells the server to stop.
         """
-        self._running_calls += 1
         begun = self._clock.monotonic()
         problem = "It was stopped."
         try:
-            client = await self._client()
-            timeout_s = self.definition.call_timeout_s
-            reply = await client.call(
-                tool, arguments, timeout_s=timeout_s, on_progress=on_progress, ask=ask, sample=sample
-            )
+            async with self._used() as client:
+                timeout_s = self.definition.call_timeout_s
+                reply = await client.call(
+                    tool, arguments, timeout_s=timeout_s, on_progress=on_progress, ask=ask, sample=sample
+                )
             problem = "The server reported a failure." if reply.is_error else ""
         except ServerError as error:
-            explained = await self._explained(error)
-            problem = explained.title
-            raise explained from error
+            problem = error.title
+            raise
         else:
             return reply
         finally:
-            self._running_calls -= 1
-            self._last_used = self._clock.monotonic()
-            self._wake.set()
             self._note_call(tool, begun, problem)
 
     async def prompt(self, name: str, arguments: Mapping[str, str]) -> str:
         """Return the text that a prompt comes to, starting the server if it does not run. Raises `ServerError`."""
+        async with self._used() as client:
+            return await client.prompt(name, arguments, timeout_s=self.definition.call_timeout_s)
+
+    async def read(self, uri: str, timeout_s: float) -> tuple[Part, ...]:
+        """Return what a resource holds, starting the server if it does not run. Raises `ServerError`.
+
+        Reading may take `timeout_s`, starting what the definition allows.
+        """
+        async with self._used() as client:
+            return await client.read(uri, timeout_s=timeout_s)
+
+    async def list_resources(self) -> ServerStatus:
+        """Ask for the resources and templates again and return the status that has them. Raises `ServerError`."""
+        async with self._used() as client:
+            self._change(**await _resources_of(client))
+            return self.status
+
+    async def complete(self, template: str, name: str, value: str, others: Mapping[str, str]) -> tuple[str, ...]:
+        """Return what a part of a template may be that begins with `value`. Raises `ServerError`."""
+        async with self._used() as client:
+            return await client.complete(template, name, value, others, timeout_s=_COMPLETION_S)
+
+    @asynccontextmanager
+    async def _used(self) -> AsyncGenerator[Client]:
+        """Have the client, started if it does not run, which is not let go meanwhile."""
         self._running_calls += 1
         try:
-            client = await self._client()
-            return await client.prompt(name, arguments, timeout_s=self.definition.call_timeout_s)
+            yield await self._client()
         except ServerError as error:
             raise await self._explained(error) from error
         finally:
@@ -206,9 +228,8 @@ class Connection:
             async with asyncio.timeout(self.definition.startup_timeout_s) as limit:
                 async with self._open_client(self.definition, self._surroundings) as client:
                     tools = await client.tools() if client.facts.has_tools else ()
-                    prompts, resources = await self._others(client)
+                    offers = {"tools": tools, **await self._others(client)}
                     limit.reschedule(None)
-                    offers = {"tools": tools, "prompts": prompts, "resources": resources}
                     self._change(state="ready", facts=client.facts, pid=client.pid, failures=0, **offers)
                     ready.set_result(client)
                     try:
@@ -229,16 +250,16 @@ class Connection:
             self._change(state="idle", pid=None)
             raise
 
-    async def _others(self, client: Client) -> tuple[tuple[OfferedPrompt, ...], tuple[OfferedResource, ...]]:
-        """Return the prompts and resources. A server whose list of them is broken is used for its tools."""
+    async def _others(self, client: Client) -> dict[str, object]:
+        """Return what else it offers. A server whose lists are broken is used for its tools."""
         try:
             prompts = await client.prompts() if client.facts.has_prompts else ()
-            return prompts, await client.resources() if client.facts.has_resources else ()
+            return {"prompts": prompts, **await _resources_of(client)}
         except ConnectionLostError:
             raise
         except ServerError as error:
             self.log.say(f"Its prompts and resources could not be listed: {error}")
-            return (), ()
+            return {"prompts": (), "resources": (), "templates": ()}
 
     def _over(self, owner: asyncio.Task[None]) -> None:
         """Answer who still waits. A task that is cancelled before it begins runs none of its own code."""
@@ -320,3 +341,10 @@ class Connection:
     def _change(self, **fields: object) -> None:
         self.status = replace(self.status, **fields)
         self._on_change(self.status)
+
+
+async def _resources_of(client: Client) -> dict[str, object]:
+    """Return the resources and templates of a server, as fields of its status."""
+    if not client.facts.has_resources:
+        return {"resources": (), "templates": ()}
+    return {"resources": await client.resources(), "templates": await client.templates()}

@@ -53,6 +53,19 @@ class OfferedResource(Struct, frozen=True, kw_only=True):
     name: str
     title: str = ""
     media_type: str = ""
+    description: str = ""
+    size: int | None = None
+    """In bytes, if the server says so."""
+
+
+class ResourceTemplate(Struct, frozen=True, kw_only=True):
+    """Any number of resources: an address (RFC 6570) with names in braces in place of its parts."""
+
+    uri_template: str
+    name: str
+    title: str = ""
+    media_type: str = ""
+    description: str = ""
 
 
 class ServerFacts(Struct, frozen=True, kw_only=True):
@@ -67,6 +80,8 @@ class ServerFacts(Struct, frozen=True, kw_only=True):
     has_tools: bool = False
     has_resources: bool = False
     has_prompts: bool = False
+    has_completions: bool = False
+    """Whether it knows what the parts of a template may be."""
     unused: tuple[str, ...] = ()
     """What else it says that it can do and is not used here: extensions by their identifiers, others in words."""
 

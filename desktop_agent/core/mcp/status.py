@@ -6,7 +6,7 @@ from typing import Literal
 from msgspec import Struct
 
 from desktop_agent.core.base.hidden_text import named
-from desktop_agent.core.mcp.offers import OfferedPrompt, OfferedResource, OfferedTool, ServerFacts
+from desktop_agent.core.mcp.offers import OfferedPrompt, OfferedResource, OfferedTool, ResourceTemplate, ServerFacts
 
 ServerState = Literal["idle", "starting", "ready", "failed", "resting"]
 """`idle`: not running, and started when it is needed. `failed`: the last try failed; the next one comes when it is
@@ -46,6 +46,8 @@ class ServerStatus(Struct, frozen=True, kw_only=True):
     prompts: tuple[OfferedPrompt, ...] = ()
     """As they were when it started."""
     resources: tuple[OfferedResource, ...] = ()
+    """As they were when they were listed last."""
+    templates: tuple[ResourceTemplate, ...] = ()
     """Likewise."""
     pid: int | None = None
     started_at: datetime | None = None

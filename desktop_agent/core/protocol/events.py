@@ -40,6 +40,7 @@ from desktop_agent.core.protocol.model import (
     ApprovalPolicy,
     ApprovalRequest,
     AssistantBlock,
+    Attachment,
     CacheMiss,
     Capability,
     Decision,
@@ -161,6 +162,8 @@ class Queued(DurableEvent, frozen=True, kw_only=True):
 
     prompt_id: PromptId
     text: str
+    attachments: tuple[Attachment, ...] = ()
+    """What it mentions, as that was when the prompt was sent."""
     type: Literal["queued"] = "queued"
 
 
@@ -177,6 +180,8 @@ class PromptSubmitted(DurableEvent, frozen=True, kw_only=True):
     turn: int
     prompt_id: PromptId
     text: str
+    attachments: tuple[Attachment, ...] = ()
+    """What it mentions, as that was when the prompt was sent."""
     type: Literal["prompt_submitted"] = "prompt_submitted"
 
 

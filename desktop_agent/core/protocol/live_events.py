@@ -54,7 +54,10 @@ class HostedCallReported(Struct, frozen=True, kw_only=True):
 
 
 class PromptRejected(Struct, frozen=True, kw_only=True):
-    """A prompt could not be taken, because nothing can be written. Here is its text back, so that it is not lost."""
+    """A prompt could not be taken: nothing can be written, or what it mentions was not to be had, as a notice says.
+
+    Here is its text back, so that it is not lost.
+    """
 
     text: str
     type: Literal["prompt_rejected"] = "prompt_rejected"

@@ -24,6 +24,9 @@ NO_ACCOUNT = "no_account"
 SIGNED_OUT = "signed_out"
 """The code of the notice that a sign-in is over."""
 
+NOT_FETCHED = "mention"
+"""The code of the notice that a prompt was not sent, because what it mentions was not to be had."""
+
 _CODES: dict[type[AgentError], str] = {
     AccountGoneError: NO_ACCOUNT,
     SignedOutError: SIGNED_OUT,

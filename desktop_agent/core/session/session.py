@@ -11,6 +11,7 @@ from contextlib import AsyncExitStack, suppress
 from typing import assert_never
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import SessionId
@@ -19,8 +20,9 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.pool import ProviderPool
+from desktop_agent.core.session.arriving_prompts import ArrivedPrompt, ArrivingPrompts
 from desktop_agent.core.session.change_ops import ChangeOps
-from desktop_agent.core.session.failure_notices import notice_of, readable_address_notice
+from desktop_agent.core.session.failure_notices import NOT_FETCHED, notice_of, readable_address_notice
 from desktop_agent.core.session.filing_ops import FilingOp, event_of
 from desktop_agent.core.session.parts import SessionParts
 from desktop_agent.core.session.readiness import Readiness
@@ -46,7 +48,7 @@ class Session:
 
     def __init__(self, parts: SessionParts) -> None:
         self._parts = parts
-        self._mailbox: asyncio.Queue[ops.Op | _TurnDone] = asyncio.Queue()
+        self._mailbox: asyncio.Queue[ops.Op | ArrivedPrompt | _TurnDone] = asyncio.Queue()
         self._providers = ProviderPool(parts.provider_source, self._warn_of_address)
         self._turns = TurnRunner(
             parts,
@@ -63,10 +65,11 @@ class Session:
             get_ready=self._turns.get_ready,
             read_history=parts.read_history,
         )
+        self._arriving = ArrivingPrompts(parts.mentions, self._mailbox.put_nowait)
         hands = SessionHands(
             perform=self._perform,
-            prompt=self._turns.submit_prompt,
-            prompt_later=lambda text: self.submit(ops.SubmitPrompt(text=text)),
+            prompt=self._submit_prompt,
+            prompt_later=lambda text: self._mailbox.put_nowait(ArrivedPrompt(text=text)),
             say=parts.recorder.record,
             is_busy=lambda: self._turns.is_running,
         )
@@ -110,7 +113,7 @@ class Session:
         finally:
             await self._close()
 
-    async def _handle(self, op: ops.Op | _TurnDone) -> None:  # noqa: C901 - one closed vocabulary, matched exhaustively
+    async def _handle(self, op: ops.Op | ArrivedPrompt | _TurnDone) -> None:  # noqa: C901 - one closed vocabulary, matched exhaustively
         if isinstance(op, FilingOp):
             await self._parts.recorder.record(event_of(op))
             return
@@ -119,7 +122,9 @@ class Session:
             return
         match op:
             case ops.SubmitPrompt(text=text):
-                await self._turns.submit_prompt(text)
+                await self._submit_prompt(text, text)
+            case ArrivedPrompt():
+                await self._take(op)
             case ops.Unqueue(prompt_id=prompt_id):
                 await self._turns.unqueue(prompt_id)
             case ops.SendQueued(prompt_id=prompt_id):
@@ -129,6 +134,7 @@ class Session:
             case ops.JudgeCommand(call_id=call_id, command=command):
                 self._parts.tools.judging.want(call_id, command)
             case ops.Interrupt():
+                self._arriving.stop()
                 await self._turns.interrupt()
             case ops.TryNow():
                 self._parts.retries.skip()
@@ -164,7 +170,23 @@ class Session:
     def _is_idle(self) -> bool:
         """Whether nothing goes on, and nothing will unless it is asked for."""
         is_working = self._turns.is_running or self._turns.has_next or self._parts.context_manager.is_compacting
-        return self._mailbox.empty() and not is_working
+        return self._mailbox.empty() and not is_working and not self._arriving.is_waiting
+
+    async def _submit_prompt(self, text: str, typed: str) -> None:
+        """Take a prompt of which the user typed this part: what that mentions comes with it."""
+        if not self._arriving.keeps(text, typed):
+            await self._turns.submit_prompt(text)
+
+    async def _take(self, prompt: ArrivedPrompt) -> None:
+        """Take a prompt with what it mentions, or give it back where that was not to be had."""
+        if prompt.error is None and not prompt.is_stopped:
+            await self._turns.submit_prompt(prompt.text, prompt.attachments)
+            return
+        try:
+            if prompt.error is not None:
+                await self._parts.recorder.record(replace(notice_of(prompt.error, None), code=NOT_FETCHED))
+        finally:
+            self._parts.recorder.emit(ev.PromptRejected(text=prompt.text))
 
     # -- what the model sees --
 
@@ -241,6 +263,12 @@ class Session:
             end = ev.TurnEnded(turn=turn, reason="storage_error", requests=0, duration_s=0.0)
             recorder.tell_unrecorded(end)
 
+    async def _give_back_arriving(self) -> None:
+        await self._arriving.aclose()
+        while not self._mailbox.empty():
+            if isinstance(op := self._mailbox.get_nowait(), ArrivedPrompt):
+                self._parts.recorder.emit(ev.PromptRejected(text=op.text))
+
     async def _close(self) -> None:
         """End everything, in this order and whichever part of it fails: turn, providers, journal, lock."""
         parts = self._parts
@@ -254,5 +282,6 @@ class Session:
             ends.push_async_callback(self._commands.aclose)
             ends.push_async_callback(parts.context_manager.aclose)
             ends.push_async_callback(parts.tools.judging.aclose)
+            await self._give_back_arriving()
             parts.tools.approvals.abort_all("The application was closed.")
             await self._turns.aclose()

@@ -9,7 +9,7 @@ from desktop_agent.core.base.ids import CallId, PromptId, new_prompt_id
 from desktop_agent.core.context.comments import prompt_of_comments
 from desktop_agent.core.context_window.requests import TurnRequests
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol.model import Decision, ModelRef
+from desktop_agent.core.protocol.model import Attachment, Decision, ModelRef
 from desktop_agent.core.providers.base import Provider
 from desktop_agent.core.providers.pool import ProviderPool
 from desktop_agent.core.session.failure_notices import defect_notice, notice_of
@@ -76,17 +76,20 @@ class TurnRunner:
 
     # -- prompts --
 
-    async def submit_prompt(self, text: str) -> bool:
-        """Start a turn, or queue the prompt. Whether it was taken: if not, the user gets it back, and a reason."""
+    async def submit_prompt(self, text: str, attachments: tuple[Attachment, ...] = ()) -> bool:
+        """Start a turn, or queue the prompt. Whether it was taken: if not, the user gets it back, and a reason.
+
+        `attachments` is what it mentions.
+        """
         prompt_id = new_prompt_id()
         try:
             if not await self.may_run():
                 self._parts.recorder.emit(ev.PromptRejected(text=text))
                 return False
             if self.is_running or self._parts.context_manager.is_compacting:
-                await self._record(ev.Queued(prompt_id=prompt_id, text=text))
+                await self._record(ev.Queued(prompt_id=prompt_id, text=text, attachments=attachments))
             else:
-                await self._start(prompt_id, text)
+                await self._start(prompt_id, text, attachments)
         except StorageError:
             self._parts.recorder.emit(ev.PromptRejected(text=text))
             raise
@@ -105,7 +108,7 @@ class TurnRunner:
         """
         queued = self._transcript.turns.queued
         if queued and not self.is_running and (goes_on or self.has_next):
-            await self._start(queued[0].prompt_id, queued[0].text)
+            await self._start(queued[0].prompt_id, queued[0].text, queued[0].attachments)
 
     @property
     def has_next(self) -> bool:
@@ -122,16 +125,16 @@ class TurnRunner:
         """Start a turn with one of the queued prompts, if no turn runs."""
         prompt = next((prompt for prompt in self._transcript.turns.queued if prompt.prompt_id == prompt_id), None)
         if prompt is not None and not self.is_running and await self.may_run():
-            await self._start(prompt.prompt_id, prompt.text)
+            await self._start(prompt.prompt_id, prompt.text, prompt.attachments)
 
-    async def _start(self, prompt_id: PromptId, text: str) -> None:
+    async def _start(self, prompt_id: PromptId, text: str, attachments: tuple[Attachment, ...]) -> None:
         await self.get_ready()
         await self._readiness.accept_root()
         number = self._transcript.turn + 1
         model = self._transcript.session.model
         assert model is not None, "the journal's first line names the model"
         before = self._parts.state.unfinished.model
-        await self._record(ev.PromptSubmitted(turn=number, prompt_id=prompt_id, text=text))
+        await self._record(ev.PromptSubmitted(turn=number, prompt_id=prompt_id, text=text, attachments=attachments))
         await self._record(ev.TurnStarted(turn=number, model=model))
         await tell_of_switch(self._parts, number, before)
         await tell_of_effort(self._parts, number, before)

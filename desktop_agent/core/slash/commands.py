@@ -65,7 +65,7 @@ class SlashCommands:
         if invocation.name not in self._built_in:
             own = next((command for command in await self._own() if _is_usable(command, invocation.name)), None)
         if own is not None:
-            await self._hands.prompt(own.prompt(invocation))
+            await self._hands.prompt(own.prompt(invocation), invocation.rest)
             return
         if own is None and invocation.name not in self._built_in and (server := self._server_of(invocation.name)):
             self._fetch(text, invocation, server)

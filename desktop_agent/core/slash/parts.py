@@ -107,8 +107,8 @@ class SessionHands(Struct, frozen=True, kw_only=True):
 
     perform: Callable[[ops.Op], Awaitable[Performed]]
     """Carries out an op as if a front end had asked for it."""
-    prompt: Callable[[str], Awaitable[object]]
-    """Sends a prompt, or queues it."""
+    prompt: Callable[[str, str], Awaitable[object]]
+    """Sends a prompt, or queues it; the second text is what of it the user typed, who may mention resources there."""
     prompt_later: Callable[[str], None]
     """Sends a prompt after what the session does now: for a command that does not keep it waiting."""
     say: Callable[[ev.CommandRun], Awaitable[None]]

@@ -10,6 +10,7 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import (
     Allowed,
     ApprovalRequest,
+    Attachment,
     Decision,
     FileChange,
     FileOutcome,
@@ -240,3 +241,4 @@ class QueuedPrompt(Struct, frozen=True):
 
     prompt_id: PromptId
     text: str
+    attachments: tuple[Attachment, ...] = ()

@@ -130,6 +130,6 @@ class TurnState:
     def _ask(self, event: ev.PromptSubmitted | ev.Queued | ev.Unqueued) -> None:
         self.queued = [prompt for prompt in self.queued if prompt.prompt_id != event.prompt_id]
         if isinstance(event, ev.Queued):
-            self.queued.append(QueuedPrompt(event.prompt_id, event.text))
+            self.queued.append(QueuedPrompt(event.prompt_id, event.text, event.attachments))
         elif isinstance(event, ev.PromptSubmitted):
             self.prompts[event.turn] = event.text

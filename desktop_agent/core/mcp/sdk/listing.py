@@ -1,10 +1,11 @@
 """What a server offers besides tools, by the SDK's client: prompts, and resources to read."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Protocol, TypeVar
 
 import mcp_types
 from mcp import Client as SdkClient
+from mcp import MCPError
 
 from desktop_agent.core.base.errors import ServerError
 from desktop_agent.core.mcp.offers import (
@@ -13,10 +14,12 @@ from desktop_agent.core.mcp.offers import (
     MediaPart,
     OfferedPrompt,
     OfferedResource,
+    Part,
     PromptArgument,
+    ResourceTemplate,
     TextPart,
 )
-from desktop_agent.core.mcp.sdk.reading import part_of
+from desktop_agent.core.mcp.sdk.reading import embedded, part_of
 
 MOST_OFFERS = 2_000
 """How many prompts or resources of one server are listed; a listing that never ends must not hang the session."""
@@ -27,23 +30,78 @@ class _Page(Protocol):
     def next_cursor(self) -> str | None: ...
 
 
+MOST_ITEMS = 20_000
+"""How many entries the pages may have together."""
+
+MOST_COMPLETIONS = 100
+
 P = TypeVar("P", bound=_Page)
 
 
 async def prompts_of(client: SdkClient) -> tuple[OfferedPrompt, ...]:
     """Return every prompt that the server offers now."""
-    pages = await _pages(lambda cursor: client.list_prompts(cursor=cursor, cache_mode="refresh"))
+    pages = await _pages(
+        lambda cursor: client.list_prompts(cursor=cursor, cache_mode="refresh"), lambda page: page.prompts
+    )
     return tuple(_prompt(prompt) for page in pages for prompt in page.prompts)
 
 
 async def resources_of(client: SdkClient) -> tuple[OfferedResource, ...]:
-    """Return every resource that the server lists now. Templates, which stand for any number of them, are left out."""
-    pages = await _pages(lambda cursor: client.list_resources(cursor=cursor, cache_mode="refresh"))
+    """Return every resource that the server lists now."""
+    pages = await _pages(
+        lambda cursor: client.list_resources(cursor=cursor, cache_mode="refresh"), lambda page: page.resources
+    )
     return tuple(
-        OfferedResource(uri=found.uri, name=found.name, title=found.title or "", media_type=found.mime_type or "")
+        OfferedResource(
+            uri=found.uri,
+            name=found.name,
+            title=found.title or "",
+            media_type=found.mime_type or "",
+            description=found.description or "",
+            size=found.size,
+        )
         for page in pages
         for found in page.resources
     )
+
+
+async def templates_of(client: SdkClient) -> tuple[ResourceTemplate, ...]:
+    """Return every template of resources that the server lists now; none of a server that knows no templates."""
+    try:
+        pages = await _pages(
+            lambda cursor: client.list_resource_templates(cursor=cursor, cache_mode="refresh"),
+            lambda page: page.resource_templates,
+        )
+    except MCPError as error:
+        if error.code == mcp_types.METHOD_NOT_FOUND:
+            return ()
+        raise
+    return tuple(
+        ResourceTemplate(
+            uri_template=found.uri_template,
+            name=found.name,
+            title=found.title or "",
+            media_type=found.mime_type or "",
+            description=found.description or "",
+        )
+        for page in pages
+        for found in page.resource_templates
+    )
+
+
+async def resource_parts(client: SdkClient, uri: str) -> tuple[Part, ...]:
+    """Return what a resource holds, in its parts."""
+    result = await client.read_resource(uri, cache_mode="bypass")
+    return tuple(map(embedded, result.contents))
+
+
+async def completed(
+    client: SdkClient, template: str, name: str, value: str, others: Mapping[str, str]
+) -> tuple[str, ...]:
+    """Return what a part of a template may be. The protocol allows a hundred values."""
+    reference = mcp_types.ResourceTemplateReference(uri=template)
+    result = await client.complete(reference, {"name": name, "value": value}, dict(others) or None)
+    return tuple(result.completion.values[:MOST_COMPLETIONS])
 
 
 async def prompt_text(client: SdkClient, name: str, arguments: Mapping[str, str]) -> str:
@@ -52,12 +110,16 @@ async def prompt_text(client: SdkClient, name: str, arguments: Mapping[str, str]
     return "\n\n".join(filter(None, map(_said, result.messages)))
 
 
-async def _pages(fetch: Callable[[str | None], Awaitable[P]]) -> list[P]:
+async def _pages(fetch: Callable[[str | None], Awaitable[P]], items: Callable[[P], Sequence[object]]) -> list[P]:
     pages: list[P] = []
+    count = 0
     cursor: str | None = None
     while True:
         page = await fetch(cursor)
         pages.append(page)
+        count += len(items(page))
+        if count > MOST_ITEMS:
+            raise ServerError(f"Its list has more than {MOST_ITEMS:,} entries.")
         cursor = page.next_cursor
         if cursor is None:
             return pages

@@ -37,7 +37,6 @@ def unused_in(can: mcp_types.ServerCapabilities) -> tuple[str, ...]:
     """Return what a server says that it can do, and what nothing here makes use of."""
     known = {
         "tasks": can.tasks is not None,
-        "completions": can.completions is not None,
         "subscriptions to resources": can.resources is not None and bool(can.resources.subscribe),
     }
     names = [*(can.extensions or {}), *(f"experimental: {name}" for name in can.experimental or {})]
@@ -82,10 +81,11 @@ def part_of(block: mcp_types.ContentBlock) -> Part:
         case mcp_types.ResourceLink():
             return LinkPart(block.uri, block.name, block.description or "", block.mime_type or "")
         case mcp_types.EmbeddedResource():
-            return _embedded(block.resource)
+            return embedded(block.resource)
 
 
-def _embedded(file: mcp_types.TextResourceContents | mcp_types.BlobResourceContents) -> Part:
+def embedded(file: mcp_types.TextResourceContents | mcp_types.BlobResourceContents) -> Part:
+    """Return a file or a part of a resource, whole."""
     if isinstance(file, mcp_types.TextResourceContents):
         return FilePart(file.uri, file.text, file.mime_type or "")
     return _media(file.blob, file.mime_type or "application/octet-stream", file.uri)

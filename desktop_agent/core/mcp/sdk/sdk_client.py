@@ -150,6 +150,7 @@ def _facts(client: SdkClient) -> ServerFacts:
         has_tools=can.tools is not None,
         has_resources=can.resources is not None,
         has_prompts=can.prompts is not None,
+        has_completions=can.completions is not None,
         unused=unused_in(can),
     )
 

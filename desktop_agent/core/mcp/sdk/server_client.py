@@ -1,8 +1,9 @@
 """A server that answers, by the SDK's client: what it offers, and calls, with errors in words."""
 
 import asyncio
-from collections.abc import Callable, Generator, Mapping
+from collections.abc import Awaitable, Callable, Generator, Mapping
 from contextlib import contextmanager
+from typing import TypeVar
 
 import mcp_types
 from mcp import Client as SdkClient
@@ -11,15 +12,33 @@ from mcp.shared.dispatcher import ProgressFnT
 
 from desktop_agent.core.base.errors import ServerError
 from desktop_agent.core.mcp.client import AskUser
-from desktop_agent.core.mcp.offers import CallReply, OfferedPrompt, OfferedResource, OfferedTool, Progress, ServerFacts
+from desktop_agent.core.mcp.offers import (
+    CallReply,
+    OfferedPrompt,
+    OfferedResource,
+    OfferedTool,
+    Part,
+    Progress,
+    ResourceTemplate,
+    ServerFacts,
+)
 from desktop_agent.core.mcp.sampling import SampledAnswer, SampleModel, SamplingRequest
 from desktop_agent.core.mcp.sdk.asked_back import AskedBack, pages_wanted
 from desktop_agent.core.mcp.sdk.failures import in_words
 from desktop_agent.core.mcp.sdk.http_link import HttpLink
-from desktop_agent.core.mcp.sdk.listing import prompt_text, prompts_of, resources_of
+from desktop_agent.core.mcp.sdk.listing import (
+    completed,
+    prompt_text,
+    prompts_of,
+    resource_parts,
+    resources_of,
+    templates_of,
+)
 from desktop_agent.core.mcp.sdk.process_transport import ServerProcess
 from desktop_agent.core.mcp.sdk.reading import offered_tool, reply_of
 from desktop_agent.core.protocol.model import Decision, ServerQuestion
+
+T = TypeVar("T")
 
 MOST_TOOLS = 2_000
 """How many tools of one server are listed; a listing that never ends must not hang the session."""
@@ -60,17 +79,37 @@ class ServerClient:
 
     async def prompt(self, name: str, arguments: Mapping[str, str], *, timeout_s: float) -> str:
         """Return the text that a prompt comes to. Raises `ServerError`."""
-        try:
-            with in_words(self._way):
-                async with asyncio.timeout(timeout_s):
-                    return await prompt_text(self._client, name, arguments)
-        except TimeoutError as error:
-            raise ServerError(f"The server did not answer within {timeout_s:g} s.") from error
+        return await self._within(timeout_s, prompt_text(self._client, name, arguments))
 
     async def resources(self) -> tuple[OfferedResource, ...]:
         """Return every resource that it lists now. Raises `ServerError`."""
         with in_words(self._way):
             return await resources_of(self._client)
+
+    async def templates(self) -> tuple[ResourceTemplate, ...]:
+        """Return every template of resources that it lists now. Raises `ServerError`."""
+        with in_words(self._way):
+            return await templates_of(self._client)
+
+    async def read(self, uri: str, *, timeout_s: float) -> tuple[Part, ...]:
+        """Return what the resource at `uri` holds, in its parts. Raises `ServerError`."""
+        return await self._within(timeout_s, resource_parts(self._client, uri))
+
+    async def complete(
+        self, template: str, name: str, value: str, others: Mapping[str, str], *, timeout_s: float
+    ) -> tuple[str, ...]:
+        """Return what a part of a template may be; nothing from a server that does not know. Raises `ServerError`."""
+        if not self.facts.has_completions:
+            return ()
+        return await self._within(timeout_s, completed(self._client, template, name, value, others))
+
+    async def _within(self, timeout_s: float, asking: Awaitable[T]) -> T:
+        try:
+            with in_words(self._way):
+                async with asyncio.timeout(timeout_s):
+                    return await asking
+        except TimeoutError as error:
+            raise ServerError(f"The server did not answer within {timeout_s:g} s.") from error
 
     async def call(
         self,

@@ -22,6 +22,7 @@ from desktop_agent.core.protocol.model.approvals import (
     SpendingQuestion,
     ToolChange,
 )
+from desktop_agent.core.protocol.model.attachments import Attachment
 from desktop_agent.core.protocol.model.calls import (
     Capability,
     Job,
@@ -69,6 +70,7 @@ from desktop_agent.core.protocol.model.messages import (
     Citation,
     HostedCall,
     HostedTool,
+    ImageBlock,
     Message,
     ModelRef,
     ModelRequest,
@@ -80,6 +82,7 @@ from desktop_agent.core.protocol.model.messages import (
     ToolDefinition,
     ToolResultBlock,
     ToolUseBlock,
+    UserBlock,
     UserMessage,
     WebPage,
 )
@@ -113,6 +116,7 @@ __all__ = [
     "ApprovalScope",
     "AssistantBlock",
     "AssistantMessage",
+    "Attachment",
     "Author",
     "BlobRef",
     "CacheMiss",
@@ -146,6 +150,7 @@ __all__ = [
     "HostedCall",
     "HostedTool",
     "Hunk",
+    "ImageBlock",
     "Job",
     "JobState",
     "JsonObject",
@@ -200,6 +205,7 @@ __all__ = [
     "ToolUseBlock",
     "Uncaptured",
     "Usage",
+    "UserBlock",
     "UserMessage",
     "WebPage",
 ]

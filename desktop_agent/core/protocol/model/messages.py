@@ -148,10 +148,20 @@ class ToolResultBlock(Struct, frozen=True, kw_only=True, tag="tool_result"):
     type: ClassVar[Literal["tool_result"]] = "tool_result"
 
 
-class UserMessage(Struct, frozen=True, kw_only=True):
-    """One message to the model: tool results first, in call order, then text."""
+class ImageBlock(Struct, frozen=True, kw_only=True, tag="image"):
+    """A picture that came with a prompt."""
 
-    content: tuple[TextBlock | ToolResultBlock, ...]
+    image: BlobRef
+    type: ClassVar[Literal["image"]] = "image"
+
+
+UserBlock = TextBlock | ToolResultBlock | ImageBlock
+
+
+class UserMessage(Struct, frozen=True, kw_only=True):
+    """One message to the model: tool results first, in call order, then text and pictures."""
+
+    content: tuple[UserBlock, ...]
     role: Literal["user"] = "user"
 
 

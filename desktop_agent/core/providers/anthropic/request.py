@@ -11,6 +11,7 @@ from typing import Literal, NamedTuple, assert_never, cast
 from desktop_agent.core.protocol.model import (
     AssistantBlock,
     BlobRef,
+    ImageBlock,
     JsonObject,
     Message,
     ModelRequest,
@@ -21,6 +22,7 @@ from desktop_agent.core.protocol.model import (
     ToolDefinition,
     ToolResultBlock,
     ToolUseBlock,
+    UserBlock,
 )
 from desktop_agent.core.providers.anthropic.hosted_calls import WEB_SEARCH, settle, text_block
 from desktop_agent.core.providers.http.names import call_id_in, require_tool_name, tool_name_in
@@ -143,7 +145,7 @@ def _blocks(message: Message, pictures: Pictures) -> list[JsonObject]:
     return [block for part in message.content if (block := _block(part, pictures)) is not None]
 
 
-def _block(part: AssistantBlock | ToolResultBlock, pictures: Pictures) -> JsonObject | None:
+def _block(part: AssistantBlock | UserBlock, pictures: Pictures) -> JsonObject | None:
     """Return the block as the API takes it, or `None` for one that it would refuse."""
     match part:
         case TextBlock():
@@ -160,6 +162,8 @@ def _block(part: AssistantBlock | ToolResultBlock, pictures: Pictures) -> JsonOb
             return {"type": "tool_use", "id": call_id, "name": name, "input": arguments}
         case ToolResultBlock():
             return _tool_result(part, pictures)
+        case ImageBlock(image=image):
+            return _picture(image, pictures)
         case OpaqueBlock():
             return dict(part.payload) or None
         case _:

@@ -10,6 +10,7 @@ from typing import Literal, NamedTuple, cast
 from desktop_agent.core.protocol.model import (
     AssistantMessage,
     BlobRef,
+    ImageBlock,
     JsonObject,
     ModelRequest,
     OpaqueBlock,
@@ -109,13 +110,16 @@ def _add_to_user(messages: list[JsonObject], text: str) -> None:
 def _user_messages(message: UserMessage, pictures: Pictures) -> list[JsonObject]:
     """Return the results of calls, then what the user says, with the pictures of the results before it."""
     results = [block for block in message.content if isinstance(block, ToolResultBlock)]
-    texts = [repaired(block.text) for block in message.content if isinstance(block, TextBlock) and block.text.strip()]
     parts: list[JsonObject] = []
     for result in results:
         for image in result.images:
             parts += [_text(_PICTURES_OF_CALL.format(call_id_in(result.call_id, LONGEST_CALL_ID)))]
             parts += [_picture(image, pictures)]
-    parts += [_text(text) for text in texts]
+    for block in message.content:
+        if isinstance(block, TextBlock) and block.text.strip():
+            parts.append(_text(repaired(block.text)))
+        elif isinstance(block, ImageBlock):
+            parts.append(_picture(block.image, pictures))
     messages = [_result(result) for result in results]
     if parts:
         is_plain = len(parts) == 1 and parts[0]["type"] == "text"

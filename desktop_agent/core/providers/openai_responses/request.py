@@ -12,6 +12,7 @@ from desktop_agent.core.protocol.model import (
     AssistantBlock,
     AssistantMessage,
     BlobRef,
+    ImageBlock,
     JsonObject,
     ModelRequest,
     OpaqueBlock,
@@ -92,17 +93,19 @@ def _reasoning(request: ModelRequest, left_out: frozenset[str]) -> JsonObject:
 
 
 def _user_items(message: UserMessage, pictures: Pictures) -> Iterator[JsonObject]:
-    texts: list[JsonObject] = []
+    parts: list[JsonObject] = []
     for block in message.content:
         match block:
             case ToolResultBlock():
                 yield _result(block, pictures)
             case TextBlock(text=text) if text.strip():
-                texts.append(_text(text))
+                parts.append(_text(text))
+            case ImageBlock(image=image):
+                parts.append(_picture(image, pictures))
             case TextBlock():
                 pass
-    if texts:
-        yield _user_message(texts)
+    if parts:
+        yield _user_message(parts)
 
 
 def _assistant_items(content: Sequence[AssistantBlock]) -> Iterator[JsonObject]:

@@ -1,6 +1,7 @@
 """What a call of a server's tool came to, as the model and the user get it: all of it, in order, within the limits."""
 
 import json
+from collections.abc import Callable, Iterable
 from typing import assert_never
 
 from msgspec import Struct, field
@@ -17,13 +18,26 @@ LONGEST_SIDE = 8_000
 MOST_PICTURES = 20
 
 
-class _Reading(Struct):
-    """What has been read of a reply so far."""
+Keep = Callable[[bytes, str], BlobRef]
+"""Stores a content of that media type for good. Blocks."""
 
-    context: ToolContext
+
+class ReadParts(Struct):
+    """What has been read of the parts that a server sent."""
+
+    keep: Keep
     texts: list[str] = field(default_factory=list[str])
     pictures: list[BlobRef] = field(default_factory=list[BlobRef])
-    files: list[JsonObject] = field(default_factory=list[JsonObject])
+    files: list[tuple[BlobRef, str]] = field(default_factory=list[tuple[BlobRef, str]])
+    """What can be shown to no model, with the address of each at the server, if it has one."""
+
+
+def read_parts(parts: Iterable[Part], keep: Keep) -> ReadParts:
+    """Return the parts, in order, as a model and the user get them. Stores pictures and other media: blocks."""
+    reading = ReadParts(keep)
+    for part in parts:
+        reading.texts.append(_text_of(part, reading))
+    return reading
 
 
 def is_plain(reply: CallReply) -> bool:
@@ -34,22 +48,23 @@ def is_plain(reply: CallReply) -> bool:
 
 def result_of(reply: CallReply, context: ToolContext) -> ToolResult:
     """Return the result of a reply. Stores pictures and other media: blocks."""
-    reading = _Reading(context)
-    for part in reply.parts:
-        reading.texts.append(_text_of(part, reading))
+    reading = read_parts(reply.parts, context.keep)
     if reply.structured is not None and not _is_said(reply.structured, reading.texts):
         reading.texts.append(json.dumps(reply.structured, ensure_ascii=False))
     content = "\n".join(reading.texts) or ("The server reported a failure without a word." if reply.is_error else "")
+    files: list[JsonObject] = [
+        {"blob": kept.blob, "size": kept.size, "media_type": kept.media_type, "uri": uri} for kept, uri in reading.files
+    ]
     return ToolResult(
         content=content or "The server answered without a word.",
         is_error=reply.is_error,
         error_type="recoverable" if reply.is_error else None,
-        metadata={"files": reading.files} if reading.files else {},
+        metadata={"files": files} if files else {},
         images=tuple(reading.pictures),
     )
 
 
-def _text_of(part: Part, reading: _Reading) -> str:
+def _text_of(part: Part, reading: ReadParts) -> str:
     match part:
         case TextPart(text=text):
             return text
@@ -64,22 +79,21 @@ def _text_of(part: Part, reading: _Reading) -> str:
             assert_never(part)
 
 
-def _media_text(part: MediaPart, reading: _Reading) -> str:
+def _media_text(part: MediaPart, reading: ReadParts) -> str:
     """Keep the media; return what is said of it, since only pictures can be shown to a model."""
     size = f"{len(part.content):,} bytes"
     name = f"{part.uri}, " if part.uri else ""
     try:
         picture = inspect_picture(part.content)
     except PictureError:
-        blob = reading.context.keep(part.content, part.media_type)
-        reading.files.append({"blob": blob.blob, "size": blob.size, "media_type": part.media_type, "uri": part.uri})
+        reading.files.append((reading.keep(part.content, part.media_type), part.uri))
         return f"[{name}{part.media_type}, {size}. It is kept for the user; it cannot be shown to you.]"
     sides = f"{picture.width}×{picture.height} pixels"
     if len(part.content) > LARGEST_PICTURE_BYTES or max(picture.width, picture.height) > LONGEST_SIDE:
         return f"[{name}A {picture.format} picture of {sides}, {size}: too large to be shown to you.]"
     if len(reading.pictures) >= MOST_PICTURES:
         return f"[{name}One more {picture.format} picture of {sides}: only {MOST_PICTURES} are shown.]"
-    reading.pictures.append(reading.context.keep(part.content, picture.media_type))
+    reading.pictures.append(reading.keep(part.content, picture.media_type))
     return f"[{name}{picture.format}, {sides}, {size}.]"
 
 

@@ -1,0 +1,144 @@
+"""Fetches what a prompt mentions from the servers, before the prompt enters the conversation: all of it, or none.
+
+A prompt whose mention cannot be fetched is not sent: the user wrote it for a model that has read the resource.
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+
+from msgspec.structs import replace
+
+from desktop_agent.core.base.errors import AgentError, ServerError, StorageError, UsageError
+from desktop_agent.core.base.hidden_text import named
+from desktop_agent.core.mcp.connection import Connection
+from desktop_agent.core.mcp.offers import FilePart, LinkPart, MediaPart, OfferedResource, Part, TextPart
+from desktop_agent.core.mentions.grammar import Mention, mentions_in
+from desktop_agent.core.mentions.matching import meant_by
+from desktop_agent.core.protocol.model import Attachment
+from desktop_agent.core.tools.output import RESULT_LIMIT, fit
+from desktop_agent.core.tools.servers.results import Keep, read_parts
+
+LARGEST_BYTES = 10 * 1024 * 1024
+"""What a resource may have. Of a long text the model reads the beginning and the end."""
+
+READ_TIMEOUT_S = 60.0
+"""How long a server that runs may take for one resource."""
+
+MOST_MENTIONS = 20
+_LONGEST_FIELD = 1_000
+
+
+class ResourceMentions:
+    """The mentions of one session, by the servers that it may use."""
+
+    def __init__(self, servers: Callable[[], Sequence[Connection]], keep: Keep) -> None:
+        self._servers = servers
+        self._keep = keep
+
+    def found_in(self, text: str) -> tuple[Mention, ...]:
+        """Return what a prompt mentions of these servers, each once. What names no server is text."""
+        found = mentions_in(text)
+        names = {each.definition.name for each in self._servers()} if found else set[str]()
+        once = {(mention.source, mention.target): mention for mention in reversed(found) if mention.source in names}
+        return tuple(sorted(once.values(), key=lambda mention: mention.start))
+
+    async def fetched(self, mentions: Sequence[Mention]) -> tuple[Attachment, ...]:
+        """Return what they stand for now, in their order; servers that do not run are started.
+
+        Raises `AgentError` that says what could not be fetched, and `StorageError`.
+        """
+        if len(mentions) > MOST_MENTIONS:
+            raise UsageError(
+                f"The message mentions {len(mentions)} resources, so it was not sent.",
+                hint=f"Mention at most {MOST_MENTIONS} at a time.",
+            )
+        fetching = [asyncio.create_task(self._fetch(mention)) for mention in mentions]
+        try:
+            return tuple(await asyncio.gather(*fetching))
+        finally:
+            for task in fetching:
+                task.cancel()
+            if fetching:
+                await asyncio.wait(fetching)
+
+    async def _fetch(self, mention: Mention) -> Attachment:
+        try:
+            server = next((each for each in self._servers() if each.definition.name == mention.source), None)
+            if server is None:
+                raise UsageError(f"There is no server {mention.source} any more.")
+            found = await _meant(mention, server)
+            if found.size is not None and found.size > LARGEST_BYTES:
+                raise _too_large(found.size)
+            parts = await server.read(found.uri, READ_TIMEOUT_S)
+            return await asyncio.to_thread(self._attachment, mention, found, parts)
+        except StorageError:
+            raise
+        except AgentError as error:
+            title = f"`{named(mention.written)}` could not be fetched, so the message was not sent. {error.title}"
+            hint = " ".join(filter(None, (error.hint, "To send it as text, put it in backquotes.")))
+            raise ServerError(title, hint=hint, detail=error.detail) from error
+
+    def _attachment(self, mention: Mention, found: OfferedResource, parts: Sequence[Part]) -> Attachment:
+        """Keep what the model and the user get of it. Blocks."""
+        size = sum(map(_size, parts))
+        if size > LARGEST_BYTES:
+            raise _too_large(size)
+        read = read_parts(_plain(parts, found.uri), self._keep)
+        text = "\n".join(read.texts)
+        fitted = fit(text, limits=RESULT_LIMIT)
+        whole = self._keep(text.encode("utf-8", "surrogatepass"), "text/plain") if fitted.is_truncated else None
+        return Attachment(
+            mention=mention.written,
+            server=mention.source,
+            uri=found.uri,
+            name=(found.title or found.name)[:_LONGEST_FIELD],
+            media_type=(found.media_type or _media_type(parts))[:_LONGEST_FIELD],
+            size=size,
+            text=fitted.text,
+            content=whole,
+            images=tuple(read.pictures),
+            files=tuple(kept for kept, _ in read.files),
+        )
+
+
+async def _meant(mention: Mention, server: Connection) -> OfferedResource:
+    """Return the resource; of a server that does not list it (any more), what it lists now counts."""
+    await server.tools()  # and its resources
+    found = meant_by(mention.target, server.status.resources)
+    if found is None:
+        found = meant_by(mention.target, (await server.list_resources()).resources)
+    if found is None:
+        raise UsageError(f"The server {mention.source} has no resource of that name.")
+    return found
+
+
+def _plain(parts: Sequence[Part], uri: str) -> Sequence[Part]:
+    """Return a resource that is one text without its address, which stands in the frame."""
+    match parts:
+        case [FilePart(uri=address, text=text)] if address == uri:
+            return [TextPart(text)]
+        case _:
+            return [
+                replace(part, uri="") if isinstance(part, MediaPart) and part.uri == uri else part for part in parts
+            ]
+
+
+def _size(part: Part) -> int:
+    match part:
+        case MediaPart(content=content):
+            return len(content)
+        case TextPart(text=text) | FilePart(text=text):
+            return len(text) if text.isascii() else len(text.encode("utf-8", "surrogatepass"))
+        case LinkPart():
+            return 0
+
+
+def _media_type(parts: Sequence[Part]) -> str:
+    """Return what its first part is, for a resource that is not listed."""
+    first = parts[0] if parts else None
+    return first.media_type if isinstance(first, MediaPart | FilePart) else ""
+
+
+def _too_large(size: int) -> UsageError:
+    most = LARGEST_BYTES // 2**20
+    return UsageError(f"It has {size / 2**20:,.1f} MiB, and no more than {most} MiB can come with a message.")

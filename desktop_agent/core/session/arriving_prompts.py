@@ -1,0 +1,83 @@
+"""Prompts on their way into a session: what they mention is fetched first, and the session goes on meanwhile."""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Callable
+
+from msgspec import Struct
+
+from desktop_agent.core.base.errors import AgentError
+from desktop_agent.core.mentions.resources import ResourceMentions
+from desktop_agent.core.protocol.model import Attachment
+
+logger = logging.getLogger(__name__)
+
+
+class ArrivedPrompt(Struct, frozen=True, kw_only=True):
+    """A prompt with what it mentions, or why that could not be fetched; both are empty where it was stopped."""
+
+    text: str
+    attachments: tuple[Attachment, ...] = ()
+    error: AgentError | None = None
+    is_stopped: bool = False
+
+
+class ArrivingPrompts:
+    """The prompts that wait for what they mention, or for one before them: they arrive in their order."""
+
+    def __init__(self, mentions: ResourceMentions, arrived: Callable[[ArrivedPrompt], None]) -> None:
+        """`arrived` is called on the event loop's thread, with each that could not be taken at once."""
+        self._mentions = mentions
+        self._arrived = arrived
+        self._waiting: deque[tuple[str, str]] = deque()
+        self._task: asyncio.Task[None] | None = None
+
+    @property
+    def is_waiting(self) -> bool:
+        """Whether a prompt is still to arrive."""
+        return bool(self._waiting)
+
+    def keeps(self, text: str, typed: str) -> bool:
+        """Keep a prompt until it is complete; whether there was something to wait for.
+
+        Only mentions in `typed`, which the user wrote, count: not those in the file of a command.
+        """
+        if self._task is None and not self._mentions.found_in(typed):
+            return False
+        self._waiting.append((text, typed))
+        if self._task is None:
+            self._task = asyncio.create_task(self._work(), name="what prompts mention")
+            self._task.add_done_callback(self._over)
+        return True
+
+    def stop(self) -> None:
+        """Fetch nothing more: all that wait are given back."""
+        if self._task is not None:
+            self._task.cancel()
+
+    async def aclose(self) -> None:
+        """Stop, and return when all have been given back."""
+        if (task := self._task) is not None:
+            task.cancel()
+            await asyncio.wait({task})
+
+    async def _work(self) -> None:
+        while self._waiting:
+            arrived = await self._completed(*self._waiting[0])
+            self._waiting.popleft()
+            self._arrived(arrived)
+
+    def _over(self, task: asyncio.Task[None]) -> None:
+        """Give back what still waits. A task that is cancelled before it begins runs none of its own code."""
+        self._task = None
+        if not task.cancelled() and (error := task.exception()) is not None:
+            logger.error("What prompts mention could not be fetched", exc_info=error)
+        while self._waiting:
+            self._arrived(ArrivedPrompt(text=self._waiting.popleft()[0], is_stopped=True))
+
+    async def _completed(self, text: str, typed: str) -> ArrivedPrompt:
+        try:
+            return ArrivedPrompt(text=text, attachments=await self._mentions.fetched(self._mentions.found_in(typed)))
+        except AgentError as error:
+            return ArrivedPrompt(text=text, error=error)

@@ -1,0 +1,78 @@
+"""What is a mention and what is not, and that what is offered reads as what was meant."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from desktop_agent.core.base.hidden_text import has_hidden
+from desktop_agent.core.mentions.grammar import TypedMention, mentions_in, typed_before, written
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("@docs:readme", [("docs", "readme")]),
+        ("Read @docs:note://one, then go.", [("docs", "note://one")]),
+        ('See (@docs:"Release \\"notes\\"").', [("docs", 'Release "notes"')]),
+        ("@docs:wiki/Foo_(bar) (or @docs:b)", [("docs", "wiki/Foo_(bar)"), ("docs", "b")]),
+        ("@a:x\n@b:y?", [("a", "x"), ("b", "y")]),
+        ("mail me@example.org:8080 or a@docs:x", []),
+        ("look at @src/app.py and @docs", []),
+        ("@docs: nothing", []),
+        ("`@docs:x` and ``a ` @docs:x``", []),
+        ("```\n@docs:x\n```\n@docs:y", [("docs", "y")]),
+        ("~~~\n @docs:x", []),
+        ("@docs:...", []),
+    ],
+)
+def test_mentions_stand_behind_a_blank_and_end_before_punctuation(text: str, meant: list[tuple[str, str]]) -> None:
+    assert [(mention.source, mention.target) for mention in mentions_in(text)] == meant
+
+
+def test_a_mention_says_where_and_how_it_stands_in_the_text() -> None:
+    text = 'Say "@docs:a", and @docs:"b c".'
+
+    assert [text[mention.start :].startswith(mention.written) for mention in mentions_in(text)] == [True, True]
+    assert [mention.written for mention in mentions_in(text)] == ["@docs:a", '@docs:"b c"']
+
+
+TARGETS = st.text(min_size=1, max_size=40).filter(
+    lambda text: not has_hidden(text) and text.strip() and "\t" not in text
+)
+
+
+@given(
+    TARGETS.filter(lambda text: "\n" not in text),
+    st.sampled_from(["", "Read ", "(", "\n"]),
+    st.sampled_from(["", " now", ". So"]),
+)
+def test_what_is_written_for_a_target_means_that_target(target: str, before: str, after: str) -> None:
+    found = mentions_in(f"{before}{written('docs', target)}{after}")
+
+    assert [(mention.source, mention.target) for mention in found] == [("docs", target)]
+
+
+@given(st.text(max_size=200))
+def test_any_text_can_be_read(text: str) -> None:
+    for mention in mentions_in(text):
+        assert text[mention.start : mention.start + len(mention.written)] == mention.written
+    typed_before(text, len(text))
+
+
+@pytest.mark.parametrize(
+    ("text", "typed"),
+    [
+        ("@", TypedMention(0, "", "")),
+        ("see @do", TypedMention(4, "", "do")),
+        ("see @docs:", TypedMention(4, "docs", "")),
+        ("see @docs:note://o", TypedMention(4, "docs", "note://o")),
+        ('see @docs:"Release n', TypedMention(4, "docs", "Release n")),
+        ("me@do", None),
+        ("@docs:one two", None),
+        ('@docs:"one" two', None),
+        ("`@do", None),
+        ("@do\nx", None),
+    ],
+)
+def test_what_is_being_typed_is_read_up_to_the_cursor(text: str, typed: TypedMention | None) -> None:
+    assert typed_before(text + "", len(text)) == typed
