@@ -18,6 +18,7 @@ from desktop_agent.ui.settings.servers.card import ServerCard
 from desktop_agent.ui.settings.switch import Switch
 from tests.app.conftest import Go
 from tests.core.mcp.conftest import PROGRAM
+from tests.core.mcp.program import TOOLS
 from tests.e2e.driver import Driver
 
 pytestmark = pytest.mark.usefixtures("qapp")
@@ -49,12 +50,16 @@ def test_a_server_is_added_tested_switched_and_removed(go: Go) -> None:
         dialog = await open_page(user)
         await add(user, "mine", shlex.join((sys.executable, "-S", str(PROGRAM))))
         tools = await user.see(QPushButton, "serverToolsButton")
-        await user.until_true(lambda: any("12 tools" in text for text in texts(dialog)), "the tools are counted")
+        await user.until_true(
+            lambda: any(f"{len(TOOLS)} tools" in text for text in texts(dialog)), "the tools are counted"
+        )
         tools.click()
         await user.see(Switch, "toolSwitch")
         next(each for each in dialog.findChildren(Switch) if each.accessibleName() == "Use the tool hang").click()
         await user.until_true(lambda: defined() == [("mine", True, ("hang",))], "the tool is switched off")
-        await user.until_true(lambda: any("11 of 12 tools" in text for text in texts(dialog)), "the card follows")
+        await user.until_true(
+            lambda: any(f"{len(TOOLS) - 1} of {len(TOOLS)} tools" in text for text in texts(dialog)), "the card follows"
+        )
         (await user.see(Switch, "serverSwitch")).click()
         await user.until_true(lambda: defined() == [("mine", False, ("hang",))], "the server is switched off")
         await user.click("removeServerButton")
