@@ -7,6 +7,7 @@ from itertools import chain
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.context.loaded_tools import SEARCH_TOOLS
 from desktop_agent.core.tools.files.suggest import closest_names
+from desktop_agent.core.tools.servers.search_tools import SearchTools
 from desktop_agent.core.tools.spec import AnyTool
 
 _NAME = re.compile(r"[A-Za-z0-9_-]{1,64}")
@@ -59,7 +60,9 @@ class ToolRegistry:
         """Name the tools in a sentence; those of servers only while they are few."""
         left_out = len(self._tools) - len(self._own)
         if left_out <= _MOST_NAMED or SEARCH_TOOLS not in self._own:
-            return f"The tools are: {', '.join(self._tools)}."
+            # Where no tool of a server is left out, the search for them is not offered.
+            named = (name for name, tool in self._tools.items() if left_out or not isinstance(tool, SearchTools))
+            return f"The tools are: {', '.join(named)}."
         return (
             f"The tools are: {', '.join(self._own)}, and {left_out} tools of MCP servers, which {SEARCH_TOOLS} finds."
         )
