@@ -1,6 +1,7 @@
 """What the user does with files through a session: undo, redo, write, go back. None of it while a turn runs."""
 
 from collections.abc import Awaitable, Callable
+from typing import assert_never
 
 from msgspec import Struct
 from msgspec.structs import replace
@@ -18,6 +19,9 @@ from desktop_agent.core.undo.plan import Direction
 _PAST: dict[Direction, str] = {"undo": "undone", "redo": "redone"}
 
 
+ChangeOp = ops.UndoChanges | ops.RedoChanges | ops.RedoSteps | ops.WriteFile | ops.RewindTo
+
+
 class ChangeOps(Struct, frozen=True, kw_only=True, eq=False):
     """Carries these ops out for one session, whose mailbox calls it."""
 
@@ -29,6 +33,20 @@ class ChangeOps(Struct, frozen=True, kw_only=True, eq=False):
     """Concludes what an earlier process left open; it is awaited before anything is done."""
     read_history: Callable[[], Awaitable[None]]
     """Folds in what the history has not, because it was summarised."""
+
+    async def carry_out(self, op: ChangeOp) -> None:
+        """Do what `op` asks for; events say what came of it."""
+        match op:
+            case ops.UndoChanges():
+                await self.undo(op)
+            case ops.RedoChanges() | ops.RedoSteps():
+                await self.redo(op)
+            case ops.WriteFile():
+                await self.write_file(op)
+            case ops.RewindTo():
+                await self.rewind(op)
+            case _:
+                assert_never(op)
 
     async def undo(self, op: ops.UndoChanges) -> bool:
         """Undo what `op` selects. Whether it was carried out; a notice says why not."""

@@ -21,7 +21,7 @@ from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.pool import ProviderPool
 from desktop_agent.core.session.arriving_prompts import ArrivedPrompt, ArrivingPrompts
-from desktop_agent.core.session.change_ops import ChangeOps
+from desktop_agent.core.session.change_ops import ChangeOp, ChangeOps
 from desktop_agent.core.session.failure_notices import NOT_FETCHED, notice_of, readable_address_notice
 from desktop_agent.core.session.filing_ops import FilingOp, event_of
 from desktop_agent.core.session.parts import SessionParts
@@ -120,6 +120,9 @@ class Session:
         if isinstance(op, ContextOp):
             await self._change_context(op)
             return
+        if isinstance(op, ChangeOp):
+            await self._changes.carry_out(op)
+            return
         match op:
             case ops.SubmitPrompt(text=text):
                 await self._submit_prompt(text, text)
@@ -138,14 +141,6 @@ class Session:
                 await self._turns.interrupt()
             case ops.TryNow():
                 self._parts.retries.skip()
-            case ops.UndoChanges():
-                await self._changes.undo(op)
-            case ops.RedoChanges() | ops.RedoSteps():
-                await self._changes.redo(op)
-            case ops.WriteFile():
-                await self._changes.write_file(op)
-            case ops.RewindTo():
-                await self._changes.rewind(op)
             case ops.SendComments(text=text):
                 await self._turns.send_comments(text)
             case ops.SetMode():
