@@ -362,7 +362,7 @@ def _add_mcp(commands: "_Commands") -> None:
     for option, dest, metavar, summary in (
         ("--folder", "folders", "DIR", "a folder that it may write in the sandbox; . is the one that is open"),
         ("--read-folder", "read_folders", "DIR", "a folder of your home that it may read in the sandbox"),
-        ("--host", "hosts", "HOST", "whom it may reach from the sandbox, such as example.org or *.example.org"),
+        ("--host", "hosts", "HOST", "a host that it may reach from the sandbox, such as example.org or *.example.org"),
     ):
         add.add_argument(option, dest=dest, action="append", default=[], metavar=metavar, help=summary)
     _command(actions, "catalogue", "List servers worth knowing, and what each needs. Starts none.", "mcp catalogue")

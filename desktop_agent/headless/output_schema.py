@@ -40,7 +40,7 @@ class OutputSchema:
 
     @property
     def instructions(self) -> str:
-        """What the model is told before it begins."""
+        """What the system prompt says of it."""
         shown = json.dumps(self._schema, ensure_ascii=False)
         return (
             "## Final answer\nYour last message is read by a program. It must be one JSON value and nothing else: no "

@@ -1,6 +1,6 @@
 """Runs prompts to their end without a user.
 
-It is a front end like the window: it submits ops and folds events. Whoever asks for the run may bring what answers
+It is a front end like the window: it submits ops and folds events. Its caller may bring what answers
 approval requests; without that a request is aborted, and the run ends with it.
 """
 

@@ -1,8 +1,8 @@
 """Confining a server as its definition says, for its whole life. What must be confined runs confined or not at all.
 
 A server that `uvx` or `npx` runs is downloaded into a cache of its own first. That run reaches the registry and sees
-nothing of the open folder; the server's own run sees the folder, and reaches whom its definition names. So what could
-be told to a registry, or to whoever publishes there, is not known when it can be reached.
+nothing of the open folder; the server's own run sees the folder, and reaches the hosts that its definition names. So
+what could be sent to a registry, or to a publisher of packages there, is not known when it can be reached.
 """
 
 import asyncio

@@ -150,5 +150,5 @@ def _client_in_full(address: Address) -> str:
     if not address.client_id and not address.issuer:
         return ""
     who = f"as {address.client_id}" if address.client_id else "registered by itself"
-    where = address.issuer or "whoever it names"
+    where = address.issuer or "the one that it names"
     return f"(signed in {who} at {where}{', without asking you' if address.grant == 'client_credentials' else ''})"

@@ -1,4 +1,4 @@
-"""Programs that download what they run, `uvx` and `npx`: where they keep it, from whom they get it. Pure data.
+"""Programs that download what they run, `uvx` and `npx`: where they keep it, and where it comes from. Pure data.
 
 The caches of the user are not theirs in the sandbox: who can write there chooses what the user runs later. A confined
 server has a cache of its own.
@@ -29,7 +29,7 @@ class PackageRunner(Struct, frozen=True, kw_only=True):
     """Variables that name other registries."""
 
     def hosts(self, environ: Mapping[str, str]) -> tuple[str, ...]:
-        """Return whom it must reach to download a package: its registry, and those that the environment names."""
+        """Return the hosts that it downloads packages from: its registry, and those that the environment names."""
         named = (word for name in self.named_by for word in environ.get(name, "").split())
         return tuple(dict.fromkeys((*self.registries, *filter(None, map(_host_of, named)))))
 

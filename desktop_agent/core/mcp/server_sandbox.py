@@ -1,4 +1,4 @@
-"""What a server in the sandbox may do: as it was written down, in words, and whom it may reach. Pure data."""
+"""What a server in the sandbox may do: as it was written down, in words, and the hosts it may reach. Pure data."""
 
 import re
 from collections.abc import Iterable, Mapping
@@ -32,7 +32,7 @@ class ServerSandbox(Struct, frozen=True, kw_only=True):
     read_folders: tuple[str, ...] = ()
     """What it may read in a home folder, which is else empty for it."""
     hosts: tuple[str, ...] = ()
-    """Whom it may reach: `name`, `*.name`, `[address]`, `*`; each with a `:port`, or with 80 and 443. None: nobody."""
+    """The hosts it may reach: `name`, `*.name`, `[address]`, `*`; each with a `:port`, or with 80 and 443."""
 
     @property
     def words(self) -> str:

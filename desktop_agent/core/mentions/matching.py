@@ -44,7 +44,7 @@ def meant_by(target: str, resources: Sequence[OfferedResource]) -> OfferedResour
 def ways_to_mention(server: str, resources: Sequence[OfferedResource]) -> tuple[tuple[OfferedResource, str], ...]:
     """Return the resources that can be written in a prompt, each with how: by its name where no other one has it.
 
-    A name or an address with characters that cannot be seen is written in no prompt, as nobody could read it there.
+    A name or an address with characters that cannot be seen is written in no prompt: the user could not read it there.
     """
     names = Counter(found.name for found in resources)
     uris = {found.uri for found in resources}

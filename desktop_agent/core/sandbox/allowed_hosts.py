@@ -1,4 +1,4 @@
-"""Whom a confined program may reach: by the name that it asks for, and by the addresses behind it. Pure."""
+"""The hosts that a confined program may reach: by the name that it asks for, and by the addresses behind it. Pure."""
 
 import ipaddress
 

@@ -65,7 +65,7 @@ class HostProxy(Struct, frozen=True, kw_only=True, eq=False):
     environ: Mapping[str, str]
     """The application's own, for the proxy that it goes through itself."""
     say: Callable[[str], None] = lambda _: None
-    """Is told what was refused, and why."""
+    """Called with what was refused, and why."""
     resolve: Resolver = system_resolver
 
     @asynccontextmanager
@@ -164,7 +164,7 @@ class HostProxy(Struct, frozen=True, kw_only=True, eq=False):
         return self.hosts.allow_address(target.host, target.port, address)
 
     async def _through(self, proxy: Proxy, target: _Target) -> Streams:
-        """Go by the application's own proxy, always in a tunnel: what is asked of whom is not its concern."""
+        """Go by the application's own proxy, always in a tunnel: the requests inside are not its concern."""
         url = urlsplit(proxy.url)
         tls = await asyncio.to_thread(_tls) if url.scheme == "https" else None
         far = await asyncio.open_connection(url.hostname, url.port or (443 if tls else 80), ssl=tls, limit=_HEAD_BYTES)

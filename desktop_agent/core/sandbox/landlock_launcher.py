@@ -81,7 +81,7 @@ def _hand_out_listener(path: str) -> None:
     passed = listener.fileno().to_bytes(4, sys.byteorder)
     door.sendmsg([b"."], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, passed)])
     if not door.recv(1):
-        raise OSError("nobody took the way out")
+        raise OSError("no process took the descriptor")
     listener.close()
     door.close()
 

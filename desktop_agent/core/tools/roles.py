@@ -1,4 +1,4 @@
-"""Roles: what an agent that does one kind of work may use, and what it is told. Each is data.
+"""Roles: what an agent that does one kind of work may use, and its prompt. Each is data.
 
 An orchestrator has every tool as long as there are no agents that it could have work done by.
 """

@@ -298,7 +298,7 @@ def test_a_server_on_this_machine_offers_its_models_unasked(
     async def journey(user: Driver) -> None:
         rows = await open_picker(user)
         await user.until_true(lambda: "qwen3:8b" in said(rows), "its models are offered")
-        assert "nomic-embed-text:latest" not in said(rows), "it makes vectors, and answers nobody"
+        assert "nomic-embed-text:latest" not in said(rows), "it makes vectors, and gives no answers"
         await choose(user, "qwen3")
         assert shown_model(user) == ModelRef(provider="ollama", model="qwen3:8b", account="here")
 

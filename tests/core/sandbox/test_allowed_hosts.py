@@ -1,4 +1,4 @@
-"""Whom a confined program may ask for, and where what it asks for may lead."""
+"""The hosts that a confined program may ask for, and where what it asks for may lead."""
 
 import ipaddress
 

@@ -1,4 +1,4 @@
-"""A server that asks the model in a run without a user: nobody can allow it, so the run ends with its own exit code."""
+"""A server that asks the model in a run without a user: the run ends with an exit code of its own."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""Servers that nobody here wrote, in the sandbox: they do what they may, and nothing else, in whole turns."""
+"""Published servers, in the sandbox: they do what they may, and nothing else, in whole turns."""
 
 import os
 from pathlib import Path

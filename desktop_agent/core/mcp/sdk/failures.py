@@ -34,7 +34,7 @@ def in_words(way: ServerProcess | HttpLink) -> Generator[None]:
     """Turn what the SDK raises into `ServerError`."""
     try:
         yield
-    except TimeoutError:  # an `OSError` that whoever set the time answers for
+    except TimeoutError:  # an `OSError` that the setter of the time limit handles
         raise
     except ServerError:
         raise

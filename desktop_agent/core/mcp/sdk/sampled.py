@@ -51,7 +51,7 @@ def result_of(answer: SampledAnswer) -> mcp_types.CreateMessageResult:
 
 
 def refusal_of(error: SamplingRefusedError) -> mcp_types.ErrorData:
-    """Return what the server is told in place of an answer."""
+    """Return what the server gets in place of an answer."""
     code = USER_REJECTED if isinstance(error, SamplingDeniedError) else mcp_types.INVALID_REQUEST
     return mcp_types.ErrorData(code=code, message=str(error))
 

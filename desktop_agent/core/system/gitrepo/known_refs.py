@@ -56,7 +56,7 @@ class KnownRefs:
 
 
 def refs_stamp(folder: Path) -> RefsStamp | None:
-    """Return what distinguishes the refs of a folder's repository from others; None where that cannot be told. Blocks.
+    """Return what distinguishes the refs of a folder's repository from others; None where that is not known. Blocks.
 
     Take it before the refs are read.
     """

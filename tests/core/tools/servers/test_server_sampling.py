@@ -66,7 +66,7 @@ async def end(s: Open) -> str:
 
 
 async def refused(ground: Ground, request: JsonObject) -> str:
-    """Return what the server is told without that the user is asked."""
+    """Return what the server gets without a question to the user."""
     async with ground.session(sampling(request)) as s:
         s.submit(ops.SubmitPrompt(text="go"))
         await s.answer()

@@ -63,7 +63,7 @@ class ServerSignIns:
     async def _by_browser(
         self, definition: ServerDefinition, address: Address, kept: KeptSignIn, browser: Browser
     ) -> GrantedAccess:
-        # The state is the SDK's, made and checked there. The path is one that nobody else knows either, unless it is
+        # The state is the SDK's, made and checked there. The path is one that no other program knows, unless it is
         # registered: then only the answer with that state is taken.
         path = _REGISTERED_PATH if address.client_id else f"/sign-in/{Attempt.new().state}"
         receiver = RedirectReceiver(path, state=None, port=address.callback_port)

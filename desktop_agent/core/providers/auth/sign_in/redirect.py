@@ -41,7 +41,7 @@ class RedirectReceiver:
     def __init__(self, path: str, *, state: str | None, host: str = "127.0.0.1", port: int = 0) -> None:
         """`state` is `None` for a service that sends none back: then the path must be one that cannot be guessed.
 
-        `host` is what the service is told; the port is one of 127.0.0.1 in any case, any that is free unless it is
+        `host` is what the service gets; the port is one of 127.0.0.1 in any case, any that is free unless it is
         given.
         """
         self._path = path
