@@ -1,4 +1,4 @@
-"""The commands of `desktop-agent`: modules that are imported only when they are called; `parser.py` has the tree."""
+"""The commands of `desktop-agent`: modules that are imported only when they are called; `parser.py` has the order."""
 
 import argparse
 import gc
@@ -30,9 +30,14 @@ _MODULES = {
     ("changes", "redo"): "changes.undo_redo",
     ("run", ""): "run.command",
     ("batch", ""): "batch.command",
-    ("tools", "call"): "tool_call",
-    ("auth", "sign-in"): "signing",
-    ("auth", "sign-out"): "signing",
+    ("tools", "list"): "tools.listing",
+    ("tools", "describe"): "tools.listing",
+    ("tools", "call"): "tools.calling",
+    ("auth", "status"): "auth.keys",
+    ("auth", "set"): "auth.keys",
+    ("auth", "delete"): "auth.keys",
+    ("auth", "sign-in"): "auth.signing",
+    ("auth", "sign-out"): "auth.signing",
     ("mcp", "list"): "mcp.listing",
     ("mcp", "catalogue"): "mcp.listing",
     ("mcp", "logs"): "mcp.listing",
@@ -60,7 +65,7 @@ def run_command(argv: Sequence[str], environ: Mapping[str, str]) -> int:
     `environ` has the keys, which `os.environ` may have no more; commands find it in `args.environ`.
     """
     words, args_behind = _split(argv)
-    args = build_parser().parse_args(words)
+    args = build_parser(words[0]).parse_args(words)
     args.environ, args.command_line = environ, args_behind
     console = Console(is_json=args.json)
     close_to_others(AppPaths.from_environment().roots)

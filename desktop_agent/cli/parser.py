@@ -1,31 +1,11 @@
-"""The parser of every command: their names, options and help."""
+"""The parser of the command line. The options of each command stand beside it; only those that are needed are read."""
 
 import argparse
-from datetime import datetime, timedelta
-from math import inf
-from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+import importlib
+from typing import Protocol, cast
 
-from desktop_agent.cli.mcp.options import add_client_options
+from desktop_agent.cli.arguments import Commands, command
 from desktop_agent.core.base.package import __version__
-from desktop_agent.core.base.web_address import address_argument
-from desktop_agent.core.models.vendors import PROVIDER_IDS, VENDORS, KeyHeader
-
-if TYPE_CHECKING:
-    # argparse has no public name for what add_subparsers returns.
-    from argparse import _SubParsersAction  # pyright: ignore[reportPrivateUsage]
-
-    _Commands = _SubParsersAction[argparse.ArgumentParser]
-
-APPROVALS = ("always", "on_write", "on_request", "never")
-EXPORT_FORMS = ("md", "html", "jsonl", "patch")
-ROLES = ("orchestrator", "researcher", "worker")
-SANDBOXES = ("restricted", "strict", "none")
-HIT_KINDS = ("title", "prompt", "reply", "command", "output", "change")
-
-_VENDOR_IDS = tuple(vendor.id for vendor in VENDORS)
-
-_HEADERS = " (the default) or ".join(get_args(KeyHeader))
 
 _WINDOW = """\
 without a command, the window opens:
@@ -34,9 +14,30 @@ without a command, the window opens:
 
 Example: desktop-agent ~/code/app --continue"""
 
+_ARGUMENTS = {
+    "run": "run.arguments",
+    "batch": "batch.arguments",
+    "sessions": "sessions.arguments",
+    "changes": "changes.arguments",
+    "costs": "costs_arguments",
+    "storage": "storage_arguments",
+    "tools": "tools.arguments",
+    "auth": "auth.arguments",
+    "models": "models_arguments",
+    "mcp": "mcp.arguments",
+    "config": "config_arguments",
+}
+"""The module that has the options of each command, in the order of the help."""
 
-def build_parser() -> argparse.ArgumentParser:
-    """Return the parser of all commands."""
+
+class _Arguments(Protocol):
+    """What such a module offers."""
+
+    def add_arguments(self, commands: Commands) -> None: ...
+
+
+def build_parser(only: str = "") -> argparse.ArgumentParser:
+    """Return the parser of all commands; with the name of one, the parser that knows `only` this, which is quicker."""
     parser = argparse.ArgumentParser(
         prog="desktop-agent",
         description="A coding assistant whose every change can be seen and undone.",
@@ -45,365 +46,9 @@ def build_parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"desktop-agent {__version__}")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
-    _add_run(commands)
-    _add_batch(commands)
-    _add_sessions(commands)
-    _add_changes(commands)
-    _add_costs(commands)
-    _add_storage(commands)
-    _add_tools(commands)
-    _add_auth(commands)
-    _add_models(commands)
-    _add_mcp(commands)
-    _add_config(commands)
-    _command(commands, "doctor", "Check that everything needed works here, and say what to do if not.", "doctor")
+    for name in [only] if only in _ARGUMENTS else _ARGUMENTS:
+        module = cast("_Arguments", importlib.import_module(f"desktop_agent.cli.{_ARGUMENTS[name]}"))
+        module.add_arguments(commands)
+    if only not in _ARGUMENTS:
+        command(commands, "doctor", "Check that everything needed works here, and say what to do if not.", "doctor")
     return parser
-
-
-def _command(commands: "_Commands", name: str, summary: str, example: str) -> argparse.ArgumentParser:
-    parser = commands.add_parser(name, help=summary, description=summary, epilog=f"Example: desktop-agent {example}")
-    parser.add_argument("--json", action="store_true", help="one JSON document on standard output")
-    folder = "the folder to work in (default: the current one)"
-    parser.add_argument("--workspace", type=Path, metavar="DIR", help=folder)
-    return parser
-
-
-def _session_command(commands: "_Commands", name: str, summary: str, example: str) -> argparse.ArgumentParser:
-    """Add a command that is about one session."""
-    parser = _command(commands, name, summary, example)
-    parser.add_argument("id", metavar="ID", help="a session id, or its beginning or end")
-    return parser
-
-
-def _names(text: str) -> tuple[str, ...]:
-    return tuple(name.strip() for name in text.split(",") if name.strip())
-
-
-def _at_least_one(text: str) -> int:
-    try:
-        number = int(text)
-    except ValueError:
-        number = 0
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number, 1 or more")
-    return number
-
-
-def _not_below_zero(text: str) -> int:
-    if not text.isdecimal():
-        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number, 0 or more")
-    return int(text)
-
-
-def _above_zero(text: str) -> float:
-    try:
-        number = float(text)
-    except ValueError:
-        number = 0.0
-    if not 0 < number < inf:
-        raise argparse.ArgumentTypeError(f"{text!r} is not a number greater than 0")
-    return number
-
-
-def _moment(text: str) -> datetime:
-    """Return the moment that `2026-11-21`, `2026-11-21T09:30` or `7d` (days ago) means here."""
-    if (days := text.removesuffix("d")).isdigit() and days != text and len(days) < 6:
-        return datetime.now().astimezone() - timedelta(days=int(days))
-    try:
-        return datetime.fromisoformat(text).astimezone()
-    except (ValueError, OverflowError, OSError) as error:
-        raise argparse.ArgumentTypeError(f"{text!r} is no date such as 2026-11-21, nor a number of days: 7d") from error
-
-
-def _end(text: str) -> datetime:
-    """Return the end of what `text` means: of the day, when it names one."""
-    moment = _moment(text)
-    return moment + timedelta(days=1) if len(text) == len("2026-11-21") and "d" not in text else moment
-
-
-def _add_run(commands: "_Commands") -> None:
-    run = _command(commands, "run", "Run prompts without a window.", 'run --prompt "Fix the failing test"')
-    prompt = run.add_mutually_exclusive_group()
-    prompt.add_argument("--prompt", action="append", metavar="TEXT", help="the prompt; several are a turn each")
-    prompt.add_argument("--prompt-file", metavar="F", help="read the prompt from a file")
-    prompt.add_argument("stdin", nargs="?", choices=["-"], help="read the prompt from standard input")
-    session = run.add_mutually_exclusive_group()
-    session.add_argument("--resume", metavar="ID", help="go on with this session")
-    session.add_argument("--continue", dest="continue_last", action="store_true", help="go on with the last one here")
-    run.add_argument("--provider", metavar="P", help=f"the model's provider: {', '.join(PROVIDER_IDS)}")
-    run.add_argument("--model", metavar="M", help="the model")
-    run.add_argument("--base-url", type=address_argument, metavar="URL", help="another address of the provider")
-    run.add_argument("--account", metavar="NAME", help="the provider's account; `auth status` lists them")
-    run.add_argument("--effort", metavar="LEVEL", help="how much the model thinks; `models list` shows its levels")
-    run.add_argument("--role", choices=ROLES, metavar="R", help=f"its tools and prompt: {', '.join(ROLES)} (worker)")
-    _add_mode(run)
-    asked = "a program that answers approval requests: JSON in, JSON out"
-    run.add_argument("--approval-command", metavar="CMD", help=asked)
-    run.add_argument("--max-turns", type=_at_least_one, metavar="N", help="at most N requests to the model (8)")
-    run.add_argument("--max-cost", type=_above_zero, metavar="X", help="stop when the run has cost X dollars")
-    run.add_argument("--max-time", type=_above_zero, metavar="S", help="stop after S seconds")
-    _add_switch(run, "--exit-on-tool-error", "stop after the first failed call")
-    _add_switch(run, "--dry-run", "answer every tool call without running it")
-    run.add_argument("--allowed-tools", type=_names, metavar="A,B", help="only these tools")
-    run.add_argument("--blocked-tools", type=_names, metavar="A,B", help="not these tools")
-    run.add_argument("--audit-log", type=Path, metavar="F", help="append every tool call as a JSON line")
-    run.add_argument("--changes-log", type=Path, metavar="F", help="append every change as a JSON line")
-    _add_switch(run, "--debug-tool-use", "show tool calls")
-    run.add_argument("--tool-debug-log", type=Path, metavar="F", help="with --debug-tool-use: append them here too")
-    run.add_argument("--undo-last-turn", action="store_true", help="take the run's changes back at the end")
-    schema_help = "a JSON Schema: the final answer is JSON by it, or the exit code 1"
-    run.add_argument("--output-schema", type=Path, metavar="F", help=schema_help)
-    run.add_argument("--config", type=Path, metavar="F", help="another settings file")
-    run.add_argument("--stream", action="store_true", help="print every event as a JSON line while running")
-    stream_help = "stream: read ops as JSON lines from standard input while running, in place of prompts"
-    run.add_argument("--input-format", choices=("text", "stream"), default="text", metavar="F", help=stream_help)
-    run.add_argument("--verbose", action="store_true", help="tell what happens on standard error")
-
-
-def _add_batch(commands: "_Commands") -> None:
-    summary = "Run many prompts, each in a copy of its folder, each with one line of result."
-    batch = _command(commands, "batch", summary, "batch tasks.jsonl --workers 4 --output results.jsonl")
-    task_help = "the tasks, a JSON object a line: id, workspace, prompt, options (those of `run`)"
-    batch.add_argument("tasks", type=Path, metavar="TASKS", help=task_help)
-    where = "append the results here, and leave out tasks that have one (default: standard output)"
-    batch.add_argument("--output", type=Path, metavar="F", help=where)
-    batch.add_argument(
-        "--workers", type=_at_least_one, metavar="N", help="how many tasks at once (one for each processor)"
-    )
-    batch.add_argument("--resume", action="store_true", help="go on with the results of --output, which must be there")
-    retry_help = "try a task again, N times, when its worker died or its provider failed (1)"
-    batch.add_argument("--retries", type=_not_below_zero, default=1, metavar="N", help=retry_help)
-    batch.add_argument("--max-cost", type=_above_zero, metavar="X", help="start no more when all have cost X dollars")
-
-
-def _add_switch(parser: argparse.ArgumentParser, name: str, summary: str) -> None:
-    """Add an option that can be switched on and off; without it the settings decide."""
-    parser.add_argument(name, action=argparse.BooleanOptionalAction, default=None, help=summary)
-
-
-def _add_mode(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("--approval", choices=APPROVALS, metavar="P", help=f"approval policy: {', '.join(APPROVALS)}")
-    parser.add_argument("--sandbox", choices=SANDBOXES, metavar="S", help=f"for commands: {', '.join(SANDBOXES)}")
-
-
-def _add_sessions(commands: "_Commands") -> None:
-    sessions = commands.add_parser("sessions", help="List, show, file, verify, export and import sessions.")
-    actions = sessions.add_subparsers(dest="action", required=True, metavar="ACTION")
-    listing = _command(actions, "list", "List sessions: the pinned ones, then the last used first.", "sessions list")
-    which = listing.add_mutually_exclusive_group()
-    which.add_argument("--archived", action="store_true", help="only those that were put away")
-    which.add_argument("--all", action="store_true", help="those that were put away and calls by hand, too")
-    search = _command(actions, "search", "Search through all sessions.", 'sessions search "page count" --kind prompt')
-    search.add_argument("text", metavar="TEXT", help='words in any order; "quoted ones" side by side')
-    search.add_argument("--since", type=_moment, metavar="D", help="not older: 2026-11-21, 2026-11-21T09:30, or 7d")
-    search.add_argument("--until", type=_end, metavar="D", help="not newer; a day counts to its end")
-    search.add_argument("--file", default="", metavar="F", help="only what is about a file with this in its path")
-    search.add_argument("--tool", default="", metavar="T", help="only calls of this tool")
-    search.add_argument("--kind", choices=HIT_KINDS, metavar="K", help=f"only one of {', '.join(HIT_KINDS)}")
-    search.add_argument("--limit", type=_at_least_one, default=50, metavar="N", help="at most N places (50)")
-    _session_command(actions, "show", "Show one session.", "sessions show 20261121-213700-k3f9qx")
-    verify_summary = "Say what is wrong with stored sessions; with --repair, mend what can be mended."
-    verify = _command(actions, "verify", verify_summary, "sessions verify k3f9qx --repair")
-    verify.add_argument("id", nargs="?", metavar="ID", help="a session id, or its beginning or end; all without one")
-    verify.add_argument("--repair", action="store_true", help="mend them; a changed journal is kept as it was, too")
-    summary = "Copy a session into a new one, which goes on by itself."
-    fork = _session_command(actions, "fork", summary, "sessions fork k3f9qx --before-turn 3")
-    fork.add_argument("--before-turn", type=_at_least_one, metavar="N", help="leave this turn out, and what follows it")
-    _add_filing(actions)
-    _add_exchange(actions)
-
-
-def _add_filing(actions: "_Commands") -> None:
-    example = 'sessions rename k3f9qx "The slow query"'
-    rename = _session_command(actions, "rename", "Give a session another title.", example)
-    rename.add_argument("title", metavar="TITLE")
-    summaries = {"archive": "Put a session away; nothing of it is removed.", "pin": "Keep a session at the top."}
-    for name, summary in summaries.items():
-        action = _session_command(actions, name, summary, f"sessions {name} k3f9qx")
-        action.add_argument("--undo", action="store_true", help="take that back")
-    summary = "Delete a session with its undo history. Files of the workspace stay as they are."
-    delete = _session_command(actions, "delete", summary, "sessions delete k3f9qx --yes")
-    delete.add_argument("--yes", action="store_true", help="do not ask")
-
-
-def _add_exchange(actions: "_Commands") -> None:
-    example = "sessions export k3f9qx --format md"
-    export = _session_command(actions, "export", "Write a session to read it elsewhere.", example)
-    forms = "md, html (one file), jsonl (can be imported), or patch (what it changed)"
-    export.add_argument("--format", choices=EXPORT_FORMS, default="md", metavar="FORM", help=forms)
-    export.add_argument("--output", type=Path, metavar="F", help="the file to write (default: standard output)")
-    export.add_argument("--force", action="store_true", help="overwrite the file if there is one")
-    summary = "Import a conversation of Claude Code or Codex, or one that was exported as jsonl."
-    example = "sessions import ~/.claude/projects/-home-me-app/0f3a….jsonl"
-    importing = _command(actions, "import", summary, example)
-    importing.add_argument("file", type=Path, metavar="FILE", help="the .jsonl file")
-    importing.add_argument("--again", action="store_true", help="also when it was imported already")
-
-
-def _add_changes(commands: "_Commands") -> None:
-    changes = commands.add_parser("changes", help="List, show, undo and redo what a session changed.")
-    actions = changes.add_subparsers(dest="action", required=True, metavar="ACTION")
-    summaries = {
-        "list": "List the changes of a session.",
-        "diff": "Print the changes of a session as a patch.",
-        "undo": "Take changes back. A file that was edited since is left alone and reported.",
-        "redo": "Take back the last undo exactly, or apply the undone changes again that the options select.",
-    }
-    for name, summary in summaries.items():
-        action = _session_command(actions, name, summary, f"changes {name} k3f9qx --turn 2")
-        turns = action.add_mutually_exclusive_group()
-        turns.add_argument("--turn", type=_at_least_one, metavar="N", help="only this turn")
-        turns.add_argument("--since", type=_at_least_one, metavar="N", help="this turn and all that follow")
-        action.add_argument("--call", metavar="ID", help="only this tool call")
-        action.add_argument("--file", metavar="P", help="only this file, by its path in the workspace")
-        if name == "list":
-            action.add_argument("--hunks", action="store_true", help="list the hunks of each file, too")
-        if name in ("undo", "redo"):
-            _add_revert(action, name)
-
-
-def _add_revert(action: argparse.ArgumentParser, name: str) -> None:
-    hunk_help = "only this hunk of --file, by its number or key (`changes list ID --hunks`); may be repeated"
-    action.add_argument("--hunk", action="append", default=[], metavar="K", help=hunk_help)
-    action.add_argument("--dry-run", action="store_true", help="only say what would happen")
-    action.add_argument("--reason", default="", metavar="TEXT", help="a note to the model, sent with the next prompt")
-    if name == "redo":
-        which = action.add_mutually_exclusive_group()
-        which.add_argument("--all", action="store_true", help="take back all undos")
-        step_help = "take back this undo, by its number (`--steps`); may be repeated"
-        which.add_argument("--step", action="append", default=[], type=_at_least_one, metavar="N", help=step_help)
-        which.add_argument("--steps", action="store_true", help="only list the undos that can be taken back")
-    if name == "undo":
-        recover_help = "also put back branches, tags and stash entries that the calls moved or dropped"
-        action.add_argument("--recover", action="store_true", help=recover_help)
-
-
-def _add_costs(commands: "_Commands") -> None:
-    summary = "Show what the sessions cost, by day and model: of all folders, or of that of --workspace."
-    costs = _command(commands, "costs", summary, "costs --days 7")
-    costs.add_argument("--days", type=_at_least_one, default=30, metavar="N", help="the last N days, today too (30)")
-
-
-def _add_storage(commands: "_Commands") -> None:
-    summary = "Show what the sessions take of the disk, and remove contents that none of them needs."
-    storage = _command(commands, "storage", summary, "storage collect --dry-run")
-    action = "show (the default): count; collect: remove what no session needs and was not stored in the last 24 hours"
-    storage.add_argument("action", nargs="?", choices=("show", "collect"), default="show", help=action)
-    storage.add_argument("--dry-run", action="store_true", help="with collect: only say what would be removed")
-
-
-def _add_tools(commands: "_Commands") -> None:
-    tools = commands.add_parser("tools", help="List, describe and call the model's tools.")
-    actions = tools.add_subparsers(dest="action", required=True, metavar="ACTION")
-    _command(actions, "list", "List all tools.", "tools list")
-    describe = _command(actions, "describe", "Describe one tool.", "tools describe edit_file")
-    describe.add_argument("name", metavar="NAME")
-    call = _command(
-        actions, "call", "Run one tool call, as the model would.", """tools call grep '{"pattern": "TODO"}'"""
-    )
-    call.add_argument("name", metavar="NAME")
-    call.add_argument("arguments", metavar="ARGS_JSON", help="the arguments, one JSON object; - reads standard input")
-    _add_mode(call)
-
-
-def _add_auth(commands: "_Commands") -> None:
-    auth = commands.add_parser("auth", help="Keep accounts with providers, and their keys in the system keyring.")
-    actions = auth.add_subparsers(dest="action", required=True, metavar="ACTION")
-    _command(actions, "status", "Say of each account where its key comes from, and where it goes.", "auth status")
-    keep = _command(actions, "set", "Store a key.", "auth set anthropic --account work")
-    address = "the address that this key is for: it is sent nowhere else (default: the provider's own)"
-    keep.add_argument("--base-url", type=address_argument, metavar="URL", help=address)
-    keep.add_argument("--header", choices=get_args(KeyHeader), metavar="H", help=f"how it travels: {_HEADERS}")
-    remove = _command(actions, "delete", "Remove a key, and the account if it has a name.", "auth delete anthropic")
-    which = "which of the provider's accounts (default: the usual one)"
-    for action in (keep, remove):
-        action.add_argument("provider", metavar="PROVIDER", help=f"one of {', '.join(_VENDOR_IDS)}")
-        action.add_argument("--account", metavar="NAME", help=which)
-    for name, summary in (
-        ("sign-in", "Sign in by the browser: openai (ChatGPT), openrouter; or use a profile of Anthropic's tools."),
-        ("sign-out", "Forget a sign-in."),
-    ):
-        action = _command(actions, name, summary, f"auth {name} openai")
-        action.add_argument("provider", metavar="PROVIDER")
-        action.add_argument("--account", metavar="NAME", help="the account, when there are several of the provider")
-
-
-def _add_models(commands: "_Commands") -> None:
-    models = commands.add_parser("models", help="List the models of an account, with what is known of each.")
-    actions = models.add_subparsers(dest="action", required=True, metavar="ACTION")
-    listing = _command(
-        actions, "list", "List them, without asking the network unless told to.", "models list --provider openrouter"
-    )
-    listing.add_argument("--provider", metavar="P", help=f"one of {', '.join(_VENDOR_IDS)} (default: the settings')")
-    listing.add_argument("--account", metavar="NAME", help="which of the provider's accounts (default: the settings')")
-    listing.add_argument("--refresh", action="store_true", help="ask the account's address for its list first")
-
-
-def _add_mcp(commands: "_Commands") -> None:
-    mcp = commands.add_parser("mcp", help="Define, test and switch MCP servers, which offer tools to the model.")
-    actions = mcp.add_subparsers(dest="action", required=True, metavar="ACTION")
-    _command(actions, "list", "List the servers that are defined for this folder. Starts none.", "mcp list")
-    summary = "Define a server: what starts it stands behind --, or --url says where it is reached."
-    add = _command(actions, "add", summary, "mcp add git --env DEBUG=1 -- uvx mcp-server-git")
-    add.usage = "desktop-agent mcp add NAME [--env K=V] [--cwd DIR] [--sandbox [--folder DIR] [--host HOST]] "
-    add.usage += "-- COMMAND ARGS…\n       "
-    add.usage += "desktop-agent mcp add NAME --url URL [--header K=V] [--client-id ID [--client-secret]]"
-    add.usage += "\n       desktop-agent mcp add NAME --from KNOWN [--no-sandbox]"
-    add.add_argument("name", metavar="NAME")
-    add.add_argument("--url", metavar="URL", help="reach it by streamable HTTP")
-    add.add_argument("--from", dest="known", metavar="KNOWN", help="one of `mcp catalogue`, as its makers publish it")
-    header_help = "a header for every request, with --url; one that is a secret goes to the system keyring"
-    add.add_argument("--header", action="append", default=[], metavar="K=V", help=header_help)
-    add_client_options(add)
-    add.add_argument("--env", action="append", default=[], metavar="K=V", help="a variable for the program")
-    add.add_argument("--cwd", type=Path, metavar="DIR", help="the folder it starts in (default: that of the session)")
-    sandbox_help = "run it in the sandbox or not at all; --from does so for most"
-    add.add_argument("--sandbox", action=argparse.BooleanOptionalAction, default=None, help=sandbox_help)
-    for option, dest, metavar, summary in (
-        ("--folder", "folders", "DIR", "a folder that it may write in the sandbox; . is the one that is open"),
-        ("--read-folder", "read_folders", "DIR", "a folder of your home that it may read in the sandbox"),
-        ("--host", "hosts", "HOST", "a host that it may reach from the sandbox, such as example.org or *.example.org"),
-    ):
-        add.add_argument(option, dest=dest, action="append", default=[], metavar=metavar, help=summary)
-    _command(actions, "catalogue", "List servers worth knowing, and what each needs. Starts none.", "mcp catalogue")
-    take = _command(actions, "import", "Define the servers of another tool's JSON file.", "mcp import .mcp.json")
-    take.add_argument("file", type=Path, metavar="FILE")
-    test = _command(actions, "test", "Start a server, list its tools with what they cost, and end it.", "mcp test git")
-    test.add_argument("name", metavar="NAME")
-    accept_help = "take its tools as they are now for what you allowed, so that your rules answer for them"
-    test.add_argument("--accept", action="store_true", help=accept_help)
-    for name, summary in (
-        ("sign-in", "Sign in with a server at an address, by the browser."),
-        ("sign-out", "Forget the sign-in with a server."),
-    ):
-        _command(actions, name, summary, f"mcp {name} tickets").add_argument("name", metavar="NAME")
-    remove = _command(actions, "remove", "Take a server out of the settings.", "mcp remove git")
-    remove.add_argument("name", metavar="NAME")
-    logs = _command(actions, "logs", "Show what a server wrote to its standard error.", "mcp logs git")
-    logs.add_argument("name", metavar="NAME")
-    for name, summary in (("enable", "Use a server, or one of its tools."), ("disable", "Use it no longer.")):
-        action = _command(actions, name, summary, f"mcp {name} git/git_push")
-        action.add_argument("name", metavar="NAME[/TOOL]")
-
-
-def _add_config(commands: "_Commands") -> None:
-    config = commands.add_parser("config", help="Show and change the settings.")
-    actions = config.add_subparsers(dest="action", required=True, metavar="ACTION")
-    show = _command(actions, "show", "Show all settings, and where each value comes from.", "config show execution")
-    show.add_argument("section", nargs="?", metavar="SECTION", help="only this section, such as tools.limits")
-    _command(actions, "path", "Show where the settings file is.", "config path")
-    get = _command(actions, "get", "Show one setting.", "config get model.name")
-    get.add_argument("key", metavar="KEY")
-    reset = _command(
-        actions, "reset", "Take one setting out of the file, so that its default holds.", "config reset ui.theme"
-    )
-    reset.add_argument("key", metavar="KEY")
-    trust = _command(
-        actions, "trust", "Let a project's own settings hold, and its MCP servers start.", "config trust ~/code/app"
-    )
-    trust.add_argument("folder", nargs="?", type=Path, metavar="DIR", help="the project (default: --workspace)")
-    trust.add_argument("--ignore", action="store_true", help="ignore them instead, until they change")
-    trust.add_argument("--dry-run", action="store_true", help="only show what they would change")
-    change = _command(actions, "set", "Change one setting.", "config set execution.approval always")
-    change.add_argument("key", metavar="KEY")
-    change.add_argument("value", metavar="VALUE", help="as in the settings file; text needs no quotes")

@@ -66,7 +66,7 @@ def arguments_of(task: BatchTask, workspace: str) -> argparse.Namespace:
     said = StringIO()
     try:
         with redirect_stderr(said):
-            return build_parser().parse_args(words)
+            return build_parser("run").parse_args(words)
     except SystemExit as error:
         problem = said.getvalue().strip().rpartition("error: ")[2]
         raise UsageError(f"The options of the task {task.id!r} are not those of `run`: {problem}.") from error

@@ -4,10 +4,10 @@ import argparse
 import asyncio
 import os
 
+from desktop_agent.cli.auth.signing import Cancellable, TerminalsBrowser
 from desktop_agent.cli.console import Console
 from desktop_agent.cli.interruptible import run_to_end
 from desktop_agent.cli.mcp.listing import required_definition
-from desktop_agent.cli.signing import Cancellable, TerminalsBrowser
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.mcp.definition import ServerDefinition

@@ -1,0 +1,1 @@
+"""`desktop-agent auth`: accounts with providers, their keys and sign-ins."""
