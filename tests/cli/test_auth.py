@@ -162,7 +162,7 @@ def test_it_says_where_the_usual_account_goes(auth: Auth, monkeypatch: pytest.Mo
         (["set", "anthropic", "--base-url", GATEWAY], "no address of its own"),
         (["set", "anthropic", "--account", "two words"], "letters"),
         (["set", "anthropic", "--account", KEY], "looks like a key"),
-        (["set", "anthropic", "--account", "a", "--base-url", "models.example"], "web address"),
+        (["set", "anthropic", "--account", "a", "--base-url", "models.example"], "begin with https://"),
         (["set", "anthropic", "--account", "a", "--base-url", "https://me:pw@models.example"], "password"),
         (["delete", "anthropic", "--account", "work"], "There are: usual"),
     ],

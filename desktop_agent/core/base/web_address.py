@@ -1,4 +1,4 @@
-"""Addresses of the web, taken apart without a library: what of one may be shown, and whether it leads elsewhere."""
+"""Addresses of the web, taken apart without a library: what can be one, what of it is shown, where it leads."""
 
 import ipaddress
 import re
@@ -6,6 +6,9 @@ import socket
 from urllib.parse import urlsplit
 
 _USERINFO = re.compile(r"(//)[^/?#]*@")
+_HOST = re.compile(r"[\w-]{1,63}(?:\.[\w-]{1,63})*\.?")
+_LONGEST_HOST = 253
+_EXAMPLE = "as in https://models.example/v1"
 _NUMERIC = re.compile(r"[0-9a-fx]+(?:\.[0-9a-fx]+){0,3}", re.IGNORECASE)
 
 
@@ -32,15 +35,39 @@ def without_userinfo(url: str) -> str:
     return _USERINFO.sub(r"\1", url)
 
 
+def why_no_address(url: str) -> str:
+    """Return why requests cannot be sent below `url`, in words; empty if they can.
+
+    The words do not quote it: what is refused may have a password in it.
+    """
+    if has_userinfo(url):
+        return "it has a user name or a password before the @; a key belongs in the keyring"
+    if any(sign.isspace() or not sign.isprintable() for sign in url):
+        return "it has a space in it, or a sign that cannot be seen"
+    if not url.lower().startswith(("http://", "https://")):
+        return f"it must begin with https:// or http://, {_EXAMPLE}"
+    if "?" in url or "#" in url:
+        return f"it must end before ? and #, {_EXAMPLE}"
+    try:
+        parts = urlsplit(url)
+        port = parts.port
+    except ValueError:
+        return f"its host or its port cannot be one, {_EXAMPLE}"
+    if not parts.hostname:
+        return f"it names no host, {_EXAMPLE}"
+    return "" if port != 0 and _is_host(parts.hostname) else f"its host or its port cannot be one, {_EXAMPLE}"
+
+
 def address_argument(text: str) -> str:
-    """Return the address that a command line gives, for `argparse`, which quotes nothing of what is refused here."""
-    if has_userinfo(text):
+    """Return the address that a command line gives, for `argparse`, which quotes nothing of what is refused here.
+
+    A blank one is none.
+    """
+    text = text.strip()
+    if text and (reason := why_no_address(text)):
         from argparse import ArgumentTypeError  # here, where it is loaded already: the window counts milliseconds
 
-        raise ArgumentTypeError(
-            "the address has a user name or a password before the @; remove it. A key belongs in the keyring: "
-            "desktop-agent auth set anthropic"
-        )
+        raise ArgumentTypeError(f"the address cannot be used: {reason}")
     return text
 
 
@@ -69,4 +96,14 @@ def is_readable_on_the_way(url: str) -> bool:
         parts = urlsplit(url)
         return parts.scheme == "http" and bool(parts.hostname) and not is_loopback(parts.hostname or "")
     except ValueError:
+        return False
+
+
+def _is_host(host: str) -> bool:
+    """Whether a name can be looked up, or is a number; `urlsplit` has looked into the brackets of IPv6."""
+    if ":" in host:
+        return True
+    try:
+        return len(host) <= _LONGEST_HOST and bool(_HOST.fullmatch(host)) and bool(host.encode("idna"))
+    except UnicodeError:
         return False

@@ -11,7 +11,7 @@ from typing import Literal
 from msgspec import Struct, field
 
 from desktop_agent.core.base.secrets import is_secret_name, mask
-from desktop_agent.core.base.web_address import address_of, has_userinfo
+from desktop_agent.core.base.web_address import why_no_address
 from desktop_agent.core.models.vendors import KeyHeader, known_vendor, vendor_of
 
 AccountKind = Literal["key", "oauth", "profile", "none"]
@@ -88,15 +88,6 @@ def why_not(name: str) -> str:
         return f"{USUAL!r} is the account without a name"
     if not _NAME.fullmatch(name) or unicodedata.normalize("NFC", name) != name:
         return "it must be 1 to 40 letters, digits, and . _ + @ - between them"
-    return ""
-
-
-def why_no_address(address: str) -> str:
-    """Return why an account cannot have this address, in words; empty if it can."""
-    if has_userinfo(address):
-        return "it has a user name or a password before the @; a key belongs in the keyring"
-    if address_of(address) is None or any(sign in address for sign in "?# \t\r\n"):
-        return "it must be a web address such as https://models.example/v1, without ? and #"
     return ""
 
 

@@ -12,7 +12,7 @@ from types import NoneType, UnionType
 from typing import Any, Literal, cast, get_args, get_origin
 
 from desktop_agent.core.base.errors import UsageError
-from desktop_agent.core.base.web_address import has_userinfo, without_userinfo
+from desktop_agent.core.base.web_address import why_no_address, without_userinfo
 from desktop_agent.core.models.vendors import VENDORS, known_vendor
 from desktop_agent.core.settings.declaring import About, AboutSection, Kind, about_in
 from desktop_agent.core.settings.sections import Settings
@@ -47,6 +47,8 @@ class Setting:
                 return "true or false"
             case "text" if self.about.holds == "model":
                 return "PROVIDER/NAME, or nothing"
+            case "text" if self.about.holds == "address":
+                return "a web address, or nothing"
             case "text":
                 return "text"
             case "texts":
@@ -90,8 +92,8 @@ class Setting:
                 raise ValueError(f"{value!r} is not {names[self.kind]}")
 
     def _checked_text(self, text: str) -> str:
-        if self.about.holds == "address" and has_userinfo(text):
-            raise ValueError("it has a user name or a password before the @; a key belongs in the keyring")
+        if self.about.holds == "address" and (reason := why_no_address(text)):
+            raise ValueError(reason)
         if self.about.holds == "model":
             _require_model(text)
         return _storable(text)

@@ -113,12 +113,13 @@ async def test_none_unsets_what_may_be_unset(live: LiveSettings, file: Path) -> 
 @pytest.mark.parametrize("key", list(declared_settings()))
 async def test_every_setting_can_be_changed_and_taken_back(live: LiveSettings, file: Path, key: str) -> None:
     setting, before = declared_settings()[key], setting_values(live.current)
+    texts = {"model": "openai/gpt", "address": "https://models.example/v1"}
     values: dict[str, object] = {
         "choice": setting.choices[-1] if setting.choices else "",
         "switch": not setting.default,
         "whole": 12_345 if setting.about.most is None else setting.about.most - 1,
         "number": 9.5,
-        "text": "openai/gpt" if setting.about.holds == "model" else str(file.parent / "x"),
+        "text": texts.get(setting.about.holds or "", str(file.parent / "x")),
         "texts": (str(file.parent / "x"),),
     }
     change = await live.change(key, values[setting.kind])

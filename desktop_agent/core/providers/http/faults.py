@@ -56,22 +56,13 @@ def broken_off(detail: str) -> ProviderError:
     )
 
 
-def bad_address(detail: str = "") -> ProviderError:
-    """The configured address cannot be one."""
+def bad_address(reason: str = "", *, detail: str = "") -> ProviderError:
+    """The configured address cannot be one, for this `reason` in words."""
     return ProviderError(
-        "The model's address is not a web address.",
+        f"The model's address is not a web address{f': {reason}' if reason else ''}.",
         fault="configuration",
-        hint="Enter it in full, for example https://api.example.com, in Settings or with --base-url.",
+        hint="Correct it in Settings, in --base-url or in the environment. A key belongs in the keyring.",
         detail=detail,
-    )
-
-
-def address_with_password() -> ProviderError:
-    """The configured address has a user name or a password in it, which would be written down with the session."""
-    return ProviderError(
-        "The model's address has a user name or a password in it.",
-        fault="configuration",
-        hint="Remove what stands before the @. A key belongs in the keyring: `desktop-agent auth set`.",
     )
 
 
@@ -111,7 +102,7 @@ def network_error(error: BaseException, address: str, proxy: Proxy | None = None
     if proxy is not None and (refusal := next((c for c in causes if isinstance(c, httpx2.ProxyError)), None)):
         return refused_by_proxy(proxy, _status_in(str(refusal)))
     if any(isinstance(cause, (httpx2.InvalidURL, httpx2.UnsupportedProtocol)) for cause in causes):
-        return bad_address(names_of(causes))
+        return bad_address(detail=names_of(causes))
     if any(isinstance(cause, (httpx2.LocalProtocolError, UnicodeEncodeError)) for cause in causes):
         return ProviderError(
             "The request could not be sent.",

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from desktop_agent.core.base.clock import Clock, SystemClock
 from desktop_agent.core.base.errors import ProviderError
-from desktop_agent.core.base.web_address import address_of, has_userinfo, is_readable_on_the_way
+from desktop_agent.core.base.web_address import address_of, is_readable_on_the_way, why_no_address
 from desktop_agent.core.models.catalogue import AccountModels
 from desktop_agent.core.models.efforts import levels_of
 from desktop_agent.core.models.known_model import KnownModel, ListedModel, found
@@ -19,7 +19,7 @@ from desktop_agent.core.protocol.model import ModelRef, ModelRequest, Usage
 from desktop_agent.core.providers.base import Completion, StreamPiece
 from desktop_agent.core.providers.http.carrying import carried
 from desktop_agent.core.providers.http.credential import Credential
-from desktop_agent.core.providers.http.faults import address_with_password, bad_address, readable_by_proxy
+from desktop_agent.core.providers.http.faults import bad_address, readable_by_proxy
 from desktop_agent.core.providers.http.pictures import EncodedPictures
 from desktop_agent.core.providers.http.refusals import (
     ErrorEventError,
@@ -234,11 +234,9 @@ class HttpProvider:
     def _call(self, model: str | None = None) -> FailedCall:
         """Return what a call is about, or raise `ProviderError` if the configuration cannot work."""
         given = self._endpoint.address
-        address = address_of(given)
-        if address is None:
-            raise bad_address()
-        if has_userinfo(given):
-            raise address_with_password()
+        if reason := why_no_address(given):
+            raise bad_address(reason)
+        address = address_of(given) or ""
         proxy = proxy_for(given)
         if proxy is not None and is_readable_on_the_way(given) and not self._endpoint.allows_readable_proxy:
             raise readable_by_proxy(address, proxy)

@@ -1,0 +1,74 @@
+"""What can be the address of a model: one function says it for the command line, the settings and the window."""
+
+from argparse import ArgumentTypeError
+from urllib.parse import urlsplit
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from desktop_agent.core.base.web_address import address_argument, why_no_address
+
+SOUND = (
+    "https://models.example/v1",
+    "http://127.0.0.1:11434/v1/",
+    "HTTPS://Models.Example",
+    "http://[::1]:8080",
+    "http://my_gateway.internal.:80/a%20b/~c",
+    "https://münchen.example",
+)
+REFUSED = (
+    ("http://exa mple/", "a space"),
+    ("http://example/a\nb", "a space"),
+    ("http://exam\u200bple/", "cannot be seen"),
+    ("https://models.example/v1?key=x", "before ? and #"),
+    ("https://models.example/v1#x", "before ? and #"),
+    ("https://me:hunter2@models.example", "password"),
+    ("https://me@models.example", "password"),
+    ("models.example", "begin with https://"),
+    ("//models.example", "begin with https://"),
+    ("ftp://models.example", "begin with https://"),
+    ("file:///etc/passwd", "begin with https://"),
+    ("https:models.example", "begin with https://"),
+    ("https://", "no host"),
+    ("https:///v1", "no host"),
+    ("https://:8080", "no host"),
+    ("http://a..b", "cannot be one"),
+    ("http://.", "cannot be one"),
+    (f"http://{'a' * 64}.example", "cannot be one"),
+    (f"http://{'a.' * 200}example", "cannot be one"),
+    ("http://[::1", "cannot be one"),
+    ("http://127.0.0.1:99999", "cannot be one"),
+    ("http://127.0.0.1:0", "cannot be one"),
+    ("http://127.0.0.1:http", "cannot be one"),
+    ("http://a,b", "cannot be one"),
+    ("http://<host>", "cannot be one"),
+    ("http://a\\b", "cannot be one"),
+)
+
+
+@pytest.mark.parametrize("address", SOUND)
+def test_an_address_that_requests_can_go_to_is_taken(address: str) -> None:
+    assert why_no_address(address) == ""
+    assert address_argument(f" {address} ") == address
+
+
+@pytest.mark.parametrize(("address", "word"), REFUSED)
+def test_any_other_is_refused_with_words_that_do_not_quote_it(address: str, word: str) -> None:
+    reason = why_no_address(address)
+    assert word in reason
+    assert "hunter2" not in reason
+    with pytest.raises(ArgumentTypeError, match="the address cannot be used"):
+        address_argument(address)
+
+
+@given(st.from_regex(r"https?://[ -~]{0,30}", fullmatch=True))
+def test_what_is_taken_leads_the_http_client_to_the_host_it_names_and_nowhere_else(address: str) -> None:
+    import httpx2
+
+    if why_no_address(address):
+        return
+    url = httpx2.URL(f"{address.rstrip('/')}/v1/messages")
+    assert url.host == (urlsplit(address).hostname or "")
+    assert url.path.endswith("/v1/messages")
+    assert (url.userinfo, url.query, url.fragment) == (b"", b"", "")
