@@ -8,6 +8,7 @@ from typing import Final
 from msgspec import Struct
 
 from desktop_agent.core.base.clock import Clock
+from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.protocol import events as ev
 
 MAX_TIME: Final = "max_time"
@@ -40,15 +41,20 @@ class RunningTime(Struct):
     is_over: bool = False
     """Whether the turn was stopped because it took longer."""
 
-    def notice(self, turn: int) -> ev.Notice | None:
-        """Return what the user should know of a turn that was stopped; None when its time was not over."""
+    def notice(self, turn: int, failure: ProviderError | None) -> ev.Notice | None:
+        """Return what the user should know of a turn that was stopped; None when its time was not over.
+
+        `failure` is why its last request failed, if it was trying again when it was stopped.
+        """
         if not self.is_over:
             return None
+        tried = f"Its last request failed: {failure} " if failure is not None else ""
         return ev.Notice(
             level="error",
             code=MAX_TIME,
             title=f"The {self.of} was stopped after {self.limit_s:g} seconds, which is as long as it may take.",
-            hint="What it did until then is kept. Allow it more time, or go on with the session.",
+            hint=f"{tried}What it did until then is kept. Allow it more time, or go on with the session.",
+            detail=failure.detail if failure is not None else "",
             turn=turn,
         )
 

@@ -86,6 +86,8 @@ class Turn:
     clock: Clock
     answers: int = 0
     """How many were asked for and came."""
+    failure: ProviderError | None = field(default=None, init=False)
+    """Why the last request failed, while it is tried again."""
     _cut_off: int = field(default=0, init=False)
     """How many answers in a row were cut off."""
     _is_overloaded: bool = field(default=False, init=False)
@@ -172,6 +174,7 @@ class Turn:
             try:
                 completion = await self._stream(request, usual)
             except ProviderError as error:
+                self.failure = error
                 if error.fault in _TOO_LONG and self.requests.make_room(is_certain=False):
                     request = await self.requests.next()
                     continue
@@ -221,6 +224,7 @@ class Turn:
         raise ProviderError("The answer ended before it was complete.", fault="stream")
 
     async def _record(self, completion: Completion, by: Answering) -> Completion:
+        self.failure = None
         missed = by.requests.answered(completion.usage, completion.cache_miss)
         content = tuple(self._trusted(block, completion) for block in completion.content)
         await self._record_message(content, completion.stop_reason, completion.message_id, by.model)

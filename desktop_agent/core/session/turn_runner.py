@@ -238,7 +238,7 @@ class TurnRunner:
                 reason = await turn.run(left)
         except asyncio.CancelledError:
             reason = "limit" if time.is_over else "interrupted"
-            notice = time.notice(number)
+            notice = time.notice(number, turn.failure if turn is not None else None)
         except StorageError:
             raise
         except AgentError as error:

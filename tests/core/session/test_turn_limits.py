@@ -99,7 +99,24 @@ async def test_the_time_of_a_turn_includes_its_waits_for_the_model(ground: Groun
                 await asyncio.get_running_loop().create_future()
 
     ground.clock = Waits(60.0)
-    overloaded = Fail(ProviderError("Busy.", fault="overloaded"))
+    overloaded = Fail(ProviderError("Busy.", fault="overloaded", hint="Start the server.", detail="HTTP 529"))
     async with ground.session([[overloaded], [Say("Late.")]], limits=TurnLimits(max_time_s=60.0)) as s:
         assert (await s.prompt()).reason == "limit"
-        assert codes(s.rx.all(ev.Notice)) == ["retrying", "max_time"]
+        notices = s.rx.all(ev.Notice)
+        assert codes(notices) == ["retrying", "max_time"]
+        assert "Its last request failed: Busy. Start the server." in notices[-1].hint, "what was in the way is named, too"
+        assert notices[-1].detail == "HTTP 529"
+
+
+async def test_a_failure_that_was_overcome_is_not_named_by_a_turn_whose_time_is_over(ground: Ground) -> None:
+    ground.clock = alarm = Alarm(60.0)
+    overloaded = Fail(ProviderError("Busy.", fault="overloaded"))
+    command = Call("run_terminal_cmd", {"command": "sleep 600", "explanation": "Wait"})
+    async with ground.session([[overloaded], [command]], limits=TurnLimits(max_time_s=60.0), approval="never") as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        await s.rx.expect(ev.ToolCallStarted)
+        alarm.rings.set()
+        await s.rx.expect(ev.TurnEnded)
+        notices = s.rx.all(ev.Notice)
+        assert codes(notices) == ["retrying", "max_time"]
+        assert "Busy" not in notices[-1].hint
