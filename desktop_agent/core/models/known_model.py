@@ -1,5 +1,6 @@
 """What is known of a model: how much it reads and writes, what it can do, what it costs. The unknown is `None`."""
 
+import re
 from collections.abc import Collection
 
 from msgspec import Struct
@@ -61,6 +62,18 @@ def found(name: str, among: Collection[str]) -> str | None:
     That is how the APIs read it, and the newest are first in their lists.
     """
     return name if name in among else next((known for known in among if known.startswith(f"{name}-2")), None)
+
+
+def only_embeds(name: str) -> bool:
+    """Whether a model of this name makes vectors of text, so that no conversation is possible with it.
+
+    Most lists give only names. These are what Ollama's library, LM Studio and OpenAI call such models:
+    https://ollama.com/search?c=embedding
+    """
+    return _ONLY_EMBEDS.search(name) is not None
+
+
+_ONLY_EMBEDS = re.compile(r"embed|(?:^|/)(?:all-minilm|bge-|paraphrase-)", re.IGNORECASE)
 
 
 def _is_said(value: object) -> bool:

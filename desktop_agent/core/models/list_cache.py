@@ -10,12 +10,13 @@ from pathlib import Path
 
 from msgspec import DecodeError, Struct
 from msgspec.json import Decoder, encode
+from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.file_stamp import FileStamp, stamp_of
 from desktop_agent.core.base.private_files import PRIVATE_FILE, make_private_folder
 from desktop_agent.core.models.account import Account
-from desktop_agent.core.models.known_model import ListedModel
+from desktop_agent.core.models.known_model import ListedModel, only_embeds
 from desktop_agent.core.system.file_writes import write_atomically
 
 _VERSION = 1
@@ -50,7 +51,10 @@ class ListCache:
             fetched = _DECODER.decode(path.read_bytes())
         except (OSError, DecodeError, UnicodeDecodeError):
             return None
-        return fetched if fetched.v == _VERSION and fetched.fetched_at.tzinfo is not None else None
+        if fetched.v != _VERSION or fetched.fetched_at.tzinfo is None:
+            return None
+        # Versions before this one kept them.
+        return replace(fetched, models=tuple(model for model in fetched.models if not only_embeds(model.name)))
 
     def write(self, account: Account, fetched: FetchedList) -> None:
         """Keep a list. Raises `StorageError`; the one before is then still there."""

@@ -67,6 +67,8 @@ class Completion(Struct, frozen=True, kw_only=True):
     """Why the model declined, in the provider's words, if it says."""
     cache_miss: CacheMiss | None = None
     """As far as the provider tells: `None` does not say that its cache was used."""
+    refused_effort: str = ""
+    """The level of effort that was refused, so that this is the first answer of the model without it."""
     type: Literal["completion"] = "completion"
 
 

@@ -45,6 +45,17 @@ async def tell_of_effort(parts: SessionParts, turn: int, before: ModelRef | None
     await parts.recorder.record(ev.Notice(level="warning", code=UNKNOWN_EFFORT, title=title, hint=hint, turn=turn))
 
 
+def refused_effort_notice(turn: int, model: ModelRef, effort: str) -> ev.Notice:
+    """Return the notice that a model refused its level of effort, and answered without."""
+    return ev.Notice(
+        level="warning",
+        code=UNKNOWN_EFFORT,
+        title=f"{model.model} refused the effort {effort!r}, so it thinks as much as it does by itself.",
+        hint="Its next requests go without. Choose another model, or take the level back with /effort default.",
+        turn=turn,
+    )
+
+
 def _thinking_lost(messages: Sequence[Message], before: ModelRef, now: ModelRef) -> Sequence[str]:
     lost = [
         message.made_by.model

@@ -39,6 +39,7 @@ from desktop_agent.core.session.fallback import OVERLOAD, Answering, Fallback, u
 from desktop_agent.core.session.limits import TurnLimits
 from desktop_agent.core.session.retries import Retries
 from desktop_agent.core.session.spending.guard import SpendingGuard
+from desktop_agent.core.session.switching import refused_effort_notice
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.tools.execution.runtime import CallOutcome, ToolRuntime
 
@@ -232,6 +233,8 @@ class Turn:
             ev.UsageReported(turn=self.number, usage=completion.usage, model=by.model, cache_miss=missed)
         )
         await self.spending.note(self.number, completion.usage, by.model)
+        if completion.refused_effort:
+            await self.log.record(refused_effort_notice(self.number, by.model, completion.refused_effort))
         return replace(completion, content=content)
 
     def _trusted(self, block: AssistantBlock, completion: Completion) -> AssistantBlock:

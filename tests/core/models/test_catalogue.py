@@ -10,6 +10,7 @@ from desktop_agent.core.base.errors import ProviderError, StorageError
 from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.catalogue import FREE, ModelCatalogue
 from desktop_agent.core.models.known_model import KnownModel, ListedModel
+from desktop_agent.core.models.list_cache import FetchedList, ListCache
 from desktop_agent.core.models.prices import Rates
 from desktop_agent.core.models.vendors import vendor_of
 from tests.core.providers.auth.hand_clock import HandClock
@@ -183,6 +184,13 @@ async def test_what_an_address_lists_twice_or_hides_is_left_out(tmp_path: Path) 
     names = ("good", "good", "", "with\nline", "turned\u202egpj", "x" * 400)
     models = await catalogue(tmp_path, Address(*(ListedModel(name=name) for name in names))).refresh(ROUTER)
     assert [model.name for model in models] == ["good"]
+
+
+async def test_models_that_only_embed_are_not_offered_from_a_list_that_an_earlier_version_kept(tmp_path: Path) -> None:
+    names = ("qwen3:8b", "nomic-embed-text:latest", "all-minilm:22m", "text-embedding-3-large")
+    kept = FetchedList(fetched_at=FrozenClock().now(), models=tuple(ListedModel(name=name) for name in names))
+    ListCache(tmp_path).write(ROUTER, kept)
+    assert [model.name for model in catalogue(tmp_path, Address()).models(ROUTER)] == ["qwen3:8b"]
 
 
 async def test_two_thousand_models_come_back_as_they_were_listed(tmp_path: Path) -> None:

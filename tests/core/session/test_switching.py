@@ -11,11 +11,16 @@ from desktop_agent.core.models.known_model import ListedModel
 from desktop_agent.core.models.list_cache import FetchedList, ListCache
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
-from desktop_agent.core.protocol.model import ModelRef, ToolResultBlock, UserMessage
+from desktop_agent.core.protocol.model import JsonObject, ModelRef, ToolResultBlock, UserMessage
 from desktop_agent.core.providers.base import Provider
 from desktop_agent.core.providers.scripted import Call, Reply, Say, ScriptedProvider, Think, in_order
+from desktop_agent.core.providers.vendor_provider import keyed_provider
 from tests.harness import Ground, Open, check_conversation
 from tests.pictures import png
+from tests.servers import fault
+from tests.servers.dialects.chat import CHAT
+from tests.servers.model_server import ModelServer
+from tests.servers.script import reply, text
 
 CLAUDE = ModelRef(provider="anthropic", model="claude-sonnet-5-5")
 OPUS = ModelRef(provider="anthropic", model="claude-opus-5-5")
@@ -85,6 +90,22 @@ async def test_a_level_of_effort_that_the_model_does_not_know_is_named_once(grou
         (notice,) = await ask(s, ModelRef(provider="openai", model="gpt-plain", effort="high"))
         assert notice.hint.startswith("It takes no level.")
         assert await ask(s, CLAUDE) == []
+
+
+async def test_a_level_of_effort_that_is_refused_is_named_once(ground: Ground) -> None:
+    error: JsonObject = {"message": "No.", "type": "invalid_request_error", "param": "reasoning_effort"}
+    refused = fault.exactly(400, {"error": error})
+    async with ModelServer(refused, *[reply(text("Hello."))] * 3, key="key", dialect=CHAT) as server:
+
+        async def source(_model: ModelRef) -> Provider:
+            return keyed_provider("openai-chat", "key", address=server.url)
+
+        model = ModelRef(provider="openai-chat", model="gpt-plain", effort="high")
+        async with ground.session([], provider_source=source) as s:
+            (notice,) = await ask(s, model)
+            assert (notice.code, notice.level, notice.turn) == ("unknown_effort", "warning", 1)
+            assert notice.title.startswith("gpt-plain refused the effort 'high', so it thinks")
+            assert await ask(s, model) == []
 
 
 async def test_a_switch_without_a_loss_says_nothing(ground: Ground) -> None:

@@ -104,7 +104,9 @@ async def test_the_time_of_a_turn_includes_its_waits_for_the_model(ground: Groun
         assert (await s.prompt()).reason == "limit"
         notices = s.rx.all(ev.Notice)
         assert codes(notices) == ["retrying", "max_time"]
-        assert "Its last request failed: Busy. Start the server." in notices[-1].hint, "what was in the way is named, too"
+        assert "Its last request failed: Busy. Start the server." in notices[-1].hint, (
+            "what was in the way is named, too"
+        )
         assert notices[-1].detail == "HTTP 529"
 
 

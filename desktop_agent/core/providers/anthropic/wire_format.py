@@ -69,6 +69,10 @@ class AnthropicFormat:
         """Return whether the request is worth sending without an optional field, or the search, that was refused."""
         return self._left_out.add(refusal, model) or self._searching.is_refused(refusal, model)
 
+    def sends_effort(self, model: str) -> bool:
+        """Return that the level of effort is always sent: why it is refused is shown."""
+        return True
+
     def read_models(self, page: bytes, call: FailedCall) -> Sequence[ListedModel]:
         """Return the models of a list that are not retired."""
         return read_models(page, call)

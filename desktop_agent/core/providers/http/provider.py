@@ -85,6 +85,8 @@ class HttpProvider:
         self._pictures = EncodedPictures()
         self._building = asyncio.Lock()
         self._is_closed = False
+        self._without_effort: set[str] = set()
+        """The models of which an answer said that they refuse the level of effort."""
 
     async def stream(self, request: ModelRequest) -> AsyncGenerator[StreamPiece]:
         """Yield the answer in pieces, a `Completion` last. Raises `ProviderError`.
@@ -120,7 +122,8 @@ class HttpProvider:
                 raise explain(error, call, has_started=has_started) from None
         if reader.is_untouched and not content_type.startswith("text/event-stream"):
             raise not_the_api(call, f"content type: {content_type or 'none'}")
-        yield await self._with_cost(reader.completion(), request.model)
+        completion = await self._with_cost(reader.completion(), request.model)
+        yield replace(completion, refused_effort=self._refused_effort(request))
 
     async def check_key(self) -> None:
         """Return if the credential is accepted. Raises `ProviderError` otherwise.
@@ -205,6 +208,13 @@ class HttpProvider:
         if known is not None and request.effort not in levels_of(known):
             return replace(request, effort="")
         return request
+
+    def _refused_effort(self, request: ModelRequest) -> str:
+        """Return the level of effort that a request went without because it was refused; once for each model."""
+        if not request.effort or self._wire.sends_effort(request.model) or request.model in self._without_effort:
+            return ""
+        self._without_effort.add(request.model)
+        return request.effort
 
     async def _known(self, model: str) -> KnownModel | None:
         """Return what is known of a model. In a thread: the first look reads a file."""

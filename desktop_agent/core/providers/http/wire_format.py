@@ -107,6 +107,10 @@ class WireFormat(Protocol):
         """
         ...
 
+    def sends_effort(self, model: str) -> bool:
+        """Return whether the level of effort goes with requests of a model: as long as it is not left out."""
+        ...
+
     def read_models(self, page: bytes, call: FailedCall) -> Sequence[ListedModel]:
         """Return the models of a list that can be used, in its order. Raises `ProviderError` if it is no list."""
         ...

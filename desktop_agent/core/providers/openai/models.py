@@ -6,11 +6,10 @@ For who signed in with ChatGPT, OpenAI gives another list: `models`, each with a
 """
 
 import json
-import re
 from collections.abc import Sequence
 from typing import cast
 
-from desktop_agent.core.models.known_model import ListedModel
+from desktop_agent.core.models.known_model import ListedModel, only_embeds
 from desktop_agent.core.models.prices import Rates
 from desktop_agent.core.protocol.foreign_json import object_in, objects_in, text_in, texts_in
 from desktop_agent.core.protocol.model import JsonObject
@@ -20,9 +19,6 @@ from desktop_agent.core.providers.http.refusals import FailedCall, not_the_api
 _PER_TOKENS = 1_000_000
 _MOST_DOLLARS = 1_000.0
 """For one token. More is no price, nor is what is no number."""
-_ONLY_EMBEDS = re.compile(r"embed|(?:^|/)(?:all-minilm|bge-|paraphrase-)", re.IGNORECASE)
-"""Most lists give only names. These are what Ollama's library, LM Studio and OpenAI call models that make vectors of
-text: https://ollama.com/search?c=embedding"""
 
 
 def read_models(page: bytes, call: FailedCall) -> Sequence[ListedModel]:
@@ -42,7 +38,7 @@ def read_models(page: bytes, call: FailedCall) -> Sequence[ListedModel]:
 def _answers_in_text(entry: JsonObject) -> bool:
     """Whether a model has a name and can answer in words, as far as its entry says."""
     name, answers = text_in(entry, "id"), texts_in(object_in(entry, "architecture"), "output_modalities")
-    return bool(name) and not _ONLY_EMBEDS.search(name) and (not answers or "text" in answers)
+    return bool(name) and not only_embeds(name) and (not answers or "text" in answers)
 
 
 def _listed(entry: JsonObject) -> ListedModel:

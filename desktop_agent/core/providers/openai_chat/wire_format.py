@@ -81,6 +81,10 @@ class ChatFormat:
         """Return whether the request is worth sending without an optional field, or the search, that was refused."""
         return self._left_out.add(refusal, model) or self._searching.is_refused(refusal, model)
 
+    def sends_effort(self, model: str) -> bool:
+        """Return whether the level of effort goes with requests of a model."""
+        return self._effort_field not in self._left_out.for_model(model)
+
     def read_models(self, page: bytes, call: FailedCall) -> Sequence[ListedModel]:
         """Return the models of a list."""
         return read_models(page, call)

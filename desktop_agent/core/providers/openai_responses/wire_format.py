@@ -21,6 +21,9 @@ NOT_ON_A_PLAN = frozenset({"max_output_tokens", *CACHE_FIELDS})
 Source: https://developers.openai.com/siwc/token-sharing-open-source/models-and-inference
 """
 
+_EFFORT = frozenset({"reasoning", "reasoning.effort"})
+"""The field of the level of effort, and the one that it is in."""
+
 
 class ResponsesFormat:
     """Responses, streamed and not stored."""
@@ -38,13 +41,12 @@ class ResponsesFormat:
         self.headers: Mapping[str, str] = {}
         self._searching = Searching(is_there=searches)
         self._names_sources = names_sources
-        # Models that do not think refuse the first two; a summary also needs an organisation that was verified.
-        # Older models do not know `prompt_cache_options`.
+        # Models that do not think refuse `reasoning` and `include`; a summary also needs an organisation that was
+        # verified. Older models do not know `prompt_cache_options`.
         self._left_out = LeftOut(
-            "reasoning",
             "include",
             "reasoning.summary",
-            "reasoning.effort",
+            *_EFFORT,
             "max_output_tokens",
             *CACHE_FIELDS,
             f"{CACHE_OPTIONS}.{COMPARED}",
@@ -71,6 +73,10 @@ class ResponsesFormat:
     def leave_out(self, refusal: Refusal, model: str) -> bool:
         """Return whether the request is worth sending without an optional field, or the search, that was refused."""
         return self._left_out.add(refusal, model) or self._searching.is_refused(refusal, model)
+
+    def sends_effort(self, model: str) -> bool:
+        """Return whether the level of effort goes with requests of a model."""
+        return self._left_out.for_model(model).isdisjoint(_EFFORT)
 
     def read_models(self, page: bytes, call: FailedCall) -> Sequence[ListedModel]:
         """Return the models of a list."""

@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from msgspec.structs import replace
 
+from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.catalogue import ModelCatalogue
@@ -16,12 +17,13 @@ from desktop_agent.core.protocol.model import (
     ModelRef,
     ModelRequest,
 )
-from desktop_agent.core.providers.base import Completion
+from desktop_agent.core.providers.base import Completion, whole_answer
 from desktop_agent.core.providers.http.credential import KeyCredential
 from desktop_agent.core.providers.http.provider import HttpProvider
 from desktop_agent.core.providers.vendor_provider import account_provider
 from tests.core.providers.http.conftest import KEY, Spoken
 from tests.harness import FrozenClock
+from tests.servers import fault
 from tests.servers.model_server import ModelServer
 from tests.servers.script import reply, text
 
@@ -98,6 +100,30 @@ async def test_a_level_of_effort_is_sent_to_a_model_that_may_take_it(
     await answered(knowing.provider(model_request.model, **said), replace(model_request, effort=wanted))
     (exchange,) = server.messages
     assert effort_in(exchange.fields) == sent
+
+
+FIELDS = {"openai": "reasoning.effort", "openrouter": "reasoning"}
+"""Where a vendor's format has the level; elsewhere it is `reasoning_effort`."""
+
+
+async def test_a_level_of_effort_that_is_refused_is_left_out_and_the_answer_says_so_once(
+    spoken: Spoken, knowing: Knowing, server: ModelServer, model_request: ModelRequest
+) -> None:
+    provider, request = knowing.provider(model_request.model), replace(model_request, effort="high")
+    error: JsonObject = {"message": "Unsupported", "param": FIELDS.get(spoken.vendor, "reasoning_effort")}
+    refused = fault.exactly(400, {"error": {**error, "type": "invalid_request_error", "code": "unsupported_parameter"}})
+    if spoken.vendor == "anthropic":  # its errors name no field: the user reads why
+        server.will(refused)
+        with pytest.raises(ProviderError, match="refused as invalid"):
+            await answered(provider, request)
+        return
+    server.will(refused, fault.overloaded(), reply(text("One.")), reply(text("Two.")))
+    with pytest.raises(ProviderError, match="overloaded"):
+        await whole_answer(provider, request)
+    answers = [await whole_answer(provider, request) for _ in range(2)]
+    await provider.aclose()
+    assert [answer.refused_effort for answer in answers] == ["high", ""], "also when the first try failed"
+    assert [effort_in(exchange.fields) for exchange in server.messages] == ["high", None, None, None]
 
 
 async def test_a_window_that_is_known_is_not_asked_for(knowing: Knowing, server: ModelServer) -> None:
