@@ -59,6 +59,7 @@ def build_context_manager(
             calibration=shared.calibration,
             system=plan.system,
             offer=offer,
+            make_definitions=access.make_definitions,
             with_pictures=pictured,
             read_history=history_reader(shared, plan),
             max_tokens=lambda: limits.max_tokens or plan.settings.current.model.max_tokens,

@@ -31,7 +31,8 @@ from tests.servers.script import reply, text, thinking
 RATE: Final = 500
 PIECE_CHARS: Final = 5
 ROUNDS: Final = 5
-"""The best of them is held: what other programs did to one is not ours."""
+"""The first is held, for which the most is made for the first time, and the best: what other programs did to the others
+is not ours."""
 
 DIALECTS: Final[dict[str, Dialect]] = {"anthropic": ANTHROPIC, "openai": RESPONSES, "openai-chat": CHAT}
 
@@ -105,4 +106,5 @@ def test_an_answer_at_500_pieces_a_second_does_not_stop_the_window(
     with capsys.disabled():
         for number, found in enumerate(rounds, 1):
             sys.stdout.write(f"\n{provider:12} {number}: {found} | floor of all {idle.worst_ms:.1f} ms")
+    assert max(rounds[0].work) <= FRAME_MS
     assert min(max(found.work) for found in rounds) <= FRAME_MS

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QWidget
@@ -22,9 +23,11 @@ from desktop_agent.core.providers.auth.keys import entry_of
 from desktop_agent.core.providers.auth.other_programs import other_sign_ins
 from desktop_agent.core.providers.auth.patience import beside
 from desktop_agent.core.providers.auth.profiles.profile import profiles
-from desktop_agent.ui.onboarding.dialog import OnboardingDialog
 from desktop_agent.ui.onboarding.state import Connected, Found, WelcomeActions
 from desktop_agent.ui.theme import Theme
+
+if TYPE_CHECKING:  # most starts do not show it
+    from desktop_agent.ui.onboarding.dialog import OnboardingDialog
 
 
 class Welcome(QObject):
@@ -65,6 +68,8 @@ class Welcome(QObject):
     def open(self, folder: Path | None) -> None:
         """Open it, with the folder that is worked in."""
         if self._dialog is None:
+            from desktop_agent.ui.onboarding.dialog import OnboardingDialog
+
             self._dialog = OnboardingDialog(self._theme, self._actions, self._window)
             self._dialog.finished.connect(self._forget)
             self._try(self._find())

@@ -22,7 +22,6 @@ from desktop_agent.core.providers.auth.servers.server_keyring import ServerKeyri
 from desktop_agent.core.providers.auth.servers.server_sign_ins import ServerSignIns
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.tools.servers.mcp_tool import McpTool
-from desktop_agent.ui.settings.dialog import SettingsDialog
 from desktop_agent.ui.settings.servers.view import ServerActions, ServersView, ServerView, ToolView
 
 _LOG_LINES = 60
@@ -40,7 +39,8 @@ class ServerControl(QObject):
         self._try = try_
         self._fail = fail
         self._project: WorkspaceSettings | None = None
-        self._dialog: SettingsDialog | None = None
+        self._show: Callable[[ServersView], None] | None = None
+        self._say: Callable[[str], None] = lambda _text: None
         self._connections: dict[str, Connection] = {}
         self._tools: dict[str, tuple[tuple[OfferedTool, ...], tuple[ToolView, ...]]] = {}
         self._unsubscribe: Callable[[], None] = lambda: None
@@ -58,10 +58,10 @@ class ServerControl(QObject):
         """Show the servers of this workspace from the next `refresh` on."""
         self._project = project
 
-    def begin(self, dialog: SettingsDialog) -> None:
-        """Show the servers in this dialog from now on, whenever one changes."""
+    def begin(self, show: Callable[[ServersView], None], say: Callable[[str], None]) -> None:
+        """Have the servers shown from now on, whenever one changes, and what came of what the user asked for said."""
         self.end()
-        self._dialog = dialog
+        self._show, self._say = show, say
         self._unsubscribe = self._bench.shared_tools.servers.subscribe(self._on_status)
         self.refresh()
 
@@ -69,15 +69,15 @@ class ServerControl(QObject):
         """Show them no longer."""
         self._unsubscribe()
         self._unsubscribe = lambda: None
-        self._dialog = None
+        self._show, self._say = None, lambda _text: None
 
     def refresh(self) -> None:
         """Show the servers as they are now."""
-        if self._dialog is None:
+        if self._show is None:
             return
         found = self._definitions
         servers = tuple(map(self._view_of, found.servers))
-        self._dialog.servers.show_servers(ServersView(servers=servers, problems=tuple(map(str, found.problems))))
+        self._show(ServersView(servers=servers, problems=tuple(map(str, found.problems))))
 
     @property
     def _definitions(self) -> Definitions:
@@ -156,13 +156,13 @@ class ServerControl(QObject):
         except AgentError as error:
             self._fail(error)
             return
-        if await self._write(lambda: add_definitions(self._path, found.servers, self._keyring)) and self._dialog:
+        if await self._write(lambda: add_definitions(self._path, found.servers, self._keyring)):
             names = ", ".join(server.name for server in found.servers) or self.tr("none")
             text = self.tr("Imported: {0}.").format(names)
             if found.problems:
                 left = "; ".join(f"{name}: {why}" for name, why in found.problems)
                 text = f"{text} {self.tr('Left out: {0}.').format(left)}"
-            self._dialog.foot.show_note(text)
+            self._say(text)
 
     def _on_remove(self, name: str) -> None:
         self._try(self._remove(name))

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QUrl, Signal
 from PySide6.QtGui import QDesktopServices
@@ -24,10 +25,12 @@ from desktop_agent.core.settings.live_settings import SettingChange
 from desktop_agent.core.settings.model_choice import left_behind
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.ui.settings.actions import SettingsActions
-from desktop_agent.ui.settings.dialog import SettingsDialog
 from desktop_agent.ui.settings.state import AccountsView, SettingsView
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.window.main_window import MainWindow
+
+if TYPE_CHECKING:  # a dialog with all its pages, which a start does not need
+    from desktop_agent.ui.settings.dialog import SettingsDialog
 
 
 class Setup(QObject):
@@ -110,13 +113,15 @@ class Setup(QObject):
         """Show the settings at what the project wants."""
         self._open().show_section("project")
 
-    def _open(self) -> SettingsDialog:
+    def _open(self) -> "SettingsDialog":
         dialog = self._dialog
         if dialog is None:
+            from desktop_agent.ui.settings.dialog import SettingsDialog
+
             dialog = SettingsDialog(self._theme, SystemClock().now, self._actions, self._window)
             dialog.finished.connect(self._forget_settings)
             self._dialog, self.keys.editor, self._sign_ins.panel = dialog, dialog.key, dialog.sign_in
-            self.servers.begin(dialog)
+            self.servers.begin(dialog.servers.show_servers, dialog.foot.show_note)
         self._show_settings()
         dialog.rules.show_rules(self._rules)
         self.keys.show_status(dialog.key.account)

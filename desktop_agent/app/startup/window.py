@@ -126,7 +126,7 @@ class Window(QObject):
             early.ask_again()
             self.ready.emit()
             self.panels.review.prepare()
-            self._spawner.spawn(_load_rest())
+            self._spawner.spawn(_load_rest(bench))
             self._spawner.spawn(_tidying(bench))
             await self._quit.wait()
         finally:
@@ -273,8 +273,22 @@ def _tidying(bench: "Workbench") -> "Coroutine[object, object, None]":
     return Tidying(bench.blobs, bench.paths.sessions, bench.paths.cache, SystemClock()).run()
 
 
-async def _load_rest() -> None:
-    """Import what the first answer, the first question and the first choice of a model will need.
+_USED_SOON: Final = (
+    "approvals.dialog",
+    "chat.question.approval",
+    "models.popup",
+    "review.media.stack",
+    "review.media.kinds",
+    "settings.generated_page",
+    "settings.model_page",
+    "settings.servers.page",
+    "settings.dialog",
+)
+"""Modules of `ui` with the widgets that users open next. None takes a frame to import after those before it."""
+
+
+async def _load_rest(bench: "Workbench") -> None:
+    """Import what the first answer, the first question, the choice of a model and the settings will need.
 
     Widgets are imported on this thread, one module at a time: Qt's binding (PySide6 6.11) crashes when another thread
     makes a class of a widget while this one lays widgets out.
@@ -284,11 +298,16 @@ async def _load_rest() -> None:
 
     from desktop_agent.ui.runtime.eventloop import idle
 
-    modules = ("approvals.dialog", "chat.question.approval", "models.popup", "review.media.stack", "review.media.kinds")
-    for module in modules:
+    await asyncio.to_thread(_make_definitions, bench)
+    for module in _USED_SOON:
         await idle()
         import_module(f"desktop_agent.ui.{module}")
     await asyncio.to_thread(_warm_up)
+
+
+def _make_definitions(bench: "Workbench") -> None:
+    for tool in bench.shared_tools.tools:
+        tool.definition()
 
 
 def _warm_up() -> None:

@@ -54,6 +54,8 @@ class ContextParts(Struct, frozen=True, kw_only=True):
     """The system prompt without the list of tools and without guidance."""
     offer: Callable[[int, Sequence[str]], ToolOffer]
     """Gives the tools for a window of so many tokens, when tools of these names were found or called."""
+    make_definitions: Callable[[], None]
+    """Makes what the model receives of the tools. Blocks the first time."""
     with_pictures: Callable[[ModelRequest, ModelRef], Awaitable[ModelRequest]]
     """Adds the bytes of the pictures that a request names, or leaves them out for a model that takes none."""
     read_history: Callable[[], Awaitable[None]]
@@ -160,6 +162,10 @@ class ContextManager:
         if known is not None:
             self.meter.know_window(model, known.context_tokens)
         return known
+
+    async def make_definitions(self) -> None:
+        """Make the definitions of the tools, in a thread: the first time, that takes several frames."""
+        await asyncio.to_thread(self._parts.make_definitions)
 
     def settings(self) -> CompactionSettings:
         """The settings in force."""

@@ -36,6 +36,7 @@ class TurnRequests(Struct, kw_only=True, eq=False):
         await context_manager.pins.expire()
         if self._is_first:
             await context_manager.look_up(self.model)
+            await context_manager.make_definitions()
         await context_manager.guiding.refresh(is_turn_start=self._is_first)
         self._is_first = False
         request = context_manager.pack(self.model)

@@ -17,7 +17,6 @@ from desktop_agent.core.mcp.definition import (
 from desktop_agent.core.mcp.reading import LIST, definition_in
 from desktop_agent.core.mcp.secret_headers import Keyring, keep_secret_headers, without_secrets
 from desktop_agent.core.mcp.server_sandbox import sandbox_table
-from desktop_agent.core.settings.settings_file import change_tables
 
 if TYPE_CHECKING:  # of a parser that keeps comments, which takes a while to import
     from tomlkit.items import AoT, Table
@@ -51,7 +50,7 @@ def add_definitions(
         for definition, secrets in split:
             keep_secret_headers(keyring, definition, secrets)
 
-    change_tables(path, LIST, change)
+    _change_list(path, change)
 
 
 def remove_definition(path: Path, name: str) -> ServerDefinition | None:
@@ -66,7 +65,7 @@ def remove_definition(path: Path, name: str) -> ServerDefinition | None:
         removed.append(_plain(entries)[index])
         del entries[index]
 
-    change_tables(path, LIST, change)
+    _change_list(path, change)
     with suppress(ValueError):
         return definition_in(removed[0])
     return None
@@ -145,8 +144,14 @@ def _as_toml(values: Mapping[str, object]) -> "Table":
     return table
 
 
+def _change_list(path: Path, change: "Callable[[AoT], None]") -> None:
+    from desktop_agent.core.settings.settings_file import change_tables
+
+    change_tables(path, LIST, change)
+
+
 def _change_one(path: Path, name: str, change: "Callable[[Table], None]") -> None:
-    change_tables(path, LIST, lambda entries: change(entries[_required(entries, name)]))
+    _change_list(path, lambda entries: change(entries[_required(entries, name)]))
 
 
 def _required(entries: "AoT", name: str) -> int:

@@ -101,6 +101,11 @@ class Access:
         may_run = tool.hosted_tool is not None and not self._mark(tool) and not self.is_dry_run
         return replace(definition, hosted_tool=tool.hosted_tool) if may_run and self._runs_there() else definition
 
+    def make_definitions(self) -> None:
+        """Make what the model receives of the tools, which takes several frames the first time. Blocks."""
+        for tool in self.permitted():
+            tool.definition()
+
     def of_servers(self) -> tuple[AnyServerTool, ...]:
         """Return the servers' tools that may be called, in order."""
         return tuple(tool for tool in self._registry if isinstance(tool, ServerTool) and self._permits(tool))

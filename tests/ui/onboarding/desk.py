@@ -6,7 +6,7 @@ from PySide6.QtWidgets import QApplication, QLabel, QLineEdit, QPushButton, QWid
 from pytestqt.qtbot import QtBot
 
 from desktop_agent.core.models.account import Account
-from desktop_agent.ui.onboarding import OnboardingDialog
+from desktop_agent.ui.onboarding.dialog import OnboardingDialog
 from desktop_agent.ui.onboarding.state import WelcomeActions
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.choice_card import ChoiceCard
