@@ -12,7 +12,10 @@ from desktop_agent.composition.session_plan import SessionPlan
 from desktop_agent.composition.shared_parts import SharedParts
 from desktop_agent.composition.tool_parts import ToolParts, build_tool_parts
 from desktop_agent.core.approvals.pending import Approvals
+from desktop_agent.core.mentions.files import FileMentions
+from desktop_agent.core.mentions.prompts import PromptMentions
 from desktop_agent.core.mentions.resources import ResourceMentions
+from desktop_agent.core.mentions.sessions import SessionMentions
 from desktop_agent.core.session.aside_model import SessionModel
 from desktop_agent.core.session.limits import TurnLimits
 from desktop_agent.core.session.parts import SessionParts
@@ -62,7 +65,7 @@ def assemble(shared: SharedParts, plan: SessionPlan) -> Session:
             tools=tools,
             context_manager=context_manager,
             commands=build_commands(shared, plan, context_manager, parts.servers),
-            mentions=ResourceMentions(parts.servers.connections, shared.blobs.put_ref),
+            mentions=_mentions(shared, plan, parts),
             titling=_titling(shared, plan, recorder),
             settings=plan.settings,
             limits=limits,
@@ -77,6 +80,18 @@ def assemble(shared: SharedParts, plan: SessionPlan) -> Session:
             read_history=history_reader(shared, plan),
             release=_release(shared, plan, changes, parts),
         )
+    )
+
+
+def _mentions(shared: SharedParts, plan: SessionPlan, parts: ToolParts) -> PromptMentions:
+    async def takes_pictures() -> bool | None:
+        model = plan.state.transcript.session.model
+        return await shared.takes_images(model) if model is not None else None
+
+    return PromptMentions(
+        ResourceMentions(parts.servers.connections, shared.blobs.put_ref),
+        FileMentions(parts.toolbox, parts.policies, takes_pictures),
+        SessionMentions(shared.catalog, shared.blobs),
     )
 
 

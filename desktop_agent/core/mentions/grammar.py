@@ -1,4 +1,4 @@
-"""Reads mentions in a prompt: `@source:target`, where the source is, for now, the name of an MCP server.
+"""Reads mentions in a prompt: `@source:target`, where the source is the name of an MCP server, or `session`.
 
     @docs:readme                    a resource by its name
     @docs:note://one                by its address
@@ -6,7 +6,7 @@
 
 The `@` stands at the beginning, or behind a blank, an opening bracket or a quotation mark: so `me@example.org:8080` is
 none. Without quotes a mention ends at a blank, and punctuation at its end belongs to the sentence. Nothing in
-backquotes or in a fenced block is a mention. What has no colon behind a name (`@src/app.py`) is left to others.
+backquotes or in a fenced block is a mention. Files are mentioned without a source: `path_grammar.py` reads those.
 Pure; whether a source exists is for the caller to know.
 """
 
@@ -14,14 +14,16 @@ import re
 
 from msgspec import Struct
 
-_BEFORE = r"(?<![^\s(\[{\"'“‘«])"
+BEFORE = r"(?<![^\s(\[{\"'“‘«])"
+"""What an `@` stands behind that begins a mention."""
+
 _SOURCE = r"[A-Za-z0-9][A-Za-z0-9_-]{0,31}"
 _MENTION = re.compile(
-    rf"{_BEFORE}@(?P<source>{_SOURCE}):"
+    rf"{BEFORE}@(?P<source>{_SOURCE}):"
     r'(?:"(?P<quoted>(?:[^"\\\n]|\\[^\n])+)"|(?P<bare>[^\s"]\S*))'
 )
 _TYPED = re.compile(
-    rf"{_BEFORE}@(?:(?P<source>{_SOURCE}):"
+    rf"{BEFORE}@(?:(?P<source>{_SOURCE}):"
     r'(?:"(?P<quoted>(?:[^"\\\n]|\\[^\n])*)|(?P<bare>(?:[^\s"]\S*)?))|(?P<word>[A-Za-z0-9_-]*))$'
 )
 _CODE = re.compile(r"^[ \t]*(```+|~~~+).*?(?:^[ \t]*\1|\Z)|(`+)(?!`)[^\n]*?(?<!`)\2(?!`)", re.DOTALL | re.MULTILINE)
@@ -55,13 +57,13 @@ def mentions_in(text: str) -> tuple[Mention, ...]:
     """Return the mentions in `text`, in their order."""
     if "@" not in text:
         return ()
-    code = [match.span() for match in _CODE.finditer(text)]
+    code = code_in(text)
     found: list[Mention] = []
     for match in _MENTION.finditer(text):
         if any(start <= match.start() < end for start, end in code):
             continue
-        quoted, bare = match["quoted"], _without_punctuation(match["bare"] or "")
-        target = _ESCAPED.sub(r"\1", quoted) if quoted is not None else bare
+        quoted, bare = match["quoted"], without_punctuation(match["bare"] or "")
+        target = unescaped(quoted) if quoted is not None else bare
         end = match.end() if quoted is not None else match.start("bare") + len(bare)
         if target:
             found.append(Mention(match["source"], target, text[match.start() : end], match.start()))
@@ -76,11 +78,11 @@ def typed_before(text: str, cursor: int) -> TypedMention | None:
     if match is None or (begin > line and match.start() == 0):
         return None
     start = begin + match.start()
-    if any(first <= start < last for first, last in (found.span() for found in _CODE.finditer(text[:cursor]))):
+    if any(first <= start < last for first, last in code_in(text[:cursor])):
         return None
     if match["source"] is None:
         return TypedMention(start, "", match["word"])
-    target = match["bare"] if match["quoted"] is None else _ESCAPED.sub(r"\1", match["quoted"])
+    target = match["bare"] if match["quoted"] is None else unescaped(match["quoted"])
     return TypedMention(start, match["source"], target)
 
 
@@ -90,11 +92,26 @@ def written(source: str, target: str) -> str:
     found = mentions_in(bare)
     if len(found) == 1 and found[0].target == target and found[0].written == bare and "`" not in target:
         return bare
+    return f"@{source}:{quoted(target)}"
+
+
+def quoted(target: str) -> str:
+    """Return `target` in quotation marks."""
     escaped = target.replace("\\", "\\\\").replace('"', '\\"')
-    return f'@{source}:"{escaped}"'
+    return f'"{escaped}"'
 
 
-def _without_punctuation(target: str) -> str:
+def unescaped(text: str) -> str:
+    """Return what the text between quotation marks stands for."""
+    return _ESCAPED.sub(r"\1", text)
+
+
+def code_in(text: str) -> list[tuple[int, int]]:
+    """Return where backquotes and fenced blocks are: nothing in there is a mention."""
+    return [match.span() for match in _CODE.finditer(text)]
+
+
+def without_punctuation(target: str) -> str:
     """Return what belongs to the mention: a closing bracket only if it was opened there."""
     while target:
         last = target[-1]

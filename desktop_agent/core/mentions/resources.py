@@ -1,18 +1,14 @@
-"""Fetches what a prompt mentions from the servers, before the prompt enters the conversation: all of it, or none.
-
-A prompt whose mention cannot be fetched is not sent: the user wrote it for a model that has read the resource.
-"""
+"""What a mention of a server's resource brings into the conversation: `@server:resource`, fetched from the server."""
 
 import asyncio
 from collections.abc import Callable, Sequence
 
 from msgspec.structs import replace
 
-from desktop_agent.core.base.errors import AgentError, ServerError, StorageError, UsageError
-from desktop_agent.core.base.hidden_text import named
+from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.mcp.connection import Connection
 from desktop_agent.core.mcp.offers import FilePart, LinkPart, MediaPart, OfferedResource, Part, TextPart
-from desktop_agent.core.mentions.grammar import Mention, mentions_in
+from desktop_agent.core.mentions.grammar import Mention
 from desktop_agent.core.mentions.matching import meant_by
 from desktop_agent.core.protocol.model import Attachment
 from desktop_agent.core.tools.output import RESULT_LIMIT, fit
@@ -24,7 +20,6 @@ LARGEST_BYTES = 10 * 1024 * 1024
 READ_TIMEOUT_S = 60.0
 """How long a server that runs may take for one resource."""
 
-MOST_MENTIONS = 20
 _LONGEST_FIELD = 1_000
 
 
@@ -35,48 +30,23 @@ class ResourceMentions:
         self._servers = servers
         self._keep = keep
 
-    def found_in(self, text: str) -> tuple[Mention, ...]:
-        """Return what a prompt mentions of these servers, each once. What names no server is text."""
-        found = mentions_in(text)
-        names = {each.definition.name for each in self._servers()} if found else set[str]()
-        once = {(mention.source, mention.target): mention for mention in reversed(found) if mention.source in names}
-        return tuple(sorted(once.values(), key=lambda mention: mention.start))
+    def names(self) -> frozenset[str]:
+        """Return the names of these servers."""
+        return frozenset(each.definition.name for each in self._servers())
 
-    async def fetched(self, mentions: Sequence[Mention]) -> tuple[Attachment, ...]:
-        """Return what they stand for now, in their order; servers that do not run are started.
+    async def attach(self, mention: Mention) -> Attachment:
+        """Return what a mention stands for now; a server that does not run is started.
 
-        Raises `AgentError` that says what could not be fetched, and `StorageError`.
+        Raises `AgentError` that says why that cannot be fetched, and `StorageError`.
         """
-        if len(mentions) > MOST_MENTIONS:
-            raise UsageError(
-                f"The message mentions {len(mentions)} resources, so it was not sent.",
-                hint=f"Mention at most {MOST_MENTIONS} at a time.",
-            )
-        fetching = [asyncio.create_task(self._fetch(mention)) for mention in mentions]
-        try:
-            return tuple(await asyncio.gather(*fetching))
-        finally:
-            for task in fetching:
-                task.cancel()
-            if fetching:
-                await asyncio.wait(fetching)
-
-    async def _fetch(self, mention: Mention) -> Attachment:
-        try:
-            server = next((each for each in self._servers() if each.definition.name == mention.source), None)
-            if server is None:
-                raise UsageError(f"There is no server {mention.source} any more.")
-            found = await _meant(mention, server)
-            if found.size is not None and found.size > LARGEST_BYTES:
-                raise _too_large(found.size)
-            parts = await server.read(found.uri, READ_TIMEOUT_S)
-            return await asyncio.to_thread(self._attachment, mention, found, parts)
-        except StorageError:
-            raise
-        except AgentError as error:
-            title = f"`{named(mention.written)}` could not be fetched, so the message was not sent. {error.title}"
-            hint = " ".join(filter(None, (error.hint, "To send it as text, put it in backquotes.")))
-            raise ServerError(title, hint=hint, detail=error.detail) from error
+        server = next((each for each in self._servers() if each.definition.name == mention.source), None)
+        if server is None:
+            raise UsageError(f"There is no server {mention.source} any more.")
+        found = await _meant(mention, server)
+        if found.size is not None and found.size > LARGEST_BYTES:
+            raise _too_large(found.size)
+        parts = await server.read(found.uri, READ_TIMEOUT_S)
+        return await asyncio.to_thread(self._attachment, mention, found, parts)
 
     def _attachment(self, mention: Mention, found: OfferedResource, parts: Sequence[Part]) -> Attachment:
         """Keep what the model and the user get of it. Blocks."""

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from msgspec import Struct
 
 from desktop_agent.core.base.errors import AgentError
-from desktop_agent.core.mentions.resources import ResourceMentions
+from desktop_agent.core.mentions.prompts import PromptMentions
 from desktop_agent.core.protocol.model import Attachment
 
 logger = logging.getLogger(__name__)
@@ -26,7 +26,7 @@ class ArrivedPrompt(Struct, frozen=True, kw_only=True):
 class ArrivingPrompts:
     """The prompts that wait for what they mention, or for one before them: they arrive in their order."""
 
-    def __init__(self, mentions: ResourceMentions, arrived: Callable[[ArrivedPrompt], None]) -> None:
+    def __init__(self, mentions: PromptMentions, arrived: Callable[[ArrivedPrompt], None]) -> None:
         """`arrived` is called on the event loop's thread, with each that could not be taken at once."""
         self._mentions = mentions
         self._arrived = arrived

@@ -7,7 +7,7 @@ from msgspec import Struct
 from desktop_agent.core.base.clock import Clock
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.context_window import ContextManager
-from desktop_agent.core.mentions.resources import ResourceMentions
+from desktop_agent.core.mentions.prompts import PromptMentions
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.auth.accounts import AccountsFile
@@ -37,7 +37,7 @@ class SessionParts(Struct, frozen=True, kw_only=True):
     tools: SessionTools
     context_manager: ContextManager
     commands: CommandParts
-    mentions: ResourceMentions
+    mentions: PromptMentions
     titling: Titling
     settings: WorkspaceSettings
     """Those in force in the workspace, now."""

@@ -22,8 +22,12 @@ class ReadLog(Struct):
     """What the model knows each file to be; `None` means that it knows the file to be absent."""
 
     def apply(self, event: ev.Event) -> None:
-        """Fold one event in: a file was read, or the agent's edit of one was written."""
+        """Fold one event in: a file was read or came with a prompt, or the agent's edit of one was written."""
         match event:
+            case ev.PromptSubmitted(attachments=attachments):
+                for attached in attachments:
+                    if attached.digest is not None:
+                        self.note(attached.uri, attached.digest)
             case ev.ToolCallFinished(result=result):
                 path, digest = result.metadata.get("path"), result.metadata.get(DIGEST_KEY)
                 if isinstance(path, str) and isinstance(digest, str):

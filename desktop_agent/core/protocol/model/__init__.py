@@ -22,7 +22,7 @@ from desktop_agent.core.protocol.model.approvals import (
     SpendingQuestion,
     ToolChange,
 )
-from desktop_agent.core.protocol.model.attachments import Attachment
+from desktop_agent.core.protocol.model.attachments import Attachment, AttachmentKind
 from desktop_agent.core.protocol.model.calls import (
     Capability,
     Job,
@@ -117,6 +117,7 @@ __all__ = [
     "AssistantBlock",
     "AssistantMessage",
     "Attachment",
+    "AttachmentKind",
     "Author",
     "BlobRef",
     "CacheMiss",

@@ -23,26 +23,9 @@ from desktop_agent.core.tools.arguments import TextEncoding
 from desktop_agent.core.tools.files.file_parts import MOST_RETURNED_BYTES, FilePart, TextReader
 from desktop_agent.core.tools.files.file_tool import FileArguments, FileReadTool
 from desktop_agent.core.tools.files.target import LARGEST_EDITED_BYTES, not_read, require_regular
-from desktop_agent.core.tools.files.textfile import BINARY_PROBE_BYTES, byte_order_mark, looks_binary
+from desktop_agent.core.tools.files.textfile import BINARY_PROBE_BYTES, binary_kind, byte_order_mark, looks_binary
 from desktop_agent.core.tools.reads import DIGEST_KEY
 from desktop_agent.core.tools.spec import ToolContext
-
-_KINDS = (
-    (b"\x89PNG\r\n\x1a\n", "PNG image"),
-    (b"\xff\xd8\xff", "JPEG image"),
-    (b"GIF8", "GIF image"),
-    (b"RIFF", "RIFF media file (WebP, WAV or AVI)"),
-    (b"%PDF-", "PDF document"),
-    (b"PK\x03\x04", "ZIP archive, or a format built on it such as docx, xlsx, jar or whl"),
-    (b"\x1f\x8b", "gzip archive"),
-    (b"BZh", "bzip2 archive"),
-    (b"\xfd7zXZ\x00", "xz archive"),
-    (b"\x28\xb5\x2f\xfd", "zstd archive"),
-    (b"\x7fELF", "ELF program or library"),
-    (b"MZ", "Windows program or library"),
-    (b"\xca\xfe\xba\xbe", "Java class or macOS universal program"),
-    (b"SQLite format 3\x00", "SQLite database"),
-)
 
 
 class ReadFileArguments(FileArguments):
@@ -110,7 +93,7 @@ def _answer(
     if size == 0:
         return f"[{arguments.path} is empty.]", {"lines": 0, "truncated": False}
     if looks_binary(beginning) and codecs.lookup(arguments.encoding).name == "utf-8":
-        kind = next((kind for magic, kind in _KINDS if beginning.startswith(magic)), "binary file")
+        kind = binary_kind(beginning)
         text = f"[{arguments.path} is not text: {kind}, {size:,} bytes. Use run_terminal_cmd to look into it.]"
         return text, {"kind": kind, "truncated": False}
     mark, encoding = byte_order_mark(beginning)

@@ -20,6 +20,14 @@ MOST_RETURNED_BYTES = 100_000
 _CHUNK_BYTES = 1024 * 1024
 
 
+class PastEndError(ToolError):
+    """The first line asked for is behind the last one."""
+
+    def __init__(self, first: int, lines: int) -> None:
+        super().__init__(f"offset {first} is past the end: the file has {lines} lines.")
+        self.lines = lines
+
+
 class FilePart(Struct, frozen=True):
     """What was read."""
 
@@ -137,7 +145,7 @@ class TextReader(Struct, kw_only=True):
                 return as_seen("".join(pieces)), False
         if first > 1 and not any(pieces):
             lines = first - 1 - to_skip + (to_skip > 0 and last_character not in ("", "\n"))
-            raise ToolError(f"offset {first} is past the end: the file has {lines} lines.")
+            raise PastEndError(first, lines)
         return as_seen("".join(pieces)), True
 
 

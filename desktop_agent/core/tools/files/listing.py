@@ -15,8 +15,7 @@ from msgspec import Struct
 
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.system.gitrepo import NoStatus, PinnedGit, Repository, find_repository, pinned
-from desktop_agent.core.tools.files.ripgrep import SKIPPED, prepare, run_ripgrep
-from desktop_agent.core.tools.spec import ToolContext
+from desktop_agent.core.tools.files.ripgrep import SKIPPED, SearchGround, prepare, run_ripgrep
 
 MOST_COLLECTED = 200_000
 """Files looked at in one listing. A larger folder is listed in part."""
@@ -41,7 +40,7 @@ Select = Callable[[list[str]], list[str]]
 Measure = Callable[[os.stat_result], int]
 
 
-async def list_paths(folder: Path, name: str, context: ToolContext, *, depth: int | None = None) -> FileListing:
+async def list_paths(folder: Path, name: str, context: SearchGround, *, depth: int | None = None) -> FileListing:
     """List the files in `folder` (which the model calls `name`), hidden ones too, down to `depth` levels.
 
     Cancelling ends the programs. Raises `ToolError` when the folder cannot be listed or that takes over a minute.
@@ -51,7 +50,7 @@ async def list_paths(folder: Path, name: str, context: ToolContext, *, depth: in
     return listing or await _from_ripgrep(folder, name, context, depth)
 
 
-async def list_known(folder: Path, name: str, context: ToolContext, *, depth: int | None = None) -> FileListing:
+async def list_known(folder: Path, name: str, context: SearchGround, *, depth: int | None = None) -> FileListing:
     """List like `list_paths`, in half the time, and perhaps with files that git tracks and that were deleted since.
 
     For who shows only some of them: look whether those are there (`missing`), and if not, take `list_paths`.
@@ -82,7 +81,7 @@ def within_limits(paths: list[str], limit: int, max_bytes: int) -> list[str]:
 
 
 async def list_by(
-    measure: Measure, folder: Path, name: str, context: ToolContext, *, select: Select, depth: int | None = None
+    measure: Measure, folder: Path, name: str, context: SearchGround, *, select: Select, depth: int | None = None
 ) -> FileListing:
     """List what `select` wants of the files in `folder`, the largest measure first, else by name.
 
@@ -129,7 +128,7 @@ def _measured(folder: Path, paths: list[str], measure: Measure) -> dict[str, int
     return found
 
 
-async def _from_ripgrep(folder: Path, name: str, context: ToolContext, depth: int | None) -> FileListing:
+async def _from_ripgrep(folder: Path, name: str, context: SearchGround, depth: int | None) -> FileListing:
     options = ["--files", "--null", "--hidden"]
     if depth is not None:
         options.append(f"--max-depth={depth}")
@@ -188,7 +187,7 @@ async def _ls_files(git: PinnedGit | NoStatus, *options: str) -> bytes | None:
     return None if isinstance(answer, NoStatus) or not answer[1] else answer[0]
 
 
-def _repository_for(folder: Path, context: ToolContext) -> Repository | None:
+def _repository_for(folder: Path, context: SearchGround) -> Repository | None:
     """Return the repository of `folder` if git can list it: the workspace, its top, and no submodules. Blocks."""
     if folder != context.boundary.root or (folder / ".gitmodules").exists():
         return None

@@ -11,14 +11,15 @@ import sys
 import sysconfig
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Protocol
 
 from msgspec import Struct
 
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.base.programs import find_program
+from desktop_agent.core.policy.boundary import Boundary
 from desktop_agent.core.system.processes.output import OutputCapture
-from desktop_agent.core.system.processes.runner import Command
-from desktop_agent.core.tools.spec import ToolContext
+from desktop_agent.core.system.processes.runner import Command, ProcessRunner
 
 TIMEOUT_S = 60.0
 LARGEST_RULES_BYTES = 2 * 1024 * 1024
@@ -30,6 +31,17 @@ LONGEST_RECORD_BYTES = 1024 * 1024
 
 SKIPPED = frozenset({".git", "node_modules", "__pycache__"})
 """Folders that no search looks into unless it is asked for them by name."""
+
+
+class SearchGround(Protocol):
+    """What a search works with: a `ToolContext` is one."""
+
+    @property
+    def boundary(self) -> Boundary: ...
+    @property
+    def processes(self) -> ProcessRunner: ...
+    @property
+    def environ(self) -> Mapping[str, str]: ...
 
 
 class SearchEnd(Struct, frozen=True, kw_only=True):
@@ -50,7 +62,7 @@ def find_ripgrep(environ: Mapping[str, str], workspace: Path | None = None) -> s
     return shutil.which("rg", path=beside) or find_program("rg", environ, workspace)
 
 
-def prepare(options: Sequence[str], *, folder: Path, context: ToolContext) -> Command:
+def prepare(options: Sequence[str], *, folder: Path, context: SearchGround) -> Command:
     """Return the command that runs ripgrep in `folder`. Blocks.
 
     Raises `ToolError` when ripgrep is not installed or an option cannot be passed to it.
@@ -71,7 +83,7 @@ def prepare(options: Sequence[str], *, folder: Path, context: ToolContext) -> Co
 
 
 async def run_ripgrep(
-    command: Command, context: ToolContext, *, separator: bytes, on_records: Callable[[list[bytes]], bool]
+    command: Command, context: SearchGround, *, separator: bytes, on_records: Callable[[list[bytes]], bool]
 ) -> SearchEnd:
     """Run `command` and hand over its output as it comes, until `on_records` returns False, which ends the search.
 

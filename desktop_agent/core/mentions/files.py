@@ -1,0 +1,224 @@
+"""What a mention of a file or folder brings into the conversation: read as `read_file` would, or not at all.
+
+A file outside of the workspace, one that the policy would ask about (secrets), and one that is no text and no picture
+are refused in words. Of a long file the model reads the beginning, and how to read on.
+"""
+
+import asyncio
+import hashlib
+import os
+import stat
+from collections.abc import Awaitable, Callable, Mapping
+from io import BufferedReader
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from desktop_agent.core.base.errors import ToolError, UsageError
+from desktop_agent.core.base.images import PictureError, PictureInfo, inspect_picture
+from desktop_agent.core.mentions.path_grammar import PathMention
+from desktop_agent.core.policy.boundary import Boundary, ResolvedPath
+from desktop_agent.core.policy.call import CallFacts
+from desktop_agent.core.policy.engine import Allow, decide
+from desktop_agent.core.protocol.model import Attachment
+from desktop_agent.core.system.files import new_hasher
+from desktop_agent.core.system.processes.runner import ProcessRunner
+from desktop_agent.core.tools.approval.judging import Policies
+from desktop_agent.core.tools.execution.toolbox import Toolbox
+from desktop_agent.core.tools.files.file_parts import MOST_RETURNED_BYTES, FilePart, PastEndError, TextReader
+from desktop_agent.core.tools.files.listing import FileListing, list_paths, within_limits
+from desktop_agent.core.tools.files.suggest import closest_paths, paths_named
+from desktop_agent.core.tools.files.target import LARGEST_EDITED_BYTES
+from desktop_agent.core.tools.files.textfile import BINARY_PROBE_BYTES, binary_kind, byte_order_mark, looks_binary
+from desktop_agent.core.tools.servers.results import LARGEST_PICTURE_BYTES, LONGEST_SIDE
+
+MOST_LISTED = 1_000
+"""How many files of a folder are named."""
+
+_MOST_LISTED_BYTES = 40_000
+_TEXT = "text/plain"
+
+
+class _Ground(Struct, frozen=True):
+    """What one listing works with."""
+
+    boundary: Boundary
+    processes: ProcessRunner
+    environ: Mapping[str, str]
+
+
+class FileMentions:
+    """The files and folders of one session, as its tools may read them."""
+
+    def __init__(self, box: Toolbox, policies: Policies, takes_pictures: Callable[[], Awaitable[bool | None]]) -> None:
+        """`takes_pictures` says whether the model that answers is known to take pictures, or not to."""
+        self._box = box
+        self._policies = policies
+        self._takes_pictures = takes_pictures
+
+    async def attach(self, mention: PathMention) -> Attachment | None:
+        """Return what the mention stands for now; None where it is only text, because there is no such file.
+
+        Raises `UsageError` that says what is in the way, and `StorageError`.
+        """
+        boundary = self._box.boundary()
+        place = await asyncio.to_thread(_find, mention, boundary)
+        if place is None:
+            return None
+        await self._require_allowed(place)
+        if await asyncio.to_thread(place.absolute.is_dir):
+            return await self._listed(mention, place, boundary)
+        read = await asyncio.to_thread(self._read, mention, place, boundary)
+        if read.kind == "picture" and await self._takes_pictures() is False:
+            raise UsageError("It is a picture, and the model of this session takes none.", hint="Choose another model.")
+        return read
+
+    async def _require_allowed(self, place: ResolvedPath) -> None:
+        """Raise `UsageError` for what `read_file` would be asked about or refused. The mention is the user's own call.
+
+        So the policy that asks before every call of the model's does not count, and rules do.
+        """
+        disguised = await asyncio.to_thread(self._box.secrets().behind, [place.relative])
+        facts = CallFacts(
+            tool="read_file",
+            capabilities=("read_fs",),
+            paths=(place.relative,),
+            disguised=tuple(disguised.items()),
+        )
+        context = await self._policies.context_for(facts)
+        verdict = decide(facts, replace(context, policy="on_write"))
+        if not isinstance(verdict, Allow):
+            raise UsageError(verdict.reason, hint="Ask the agent to read it: then you are asked, and can allow it.")
+
+    async def _listed(self, mention: PathMention, place: ResolvedPath, boundary: Boundary) -> Attachment:
+        if mention.first:
+            raise UsageError("It is a folder, which has no lines.", hint="Mention it without line numbers.")
+        ground = _Ground(boundary, self._box.processes, self._box.environ)
+        try:
+            listing = await list_paths(place.absolute, mention.path, ground)
+        except ToolError as error:
+            raise UsageError(str(error)) from error
+        text = _listing_text(listing)
+        return Attachment(
+            mention=mention.written,
+            uri=place.relative,
+            name=place.relative,
+            kind="folder",
+            media_type=_TEXT,
+            size=len(text.encode()),
+            text=text,
+        )
+
+    def _read(self, mention: PathMention, place: ResolvedPath, boundary: Boundary) -> Attachment:
+        """Read a file. Blocks."""
+        try:
+            if not stat.S_ISREG(place.absolute.stat().st_mode):
+                raise UsageError("It is a device, pipe or socket, which cannot be read as a file.")
+            with place.absolute.open("rb") as file:
+                boundary.require_opened(file.fileno(), mention.path)
+                before = os.fstat(file.fileno())
+                read = self._content(mention, place, file, before.st_size)
+                digest = _digest(file) if read.kind == "file" and before.st_size <= LARGEST_EDITED_BYTES else None
+                after = os.fstat(file.fileno())
+        except ToolError as error:
+            raise UsageError(str(error)) from error
+        except OSError as error:
+            raise UsageError(f"It could not be read: {error.strerror or error}.") from error
+        is_same = (before.st_size, before.st_mtime_ns) == (after.st_size, after.st_mtime_ns)
+        return replace(read, digest=digest if is_same else None)
+
+    def _content(self, mention: PathMention, place: ResolvedPath, file: BufferedReader, size: int) -> Attachment:
+        beginning = file.read(BINARY_PROBE_BYTES)
+        read = Attachment(mention=mention.written, uri=place.relative, name=place.relative, kind="file", size=size)
+        if looks_binary(beginning):
+            return self._picture(read, file, beginning)
+        part = _text_of(mention, file, beginning, size)
+        shown = len(part.text.encode()) if mention.first else size
+        return replace(read, media_type=_TEXT, lines=mention.lines, size=shown, text=part.text)
+
+    def _picture(self, read: Attachment, file: BufferedReader, beginning: bytes) -> Attachment:
+        """Return a binary file as a picture. Raises `UsageError` for one that no model takes."""
+        file.seek(0)
+        content = file.read(LARGEST_PICTURE_BYTES + 1)
+        try:
+            picture = inspect_picture(content)
+        except PictureError as error:
+            if beginning.startswith((b"\x89PNG", b"\xff\xd8\xff", b"GIF8")) and read.size <= LARGEST_PICTURE_BYTES:
+                raise UsageError(f"It cannot be shown to a model: {error}.") from error
+            picture = None
+        if picture is None and not beginning.startswith((b"\x89PNG", b"\xff\xd8\xff", b"GIF8")):
+            raise UsageError(f"It is not text: {binary_kind(beginning)}, {read.size:,} bytes.")
+        if picture is None or len(content) > LARGEST_PICTURE_BYTES or max(picture.width, picture.height) > LONGEST_SIDE:
+            raise _too_large(read.size, picture)
+        text = f"[{picture.format}, {picture.width}×{picture.height} pixels, {len(content):,} bytes.]"
+        image = self._box.blobs.put_ref(content, picture.media_type)
+        return replace(read, kind="picture", media_type=picture.media_type, text=text, images=(image,))
+
+
+def _find(mention: PathMention, boundary: Boundary) -> ResolvedPath | None:
+    """Return where a mention leads; None where it is text. Blocks."""
+    path = os.path.expanduser(mention.path) if mention.path.startswith("~/") else mention.path  # noqa: PTH111  # text
+    try:
+        place = boundary.follow(boundary.for_reading(path))
+    except ToolError as error:
+        if not mention.is_certain and not os.path.lexists(boundary.root / path if "\0" not in path else ""):
+            return None
+        if error.error_type != "permission":
+            raise UsageError(str(error)) from error
+        raise UsageError(
+            "It is outside the folder of this session.",
+            hint="Copy it into the folder, or open its own folder.",
+        ) from error
+    if place.absolute.exists():
+        return place
+    if not mention.is_certain:
+        return None
+    similar = paths_named(place.absolute.name, boundary.root) or closest_paths(place.absolute, boundary.root)
+    hint = f"Did you mean {' or '.join(f'`{each}`' for each in similar)}?" if similar else ""
+    raise UsageError("There is no such file in the folder of this session.", hint=hint)
+
+
+def _text_of(mention: PathMention, file: BufferedReader, beginning: bytes, size: int) -> FilePart:
+    mark, encoding = byte_order_mark(beginning)
+    reader = TextReader(
+        file=file,
+        size_bytes=size,
+        start=len(mark),
+        encoding=encoding,
+        errors="replace",
+        is_stopped=lambda: False,
+        most_bytes=MOST_RETURNED_BYTES,
+        most_lines=MOST_RETURNED_BYTES,
+    )
+    if size == 0 and not mention.first:
+        return FilePart("", 0)
+    try:
+        return (
+            reader.line_range(mention.first, mention.last - mention.first + 1) if mention.first else reader.everything()
+        )
+    except PastEndError as error:
+        raise UsageError(f"It has no line {mention.first}: it ends with line {error.lines}.") from error
+
+
+def _listing_text(listing: FileListing) -> str:
+    """Return the files of a folder, one a line, and how many more there are."""
+    shown = within_limits(listing.paths, MOST_LISTED, _MOST_LISTED_BYTES)
+    more = len(listing.paths) - len(shown)
+    if not listing.paths:
+        return "[No files, or only ignored ones.]"
+    plus = "+" if listing.is_partial else ""
+    end = [f"[{more:,}{plus} more files. list_files shows any part of them.]"] if more else []
+    return "\n".join([*shown, *end])
+
+
+def _digest(file: BufferedReader) -> str:
+    file.seek(0)
+    return hashlib.file_digest(file, new_hasher).hexdigest()
+
+
+def _too_large(size: int, picture: PictureInfo | None) -> UsageError:
+    sides = f" of {picture.width}×{picture.height} pixels" if picture is not None else ""
+    return UsageError(
+        f"It is a picture{sides} with {size:,} bytes, which is more than a model takes.",
+        hint=f"Make a smaller copy: at most {LARGEST_PICTURE_BYTES:,} bytes, and {LONGEST_SIDE:,} pixels a side.",
+    )

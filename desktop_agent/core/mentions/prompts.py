@@ -1,0 +1,89 @@
+"""What a prompt mentions, of whatever kind, fetched before it enters the conversation: all of it, or none.
+
+A prompt whose mention cannot be fetched is not sent: the user wrote it for a model that has read what it mentions.
+"""
+
+import asyncio
+from collections.abc import Sequence
+
+from desktop_agent.core.base.errors import AgentError, ServerError, StorageError, UsageError
+from desktop_agent.core.base.hidden_text import named
+from desktop_agent.core.mentions.files import FileMentions
+from desktop_agent.core.mentions.grammar import Mention, mentions_in
+from desktop_agent.core.mentions.path_grammar import PathMention, paths_in
+from desktop_agent.core.mentions.resources import ResourceMentions
+from desktop_agent.core.mentions.sessions import SOURCE, SessionMentions
+from desktop_agent.core.protocol.model import Attachment
+
+MOST_MENTIONS = 20
+"""Of one prompt."""
+
+MOST_LOOKED_AT = 500
+"""Words with an `@` that may be a file or not. A text with more of them is no list of files."""
+
+AnyMention = Mention | PathMention
+
+
+class PromptMentions:
+    """The mentions of one session's prompts."""
+
+    def __init__(self, resources: ResourceMentions, files: FileMentions, sessions: SessionMentions) -> None:
+        self._resources = resources
+        self._files = files
+        self._sessions = sessions
+
+    def found_in(self, text: str) -> tuple[AnyMention, ...]:
+        """Return what a prompt may mention, each once, in its order. Looks at no file: some may turn out as text."""
+        found: dict[int, AnyMention] = {each.start: each for each in paths_in(text)}
+        if sourced := mentions_in(text):
+            sources = {*self._resources.names(), SOURCE}
+            found |= {each.start: each for each in sourced if each.source in sources}
+        once = {_meaning(found[start]): found[start] for start in sorted(found, reverse=True)}
+        return tuple(sorted(once.values(), key=lambda mention: mention.start))
+
+    async def fetched(self, mentions: Sequence[AnyMention]) -> tuple[Attachment, ...]:
+        """Return what they stand for now, in their order; servers that do not run are started.
+
+        Raises `AgentError` that says what could not be fetched, and `StorageError`.
+        """
+        _require_few(sum(not isinstance(each, PathMention) or each.is_certain for each in mentions))
+        fetching = [asyncio.create_task(self._fetch(mention)) for mention in mentions[:MOST_LOOKED_AT]]
+        try:
+            found = await asyncio.gather(*fetching)
+        finally:
+            for task in fetching:
+                task.cancel()
+            if fetching:
+                await asyncio.wait(fetching)
+        attached = tuple(each for each in found if each is not None)
+        _require_few(len(attached))
+        return attached
+
+    async def _fetch(self, mention: AnyMention) -> Attachment | None:
+        try:
+            if isinstance(mention, PathMention):
+                return await self._files.attach(mention)
+            if mention.source == SOURCE and SOURCE not in self._resources.names():
+                return await self._sessions.attach(mention)
+            return await self._resources.attach(mention)
+        except StorageError:
+            raise
+        except AgentError as error:
+            title = f"`{named(mention.written)}` could not be fetched, so the message was not sent. {error.title}"
+            hint = " ".join(filter(None, (error.hint, "To send it as text, put it in backquotes.")))
+            raise ServerError(title, hint=hint, detail=error.detail) from error
+
+
+def _meaning(mention: AnyMention) -> tuple[str, ...]:
+    """Return what two mentions of the same have in common."""
+    if isinstance(mention, PathMention):
+        return mention.path, mention.lines
+    return "", mention.source, mention.target
+
+
+def _require_few(count: int) -> None:
+    if count > MOST_MENTIONS:
+        raise UsageError(
+            f"The message mentions {count} things, so it was not sent.",
+            hint=f"Mention at most {MOST_MENTIONS} at a time.",
+        )

@@ -1,0 +1,183 @@
+"""Files, folders and sessions that a prompt mentions, through whole turns: read as the tools would, and recorded."""
+
+import base64
+import os
+from pathlib import Path
+
+import pytest
+
+from desktop_agent.core.mentions.prompts import MOST_MENTIONS
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import Attachment, ImageBlock
+from desktop_agent.core.providers.scripted import Call, Say
+from tests.core.mentions.test_resources import refused, sent, texts_of
+from tests.core.session.test_switching import GPT, list_models
+from tests.harness import Ground
+
+PNG = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+
+
+@pytest.fixture
+def ground(tmp_path: Path) -> Ground:
+    ground = Ground(tmp_path)
+    ground.write("src/app.py", "one\ntwo\nthree\nfour\n")
+    ground.write("my notes.md", "Remember.\n")
+    ground.write("dot.png", PNG)
+    ground.write("tool.bin", b"\x7fELF\0\0")
+    ground.write(".env", "KEY=1\n")
+    return ground
+
+
+async def attached(ground: Ground, text: str) -> tuple[Attachment, ...]:
+    async with ground.session([[Say("ok")]]) as s:
+        return (await sent(s, text)).attachments
+
+
+async def test_the_model_reads_a_file_in_a_frame_behind_the_prompt(ground: Ground) -> None:
+    async with ground.session([[Say("ok")]]) as s:
+        prompt = await sent(s, "Explain @src/app.py:2-3, please.")
+        text, frame = texts_of(s.last_request.messages[-1])
+
+    (attachment,) = prompt.attachments
+    assert (attachment.kind, attachment.uri, attachment.lines) == ("file", "src/app.py", "2-3")
+    assert (attachment.text, attachment.size) == ("two\nthree", 9)
+    assert text == "Explain @src/app.py:2-3, please."
+    assert '{"mention": "@src/app.py:2-3", "file": "src/app.py", "lines": "2-3"}' in frame
+    assert "\ntwo\nthree\n" in frame
+
+
+async def test_a_quoted_name_a_folder_and_a_picture_come_too(ground: Ground) -> None:
+    ground.write(".gitignore", "build/\n")
+    ground.write("build/out.o", b"\0")
+    async with ground.session([[Say("ok")]]) as s:
+        prompt = await sent(s, '@"my notes.md" in @./ and @dot.png')
+        images = [each for each in s.last_request.messages[-1].content if isinstance(each, ImageBlock)]
+
+    notes, folder, picture = prompt.attachments
+    assert notes.text == "Remember.\n"
+    assert (folder.kind, folder.uri) == ("folder", ".")
+    assert folder.text.split("\n") == [".env", ".gitignore", "dot.png", "my notes.md", "src/app.py", "tool.bin"]
+    assert (picture.kind, picture.text) == ("picture", f"[PNG, 1×1 pixels, {len(PNG)} bytes.]")
+    assert [each.image for each in images] == list(picture.images)
+
+
+async def test_of_a_long_file_the_model_reads_the_beginning_and_how_to_read_on(ground: Ground) -> None:
+    ground.write("long.txt", "".join(f"line {number}\n" for number in range(40_000)))
+
+    (attachment,) = await attached(ground, "@long.txt")
+
+    assert len(attachment.text.encode()) < 102_400
+    assert attachment.text.endswith("or search the file with grep.]")
+    assert attachment.size == (ground.workspace / "long.txt").stat().st_size
+
+
+async def test_what_is_no_file_is_text(ground: Ground) -> None:
+    assert await attached(ground, "@property and @types/node and `@src/app.py` and me@src/app.py") == ()
+
+
+async def test_a_word_that_is_a_file_brings_it_once(ground: Ground) -> None:
+    ground.write("Makefile", "all:\n")
+
+    assert [each.uri for each in await attached(ground, "@Makefile, @Makefile and @src")] == ["Makefile", "src"]
+
+
+@pytest.mark.parametrize(
+    ("mention", "why", "hint"),
+    [
+        ("@src/ap.py", "There is no such file in the folder of this session.", "Did you mean `src/app.py`?"),
+        ("@gone.md", "There is no such file", "backquotes"),
+        ("@../other.txt", "It is outside the folder of this session.", "Copy it into the folder"),
+        ("@tool.bin", "It is not text: ELF program or library, 6 bytes.", ""),
+        ("@src/app.py:9", "It has no line 9: it ends with line 4.", ""),
+        ("@src/:9", "It is a folder, which has no lines.", ""),
+        ("@.env", "`.env` often holds secrets, and what is read goes to the model.", "Ask the agent to read it"),
+        ("@pipe.md", "It is a device, pipe or socket", ""),
+        ("@link.txt", "It is outside the folder of this session.", ""),
+        ("@session:nowhere", "There is no session of that title or id.", ""),
+    ],
+)
+async def test_a_prompt_whose_file_cannot_come_is_given_back_with_the_reason(
+    ground: Ground, mention: str, why: str, hint: str
+) -> None:
+    os.mkfifo(ground.workspace / "pipe.md")
+    (ground.workspace.parent / "other.txt").write_text("outside")
+    (ground.workspace / "link.txt").symlink_to(ground.workspace.parent / "other.txt")
+    async with ground.session([[Say("ok")]]) as s:
+        notice = await refused(s, f"Look at {mention} now")
+
+    assert notice.title.startswith(f"`{mention}` could not be fetched, so the message was not sent. {why}")
+    assert hint in notice.hint
+
+
+async def test_another_name_of_a_secret_is_refused(ground: Ground) -> None:
+    (ground.workspace / "innocent.txt").hardlink_to(ground.workspace / ".env")
+    async with ground.session([[Say("ok")]]) as s:
+        notice = await refused(s, "@innocent.txt")
+
+    assert "is another name (a hard link) of `.env`" in notice.title
+
+
+async def test_more_mentions_than_a_message_may_have_are_refused(ground: Ground) -> None:
+    names = [f"file{number}" for number in range(MOST_MENTIONS + 1)]
+    for name in names:
+        ground.write(name, "x")
+    async with ground.session([[Say("ok")]]) as s:
+        notice = await refused(s, " ".join(f"@{name}" for name in names))
+
+    assert f"mentions {MOST_MENTIONS + 1} things" in notice.title
+
+
+async def test_the_policy_that_asks_before_every_call_lets_the_user_mention_a_file(ground: Ground) -> None:
+    async with ground.session([[Say("ok")]], approval="always") as s:
+        assert [each.uri for each in (await sent(s, "@src/app.py")).attachments] == ["src/app.py"]
+
+
+async def test_a_resumed_session_has_what_was_sent_and_not_what_is_there_now(ground: Ground) -> None:
+    async with ground.session([[Say("ok")]]) as s:
+        prompt = await sent(s, "@src/app.py")
+        before = s.last_request.messages
+    ground.write("src/app.py", "other\n")
+
+    async with ground.session([[Say("again")]], resume=s.id) as s:
+        assert s.transcript.entries[0] == prompt
+        await s.prompt("go on")
+        assert s.last_request.messages[: len(before)] == before
+
+
+async def test_an_edit_of_a_mentioned_file_that_changed_since_is_refused(ground: Ground) -> None:
+    edit = Call("edit_file", {"path": "src/app.py", "old_str": "other", "new_str": "mine"})
+    async with ground.session([[Say("ok")], [edit], [Say("done")]], approval="never") as s:
+        await sent(s, "@src/app.py")
+        ground.write("src/app.py", "other\n")
+        await s.prompt("edit it")
+
+        (result,) = s.results()
+    assert "changed on disk since you last read it" in result.content
+
+
+async def test_a_picture_is_refused_for_a_model_that_takes_none(ground: Ground) -> None:
+    list_models(ground, GPT, takes_images=False)
+    async with ground.session([[Say("ok")]]) as s:
+        s.submit(ops.SetMode(model=GPT))
+        notice = await refused(s, "@dot.png")
+
+    assert "It is a picture, and the model of this session takes none." in notice.title
+
+
+async def test_another_session_comes_as_its_transcript(ground: Ground) -> None:
+    async with ground.session([[Say("The answer is 42.")]]) as s:
+        await s.prompt("What is the answer?")
+        s.submit(ops.RenameSession(title="Deep thought"))
+        await s.rx.expect(ev.SessionRenamed)
+    earlier = s.id
+    async with ground.session([[Say("ok")], [Say("ok")]]) as s:
+        (by_title,) = (await sent(s, '@session:"Deep thought" says')).attachments
+        (by_id,) = (await sent(s, f"@session:{earlier}")).attachments
+
+    assert (by_title.kind, by_title.uri, by_title.name) == ("session", earlier, "Deep thought")
+    assert "What is the answer?" in by_title.text
+    assert "The answer is 42." in by_title.text
+    assert by_id.uri == earlier
