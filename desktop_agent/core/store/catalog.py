@@ -9,20 +9,25 @@ from contextlib import suppress
 from datetime import datetime
 from pathlib import Path
 
+from msgspec.json import Decoder
+
 from desktop_agent.core.base.errors import SessionNotFoundError, UsageError
 from desktop_agent.core.base.ids import SessionId, is_session_id
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.protocol.model import SessionSummary
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.journal_mark import JOURNAL_NAME, State, journal_state, journal_states
+from desktop_agent.core.store.journal_cache import JournalCache
 from desktop_agent.core.store.journal_summary import JournalSummary, summarise
-from desktop_agent.core.store.summary_cache import SummaryCache
 
 _EARLIER_CACHE = "summary.json"
 """What earlier versions kept beside each journal."""
 
 _BATCH = 200
 """Summaries that are written at once: what an interrupted rebuild loses."""
+
+_VERSION = 4
+"""Of what a summary in the cache is."""
 
 
 class Catalog:
@@ -32,7 +37,7 @@ class Catalog:
         """Touches no disk. `cache` is the folder for what can be made again."""
         self.blobs = blobs
         self._folder = folder
-        self._cache = SummaryCache(cache / "sessions.sqlite3")
+        self._cache = JournalCache(cache / "sessions.sqlite3", _VERSION, Decoder(SessionSummary | None))
 
     @classmethod
     def of(cls, paths: AppPaths) -> "Catalog":
@@ -65,7 +70,7 @@ class Catalog:
             self._cache.keep({}, gone)
         known |= self._look_at((name for name in stale if name not in without), known)
         found = (known.get(name) for name in journals if name not in without)
-        listed = (entry.summary for entry in found if entry is not None)
+        listed = (entry.known for entry in found if entry is not None)
         return sorted((summary for summary in listed if summary is not None), key=last_used, reverse=True)
 
     def summary(self, session_id: SessionId) -> SessionSummary | None:
@@ -76,7 +81,7 @@ class Catalog:
         known = self._cache.get(session_id)
         if known is None or not _is_current(known, state):
             known = self._look_at([session_id], {session_id: known} if known else {}).get(session_id)
-        return known.summary if known is not None else None
+        return known.known if known is not None else None
 
     def is_right(self, session_id: SessionId) -> bool:
         """Whether what the cache says of a session, if it claims to know it, is what its journal says."""
@@ -85,7 +90,7 @@ class Catalog:
         if known is None or state is None or not _is_current(known, state):
             return True  # it knows that it does not know
         seen = summarise(self._folder / session_id / JOURNAL_NAME, session_id, self.blobs, None)
-        return seen is None or seen.summary == known.summary
+        return seen is None or seen.known == known.known
 
     def look_again(self, session_id: SessionId) -> None:
         """Read one session's journal from its beginning, whatever the cache says."""

@@ -6,7 +6,6 @@ beginning says what they are.
 
 import os
 from pathlib import Path
-from typing import NamedTuple
 
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.base.ids import SessionId
@@ -14,7 +13,6 @@ from desktop_agent.core.protocol.codec import MalformedLineError, decode_event
 from desktop_agent.core.protocol.model import SessionSummary
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.journal_mark import (
-    JournalMark,
     fields_of,
     goes_on,
     mark_at,
@@ -25,6 +23,7 @@ from desktop_agent.core.store.journal.journal_mark import (
 )
 from desktop_agent.core.store.journal.line_heads import head_of, reported_in
 from desktop_agent.core.store.journal.payloads import internalise
+from desktop_agent.core.store.journal_cache import Noted
 from desktop_agent.core.store.spending import DayAllowances, SpendingSums
 from desktop_agent.core.transcript import SessionInfo
 
@@ -38,12 +37,8 @@ _TELLING = _ABOUT_THE_SESSION | _TURNS | _COUNTED | {b"prompt_submitted"}
 """All others, which are most lines, only say that something was done."""
 
 
-class JournalSummary(NamedTuple):
-    """What is known of a journal."""
-
-    mark: JournalMark
-    summary: SessionSummary | None
-    """None when it has no line that can be read."""
+JournalSummary = Noted[SessionSummary | None]
+"""What is known of a journal; None when it has no line that can be read."""
 
 
 def summarise(path: Path, session_id: SessionId, blobs: Blobs, known: JournalSummary | None) -> JournalSummary | None:
@@ -52,12 +47,12 @@ def summarise(path: Path, session_id: SessionId, blobs: Blobs, known: JournalSum
         with open_journal(path) as file:
             state = state_of(os.fstat(file.fileno()))
             start = known.mark.read_bytes if known is not None and goes_on(file, known.mark) else 0
-            fold = _Fold(session_id, blobs, known.summary if known is not None and start else None)
+            fold = _Fold(session_id, blobs, known.known if known is not None and start else None)
             place = start
             for _, end, line in whole_lines(file, start):
                 fold.take(line)
                 place = end
-            return JournalSummary(mark_at(file, state, place), fold.summary(state[0]))
+            return Noted(mark_at(file, state, place), fold.summary(state[0]))
     except OSError:
         return None
 

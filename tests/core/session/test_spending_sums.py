@@ -49,13 +49,13 @@ def test_days_of_a_session_sum_up_like_those_of_the_list(records: list[tuple[ev.
         write(path, blobs, events)
         seen = summarise(path, SESSION_ID, blobs, None)
     assert seen is not None
-    assert seen.summary is not None
+    assert seen.known is not None
     for day in {day_of(event.at) for event in events}:
-        own, listed = state.spending.usage_on(day), usage_on(day, [seen.summary])
+        own, listed = state.spending.usage_on(day), usage_on(day, [seen.known])
         assert (own.input_tokens, own.output_tokens) == (listed.input_tokens, listed.output_tokens)
         assert own.cost_usd == pytest.approx(listed.cost_usd)
     assert state.spending.total_usd == pytest.approx(
-        sum(one.usage.cost_usd or 0.0 for one in seen.summary.spending), abs=1e-9
+        sum(one.usage.cost_usd or 0.0 for one in seen.known.spending), abs=1e-9
     )
 
 

@@ -1,6 +1,7 @@
 """What is known of all journals, in one file of the cache. It may be lost, damaged or not writable: that costs time.
 
-What cannot be written is kept in memory, so that a read-only disk does not make every look at the list a long one.
+What is known is a struct, the same for all journals of a file. What cannot be written is kept in memory, so that a
+read-only disk does not make every look at the list a long one.
 """
 
 import json
@@ -8,59 +9,63 @@ import sqlite3
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from pathlib import Path
+from typing import Generic, NamedTuple, TypeVar
 
-from msgspec import DecodeError, convert
+from msgspec import DecodeError, convert, to_builtins
 from msgspec.json import Decoder
 from msgspec.json import encode as encode_json
 
 from desktop_agent.core.base.ids import SessionId
-from desktop_agent.core.protocol.codec import encode
-from desktop_agent.core.protocol.model import SessionSummary
 from desktop_agent.core.store.cache_file import CacheFile, is_damage, transaction
 from desktop_agent.core.store.journal.journal_mark import JournalMark
-from desktop_agent.core.store.journal_summary import JournalSummary
 
 _SCHEMA = (
     """CREATE TABLE session (
       id TEXT PRIMARY KEY, size INTEGER NOT NULL, mtime_ns INTEGER NOT NULL, read_bytes INTEGER NOT NULL,
       witness BLOB NOT NULL, summary TEXT NOT NULL) WITHOUT ROWID""",
 )
-_VERSION = 4
-"""Of the schema, and of what a summary is in it."""
 _ALL = "SELECT id, size, mtime_ns, read_bytes, witness, summary FROM session"
 _BUSY_S = 1.0
 """How long to wait for others before doing without."""
 
-_SUMMARY = Decoder(SessionSummary | None)
-
+Known = TypeVar("Known")
 _Row = tuple[str, int, int, int, bytes, str]
 
 
-class SummaryCache:
-    """Glances by session. All methods block, none raises for what is wrong with the file."""
+class Noted(NamedTuple, Generic[Known]):
+    """What is known of one journal, and how far it was read for it."""
 
-    def __init__(self, path: Path) -> None:
-        self._file = CacheFile(path, _VERSION, _SCHEMA, ("session",))
-        self._unsaved: dict[SessionId, JournalSummary] = {}
+    mark: JournalMark
+    known: Known
 
-    def all(self) -> dict[SessionId, JournalSummary]:
+
+class JournalCache(Generic[Known]):
+    """What is known, by session. All methods block, none raises for what is wrong with the file."""
+
+    def __init__(self, path: Path, version: int, decoder: Decoder[Known]) -> None:
+        """`decoder` reads what is kept of each, `version` is that of its meaning: a file of another is made anew."""
+        self._file = CacheFile(path, version, _SCHEMA, ("session",))
+        self._decoder = decoder
+        self._unsaved: dict[SessionId, Noted[Known]] = {}
+
+    def all(self) -> dict[SessionId, Noted[Known]]:
         """Everything that is known."""
-        rows = (_entry(row) for row in self._rows(_ALL))
+        rows = (self._noted(row) for row in self._rows(_ALL))
         return {**{item[0]: item[1] for item in rows if item is not None}, **self._unsaved}
 
-    def get(self, session_id: SessionId) -> JournalSummary | None:
+    def get(self, session_id: SessionId) -> Noted[Known] | None:
         """What is known of one journal."""
         if unsaved := self._unsaved.get(session_id):
             return unsaved
         rows = self._rows(f"{_ALL} WHERE id = ?", session_id)
-        known = _entry(rows[0]) if rows else None
-        return known[1] if known is not None else None
+        found = self._noted(rows[0]) if rows else None
+        return found[1] if found is not None else None
 
-    def keep(self, summaries: Mapping[SessionId, JournalSummary], gone: Collection[SessionId] = ()) -> None:
+    def keep(self, noted: Mapping[SessionId, Noted[Known]], gone: Collection[SessionId] = ()) -> None:
         """Remember these and forget those."""
         for name in gone:
             self._unsaved.pop(name, None)
-        self._unsaved.update(summaries)
+        self._unsaved.update(noted)
         if not self._unsaved and not gone:
             return
         with suppress(OSError):
@@ -94,33 +99,29 @@ class SummaryCache:
             pass
         return []
 
+    def _noted(self, row: _Row) -> tuple[SessionId, Noted[Known]] | None:
+        """Return what a row says; None for one that a damaged file made up."""
+        session_id, size, mtime_ns, read_bytes, witness, text = row
+        try:
+            return session_id, Noted(JournalMark((size, mtime_ns), read_bytes, witness), self._read(text))
+        except (ValueError, TypeError):
+            return None
 
-def _row(session_id: SessionId, entry: JournalSummary) -> _Row:
-    mark = entry.mark
-    return session_id, *mark.state, mark.read_bytes, mark.witness, _written(entry.summary)
+    def _read(self, text: str) -> Known:
+        """Return what `_written` wrote. Raises `ValueError`."""
+        try:
+            return self._decoder.decode(text)
+        except DecodeError:  # an escaped surrogate too
+            return convert(json.loads(text), self._decoder.type, str_keys=True)
 
 
-def _entry(row: _Row) -> tuple[SessionId, JournalSummary] | None:
-    """Return what a row says; None for one that a damaged file made up."""
-    session_id, size, mtime_ns, read_bytes, witness, summary = row
+def _row(session_id: SessionId, noted: Noted[Known]) -> _Row:
+    mark = noted.mark
+    return session_id, *mark.state, mark.read_bytes, mark.witness, _written(noted.known)
+
+
+def _written(known: object) -> str:
     try:
-        mark = JournalMark((size, mtime_ns), read_bytes, witness)
-        return session_id, JournalSummary(mark, _read(summary))
-    except (ValueError, TypeError):
-        return None
-
-
-def _written(summary: SessionSummary | None) -> str:
-    try:
-        return encode_json(summary).decode()
+        return encode_json(known).decode()
     except UnicodeEncodeError:  # a lone surrogate, as in a title: SQLite has no form for it, escaped JSON has
-        assert summary is not None
-        return json.dumps(encode(summary))
-
-
-def _read(text: str) -> SessionSummary | None:
-    """Return what `_written` wrote. Raises `ValueError`."""
-    try:
-        return _SUMMARY.decode(text)
-    except DecodeError:  # an escaped surrogate too
-        return convert(json.loads(text), SessionSummary | None)
+        return json.dumps(to_builtins(known, str_keys=True))
