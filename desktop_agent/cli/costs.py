@@ -1,10 +1,11 @@
-"""`desktop-agent costs`: what the sessions cost, by day and model."""
+"""`desktop-agent costs`: what the sessions cost, by day and model; with `--by`, what they used by one thing."""
 
 import argparse
 from collections.abc import Sequence
 from datetime import UTC, timedelta
 
 from desktop_agent.cli.console import Console, table
+from desktop_agent.cli.usage import print_usage
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.money import cost_text
@@ -14,6 +15,8 @@ from desktop_agent.core.protocol.codec import encode
 from desktop_agent.core.protocol.model import JsonObject, Spending, Usage
 from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.spending import merged
+from desktop_agent.core.usage.reader import UsageReader
+from desktop_agent.core.usage.report import report_of
 
 _UNKNOWN = "not known"
 _HEADING = ("day (UTC)", "provider", "model", "requests", "read", "written", "from cache", "cost")
@@ -27,10 +30,15 @@ def main(args: argparse.Namespace, console: Console) -> int:
         first = today - timedelta(days=args.days - 1)
     except OverflowError:
         raise UsageError(f"There are no {args.days} days to look back.") from None
-    known = Catalog.of(AppPaths.from_environment()).summaries()
-    if args.workspace is not None:
-        folder = str(args.workspace.expanduser().resolve())
-        known = [summary for summary in known if summary.workspace == folder]
+    folder = str(args.workspace.expanduser().resolve()) if args.workspace is not None else None
+    paths = AppPaths.from_environment()
+    catalog = Catalog.of(paths)
+    if args.by is not None:
+        sessions = UsageReader.of(paths, catalog).read()
+        wanted = [session for session in sessions if folder in (None, session.workspace)]
+        print_usage(console, report_of(wanted, first, today), args.by, _span(args.days))
+        return 0
+    known = [summary for summary in catalog.summaries() if folder in (None, summary.workspace)]
     spending = merged(one for summary in known for one in summary.spending if one.day >= first)
     total = sum((one.usage for one in spending), Usage())
     document: JsonObject = {"from": first.isoformat(), "costs": [*map(encode, spending)], "total": encode(total)}
@@ -39,7 +47,7 @@ def main(args: argparse.Namespace, console: Console) -> int:
 
 
 def _text(spending: Sequence[Spending], total: Usage, days: int) -> str:
-    span = "today" if days == 1 else f"the last {number_of(days, 'day')}"
+    span = _span(days)
     if not spending:
         return f"No request of {span} is recorded."
     rows = [_HEADING, *map(_row, reversed(spending))]
@@ -48,6 +56,10 @@ def _text(spending: Sequence[Spending], total: Usage, days: int) -> str:
     if unpriced := total.unpriced_tokens:
         sum_line += f" The price of {number_of(unpriced, 'token')} is not known: the cost is higher."
     return f"{table(rows, right=_NUMBERS)}\n\n{sum_line}"
+
+
+def _span(days: int) -> str:
+    return "today" if days == 1 else f"the last {number_of(days, 'day')}"
 
 
 def _row(one: Spending) -> tuple[str, ...]:

@@ -6,7 +6,7 @@ import pytest
 
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.protocol import events as ev
-from desktop_agent.core.protocol.model import ModelRef, Usage
+from desktop_agent.core.protocol.model import ModelRef, ToolCall, ToolResult, Usage
 from desktop_agent.core.store.journal.journal import Journal
 from tests.command_line import CommandLine
 
@@ -94,6 +94,53 @@ def test_nothing_to_tell_is_told(command: CommandLine) -> None:
 @pytest.mark.parametrize("days", ["0", "-1", "many", "9999999999999"])
 def test_days_that_cannot_be_are_bad_usage(command: CommandLine, days: str) -> None:
     assert command("costs", "--days", days).code == 2
+
+
+def called(tool: str, *, took_s: float, error: str = "") -> list[ev.KnownEvent]:
+    """A turn with one call."""
+    call = ToolCall(id="c", name=tool, arguments={})
+    result = ToolResult(content="", is_error=bool(error), error_type="not_found" if error else None)
+    return [
+        ev.TurnStarted(turn=1, model=OPUS),
+        ev.ToolCallStarted(turn=1, call=call, title="", source="workspace", capabilities=(), is_read_only=True),
+        ev.ToolCallFinished(
+            turn=1, call_id="c", state="failed" if error else "completed", result=result, duration_s=took_s
+        ),
+        ev.TurnEnded(turn=1, reason="completed", requests=1, duration_s=2.0),
+    ]
+
+
+@pytest.mark.parametrize("by", ["day", "model", "folder"])
+def test_what_was_used_adds_up_to_the_same_costs_by_anything(command: CommandLine, by: str) -> None:
+    write(1, asked(OPUS, 0.1), asked(OPUS, None), asked(LOCAL, 0.0), *called("grep", took_s=0.5), days_ago=3)
+    write(2, asked(OPUS, 0.3), days_ago=5, workspace="/home/ann/b")
+    write(3, asked(OPUS, 9.0), days_ago=40)
+    costs, used = command("costs", "--json").json, command("costs", "--by", by, "--json").json
+    assert (used["by"], used["from"]) == (by, costs["from"])
+    keys = ("requests", "cost_usd", "unpriced_tokens", "output_tokens", "turns")
+    for sums in (used["total"], {key: sum(row[key] or 0 for row in used["usage"]) for key in keys}):
+        assert sums["requests"] == sum(one["requests"] for one in costs["costs"]) == 4
+        assert sums["cost_usd"] == pytest.approx(costs["total"]["cost_usd"])
+        assert sums["unpriced_tokens"] == costs["total"]["unpriced_tokens"] == 2_000
+        assert (sums["output_tokens"], sums["turns"]) == (0, 1)
+
+
+def test_tools_are_listed_by_the_time_they_took_with_their_errors(command: CommandLine) -> None:
+    write(1, *called("grep", took_s=0.25), *called("grep", took_s=0.75, error="not_found"), days_ago=3)
+    write(2, *called("run_terminal_cmd", took_s=75.2), days_ago=3)
+    heading, *rows = command("costs", "--by", "tool").out.splitlines()
+    assert heading.split() == ["tool", "calls", "failed", "P50", "P95", "P99", "time"]
+    assert [row.split("  ") for row in (" ".join(row.split()) for row in rows)] == [
+        ["run_terminal_cmd 1 0 1 min 15 s 1 min 15 s 1 min 15 s 1 min 15 s"],
+        ["grep 2 1 (50 %) 250 ms 750 ms 750 ms 1.0 s"],
+    ]
+
+
+def test_what_is_not_known_is_said_of_models_and_days_too(command: CommandLine) -> None:
+    write(1, asked(LOCAL, None), days_ago=3)
+    assert "not known" in command("costs", "--by", "model").out
+    assert command("costs", "--by", "model", "--json").json["usage"][0]["cost_usd"] is None
+    assert command("costs", "--by", "folder", "--days", "1").out == "Nothing of today is recorded.\n"
 
 
 def test_a_session_says_what_it_cost(command: CommandLine) -> None:

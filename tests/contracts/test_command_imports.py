@@ -47,6 +47,7 @@ def loaded_by(arguments: list[str], *candidates: str) -> list[str]:
         ["config", "path"],
         ["storage", "show"],
         ["costs"],
+        ["costs", "--by", "tool"],
     ],
     ids=" ".join,
 )

@@ -4,6 +4,7 @@ from typing import cast
 
 from PySide6.QtCore import QCoreApplication
 
+from desktop_agent.core.base.elapsed import duration_text
 from desktop_agent.core.protocol.events import Rewound, SessionForked, TurnEnded, TurnEndReason
 from desktop_agent.core.protocol.model import Aborted, Allowed, Denied, JsonObject, RewindScope, TodoItem, ToolState
 from desktop_agent.core.transcript import (
@@ -88,18 +89,6 @@ def cut_lines(lines: int, characters: int) -> str:
     return go_on.format(counted(characters, "character", "characters"), lines)
 
 
-def duration(seconds: float) -> str:
-    """Return a time as people say it: `6 ms`, `3.2 s`, `2 min 5 s`."""
-    if seconds < 1:
-        return f"{max(1, round(seconds * 1000))} ms"
-    if seconds < 60:
-        return f"{seconds:.1f} s"
-    minutes, rest = divmod(round(seconds), 60)
-    if minutes < 60:
-        return f"{minutes} min {rest} s"
-    return f"{minutes // 60} h {minutes % 60} min"
-
-
 def state(entry: ToolEntry) -> str:
     """Return the state of a call in words, for those who do not see its mark."""
     if entry.is_waiting:
@@ -132,14 +121,14 @@ def summary(entry: ToolEntry) -> str:
     elif not entry.changes:
         parts.append(_quantity(metadata))
     if entry.duration_s is not None and not entry.changes:
-        parts.append(duration(entry.duration_s))
+        parts.append(duration_text(entry.duration_s))
     return " · ".join(part for part in parts if part)
 
 
 def running(entry: ToolEntry, seconds: float) -> str:
     """Return how a call runs, and for how long by now: without the time that it waited for an answer."""
     how = entry.approval.confinement.partition(":")[0] if entry.approval is not None else ""
-    return " · ".join(filter(None, (how, duration(seconds) if seconds >= 0 else "")))
+    return " · ".join(filter(None, (how, duration_text(seconds) if seconds >= 0 else "")))
 
 
 def _quantity(metadata: JsonObject) -> str:
@@ -354,7 +343,7 @@ _TURN_ENDS: dict[TurnEndReason, str] = {
 def turn_end(entry: TurnEnded) -> str:
     """Return how a turn ended, as a sentence."""
     requests = counted(entry.requests, "model request", "model requests")
-    return say(_TURN_ENDS[entry.reason]).format(time=duration(entry.duration_s), requests=requests)
+    return say(_TURN_ENDS[entry.reason]).format(time=duration_text(entry.duration_s), requests=requests)
 
 
 def undo(entry: UndoEntry) -> str:

@@ -1,0 +1,1 @@
+"""What was used, by tool, model, folder and day: folded from all journals, without telemetry."""

@@ -1,0 +1,58 @@
+"""Records for programs: what is not known is empty, and no name becomes a formula."""
+
+import csv
+import io
+from datetime import date
+
+from desktop_agent.core.protocol.model import Spending, Usage
+from desktop_agent.core.usage.durations import Durations
+from desktop_agent.core.usage.records import csv_text, records
+from desktop_agent.core.usage.report import report_of
+from desktop_agent.core.usage.uses import SessionUse, ToolUse
+
+DAY = date(2026, 11, 22)
+
+
+def session(*, cost_usd: float | None = None, tool: str = "grep") -> SessionUse:
+    usage = Usage(input_tokens=10, output_tokens=5, cost_usd=cost_usd)
+    return SessionUse(
+        workspace="/home/ann/a, b",
+        spending=(Spending(day=DAY, provider="openai", model="new", requests=1, usage=usage),),
+        tools=(ToolUse(day=DAY, tool=tool, calls=4, failed={"not_found": 1}, took=Durations({1_200_000: 3}, 3.6)),),
+        models=(),
+    )
+
+
+def test_a_cost_that_is_not_known_is_null_and_empty_but_not_nothing() -> None:
+    (row,) = records(report_of([session()], None, DAY), "model")
+    assert (row["cost_usd"], row["unpriced_tokens"], row["answer_p95_s"]) == (None, 15, None)
+    (read,) = csv.DictReader(io.StringIO(csv_text([row])))
+    assert (read["model"], read["cost_usd"], read["unpriced_tokens"]) == ("new", "", "15")
+
+
+def test_tools_have_their_errors_and_percentiles() -> None:
+    (row,) = records(report_of([session()], None, DAY), "tool")
+    assert {key: row[key] for key in ("tool", "calls", "failed_calls", "failed_not_found", "p50_s", "tool_s")} == {
+        "tool": "grep",
+        "calls": 4,
+        "failed_calls": 1,
+        "failed_not_found": 1,
+        "p50_s": 1.2,
+        "tool_s": 3.6,
+    }
+
+
+def test_a_folder_with_a_comma_is_one_field() -> None:
+    rows = records(report_of([session(cost_usd=0.5)], None, DAY), "folder")
+    (read,) = csv.DictReader(io.StringIO(csv_text(rows)))
+    assert (read["folder"], read["cost_usd"]) == ("/home/ann/a, b", "0.5")
+
+
+def test_a_name_that_looks_like_a_formula_is_none_in_a_spreadsheet() -> None:
+    rows = records(report_of([session(tool='=HYPERLINK("http://x")')], None, DAY), "tool")
+    (read,) = csv.DictReader(io.StringIO(csv_text(rows)))
+    assert read["tool"] == '\'=HYPERLINK("http://x")'
+
+
+def test_no_rows_are_no_text() -> None:
+    assert csv_text([]) == ""
