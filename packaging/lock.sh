@@ -9,13 +9,12 @@ if ! command -v uv >/dev/null; then
   exit 2
 fi
 
-compile() { # OUTPUT GROUP...
-  local output=$1 groups=()
+compile() { # OUTPUT WHAT... : --group and --extra of pyproject.toml
+  local output=$1
   shift
-  for group in "$@"; do groups+=(--group "$group"); done
-  uv pip compile pyproject.toml "${groups[@]}" --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
+  uv pip compile pyproject.toml "$@" --universal --python-version 3.11 --generate-hashes --no-emit-index-url \
     --quiet --custom-compile-command "bash packaging/lock.sh" --output-file "$output" >/dev/null
 }
 
-compile packaging/requirements.txt build
-compile packaging/requirements-test.txt build test
+compile packaging/requirements.txt --group build
+compile packaging/requirements-test.txt --group build --group test --extra cluster

@@ -22,6 +22,11 @@ def test_every_runtime_dependency_has_a_line_and_no_other_has() -> None:
     assert documented("To run") == names(PROJECT["project"]["dependencies"])
 
 
+def test_every_optional_dependency_has_a_line_and_no_other_has() -> None:
+    extras = PROJECT["project"]["optional-dependencies"]
+    assert documented("Optional") == {name for requirements in extras.values() for name in names(requirements)}
+
+
 def test_every_test_dependency_has_a_line_and_no_other_has() -> None:
     assert documented("To test") == names(PROJECT["dependency-groups"]["test"])
 

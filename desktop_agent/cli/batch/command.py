@@ -7,6 +7,7 @@ from contextlib import nullcontext
 
 from msgspec.structs import asdict
 
+from desktop_agent.cli.batch import WORKER
 from desktop_agent.cli.batch.progress import BatchProgress
 from desktop_agent.cli.batch.worker import arguments_of
 from desktop_agent.cli.console import Console
@@ -15,6 +16,8 @@ from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.protocol.model import JsonObject
+from desktop_agent.headless.batch.cluster import ClusterWorkers, RemoteTask, require_dask
+from desktop_agent.headless.batch.cluster_address import TlsFiles, check_address
 from desktop_agent.headless.batch.coordinator import Batch, BatchOptions, BatchSummary, summary_words
 from desktop_agent.headless.batch.copies import sweep
 from desktop_agent.headless.batch.local_workers import LocalWorkers
@@ -22,18 +25,21 @@ from desktop_agent.headless.batch.results import Results, ResultsFile
 from desktop_agent.headless.batch.tasks import BatchTask, read_tasks
 from desktop_agent.headless.batch.workers import Workers
 
-WORKER = "desktop_agent.cli.batch.worker"
-
 
 def main(args: argparse.Namespace, console: Console) -> int:
     """Run the tasks that have no result yet, and return the exit code."""
+    tls = TlsFiles(ca=args.tls_ca, cert=args.tls_cert, key=args.tls_key)
+    if args.scheduler is None and tls != TlsFiles():
+        raise UsageError("Certificates are for a cluster.", hint="Name its scheduler with --scheduler.")
+    if args.scheduler is not None:
+        check_address(args.scheduler)
     tasks = read_tasks(args.tasks, _check)
     if args.resume and (args.output is None or not args.output.exists()):
         raise UsageError("There is no batch to go on with.", hint="Name the file of its results with --output.")
     sweep(AppPaths.from_environment(args.environ).cache / "batch")
     results = Results(console.write_line) if args.output is None else ResultsFile(args.output)
     with results if isinstance(results, ResultsFile) else nullcontext():
-        summary = asyncio.run(_run(args, console, tasks, results))  # noqa: TID251 - entry point
+        summary = asyncio.run(_run(args, console, tls, tasks, results))  # noqa: TID251 - entry point
     words = summary_words(summary)
     if args.output is None:
         console.say(words)
@@ -48,15 +54,35 @@ def _check(task: BatchTask) -> None:
 
 
 async def _run(
-    args: argparse.Namespace, console: Console, tasks: tuple[BatchTask, ...], results: Results
+    args: argparse.Namespace, console: Console, tls: TlsFiles, tasks: tuple[BatchTask, ...], results: Results
 ) -> BatchSummary:
-    options = BatchOptions(
-        workers=args.workers or os.cpu_count() or 1, retries=args.retries, max_cost_usd=args.max_cost
-    )
-    workers: Workers = LocalWorkers(WORKER, args.environ, SystemClock())
+    workers, count = await _workers(args, tls)
+    options = BatchOptions(workers=count, retries=args.retries, max_cost_usd=args.max_cost)
     progress = BatchProgress(console, args.environ.get("TERM", ""))
     try:
         return await run_to_end(Batch(tasks, results, workers, options, progress))
     finally:
         progress.clear()
         await workers.aclose()
+
+
+async def _workers(args: argparse.Namespace, tls: TlsFiles) -> tuple[Workers, int]:
+    """Return what runs the tasks, and how many at once."""
+    if args.scheduler is None:
+        return LocalWorkers(WORKER, args.environ, SystemClock()), args.workers or os.cpu_count() or 1
+    function = await asyncio.to_thread(_remote_task)
+    cluster = await ClusterWorkers.connect(args.scheduler, tls, args.environ, function)
+    count = args.workers or await cluster.threads()
+    if not count:
+        await cluster.aclose()
+        hint = "Start some, or say with --workers how many tasks to run at once; they wait at the scheduler."
+        raise UsageError("The cluster has no worker yet.", hint=hint)
+    return cluster, count
+
+
+def _remote_task() -> RemoteTask:
+    """Import what needs Dask."""
+    require_dask()
+    from desktop_agent.cli.batch.cluster_task import run_task
+
+    return run_task

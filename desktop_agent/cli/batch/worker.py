@@ -2,7 +2,6 @@
 
 As a process (`python -m desktop_agent.cli.batch.worker`) it reads a JSON object a line, `{"task": …, "max_cost": …}`,
 and writes the outcome of each as a line. It ends, with what it runs, when its input ends: who started it has gone.
-On a cluster `run_task` is called instead, by its name: no code travels.
 """
 
 import argparse
@@ -27,7 +26,6 @@ from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.base.private_files import close_to_others
 from desktop_agent.core.export import export_text
-from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.system.masked_logs import mask_warnings
 from desktop_agent.core.system.own_environment import take_environment
@@ -47,11 +45,6 @@ class Order(Struct, frozen=True, kw_only=True):
 
     task: BatchTask
     max_cost: float | None = None
-
-
-def run_task(order: JsonObject, environ: Mapping[str, str]) -> str:
-    """Run a task to its end and return the line of its outcome. Blocks. What goes wrong is in the outcome."""
-    return asyncio.run(_Work(environ).run(convert(order, Order))).line()  # noqa: TID251 - a thread of a cluster's worker
 
 
 def arguments_of(task: BatchTask, workspace: str) -> argparse.Namespace:

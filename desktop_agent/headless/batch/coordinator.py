@@ -74,7 +74,7 @@ class Batch:
             pulling.cancel()
 
     async def run(self) -> BatchSummary:
-        """Run every task that has no result yet. Raises `AgentError` when a result cannot be written."""
+        """Run every task that has no result yet. Raises `AgentError` when no result can be written, or no task run."""
         self._on_progress(self.summary)
         count = min(self._options.workers, len(self._left))
         if not self._stopped:
@@ -109,19 +109,23 @@ class Batch:
                 self._stopped = "limit"
                 return
             task = self._left.pop()
-            outcome = await self._outcome_of(task, budget)
-            if outcome.stopped_reason == "interrupted":  # by who stops the worker: it is not done
-                self._stopped = self._stopped or "interrupted"
-                return
             try:
+                outcome = await self._outcome_of(task, budget)
+                if outcome.stopped_reason == "interrupted":  # by who stops the worker: it is not done
+                    self._stopped = self._stopped or "interrupted"
+                    return
                 await asyncio.to_thread(self._results.add, outcome)
             except AgentError as error:
-                self._error = error
-                for other in self._pulling:
-                    if other is not asyncio.current_task():
-                        other.cancel()
+                self._fail(error)
                 return
             self._on_progress(self.summary)
+
+    def _fail(self, error: AgentError) -> None:
+        """End the batch with an error: no result can be written, or no task be run."""
+        self._error = self._error or error
+        for other in self._pulling:
+            if other is not asyncio.current_task():
+                other.cancel()
 
     def _budget(self) -> float | None:
         limit = self._options.max_cost_usd

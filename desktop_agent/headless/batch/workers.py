@@ -14,7 +14,10 @@ class Workers(Protocol):
     """A pool: as many tasks at once as the coordinator gives it."""
 
     async def run(self, task: BatchTask, max_cost_usd: float | None) -> TaskOutcome:
-        """Run a task to its end, which may cost so much. Raises `WorkerLostError`; cancelling stops the task."""
+        """Run a task to its end, which may cost so much. Cancelling stops it.
+
+        Raises `WorkerLostError`, and `AgentError` when no task can be run any more.
+        """
         ...
 
     async def aclose(self) -> None:

@@ -129,7 +129,7 @@ def test_other_files_are_not_taken_for_results(lab: Lab) -> None:
 
 
 def test_killed_workers_and_coordinators_lose_and_repeat_nothing(lab: Lab, is_nightly: bool) -> None:
-    count, kills = (200, 10) if is_nightly else (12, 3)
+    count, kills = (200, 10) if is_nightly else (6, 2)
     lab.write_demo(count)
     chance = random.Random(7)
     seen: list[str] = []

@@ -1,0 +1,54 @@
+"""What the workers of a cluster run: one fixed function that they find by its name, so that no code travels.
+
+A process of its own runs the task, as on this machine: it can be stopped, and what goes wrong in it does not harm
+the cluster's worker. Keys are those of the environment in which that worker was started, or of the keyring there.
+"""
+
+import asyncio
+import json
+import os
+
+from distributed import get_worker
+from msgspec import convert
+
+from desktop_agent.cli.batch import WORKER
+from desktop_agent.core.base.clock import SystemClock
+from desktop_agent.core.base.package import __version__
+from desktop_agent.headless.batch.cluster import Call
+from desktop_agent.headless.batch.local_workers import LocalWorkers
+from desktop_agent.headless.batch.outcome import TaskOutcome
+from desktop_agent.headless.batch.workers import WorkerLostError
+
+_LOOK_S = 0.5
+
+
+async def run_task(text: str) -> str:
+    """Run the task of a `Call` to its end and return a `Reply`. It is stopped when it is wanted no more."""
+    call = convert(json.loads(text), Call)
+    if call.version != __version__:
+        words = f"desktop-agent is {__version__} on {get_worker().address}, and {call.version} where it was started."
+        return json.dumps({"refused": words})
+    workers = LocalWorkers(WORKER, os.environ, SystemClock())
+    try:
+        outcome = await _while_wanted(call, workers)
+    except WorkerLostError as error:
+        return json.dumps({"lost": f"{error} ({get_worker().address})"})
+    finally:
+        await workers.aclose()
+    return json.dumps({"outcome": json.loads(outcome.line())})
+
+
+async def _while_wanted(call: Call, workers: LocalWorkers) -> TaskOutcome:
+    """Run the task. Dask does not stop what runs: it only forgets it, when its client cancels it or has gone."""
+    running = asyncio.create_task(workers.run(call.task, call.max_cost), name=call.key)
+    tasks = get_worker().state.tasks
+    try:
+        while not running.done():
+            known = tasks.get(call.key)
+            if known is None or known.state != "executing":
+                raise WorkerLostError("the task was stopped")
+            await asyncio.wait([running], timeout=_LOOK_S)
+        return running.result()
+    finally:
+        running.cancel()
+        await asyncio.wait([running])

@@ -1,0 +1,56 @@
+"""A batch on a Dask cluster with TLS, which runs as a process beside it."""
+
+import subprocess
+import sys
+from collections.abc import Generator
+from contextlib import contextmanager
+from pathlib import Path
+
+import psutil
+
+from tests.certificates import Authority
+from tests.e2e.batch.lab import Lab
+
+
+class ClusterLab(Lab):
+    """A lab whose batches run on a cluster of two workers."""
+
+    def __init__(self, folder: Path) -> None:
+        super().__init__(folder)
+        authority = Authority(folder)
+        self.ca = authority.file
+        self.cert, self.key = authority.issue("cluster")
+        self.address = ""
+        self._cluster = 0
+
+    @contextmanager
+    def cluster(self) -> Generator[None]:
+        """Run the cluster meanwhile."""
+        command = [sys.executable, "-m", "tests.e2e.batch.cluster", "2", str(self.ca), str(self.cert), str(self.key)]
+        with subprocess.Popen(
+            command, env=self.environ, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        ) as process:
+            assert process.stdout is not None
+            self.address = process.stdout.readline().strip()
+            self._cluster = process.pid
+            yield
+
+    def start(self, *more: str) -> "subprocess.Popen[str]":
+        tls = ("--tls-ca", str(self.ca), "--tls-cert", str(self.cert), "--tls-key", str(self.key))
+        return super().start("--scheduler", self.address, *tls, *more)
+
+    def cluster_workers(self) -> list[psutil.Process]:
+        """The processes of Dask that run tasks, each below a nanny's own process."""
+        children = psutil.Process(self._cluster).children()
+        return [child for child in children if "spawn_main" in " ".join(child.cmdline())]
+
+    def runs(self) -> list[psutil.Process]:
+        """The processes that run a task."""
+        found: list[psutil.Process] = []
+        for child in psutil.Process(self._cluster).children(recursive=True):
+            try:
+                if "desktop_agent.cli.batch.worker" in child.cmdline():
+                    found.append(child)
+            except psutil.Error:  # it has just ended
+                continue
+        return found

@@ -1,0 +1,123 @@
+"""`desktop-agent batch --scheduler`: the same tasks on a Dask cluster with TLS, with the same promises."""
+
+import json
+import os
+import random
+import signal
+import sys
+from pathlib import Path
+
+import psutil
+import pytest
+
+from desktop_agent.cli import main
+from tests.certificates import Authority
+from tests.e2e.batch.cluster_lab import ClusterLab
+from tests.e2e.batch.lab import DEMO, Lab, task
+
+
+def test_a_cluster_keeps_the_promises_of_a_batch(tmp_path: Path, is_nightly: bool) -> None:
+    """One cluster for all of them: to start it takes as long as the rest."""
+    lab = ClusterLab(tmp_path)
+    with lab.cluster():
+        for how in (signal.SIGINT, signal.SIGKILL, signal.SIGTERM)[: 3 if is_nightly else 1]:
+            what_runs_ends_with_its_batch(lab, tmp_path, how)
+        if is_nightly:
+            others_are_not_let_in(lab, tmp_path)
+        kills_lose_and_repeat_nothing(lab, *((200, 10) if is_nightly else (3, 1)))
+        assert lab.runs() == []
+    started = [psutil.Process(pid) for pid in lab.processes()]  # such as those that Dask has to count what it shares
+    assert [process.cmdline() for process in psutil.wait_procs(started, timeout=30)[1]] == []
+
+
+def what_runs_ends_with_its_batch(lab: ClusterLab, folder: Path, how: signal.Signals) -> None:
+    """... whether that is interrupted or killed."""
+    pipe = folder / f"asked-{how}"
+    os.mkfifo(pipe)
+    asks = f"sh -c 'echo asked > {pipe}; exec sleep 300'"
+    lab.write([task("slow", DEMO, **{"approval": "always", "approval-command": asks})])
+    with lab.start() as process:
+        assert "asked" in pipe.read_text(encoding="utf-8")
+        running = lab.runs()
+        assert len(running) == 1
+        process.send_signal(how)
+        process.communicate()
+    assert process.returncode == (-how if how == signal.SIGKILL else 130)
+    assert psutil.wait_procs(running, timeout=30)[1] == []
+    assert lab.results.read_bytes() == b"" if lab.results.exists() else True
+
+
+def kills_lose_and_repeat_nothing(lab: ClusterLab, count: int, kills: int) -> None:
+    """... of coordinators, of Dask's workers, and of the processes that run a task."""
+    lab.write_demo(count)
+    chance = random.Random(11)
+    seen: list[str] = []
+    for number in range(kills):
+        with lab.start("--retries", "9") as process:
+            assert process.stderr is not None
+            process.stderr.readline()  # a tenth is done, or the batch has ended
+            if number % 2 == 0:
+                chance.choice(lab.cluster_workers() + lab.runs()).kill()
+                process.stderr.readline()
+            process.kill()
+        whole = lab.results.read_bytes().rpartition(b"\n")[0].splitlines() if lab.results.exists() else []
+        written = [json.loads(line)["id"] for line in whole]
+        assert written[: len(seen)] == seen  # what was written stays
+        seen = written
+    code, out, _ = lab.run("--retries", "9", "--json")
+    summary = json.loads(out)
+    assert (code, summary["done"], summary["skipped"], summary["failed"]) == (0, count, len(seen), 0)
+    assert sorted(outcome["id"] for outcome in lab.outcomes) == sorted(f"t{number}" for number in range(count))
+    assert all("-(-total // size)" in outcome["patch"] for outcome in lab.outcomes)
+
+
+def others_are_not_let_in(lab: ClusterLab, folder: Path) -> None:
+    """... who have a certificate, but of another authority."""
+    (folder / "others").mkdir()
+    cert, key = Authority(folder / "others").issue("stranger")
+    lab.write_demo(1)
+    code, _, err = lab.run("--tls-cert", str(cert), "--tls-key", str(key))
+    assert code == 1
+    assert f"The scheduler {lab.address} could not be reached" in err
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Lab:
+    lab = Lab(tmp_path)
+    lab.write_demo(1)
+    return lab
+
+
+@pytest.mark.parametrize(
+    ("address", "why"),
+    [
+        ("tcp://10.0.0.7:8786", "tcp://10.0.0.7:8786 is not encrypted"),
+        ("tcp://scheduler.example.org", "is not encrypted"),
+        ("TCP://[2001:db8::1]:8786", "is not encrypted"),
+        ("scheduler:8786", "is no address of a scheduler"),
+        ("http://127.0.0.1:8786", "is no address of a scheduler"),
+        ("tls://", "is no address of a scheduler"),
+        ("tls://host:port", "is malformed"),
+    ],
+)
+def test_a_scheduler_that_others_could_listen_to_is_refused(
+    lab: Lab, capsys: pytest.CaptureFixture[str], address: str, why: str
+) -> None:
+    assert main(["batch", str(lab.tasks), "--output", str(lab.results), "--scheduler", address]) == 2
+    err = capsys.readouterr().err
+    assert why in err
+    assert "tls://host:8786" in err
+    assert not lab.results.exists()
+
+
+def test_without_dask_the_error_says_how_to_install_it(
+    lab: Lab, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "distributed", None)  # what Python does when there is no such package
+    assert main(["batch", str(lab.tasks), "--scheduler", "tls://127.0.0.1:1"]) == 2
+    assert "pip install 'desktop-agent[cluster]'" in capsys.readouterr().err
+
+
+def test_certificates_without_a_cluster_are_a_mistake(lab: Lab, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["batch", str(lab.tasks), "--tls-ca", "ca.pem"]) == 2
+    assert "Certificates are for a cluster" in capsys.readouterr().err
