@@ -10,15 +10,21 @@ import asyncio
 import inspect
 import json
 import logging
-from collections.abc import Callable
-from typing import Any, cast, get_type_hints, overload
+import re
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Annotated, Any, cast, get_type_hints, overload
 
-from pydantic import BaseModel, create_model
+import msgspec
+from pydantic import BaseModel, Field, create_model
+from pydantic.fields import FieldInfo
 from pydantic_core import PydanticSerializationError, to_json
 
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.base.secrets import mask
 from desktop_agent.core.protocol.model import ToolResult
+from desktop_agent.core.tools.annotations import adapter_of, default_of, for_pydantic
+from desktop_agent.core.tools.docstrings import taken_apart
 from desktop_agent.core.tools.spec import ReadTool, ToolArguments, ToolContext
 
 logger = logging.getLogger(__name__)
@@ -27,6 +33,8 @@ Function = Callable[..., Any]
 """What a tool is made of: sync or async; it returns text, something that JSON can say, None, or a `ToolResult`."""
 
 _LONGEST_TITLE = 120
+_NAME = re.compile(r"[A-Za-z][A-Za-z0-9_-]{0,63}")
+"""What all providers take as the name of a tool."""
 
 
 class FunctionTool(ReadTool[ToolArguments]):
@@ -41,15 +49,17 @@ class FunctionTool(ReadTool[ToolArguments]):
     def __init__(
         self, function: Function, *, name: str = "", description: str = "", is_read_only: bool = False
     ) -> None:
-        """Raise `TypeError` for a function whose arguments have no JSON schema, naming the argument."""
+        """Raise `TypeError` for a function that a model cannot call, naming the argument, and what would do."""
         self.function = function
-        self.name = name or function.__name__
-        self.description = description or inspect.getdoc(function) or ""
+        self.name = _checked_name(name or getattr(function, "__name__", ""), function)
+        documented = taken_apart(inspect.getdoc(function) or "", inspect.signature(function).parameters.keys())
+        self.description = description or documented.description
         if not self.description:
             raise TypeError(f"the tool {self.name!r} needs a docstring: it tells the model what the tool is for")
+        self._is_async = inspect.iscoroutinefunction(function) or inspect.iscoroutinefunction(type(function).__call__)
         self._is_read_only = is_read_only
         self.capabilities = ("read_fs",) if is_read_only else ()
-        self.arguments_type = _arguments_of(self.name, function)
+        self.arguments_type = _arguments_of(self.name, function, documented.arguments)
 
     @property
     def is_read_only(self) -> bool:
@@ -71,7 +81,7 @@ class FunctionTool(ReadTool[ToolArguments]):
         """
         values = {name: getattr(arguments, name) for name in type(arguments).model_fields}
         try:
-            if inspect.iscoroutinefunction(self.function):
+            if self._is_async:
                 value: object = await self.function(**values)
             else:
                 value = await asyncio.to_thread(self.function, **values)
@@ -93,8 +103,8 @@ class FunctionTool(ReadTool[ToolArguments]):
                 return ToolResult(content=value)
             case _:
                 try:
-                    return ToolResult(content=to_json(value).decode())
-                except PydanticSerializationError as error:
+                    return ToolResult(content=to_json(value, fallback=msgspec.to_builtins).decode())
+                except (PydanticSerializationError, TypeError) as error:
                     raise ToolError(f"{self.name} returned what is no JSON: {error}") from error
 
 
@@ -109,7 +119,8 @@ def tool(
 ) -> FunctionTool | Callable[[Function], FunctionTool]:
     """Make a tool of a function, as a decorator with or without arguments. Raises `TypeError`; see `FunctionTool`.
 
-    The model reads its docstring; `Annotated[int, Field(description="…", ge=1)]` says more of an argument.
+    The model reads its docstring: of an argument, what stands under `Args:`, or in `Annotated[int, "How many."]`.
+    `Annotated[int, Field(ge=1)]` limits it.
     With `is_read_only` a call leaves everything as it is, and the user is not asked.
     """
 
@@ -119,9 +130,19 @@ def tool(
     return make if function is None else make(function)
 
 
-def _arguments_of(name: str, function: Function) -> type[ToolArguments]:
-    """Return the model of the function's arguments."""
-    hints = get_type_hints(function, include_extras=True)
+def _checked_name(name: str, function: Function) -> str:
+    """Return the name. Raises `TypeError` for one that no model could use."""
+    if _NAME.fullmatch(name) is None:
+        raise TypeError(
+            f"{name or function!r} is no name for a tool: give one of letters, digits, _ and -, as in "
+            "tool(name='look_up')(function)"
+        )
+    return name
+
+
+def _arguments_of(name: str, function: Function, told: Mapping[str, str]) -> type[ToolArguments]:
+    """Return the model of the function's arguments, with what is told of them where the annotation says nothing."""
+    hints = _hints_of(name, function)
     fields: dict[str, Any] = {}
     for parameter in inspect.signature(function).parameters.values():
         if parameter.kind not in (parameter.POSITIONAL_OR_KEYWORD, parameter.KEYWORD_ONLY):
@@ -130,7 +151,46 @@ def _arguments_of(name: str, function: Function) -> type[ToolArguments]:
             raise TypeError(f"the argument {parameter.name!r} of the tool {name!r} needs an annotation")
         if parameter.name.startswith("_") or hasattr(BaseModel, parameter.name):
             raise TypeError(f"the argument {parameter.name!r} of the tool {name!r} needs another name")
-        default: object = ... if parameter.default is parameter.empty else parameter.default
-        fields[parameter.name] = (hints[parameter.name], default)
+        hint = hints[parameter.name]
+        try:
+            adapter_of(hint)
+        except TypeError as error:
+            raise TypeError(f"the argument {parameter.name!r} of the tool {name!r}: {error}") from error
+        fields[parameter.name] = _field(name, hint, parameter, told.get(parameter.name))
     create = cast("Callable[..., type[ToolArguments]]", create_model)
     return create(f"{name}_arguments", __base__=ToolArguments, **fields)
+
+
+def _field(name: str, hint: object, parameter: inspect.Parameter, told: str | None) -> tuple[object, object]:
+    """Return the annotation and the default of a field. Raises `TypeError` for a default that JSON cannot say."""
+    annotation = for_pydantic(hint)
+    if told and not _is_described(annotation):
+        annotation = Annotated[annotation, Field(description=told)]
+    if parameter.default is parameter.empty:
+        return annotation, ...
+    try:
+        return annotation, default_of(hint, parameter.default)
+    except TypeError as error:
+        raise TypeError(
+            f"the default of {parameter.name!r} of the tool {name!r} cannot be told to a model: {parameter.default!r}. "
+            "Take None, and put it in when the function runs"
+        ) from error
+
+
+def _is_described(annotation: object) -> bool:
+    metadata: tuple[object, ...] = getattr(annotation, "__metadata__", ())
+    return any(isinstance(each, FieldInfo) and each.description for each in metadata)
+
+
+def _hints_of(name: str, function: Function) -> dict[str, object]:
+    """Return the annotations. Raises `TypeError` for one that names what is not there when the tool is made."""
+    while isinstance(function, partial):
+        function = cast("Function", function.func)  # pyright: ignore[reportUnknownMemberType] - of what it returns
+    takes = function if inspect.isroutine(function) else type(function).__call__
+    try:
+        return get_type_hints(takes, include_extras=True)
+    except NameError as error:
+        raise TypeError(
+            f"an annotation of the tool {name!r} names what is not defined yet, {error.name!r}: import it, or define "
+            "it above, at the top of a module"
+        ) from error
