@@ -60,7 +60,7 @@ from desktop_agent.core.transcript import Transcript
 from desktop_agent.library.agent import Agent
 from desktop_agent.library.answering import Approver
 from desktop_agent.library.changes import Changes
-from desktop_agent.library.results import Result, RunFailedError
+from desktop_agent.library.results import InvalidOutputError, Result, RunFailedError, StructuredResult
 
 __all__ = [
     "Aborted",
@@ -82,6 +82,7 @@ __all__ = [
     "FileDiff",
     "FileOutcome",
     "FunctionTool",
+    "InvalidOutputError",
     "LiveSettings",
     "ModelRef",
     "NetChange",
@@ -102,6 +103,7 @@ __all__ = [
     "SessionSummary",
     "Settings",
     "StorageError",
+    "StructuredResult",
     "ToolError",
     "ToolResult",
     "Transcript",

@@ -3,7 +3,6 @@
 from desktop_agent.headless.approval_command import ApprovalCommand
 from desktop_agent.headless.logs import RunLogs
 from desktop_agent.headless.op_lines import ops_of
-from desktop_agent.headless.output_schema import OutputSchema
 from desktop_agent.headless.result import EXIT_CODES, RunResult
 from desktop_agent.headless.runner import HeadlessRun, RunOptions
 from desktop_agent.headless.streamed_run import StreamedRun
@@ -12,7 +11,6 @@ __all__ = [
     "EXIT_CODES",
     "ApprovalCommand",
     "HeadlessRun",
-    "OutputSchema",
     "RunLogs",
     "RunOptions",
     "RunResult",

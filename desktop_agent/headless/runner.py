@@ -25,9 +25,9 @@ from desktop_agent.core.session.session import Session
 from desktop_agent.core.slash.parse import is_command, prompt_of
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.headless.logs import RunLogs
-from desktop_agent.headless.output_schema import OutputSchema
 from desktop_agent.headless.result import RunResult, collect_result, command_result, describe
 from desktop_agent.library.answering import Answering, Approver
+from desktop_agent.library.output_schema import OutputSchema
 
 T = TypeVar("T")
 

@@ -1,9 +1,10 @@
 """One session in one folder, as a program drives it: prompts in, results and events out."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
+from typing import TypeVar, overload
 
 from desktop_agent.composition.session_plan import SessionOptions
 from desktop_agent.composition.workbench import Workbench
@@ -23,8 +24,12 @@ from desktop_agent.core.transcript import Transcript
 from desktop_agent.library.answering import Answering, Approver
 from desktop_agent.library.changes import Changes
 from desktop_agent.library.opening import model_meant, workbench_of
-from desktop_agent.library.results import Result, error_of
+from desktop_agent.library.output_schema import OutputSchema
+from desktop_agent.library.results import Result, StructuredResult, error_of
+from desktop_agent.library.structured import answer_as
 from desktop_agent.library.turns import BUSY_HINT, BUSY_TITLE, RunningTurn, closed_error, to_its_end
+
+T = TypeVar("T")
 
 _STEPS_TO_CLOSE = 3
 """Steps of the loop until an iterator that was just dropped is being closed."""
@@ -127,13 +132,29 @@ class Agent:
 
     # -- asking --
 
-    async def run(self, prompt: str) -> Result:
+    @overload
+    async def run(self, prompt: str) -> Result: ...
+    @overload
+    async def run(self, prompt: str, *, output: type[T]) -> StructuredResult[T]: ...
+    @overload
+    async def run(self, prompt: str, *, output: Mapping[str, object]) -> StructuredResult[object]: ...
+    async def run(self, prompt: str, *, output: object = None) -> Result:
         """Run one turn to its end and return what it came to.
 
+        With `output`, a type or a JSON Schema, the answer is a value of it: the model is told, and asked again twice
+        where it is none. Each of that is a turn.
+
         Cancelling this stops the turn first; the session can be used on. Raises `RunFailedError` (with the `result` so
-        far) when the model, the disk or the folder failed, `UsageError` while another turn runs, what else kept the
-        prompt from being taken as an `AgentError`, and whatever `approve` raised.
+        far) when the model, the disk or the folder failed, `InvalidOutputError`, which is one, without a valid answer,
+        `UsageError` while another turn runs, what else kept the prompt from being taken as an `AgentError`, whatever
+        `approve` raised, and `TypeError` for an `output` that JSON has no form of.
         """
+        if output is None:
+            return await self._run_turn(prompt)
+        wanted = await asyncio.to_thread(OutputSchema.of, output)
+        return await answer_as(wanted, prompt, self._run_turn, self.transcript)
+
+    async def _run_turn(self, prompt: str) -> Result:
         turn: RunningTurn | None = None
         async for _event in self.stream(prompt):
             turn = self._turn

@@ -1,6 +1,11 @@
 """What a turn came to: a fold of its events, and the errors that its notices tell of."""
 
+from collections.abc import Sequence
+from itertools import chain
+from typing import Generic, TypeVar
+
 from msgspec import Struct, field
+from msgspec.structs import asdict, replace
 
 from desktop_agent.core.base.errors import (
     AccountGoneError,
@@ -16,6 +21,8 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import FileChange, Usage
 from desktop_agent.core.session.failure_notices import NO_ACCOUNT, SIGNED_OUT, UNSAFE_SETTINGS
 from desktop_agent.core.transcript.reading import readable
+
+T = TypeVar("T")
 
 FAILURES: frozenset[ev.TurnEndReason] = frozenset(
     {"provider_error", "storage_error", "workspace_error", "internal_error"}
@@ -67,6 +74,12 @@ class Result(Struct, frozen=True, kw_only=True):
         return tuple(dict.fromkeys(change.path for change in self.changes))
 
 
+class StructuredResult(Result, Generic[T], frozen=True, kw_only=True):
+    """A prompt whose answer is a value. Where the model was asked again for it, this is what all of that came to."""
+
+    output: T
+
+
 class RunFailedError(AgentError):
     """The model, the disk or the folder failed in a turn. `result` has what it came to until then."""
 
@@ -78,6 +91,32 @@ class RunFailedError(AgentError):
             detail=last.detail if last else "",
         )
         self.result = result
+
+
+class InvalidOutputError(RunFailedError):
+    """The final answer is not what was asked for. `result` has what the model said."""
+
+    def __init__(self, result: Result, mistake: str) -> None:
+        super().__init__(result)
+        title = f"The final answer is not what was asked for: {mistake}."
+        AgentError.__init__(self, title, hint="Ask again, say more of what is wanted, or take another model.")
+
+
+def combined(results: Sequence[Result]) -> Result:
+    """Return what several turns came to, ended as the last one did and with its answer."""
+    return replace(
+        results[-1],
+        changes=tuple(chain.from_iterable(each.changes for each in results)),
+        calls=tuple(chain.from_iterable(each.calls for each in results)),
+        usage=sum((each.usage for each in results), Usage()),
+        requests=sum(each.requests for each in results),
+        problems=tuple(chain.from_iterable(each.problems for each in results)),
+    )
+
+
+def with_output(result: Result, output: T) -> StructuredResult[T]:
+    """Return a result with the value that its answer is."""
+    return StructuredResult(**asdict(result), output=output)
 
 
 class ResultFold(Struct):

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from desktop_agent import Allowed, ApprovalRequest, Approver, Denied, Say, events
-from tests.api.conftest import EDIT, POEM, MakeAgent, read
+from tests.api.conftest import COMMAND, EDIT, POEM, MakeAgent, read
 
 
 async def test_a_call_that_is_allowed_is_carried_out(agent_with: MakeAgent, poem: Path) -> None:
@@ -41,6 +41,17 @@ async def test_a_call_that_is_not_allowed_is_denied_and_the_turn_goes_on(
     assert (result.reason, result.text, result.changes) == ("completed", "Then not.", ())
     assert [call.result.is_error for call in result.calls] == [True]
     assert read(poem) == POEM
+
+
+async def test_a_command_is_run_as_the_callback_edits_it(agent_with: MakeAgent, poem: Path) -> None:
+    def approve(request: ApprovalRequest) -> Allowed:
+        assert request.command == "touch made.txt"
+        return Allowed(edited_command="touch other.txt")
+
+    async with agent_with([COMMAND], [Say("Done.")], approve=approve, approval="always") as agent:
+        result = await agent.run("Make a file.")
+    assert result.edited_files == ("other.txt",)
+    assert not (poem.parent / "made.txt").exists()
 
 
 async def test_an_async_callback_may_take_its_time(agent_with: MakeAgent, poem: Path) -> None:

@@ -18,7 +18,8 @@ from desktop_agent.core.settings.model_choice import NamedModel
 from desktop_agent.core.system.workspace import current_folder
 from desktop_agent.core.tools.access import CallRules
 from desktop_agent.core.tools.files.suggest import closest_names
-from desktop_agent.headless import ApprovalCommand, OutputSchema, RunLogs, RunOptions
+from desktop_agent.headless import ApprovalCommand, RunLogs, RunOptions
+from desktop_agent.library.output_schema import OutputSchema
 
 
 def run_options(args: argparse.Namespace, bench: Workbench) -> RunOptions:

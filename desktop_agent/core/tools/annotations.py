@@ -6,11 +6,12 @@ it does not know, msgspec's `Struct` (and `typing.TypedDict` before Python 3.12)
 
 import sys
 import warnings
+from collections.abc import Callable
 from types import UnionType
 from typing import Annotated, Any, Union, cast, get_args, get_origin, is_typeddict
 
 import msgspec
-from pydantic import Field, GetCoreSchemaHandler, GetJsonSchemaHandler, TypeAdapter
+from pydantic import Field, GetCoreSchemaHandler, GetJsonSchemaHandler, TypeAdapter, ValidationError
 from pydantic.errors import PydanticUserError
 from pydantic.json_schema import PydanticJsonSchemaWarning
 from pydantic_core import CoreSchema, PydanticCustomError, core_schema
@@ -61,6 +62,16 @@ def default_of(annotation: object, value: object) -> Any:
         except PydanticJsonSchemaWarning:
             return Field(default=msgspec.to_builtins(value), validate_default=True)
     return value
+
+
+def first_mistake(read: Callable[[object], object], value: object) -> str:
+    """Return what an adapter's `read` finds wrong with a value, with its place; nothing when it is right."""
+    try:
+        read(value)
+    except ValidationError as error:
+        item = error.errors(include_url=False)[0]
+        return f"{'.'.join(map(str, item['loc'])) or 'the value'}: {item['msg'].removeprefix('Value error, ')}"
+    return ""
 
 
 def _annotated(annotation: Any, metadata: tuple[object, ...]) -> Any:

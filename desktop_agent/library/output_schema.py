@@ -1,13 +1,14 @@
-"""What the final answer of a run must be: a JSON value by a schema of the caller."""
+"""What the final answer must be: a JSON value by a schema or a type of the caller. Runs and the library share it."""
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import cast
 
 from desktop_agent.core.base.errors import UsageError
 from desktop_agent.core.base.plain_text import on_one_line
+from desktop_agent.core.tools.annotations import adapter_of, first_mistake
 from desktop_agent.core.transcript import TextEntry, Transcript
 
 _FENCE = re.compile(r"```(?:json)?[ \t]*\n(.*?)\n?```", re.DOTALL)
@@ -20,12 +21,27 @@ class OutputSchema:
     corrections = 2
     """How often the model is asked again."""
 
-    def __init__(self, schema: Mapping[str, object]) -> None:
-        """Raises `UsageError` when `schema` is no JSON Schema. Nothing that it names elsewhere is fetched."""
-        from desktop_agent.headless.json_schema import require_schema
+    def __init__(self, schema: Mapping[str, object], read: Callable[[object], object] | None = None) -> None:
+        """`read` makes what the caller wants of a value that is valid by the schema.
+
+        Raises `UsageError` when `schema` is no JSON Schema. Nothing that it names elsewhere is fetched.
+        """
+        from desktop_agent.library.json_schema import require_schema
 
         require_schema(schema)
         self._schema = schema
+        self._read = read
+
+    @classmethod
+    def of(cls, wanted: object) -> "OutputSchema":
+        """Return the schema of a type, whose values the answers become, or the one that a mapping is. Blocks.
+
+        Raises `TypeError` for a type that JSON has no form of, and `UsageError` for a mapping that is no JSON Schema.
+        """
+        if isinstance(wanted, Mapping):
+            return cls(cast("Mapping[str, object]", wanted))
+        adapter = adapter_of(wanted)
+        return cls(adapter.json_schema(), adapter.validate_python)
 
     @classmethod
     def read(cls, path: Path) -> "OutputSchema":
@@ -53,21 +69,30 @@ class OutputSchema:
 
     def mistake_in(self, transcript: Transcript, turn: int) -> str:
         """Return what is wrong with the last answer of a turn, in a line; nothing when it is right."""
-        from desktop_agent.headless.json_schema import mistake_in
+        from desktop_agent.library.json_schema import mistake_in
 
         try:
-            value = self.value_in(transcript, turn)
+            value = _json_in(transcript, turn)
         except (ValueError, RecursionError) as error:
             return f"it is no JSON value ({error})"
-        return on_one_line(mistake_in(value, self._schema)[:_LONGEST_MISTAKE])
+        mistake = mistake_in(value, self._schema)
+        if not mistake and self._read is not None:
+            mistake = first_mistake(self._read, value)
+        return on_one_line(mistake[:_LONGEST_MISTAKE])
 
     def value_in(self, transcript: Transcript, turn: int) -> object:
-        """Return the JSON value that the last answer of a turn is. Raises `ValueError` or `RecursionError`."""
-        entries = (entry for entry in transcript.entries if isinstance(entry, TextEntry) and entry.turn == turn)
-        texts = [entry.text for entry in entries if entry.kind == "text"]
-        text = texts[-1].strip() if texts else ""
-        fenced = _FENCE.fullmatch(text)
-        return json.loads(fenced.group(1) if fenced else text, parse_constant=_refuse_constant)
+        """Return what the last answer of a turn is, in which there is no mistake."""
+        value = _json_in(transcript, turn)
+        return value if self._read is None else self._read(value)
+
+
+def _json_in(transcript: Transcript, turn: int) -> object:
+    """Return the JSON value that the last answer of a turn is. Raises `ValueError` or `RecursionError`."""
+    entries = (entry for entry in transcript.entries if isinstance(entry, TextEntry) and entry.turn == turn)
+    texts = [entry.text for entry in entries if entry.kind == "text"]
+    text = texts[-1].strip() if texts else ""
+    fenced = _FENCE.fullmatch(text)
+    return json.loads(fenced.group(1) if fenced else text, parse_constant=_refuse_constant)
 
 
 def _refuse_constant(name: str) -> object:
