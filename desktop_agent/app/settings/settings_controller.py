@@ -4,7 +4,8 @@ import asyncio
 import logging
 from pathlib import Path
 
-from PySide6.QtCore import QObject, Qt, QTimer
+from PySide6.QtCore import QFileSystemWatcher, QObject, Qt, QTimer
+from PySide6.QtGui import QGuiApplication
 
 from desktop_agent.app.settings.look import apply_look
 from desktop_agent.app.settings.setup import Setup
@@ -21,7 +22,10 @@ from desktop_agent.ui.runtime.eventloop import TaskSpawner
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.banner_frame import few_lines
 
-_LOOK_EVERY_MS = 1_000
+_LOOK_EVERY_MS = 30_000
+"""For what the system does not tell of, such as the first file of a project: rare, so that the machine can sleep."""
+_SETTLED_MS = 1_000
+"""What is empty or gone for less than this is a file that is just being saved."""
 
 logger = logging.getLogger(__name__)
 
@@ -49,7 +53,18 @@ class SettingsController(QObject):
         self._timer = QTimer(self)
         self._timer.setTimerType(Qt.TimerType.CoarseTimer)
         self._timer.setInterval(_LOOK_EVERY_MS)
-        self._timer.timeout.connect(self._on_time)
+        self._timer.timeout.connect(self._look_at_files)
+        self._watcher = QFileSystemWatcher(self)
+        self._watcher.directoryChanged.connect(self._on_change_on_disk)
+        self._watcher.fileChanged.connect(self._on_change_on_disk)
+        self._again = QTimer(self)
+        self._again.setSingleShot(True)
+        self._again.setInterval(_SETTLED_MS)
+        self._again.timeout.connect(self._look_at_files)
+        application = QGuiApplication.instance()
+        assert isinstance(application, QGuiApplication)
+        self._application = application
+        application.applicationStateChanged.connect(self._on_state)
         panels.judges.execution_in = self._execution_in
         self._unsubscribe = bench.live.subscribe(self._on_changed)
         panels.conversation.project_banner.answered.connect(self._on_answered)
@@ -59,11 +74,14 @@ class SettingsController(QObject):
         panels.conversation.hold_banner.file_requested.connect(self._on_faulty_file)
         panels.conversation.hold_banner.go_on_requested.connect(self._on_go_on)
         self._show_faults()
+        self._watch_files()
         self._timer.start()
 
     def stop(self) -> None:
         """Follow nothing any more."""
         self._timer.stop()
+        self._again.stop()
+        self._application.applicationStateChanged.disconnect(self._on_state)
         self._unsubscribe()
 
     def show_workspace(self, root: Path) -> None:
@@ -83,7 +101,28 @@ class SettingsController(QObject):
 
     # --- following ------------------------------------------------------------------------------------------------
 
-    def _on_time(self) -> None:
+    def _watch_files(self) -> None:
+        """Have the system tell of the user's files: by its folder of one that is replaced, else of one that is written.
+
+        Those of the project may be on a slow disk: they are looked at in a thread, by time.
+        """
+        bench = self._bench
+        files = (bench.live.path or bench.paths.settings_file(), bench.rules.file.path)
+        wanted = {str(path) for file in files for path in (file, file.parent)}
+        if missing := wanted.difference(self._watcher.files(), self._watcher.directories()):
+            self._watcher.addPaths(sorted(missing))
+
+    def _on_state(self, state: Qt.ApplicationState) -> None:
+        """Look as the user comes back, from an editor perhaps."""
+        if state is Qt.ApplicationState.ApplicationActive:
+            self._look_at_files()
+
+    def _on_change_on_disk(self) -> None:
+        """Look now, and once more when the program that writes is done."""
+        self._look_at_files()
+        self._again.start()
+
+    def _look_at_files(self) -> None:
         if not self._is_looking:
             self._is_looking = True
             self._spawner.spawn(self._refresh())
@@ -98,6 +137,7 @@ class SettingsController(QObject):
                 await self._project.refresh()
                 self._ask()
             self._show_faults()
+            self._watch_files()
         finally:
             self._is_looking = False
 

@@ -2,8 +2,9 @@
 
 Python collects in whichever thread happens to allocate. A widget that is part of a reference cycle could so be
 destroyed by a worker thread, which Qt answers with a warning at best and a crash at worst. While the loop runs,
-automatic collection is therefore off, and a timer does its work. All that this process says to `gc` is said here, but
-for the entry point, which turns automatic collection off for as long as the window is being imported.
+automatic collection is therefore off, and a timer does its work once there is any, so that a window at rest wakes up
+for nothing. All that this process says to `gc` is said here, but for the entry point, which turns automatic collection
+off for as long as the window is being imported.
 """
 
 import gc
@@ -11,9 +12,10 @@ import time
 from collections.abc import Callable
 from typing import Final
 
-from PySide6.QtCore import QObject, QTimer
+from PySide6.QtCore import QAbstractEventDispatcher, QObject, QTimer
 
-_INTERVAL_MS: Final = 250
+_PATIENCE_MS: Final = 250
+"""How long garbage waits from when there is enough of it. So long the thread is looked at, whether it is busy."""
 _FULL: Final = 2
 _FULL_SHARE: Final = 0.001
 """A full collection stops the window for as long as it takes; at most this share of the time goes to it."""
@@ -44,13 +46,15 @@ class WindowThreadCollector(QObject):
         """`clock` returns the time in seconds, and `work_clock` how many of them this thread has worked."""
         super().__init__(parent)
         self._was_enabled = False
+        self._threshold = 0
         self._full_again_at = 0.0
         self._clock = clock
         self._work_clock = work_clock
         self._looked_at = clock(), work_clock()
         self._put_off_until: float | None = None
         self._timer = QTimer(self)
-        self._timer.setInterval(_INTERVAL_MS)
+        self._timer.setSingleShot(True)
+        self._timer.setInterval(_PATIENCE_MS)
         self._timer.timeout.connect(self.collect_due)
 
     def start(self) -> None:
@@ -60,13 +64,21 @@ class WindowThreadCollector(QObject):
         gc.freeze()  # what is there already stays; going over it again and again would stop the window
         self._looked_at = self._clock(), self._work_clock()
         self._put_off_until = None
-        self._timer.start()
+        self._threshold = gc.get_threshold()[0]
+        QAbstractEventDispatcher.instance().awake.connect(self._on_work)
 
     def stop(self) -> None:
         """Leave it to Python again."""
         self._timer.stop()
+        QAbstractEventDispatcher.instance().awake.disconnect(self._on_work)
         if self._was_enabled:
             gc.enable()
+
+    def _on_work(self) -> None:
+        """Begin to wait once there is enough. Called whenever the loop goes round."""
+        if gc.get_count()[0] >= self._threshold and not self._timer.isActive():
+            self._looked_at = self._clock(), self._work_clock()
+            self._timer.start()
 
     def collect_due(self) -> None:
         """Collect the generations whose counts have passed their thresholds, and whose time it is."""
@@ -74,6 +86,8 @@ class WindowThreadCollector(QObject):
             gc.freeze()
         start = self._clock()
         generation = self._due(start, is_busy=self._is_busy())
+        if self._put_off_until is not None:
+            self._timer.start()
         if generation is None:
             return
         gc.collect(generation)

@@ -1,8 +1,10 @@
 """Names whatever makes the window stand still.
 
-A timer on the window's thread beats; a thread looks whether it still does. If not, the thread writes down where the
-window's thread is, while it is there. A call that holds the interpreter lock for long delays the look itself, but the
-window's thread is then seen in the line that made it.
+The event loop says when it begins to work and when it has nothing to do; a thread looks whether a piece of work takes
+too long. If so, the thread writes down where the window's thread is, while it is there. A call that holds the
+interpreter lock for long delays the look itself, but the window's thread is then seen in the line that made it.
+
+Nothing wakes up while the window rests.
 """
 
 import logging
@@ -14,15 +16,12 @@ from collections.abc import Callable
 from types import FrameType
 from typing import Final, NamedTuple
 
-from PySide6.QtCore import QObject, Qt, QTimer
+from PySide6.QtCore import QAbstractEventDispatcher, QObject
 
 from desktop_agent.core.base.package import PACKAGE_FOLDER
 
 LIMIT_MS: Final = 50
 """What a user notices, with room for a busy machine. Work in the window is to stay under 16 ms."""
-
-BEAT_MS: Final = 20
-"""A stall is seen as up to this much shorter than it is; more beats would wake an idle machine more often."""
 
 _QUIET_S: Final = 5.0
 """At most one warning in this time: what blocks once often blocks again."""
@@ -40,7 +39,7 @@ class Stalls(NamedTuple):
 
 
 class Watchdog(QObject):
-    """Watches the thread it is started on. Wakes the processor some 70 times a second, and does next to nothing then.
+    """Watches the thread it is started on, which has an event loop of Qt.
 
     `stalls` counts every stall; the log gets one warning per stall, and few of them.
     """
@@ -57,14 +56,14 @@ class Watchdog(QObject):
         self._clock = clock
         self._limit_s = limit_ms / 1000
         self._stalls = Stalls()
-        self._last_beat = 0.0
+        self._busy_since: float | None = None
         self._watched = 0
         self._over = threading.Event()
+        self._is_asleep = False
+        """Whether the thread waits until there is work to watch. Set before it looks for the last time, and read after
+        `_busy_since` was set: one of the two threads sees what the other did."""
+        self._stir = threading.Event()
         self._thread: threading.Thread | None = None
-        self._timer = QTimer(self)
-        self._timer.setTimerType(Qt.TimerType.PreciseTimer)
-        self._timer.setInterval(BEAT_MS)
-        self._timer.timeout.connect(self._beat)
 
     @property
     def stalls(self) -> Stalls:
@@ -76,45 +75,72 @@ class Watchdog(QObject):
         if self._thread is not None:
             return
         self._watched = threading.get_ident()
-        self._last_beat = self._clock()
+        self._busy_since = self._clock()
         self._over.clear()
+        self._is_asleep = False
         self._thread = threading.Thread(target=self._watch, name="watchdog", daemon=True)
         self._thread.start()
-        self._timer.start()
+        loop = QAbstractEventDispatcher.instance()
+        loop.awake.connect(self._on_work)
+        loop.aboutToBlock.connect(self._on_rest)
 
     def stop(self) -> None:
         """Stop watching; no thread is left."""
-        self._timer.stop()
         if self._thread is not None:
+            loop = QAbstractEventDispatcher.instance()
+            loop.awake.disconnect(self._on_work)
+            loop.aboutToBlock.disconnect(self._on_rest)
             self._over.set()
+            self._stir.set()
             self._thread.join()
             self._thread = None
 
-    def _beat(self) -> None:
+    def _on_work(self) -> None:
+        """Begin with what the loop does in one go. Called some hundred times a second while the window works."""
+        self._busy_since = self._end_of_work()
+        if self._is_asleep:
+            self._is_asleep = False
+            self._stir.set()
+
+    def _on_rest(self) -> None:
+        self._end_of_work()
+        self._busy_since = None
+
+    def _end_of_work(self) -> float:
+        """Count what was done until now if it was a stall, and return the time."""
         now = self._clock()
-        late_s = now - self._last_beat - BEAT_MS / 1000
-        self._last_beat = now
-        if late_s > self._limit_s:
-            self._stalls = Stalls(self._stalls.number + 1, max(self._stalls.worst_ms, late_s * 1000))
-            _log.info("the window stood still for %.0f ms", late_s * 1000)
+        if self._busy_since is not None and (took_s := now - self._busy_since) > self._limit_s:
+            self._stalls = Stalls(self._stalls.number + 1, max(self._stalls.worst_ms, took_s * 1000))
+            _log.info("the window stood still for %.0f ms", took_s * 1000)
+        return now
 
     def _watch(self) -> None:
-        patience_s = self._limit_s + BEAT_MS / 1000
         quiet_until = 0.0
-        reported = 0.0
+        reported: float | None = None
         unsaid = 0
-        while True:
-            beat, now = self._last_beat, self._clock()
-            left_s = beat + patience_s - now
-            if left_s <= 0 and beat != reported:
-                reported = beat  # one warning per stall
+        while not self._over.is_set():
+            since, now = self._busy_since, self._clock()
+            if since is None:
+                self._sleep()
+                continue
+            left_s = since + self._limit_s - now
+            if left_s <= 0 and since != reported:
+                reported = since  # one warning per stall
                 if now < quiet_until:
                     unsaid += 1
                 else:
                     self._warn(unsaid)
                     quiet_until, unsaid = now + _QUIET_S, 0
-            if self._over.wait(left_s if left_s > 0 else patience_s):
-                return
+            self._over.wait(left_s if left_s > 0 else self._limit_s)
+
+    def _sleep(self) -> None:
+        """Return when there has been work for as long as it may take, so that short work wakes this thread once."""
+        self._stir.clear()
+        self._is_asleep = True
+        if self._busy_since is None and not self._over.is_set():
+            self._stir.wait()
+        self._is_asleep = False
+        self._over.wait(self._limit_s)
 
     def _warn(self, unsaid: int) -> None:
         frames = sys._current_frames()  # pyright: ignore[reportPrivateUsage] - documented, and there is no other way
