@@ -26,6 +26,8 @@ from desktop_agent.core.session.session import Session
 from desktop_agent.core.session.session_tools import SessionTools
 from desktop_agent.core.session.spending.guard import SpendingGuard
 from desktop_agent.core.session.titling import Titling
+from desktop_agent.core.telemetry.facts import SessionFacts
+from desktop_agent.core.telemetry.session_telemetry import SessionTelemetry
 from desktop_agent.core.tools.approval.gate import ApprovalGate
 from desktop_agent.core.tools.approval.judging import Judge
 from desktop_agent.core.tools.approval.live_judging import LiveJudging
@@ -71,6 +73,7 @@ def assemble(shared: SharedParts, plan: SessionPlan) -> Session:
             limits=limits,
             spending=spending,
             retries=retries,
+            telemetry=_telemetry(shared, plan, parts, recorder),
             clock=shared.clock,
             provider_source=shared.provider_source,
             model_meant=shared.model_meant,
@@ -140,6 +143,13 @@ def _spending_guard(
         clock=shared.clock,
         before=plan.state.transcript.turns.usage,
     )
+
+
+def _telemetry(shared: SharedParts, plan: SessionPlan, parts: ToolParts, recorder: Recorder) -> SessionTelemetry:
+    facts = SessionFacts(
+        session_id=plan.storage.session_id, is_tool=lambda name: name in parts.registry, clock=shared.clock
+    )
+    return SessionTelemetry(shared.telemetry, lambda: plan.settings.current.telemetry, recorder.observe, facts)
 
 
 def _titling(shared: SharedParts, plan: SessionPlan, recorder: Recorder) -> Titling:

@@ -26,6 +26,7 @@ from desktop_agent.core.slash.parts import Services
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.system.child_environment import child_environment
+from desktop_agent.core.telemetry.telemetry import Telemetry
 from desktop_agent.core.tools.builtin import builtin_tools
 from desktop_agent.core.tools.execution.confiner import SandboxProbe
 from desktop_agent.core.tools.servers.confined import server_confiner
@@ -105,6 +106,7 @@ def lay_foundation(paths: AppPaths, settings: UserSettings, **own: Unpack[OwnPar
         blobs=blobs,
         catalog=catalog,
         tools=SharedTools(tools, servers),
+        telemetry=Telemetry(environ, servers.subscribe),
         probe=probe,
         provider_source=own.get("provider_source") or models.providers.build,
         retry=own.get("retry") or RetryPolicy(),

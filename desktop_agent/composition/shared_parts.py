@@ -22,6 +22,7 @@ from desktop_agent.core.slash.parts import Services
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.store.journal.journal import JOURNAL_NAME
+from desktop_agent.core.telemetry.telemetry import Telemetry
 from desktop_agent.core.tools.execution.confiner import SandboxProbe
 from desktop_agent.core.tools.spec import AnyTool
 
@@ -65,6 +66,7 @@ class SharedParts(Struct, frozen=True, kw_only=True):
     blobs: Blobs
     catalog: Catalog
     tools: SharedTools
+    telemetry: Telemetry
     probe: SandboxProbe
     provider_source: ProviderSource
     retry: RetryPolicy

@@ -12,9 +12,11 @@ FOREIGN = (
     "markdown_it",
     "mcp",
     "openai",
+    "opentelemetry.sdk",
     "pygit2",
     "pygments",
     "rapidfuzz",
+    "requests",
     "tree_sitter",
     "desktop_agent.app",
     "desktop_agent.ui",
@@ -71,3 +73,9 @@ def test_the_tools_are_listed_without_a_session() -> None:
 
 def test_a_slash_command_runs_without_a_providers_sdk() -> None:
     assert loaded_by(["run", "--provider", "demo", "--prompt", "/help"], *FOREIGN) == []
+
+
+def test_a_run_without_a_receiver_loads_nothing_for_telemetry() -> None:
+    run = ["run", "--provider", "demo", "--prompt", "go", "--approval", "never"]
+    unwanted = ("opentelemetry.sdk", "opentelemetry.exporter", "google.protobuf", "requests", "urllib3")
+    assert loaded_by(run, *unwanted, "desktop_agent.core.telemetry.sdk") == []

@@ -18,7 +18,7 @@ HTTP_CLIENTS = re.compile(
     r"|urlopen|urlretrieve|build_opener|PoolManager|QNetworkAccessManager"
 )
 OPENERS = re.compile(
-    rf"{HTTP_CLIENTS.pattern}|(Async)?Anthropic|DaskClient|(model|server)_client|FTP(_TLS)?|SMTP(_SSL)?"
+    rf"{HTTP_CLIENTS.pattern}|(Async)?Anthropic|DaskClient|(model|server)_client|exporter_session|FTP(_TLS)?|SMTP(_SSL)?"
     r"|getaddrinfo|gethostbyname(_ex)?|sock_connect|create_datagram_endpoint"
     r"|(create|open)_(unix_)?connection|(create|start)_(unix_)?server"
     r"|Q(Tcp|Udp|Ssl|Local|Web|Abstract)Socket|Q(Tcp|Local|WebSocket)Server|QDBus\w*"

@@ -62,6 +62,11 @@ def new_pin_id() -> str:
     return f"pin-{_random_text(4)}"
 
 
+def new_request_id() -> str:
+    """Return the id of one request to a model; it is never written down."""
+    return f"request-{_random_text(8)}"
+
+
 def new_question_id() -> CallId:
     """Return a fresh id for a question that is about no call of the model."""
     return f"q-{_random_text(8)}"

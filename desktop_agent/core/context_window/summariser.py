@@ -11,7 +11,8 @@ from desktop_agent.core.context.summaries import parsed, summary_text
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.event_log import EventLog
 from desktop_agent.core.protocol.model import Message, ModelRef, ModelRequest, Summary, TextBlock, UserMessage
-from desktop_agent.core.providers.base import Provider, whole_answer
+from desktop_agent.core.providers.base import Provider
+from desktop_agent.core.providers.reporting import reported_answer
 
 MAX_TOKENS = 6_000
 """The longest summary."""
@@ -47,7 +48,7 @@ async def summarise(
     attempt = 1
     while True:
         try:
-            completion = await whole_answer(provider, request)
+            completion = await reported_answer(log, provider, model, request, job.turn, "summary")
         except ProviderError as error:
             await wait(job.turn, attempt, error)
             attempt += 1

@@ -28,6 +28,7 @@ from desktop_agent.core.protocol.live_events import (
     ContextMeasured,
     HostedCallReported,
     JobsReported,
+    ModelRequestReported,
     PromptRejected,
     RetryWaitReported,
     RulesReported,
@@ -372,6 +373,7 @@ LiveEvent = (
     | CommandJudged
     | PromptRejected
     | RetryWaitReported
+    | ModelRequestReported
     | JobsReported
     | RulesReported
     | ContextMeasured

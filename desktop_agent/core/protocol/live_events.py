@@ -5,8 +5,23 @@ from typing import Literal
 
 from msgspec import Struct
 
+from desktop_agent.core.base.errors import ProviderFault
 from desktop_agent.core.base.ids import CallId, Digest
-from desktop_agent.core.protocol.model import ApprovalRequest, ContextReport, ContextUse, Finite, HostedCall, Job, Rule
+from desktop_agent.core.protocol.model import (
+    ApprovalRequest,
+    ContextReport,
+    ContextUse,
+    Finite,
+    HostedCall,
+    Job,
+    ModelRef,
+    Rule,
+    StopReason,
+    Usage,
+)
+
+RequestPurpose = Literal["turn", "summary", "title", "server"]
+"""What a request to a model is for: the conversation, a summary of it, its title, or an MCP server that asks."""
 
 
 class TextDelta(Struct, frozen=True, kw_only=True):
@@ -71,6 +86,26 @@ class RetryWaitReported(Struct, frozen=True, kw_only=True):
     delay_s: Finite = 0.0
     """How long it waits from now, unless the user skips it; 0 when it waits no longer."""
     type: Literal["retry_wait_reported"] = "retry_wait_reported"
+
+
+class ModelRequestReported(Struct, frozen=True, kw_only=True):
+    """A request was sent to a model, or has come to its end; told of each try, and of those beside the conversation."""
+
+    turn: int
+    request_id: str
+    """The same in both events of a request; new for each try."""
+    model: ModelRef
+    state: Literal["sent", "answered", "failed", "stopped"]
+    """`stopped`: the answer was not waited for."""
+    purpose: RequestPurpose = "turn"
+    fault: ProviderFault | None = None
+    """What went wrong, of one that failed."""
+    message_id: str = ""
+    """What the provider calls the answer."""
+    stop_reason: StopReason | None = None
+    usage: Usage | None = None
+    """What it took; `usage_reported` says it again, on record."""
+    type: Literal["model_request_reported"] = "model_request_reported"
 
 
 class JobsReported(Struct, frozen=True, kw_only=True):

@@ -11,7 +11,8 @@ from desktop_agent.core.models.model_words import price_words
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.event_log import EventLog
 from desktop_agent.core.protocol.model import ModelRef, ModelRequest, TextBlock
-from desktop_agent.core.providers.base import Completion, Provider, ProviderSource, whole_answer
+from desktop_agent.core.providers.base import Completion, Provider, ProviderSource
+from desktop_agent.core.providers.reporting import reported_answer
 from desktop_agent.core.session.retries import Retries
 from desktop_agent.core.session.session_state import SessionState
 from desktop_agent.core.session.spending.guard import SpendingGuard
@@ -43,7 +44,7 @@ class SessionModel(Struct, frozen=True, kw_only=True, eq=False):
         model = self._model()
         provider = await self.provider_source(model)
         try:
-            completion = await self._patiently(turn, provider, replace(request, model=model.model))
+            completion = await self._patiently(turn, provider, model, replace(request, model=model.model))
         finally:
             await provider.aclose()
         await self.log.record(ev.UsageReported(turn=turn, usage=completion.usage, model=model, is_aside=True))
@@ -51,11 +52,11 @@ class SessionModel(Struct, frozen=True, kw_only=True, eq=False):
         text = "".join(block.text for block in completion.content if isinstance(block, TextBlock))
         return AsideAnswer(text=text, stop=completion.stop_reason)
 
-    async def _patiently(self, turn: int, provider: Provider, request: ModelRequest) -> Completion:
+    async def _patiently(self, turn: int, provider: Provider, model: ModelRef, request: ModelRequest) -> Completion:
         attempt = 1
         while True:
             try:
-                return await whole_answer(provider, request)
+                return await reported_answer(self.log, provider, model, request, turn, "server")
             except ProviderError as error:
                 await self.retries.wait(turn, attempt, error)
                 attempt += 1

@@ -69,6 +69,7 @@ class Recorder:
         self._seq = last_seq
         self._folds = folds
         self._sink = sink
+        self._observer: Sink | None = None
         self._order = asyncio.Lock()
         # A thread of its own: whatever other sessions keep the shared ones busy with, this one's records come through.
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="journal")
@@ -93,6 +94,10 @@ class Recorder:
         if captured is not None:
             captured.append(event)
 
+    def observe(self, observer: Sink | None) -> None:
+        """Let `observer` hear of every event after the front end, from now on; None: nobody does."""
+        self._observer = observer
+
     def seal(self) -> None:
         """Leave the journal as it is from now on, as if the process had been killed: what comes is not recorded."""
         self._is_sealed = True
@@ -101,11 +106,11 @@ class Recorder:
         """Tell a live event."""
         for fold in self._folds:
             fold(event)
-        self._sink(event)
+        self._tell(event)
 
     def tell_unrecorded(self, event: ev.KnownEvent) -> None:
         """Tell the front end what cannot be written, because writing is what failed. Folds do not see it."""
-        self._sink(event.stamped(0, self._clock.now()))
+        self._tell(event.stamped(0, self._clock.now()))
 
     async def aclose(self) -> None:
         """Finish what is being written and close the journal."""
@@ -125,7 +130,12 @@ class Recorder:
             self._seq += 1
             for fold in self._folds:
                 fold(stamped)
-            self._sink(stamped)
+            self._tell(stamped)
+
+    def _tell(self, event: ev.Event) -> None:
+        self._sink(event)
+        if self._observer is not None:
+            self._observer(event)
 
     def _on_written(self, task: asyncio.Task[None]) -> None:
         self._writing.discard(task)

@@ -100,6 +100,7 @@ class Session:
         Cancelling this is the same as `Shutdown`.
         """
         try:
+            await self._parts.telemetry.prepare()
             await self._guard(self._turns.get_ready(), is_reported=self._mailbox.empty)
             await self._parts.context_manager.measure_opened()
             is_ending = False
@@ -269,6 +270,7 @@ class Session:
         parts = self._parts
         async with AsyncExitStack() as ends:
             ends.push_async_callback(parts.release)
+            ends.push_async_callback(parts.telemetry.aclose)
             ends.push_async_callback(parts.recorder.aclose)
             ends.push_async_callback(parts.tools.jobs.aclose)  # what they changed at the end goes on record, too
             ends.push_async_callback(parts.titling.aclose)

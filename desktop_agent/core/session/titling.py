@@ -7,7 +7,6 @@ is a title, too.
 import asyncio
 import logging
 from collections.abc import Callable
-from contextlib import aclosing
 from dataclasses import dataclass, field
 
 from desktop_agent.core.base.clock import Clock
@@ -16,7 +15,8 @@ from desktop_agent.core.base.paths import resource_path
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.event_log import EventLog
 from desktop_agent.core.protocol.model import ModelRequest, TextBlock, UserMessage
-from desktop_agent.core.providers.base import Completion, ProviderSource
+from desktop_agent.core.providers.base import ProviderSource
+from desktop_agent.core.providers.reporting import reported_answer
 from desktop_agent.core.transcript import TextEntry, Transcript
 
 logger = logging.getLogger(__name__)
@@ -80,15 +80,9 @@ class Titling:
         provider = await self.provider_source(model)
         try:
             request = await asyncio.to_thread(self._request, model.model)
-            completion: Completion | None = None
-            async with aclosing(provider.stream(request)) as pieces:
-                async for piece in pieces:
-                    if isinstance(piece, Completion):
-                        completion = piece
+            completion = await reported_answer(self.log, provider, model, request, turn, "title")
         finally:
             await provider.aclose()
-        if completion is None:
-            return
         await self.log.record(ev.UsageReported(turn=turn, usage=completion.usage, model=model, is_aside=True))
         text = "".join(block.text for block in completion.content if isinstance(block, TextBlock))
         if (title := clean_title(text)) and not self.transcript.session.is_title_given:

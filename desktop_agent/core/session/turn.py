@@ -35,6 +35,7 @@ from desktop_agent.core.providers.base import (
     ThinkingChunk,
     ToolInputChunk,
 )
+from desktop_agent.core.providers.reporting import reported
 from desktop_agent.core.session.fallback import OVERLOAD, Answering, Fallback, unaided
 from desktop_agent.core.session.limits import TurnLimits
 from desktop_agent.core.session.retries import Retries
@@ -204,25 +205,33 @@ class Turn:
         turn = self.number
         written: list[str] = []
         try:
-            async with aclosing(by.provider.stream(request)) as pieces:
-                async for piece in pieces:
-                    match piece:
-                        case TextChunk(text=text):
-                            written.append(text)
-                            self.log.emit(ev.TextDelta(turn=turn, text=text))
-                        case ThinkingChunk(text=text):
-                            self.log.emit(ev.ThinkingDelta(turn=turn, text=text))
-                        case ToolInputChunk(call_id=call_id, name=name, size=size):
-                            message = f"Writing {name} ({size / 1000:.1f} kB)"
-                            self.log.emit(ev.ToolProgress(turn=turn, call_id=call_id, name=name, message=message))
-                        case HostedCallChunk(call=call):
-                            self.log.emit(ev.HostedCallReported(turn=turn, at=self.clock.now(), call=call))
-                        case Completion():
+            with reported(self.log, by.model, turn) as answered:
+                async with aclosing(by.provider.stream(request)) as pieces:
+                    async for piece in pieces:
+                        if isinstance(piece, Completion):
+                            answered(piece)
                             return piece
+                        if isinstance(piece, TextChunk):
+                            written.append(piece.text)
+                        self.log.emit(self._shown(piece))
+                raise ProviderError("The answer ended before it was complete.", fault="stream")
         except asyncio.CancelledError:
             await self._keep_partial("".join(written), by.model)
             raise
-        raise ProviderError("The answer ended before it was complete.", fault="stream")
+
+    def _shown(self, piece: TextChunk | ThinkingChunk | ToolInputChunk | HostedCallChunk) -> ev.LiveEvent:
+        """Return the event that shows a piece of the answer."""
+        turn = self.number
+        match piece:
+            case TextChunk(text=text):
+                return ev.TextDelta(turn=turn, text=text)
+            case ThinkingChunk(text=text):
+                return ev.ThinkingDelta(turn=turn, text=text)
+            case ToolInputChunk(call_id=call_id, name=name, size=size):
+                message = f"Writing {name} ({size / 1000:.1f} kB)"
+                return ev.ToolProgress(turn=turn, call_id=call_id, name=name, message=message)
+            case HostedCallChunk(call=call):
+                return ev.HostedCallReported(turn=turn, at=self.clock.now(), call=call)
 
     async def _record(self, completion: Completion, by: Answering) -> Completion:
         self.failure = None

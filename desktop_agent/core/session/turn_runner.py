@@ -134,6 +134,7 @@ class TurnRunner:
         model = self._transcript.session.model
         assert model is not None, "the journal's first line names the model"
         before = self._parts.state.unfinished.model
+        await self._parts.telemetry.prepare()
         await self._record(ev.PromptSubmitted(turn=number, prompt_id=prompt_id, text=text, attachments=attachments))
         await self._record(ev.TurnStarted(turn=number, model=model))
         await tell_of_switch(self._parts, number, before)
@@ -215,6 +216,8 @@ class TurnRunner:
                 await self._record(notice)
             await self._readiness.settle(number)
             await self._parts.tools.effects.jobs.look()
+            if (problem := self._parts.telemetry.problem()) is not None:
+                await self._record(problem)
             duration_s = round(self._parts.clock.monotonic() - started, 3)
             await self._record(ev.TurnEnded(turn=number, reason=reason, requests=requests, duration_s=duration_s))
             self._parts.titling.after_turn(reason)

@@ -22,6 +22,7 @@ from desktop_agent.core.settings.sections import (
     RunnerSettings,
     Settings,
     SpendingSettings,
+    TelemetrySettings,
     UiSettings,
 )
 from desktop_agent.core.settings.values import (
@@ -52,6 +53,7 @@ __all__ = [
     "SettingSource",
     "Settings",
     "SpendingSettings",
+    "TelemetrySettings",
     "ToolLimits",
     "ToolsSettings",
     "UiSettings",

@@ -267,6 +267,38 @@ class RunnerSettings:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class TelemetrySettings:
+    """`[telemetry]`: what of a session's course goes to a receiver that the user names. By default nothing."""
+
+    otlp_address: str = setting(
+        "",
+        title="Receiver",
+        text="Where spans and metrics are sent, as OTLP over HTTP, such as `http://localhost:4318`: how long turns, "
+        "requests and calls took, and what they were. Nothing is sent while neither this nor a file is named.",
+        unset="none",
+        holds="address",
+    )
+    file: str = setting(
+        "",
+        title="File",
+        text="A file to which the same is appended, as lines of OTLP's JSON.",
+        unset="none",
+        holds="file",
+    )
+    include_contents: bool = setting(
+        False,
+        title="With contents",
+        text="Export prompts, answers, and what calls were given and returned, too: the beginning of each, without "
+        "what looks like a key. Whoever reads the receiver can then read the conversation.",
+    )
+
+    @property
+    def is_on(self) -> bool:
+        """Whether anything is exported."""
+        return bool(self.otlp_address or self.file)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
     """Everything that can be set. Names and defaults are part of the application's contract."""
 
@@ -293,4 +325,7 @@ class Settings:
     ui: UiSettings = section(UiSettings, "Appearance", "How the window looks.")
     runner: RunnerSettings = section(
         RunnerSettings, "Command line", "Defaults of `desktop-agent run`. Its own options go before."
+    )
+    telemetry: TelemetrySettings = section(
+        TelemetrySettings, "Telemetry", "What a receiver of yours gets to know of sessions. By default nothing."
     )

@@ -30,6 +30,9 @@ class ToolRegistry:
     def __iter__(self) -> Iterator[AnyTool]:
         return iter(self._tools.values())
 
+    def __contains__(self, name: object) -> bool:
+        return name in self._tools
+
     def put(self, server: str, tools: Iterable[AnyTool]) -> None:
         """Let a server have these tools and no others. One that has the name of another tool is left out.
 

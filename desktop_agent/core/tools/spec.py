@@ -51,6 +51,9 @@ SPOOL_KEY = "spool_path"
 SKIPPED_KEY = "skipped"
 """The key in a result's metadata that says, with true, that the call was not run at all."""
 
+STOPPED_KEY = "stopped"
+"""The key in a result's metadata that says, with true, that the user stopped the call."""
+
 
 class ToolArguments(BaseModel):
     """Base of every tool's arguments: unknown fields are an error, so that a typo is answered instead of ignored."""
@@ -269,13 +272,8 @@ class ServerTool(Tool[A]):
 
     @property
     @abstractmethod
-    def is_confined(self) -> bool:
-        """Whether the sandbox keeps the program from all that it was not given, git's own files for one."""
-
-    @property
-    @abstractmethod
-    def may_write(self) -> bool:
-        """Whether the program can change files here: one that runs elsewhere cannot, nor one that may write nowhere."""
+    def is_here(self) -> bool:
+        """Whether the program runs on this machine, so that it can change files."""
 
     async def change(self) -> ToolChange | None:
         """Return how the tool differs from what the user allowed; None: it does not. Raises `ToolError`.

@@ -1,7 +1,7 @@
-"""Builds the HTTP clients for models, MCP servers and pages. Call it from a thread: certificates take some 20 ms.
+"""Builds the HTTP clients for models, MCP servers, pages and telemetry. Call it from a thread.
 
-No other module makes one. No client reads proxies from the environment on its own, follows redirects or keeps
-cookies.
+Certificates take some 20 ms. No other module makes one. No client reads proxies from the environment on its own,
+follows redirects or keeps cookies.
 """
 
 import os
@@ -11,12 +11,16 @@ import sys
 from collections.abc import Mapping
 from http.cookiejar import CookieJar, DefaultCookiePolicy
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import httpx2
 
 from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.system.network.guard import GuardedTransport
 from desktop_agent.core.system.network.proxies import Proxy, unusable_proxy
+
+if TYPE_CHECKING:
+    from requests import Session
 
 _KEEP_ALIVE_S = 60
 
@@ -47,6 +51,18 @@ def server_transport(*, proxy: Proxy | None, environ: Mapping[str, str] = os.env
 def server_client(transport: httpx2.AsyncBaseTransport, *, timeout: httpx2.Timeout) -> httpx2.AsyncClient:
     """Return a client for one MCP server; the `transport` adds credentials, and bounds and judges what comes."""
     return _client(transport, timeout, {"Accept-Encoding": "identity"})
+
+
+def exporter_session(proxy: Proxy | None) -> "Session":
+    """Return what OpenTelemetry's exporter sends by. It sends no password of `~/.netrc`, and follows no redirect."""
+    import requests  # that library's only use, when telemetry is switched on
+
+    session = requests.Session()
+    session.trust_env = False
+    session.cookies.set_policy(DefaultCookiePolicy(allowed_domains=()))
+    if proxy is not None:
+        session.proxies = {"https": proxy.url, "http": proxy.url}
+    return session
 
 
 def _client(

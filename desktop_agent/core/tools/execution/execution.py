@@ -19,6 +19,7 @@ from desktop_agent.core.protocol.model import (
     Aborted,
     Decision,
     FileChange,
+    JsonObject,
     ServerQuestion,
     ToolCall,
     ToolResult,
@@ -37,6 +38,7 @@ from desktop_agent.core.tools.servers.sampling import ServerSampling
 from desktop_agent.core.tools.spec import (
     SKIPPED_KEY,
     SPOOL_KEY,
+    STOPPED_KEY,
     AnyTool,
     CommandTool,
     EditTool,
@@ -158,7 +160,8 @@ class Execution:
 
     async def conclude(self, call: TakenCall) -> ToolResult:
         """Return the result of a call that was stopped, with what it had come to."""
-        nothing = ToolResult(content=INTERRUPTED, is_error=True, error_type="recoverable")
+        stopped: JsonObject = {STOPPED_KEY: True}
+        nothing = ToolResult(content=INTERRUPTED, is_error=True, error_type="recoverable", metadata=stopped)
         if call.partial is None:
             return nothing
         try:
@@ -166,7 +169,8 @@ class Execution:
         except StorageError:  # the disk is full: what can still be said is that it was stopped
             return nothing
         content = f"{INTERRUPTED} Until then it had come to:\n{partial.content}"
-        return structs.replace(partial, content=content, is_error=True, error_type="recoverable")
+        metadata = partial.metadata | stopped
+        return structs.replace(partial, content=content, is_error=True, error_type="recoverable", metadata=metadata)
 
     async def _read(self, tool: ReadTool[ToolArguments], ready: _ReadyCall) -> ToolResult:
         call, arguments, context = ready.call, ready.arguments, ready.context
@@ -198,7 +202,7 @@ class Execution:
         return ToolResult(content="\n".join((plan.content, *notes)), metadata=plan.metadata)
 
     async def _call_server(self, tool: ServerTool[ToolArguments], ready: _ReadyCall) -> ToolResult:
-        """Call a server; look at the workspace before and after, if it could change it."""
+        """Call a server; look at the workspace before and after, if it runs where it could change it."""
         call, arguments = ready.call, ready.arguments
         change = await tool.change()
         facts = replace(
@@ -212,9 +216,9 @@ class Execution:
         if permit.answer is not None:
             await tool.allow(permit.rules, is_lasting=permit.is_lasting)
         await self._still_there()
-        if not tool.may_write:
+        if not tool.is_here:
             return await tool.run(arguments, ready.context)
-        run = PlannedCommand("", str(ready.context.boundary.root), is_confined=tool.is_confined, author="mcp")
+        run = PlannedCommand("", str(ready.context.boundary.root), is_confined=False, author="mcp")
         snapshot = await self._effects.begin_command(call.turn, call.block.id, run)
         try:
             return await tool.run(arguments, ready.context)

@@ -1,0 +1,249 @@
+"""Every name that is exported: spans with their attributes, metrics with their units and attributes.
+
+Those that begin with `gen_ai.`, `mcp.` and `error.` are OpenTelemetry's semantic conventions, of the version that is
+named here (https://github.com/open-telemetry/semantic-conventions/tree/v1.41.0/docs/gen-ai). The others are ours.
+`docs/guide/telemetry.md` has the same tables; a test compares them.
+"""
+
+from collections.abc import Mapping
+from typing import Literal
+
+from msgspec import Struct
+
+CONVENTIONS_VERSION = "1.41.0"
+"""The last version with GenAI in it; ADR 20 says why this one."""
+SCHEMA_URL = f"https://opentelemetry.io/schemas/{CONVENTIONS_VERSION}"
+
+SERVICE_NAME = "desktop-agent"
+SCOPE = "desktop_agent"
+
+OTHER = "_OTHER"
+"""Stands for the name of a tool that does not exist: the model made it up, and it could be anything."""
+
+OPERATION = "gen_ai.operation.name"
+CONVERSATION = "gen_ai.conversation.id"
+AGENT_NAME = "gen_ai.agent.name"
+PROVIDER = "gen_ai.provider.name"
+MODEL = "gen_ai.request.model"
+RESPONSE_ID = "gen_ai.response.id"
+FINISH_REASONS = "gen_ai.response.finish_reasons"
+INPUT_TOKENS = "gen_ai.usage.input_tokens"
+OUTPUT_TOKENS = "gen_ai.usage.output_tokens"
+CACHE_READ_TOKENS = "gen_ai.usage.cache_read.input_tokens"
+CACHE_WRITE_TOKENS = "gen_ai.usage.cache_creation.input_tokens"
+TOKEN_TYPE = "gen_ai.token.type"  # noqa: S105 - of a model
+TOOL_NAME = "gen_ai.tool.name"
+TOOL_TYPE = "gen_ai.tool.type"
+CALL_ID = "gen_ai.tool.call.id"
+ERROR_TYPE = "error.type"
+MCP_METHOD = "mcp.method.name"
+MCP_PROTOCOL = "mcp.protocol.version"
+
+INPUT_MESSAGES = "gen_ai.input.messages"
+OUTPUT_MESSAGES = "gen_ai.output.messages"
+CALL_ARGUMENTS = "gen_ai.tool.call.arguments"
+CALL_RESULT = "gen_ai.tool.call.result"
+CONTENTS = frozenset({INPUT_MESSAGES, OUTPUT_MESSAGES, CALL_ARGUMENTS, CALL_RESULT})
+"""The attributes that have contents: only there if the user asked for them."""
+
+TURN = "desktop_agent.turn"
+END_REASON = "desktop_agent.turn.end_reason"
+REQUESTS = "desktop_agent.turn.requests"
+PURPOSE = "desktop_agent.request.purpose"
+TOOL_SOURCE = "desktop_agent.tool.source"
+OUTPUT_BYTES = "desktop_agent.tool.output_bytes"
+TRUNCATED = "desktop_agent.tool.truncated"
+PROMPT_KIND = "desktop_agent.approval.kind"
+DECISION = "desktop_agent.approval.decision"
+AUTOMATIC = "desktop_agent.compaction.automatic"
+TOKENS_BEFORE = "desktop_agent.compaction.tokens_before"
+TOKENS_AFTER = "desktop_agent.compaction.tokens_after"
+SERVER = "desktop_agent.mcp.server"
+
+AGENT_SPAN = "invoke_agent"
+REQUEST_SPAN = "chat"
+CALL_SPAN = "execute_tool"
+APPROVAL_SPAN = "approval"
+COMPACTION_SPAN = "compaction"
+SERVER_SPAN = "initialize"
+
+
+class SpanForm(Struct, frozen=True):
+    """What a kind of span is called and has. `name` may be followed by a blank and what it is about."""
+
+    name: str
+    about: str
+    text: str
+    attributes: tuple[str, ...]
+
+
+SPANS = (
+    SpanForm(
+        AGENT_SPAN,
+        SERVICE_NAME,
+        "a turn",
+        (OPERATION, AGENT_NAME, CONVERSATION, PROVIDER, MODEL, TURN, END_REASON, REQUESTS, ERROR_TYPE, INPUT_MESSAGES),
+    ),
+    SpanForm(
+        REQUEST_SPAN,
+        "MODEL",
+        "a request to a model, each try",
+        (
+            OPERATION, CONVERSATION, PROVIDER, MODEL, TURN, PURPOSE, RESPONSE_ID, FINISH_REASONS,
+            INPUT_TOKENS, OUTPUT_TOKENS, CACHE_READ_TOKENS, CACHE_WRITE_TOKENS, ERROR_TYPE, OUTPUT_MESSAGES,
+        ),
+    ),
+    SpanForm(
+        CALL_SPAN,
+        "TOOL",
+        "a call of a tool, with the time that it waits for the user",
+        (
+            OPERATION, CONVERSATION, TOOL_NAME, TOOL_TYPE, CALL_ID, TURN, TOOL_SOURCE, MCP_METHOD,
+            OUTPUT_BYTES, TRUNCATED, ERROR_TYPE, CALL_ARGUMENTS, CALL_RESULT,
+        ),
+    ),
+    SpanForm(APPROVAL_SPAN, "", "a question to the user", (CONVERSATION, TURN, PROMPT_KIND, DECISION)),
+    SpanForm(
+        COMPACTION_SPAN,
+        "",
+        "the older part of a conversation is summarised",
+        (CONVERSATION, AUTOMATIC, TOKENS_BEFORE, TOKENS_AFTER, ERROR_TYPE),
+    ),
+    SpanForm(SERVER_SPAN, "", "an MCP server is started, or reached", (MCP_METHOD, MCP_PROTOCOL, SERVER, ERROR_TYPE)),
+)  # fmt: skip
+
+MetricKind = Literal["counter", "histogram", "gauge"]
+
+
+class MetricForm(Struct, frozen=True, kw_only=True):
+    """What a metric is called, counts and is told apart by."""
+
+    name: str
+    kind: MetricKind
+    unit: str
+    text: str
+    attributes: tuple[str, ...] = ()
+    buckets: tuple[float, ...] = ()
+    """The bounds of a histogram."""
+
+
+_SHORT_S = (0.005, 0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300)
+_LONG_S = (1, 2.5, 5, 10, 30, 60, 120, 300, 600, 1800, 3600)
+_REQUEST_S = (0.01, 0.02, 0.04, 0.08, 0.16, 0.32, 0.64, 1.28, 2.56, 5.12, 10.24, 20.48, 40.96, 81.92)
+_TOKENS = (1, 4, 16, 64, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 4194304, 16777216, 67108864)
+_BYTES = (0, 256, 1024, 4096, 16384, 65536, 262144, 1048576, 16777216)
+_CALLS = (1, 2, 3, 4, 6, 8, 12, 16, 24, 32)
+
+TOOL_DURATION = MetricForm(
+    name="tool_duration_seconds",
+    kind="histogram",
+    unit="s",
+    text="how long calls took, without waiting for the user",
+    attributes=("tool", "success"),
+    buckets=_SHORT_S,
+)
+TOOL_CALLS = MetricForm(
+    name="tool_calls_total", kind="counter", unit="{call}", text="calls, whatever became of them", attributes=("tool",)
+)
+TOOL_ERRORS = MetricForm(
+    name="tool_errors_total",
+    kind="counter",
+    unit="{call}",
+    text="calls that failed, were refused, stopped or not run",
+    attributes=("tool", "error_type"),
+)
+TOOL_OUTPUT = MetricForm(
+    name="tool_output_bytes",
+    kind="histogram",
+    unit="By",
+    text="how much calls returned, all of it",
+    attributes=("tool", "truncated"),
+    buckets=_BYTES,
+)
+BATCH_SIZE = MetricForm(
+    name="parallel_batch_size",
+    kind="histogram",
+    unit="{call}",
+    text="how many calls ran side by side",
+    buckets=_CALLS,
+)
+TURN_DURATION = MetricForm(
+    name="turn_duration_seconds",
+    kind="histogram",
+    unit="s",
+    text="how long turns took",
+    attributes=("reason",),
+    buckets=_LONG_S,
+)
+CONTEXT_TOKENS = MetricForm(
+    name="context_tokens", kind="gauge", unit="{token}", text="how much the next request takes, as measured last"
+)
+TOKENS = MetricForm(
+    name="tokens_total",
+    kind="counter",
+    unit="{token}",
+    text="tokens that were paid for; `input` is what came from no cache",
+    attributes=(TOKEN_TYPE, MODEL),
+)
+COMPACTIONS = MetricForm(
+    name="compactions_total",
+    kind="counter",
+    unit="{compaction}",
+    text="summaries of conversations",
+    attributes=("automatic", "success"),
+)
+DROPS = MetricForm(
+    name="context_drops_total",
+    kind="counter",
+    unit="{item}",
+    text="what the model no longer sees whole: results that were shortened, pins whose time was over",
+    attributes=("kind",),
+)
+POLICY_PROMPTS = MetricForm(
+    name="policy_prompts_total",
+    kind="counter",
+    unit="{prompt}",
+    text="questions to the user, with their answer",
+    attributes=("kind", "decision"),
+)
+MCP_FETCHES = MetricForm(
+    name="mcp_fetches_total",
+    kind="counter",
+    unit="{fetch}",
+    text="lists of tools and resources that came from MCP servers",
+    attributes=(MCP_METHOD,),
+)
+MCP_FAILURES = MetricForm(
+    name="mcp_failures_total",
+    kind="counter",
+    unit="{failure}",
+    text="servers that did not start or broke off, resources that could not be fetched, calls that failed",
+    attributes=(MCP_METHOD,),
+)
+TOKEN_USAGE = MetricForm(
+    name="gen_ai.client.token.usage",
+    kind="histogram",
+    unit="{token}",
+    text="tokens of each request; `input` has those from a cache",
+    attributes=(OPERATION, PROVIDER, MODEL, TOKEN_TYPE),
+    buckets=_TOKENS,
+)
+REQUEST_DURATION = MetricForm(
+    name="gen_ai.client.operation.duration",
+    kind="histogram",
+    unit="s",
+    text="how long each try of a request took",
+    attributes=(OPERATION, PROVIDER, MODEL, PURPOSE, ERROR_TYPE),
+    buckets=_REQUEST_S,
+)
+METRICS = (
+    TOOL_DURATION, TOOL_CALLS, TOOL_ERRORS, TOOL_OUTPUT, BATCH_SIZE, TURN_DURATION, CONTEXT_TOKENS, TOKENS, COMPACTIONS,
+    DROPS, POLICY_PROMPTS, MCP_FETCHES, MCP_FAILURES, TOKEN_USAGE, REQUEST_DURATION,
+)  # fmt: skip
+
+_PROVIDERS: Mapping[str, str] = {"openai-chat": "openai", "xai": "x_ai"}
+
+
+def provider_name(provider: str) -> str:
+    """Return what the conventions call a provider of ours; where they have no name, ours is used."""
+    return _PROVIDERS.get(provider, provider)

@@ -1,0 +1,65 @@
+"""Telemetry of one session: listens to its events while the settings want it, and never gets in their way."""
+
+from collections.abc import Callable
+
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.settings import TelemetrySettings
+from desktop_agent.core.telemetry.facts import SessionFacts
+from desktop_agent.core.telemetry.telemetry import Fold, Lease, Listener, Telemetry
+
+
+class SessionTelemetry:
+    """`prepare` before turns, `aclose` once. While it is off, nothing is imported and nothing listens."""
+
+    def __init__(
+        self,
+        telemetry: Telemetry,
+        settings: Callable[[], TelemetrySettings],
+        observe: Callable[[Listener | None], None],
+        facts: SessionFacts,
+    ) -> None:
+        """`settings` are those in force now; `observe` says who hears of every event from now on."""
+        self._telemetry = telemetry
+        self._settings = settings
+        self._observe = observe
+        self._facts = facts
+        self._lease: Lease | None = None
+        self._fold: Fold | None = None
+
+    async def prepare(self) -> None:
+        """Begin, go on or end as the settings say now. The first time takes as long as an import. Never raises."""
+        wanted = self._settings()
+        if (self._lease.wanted if self._lease is not None else TelemetrySettings()) == wanted:
+            return
+        await self.aclose()
+        self._lease = await self._telemetry.enter(wanted)
+        if self._lease is not None and self._lease.pipeline is not None:
+            self._fold = self._lease.pipeline.fold(self._facts)
+            self._observe(self._listen)
+
+    def problem(self) -> ev.Notice | None:
+        """Return what the user has to be told, the first time that something went wrong."""
+        return self._lease.health.unsaid() if self._lease is not None else None
+
+    async def aclose(self) -> None:
+        """End what is open and send it. Takes no time worth mentioning, whatever the receiver does."""
+        self._observe(None)
+        if self._fold is not None:
+            self._fold.close()
+            self._fold = None
+        if self._lease is not None:
+            lease, self._lease = self._lease, None
+            await self._telemetry.leave(lease)
+
+    def _listen(self, event: ev.Event) -> None:
+        """Fold an event. What goes wrong ends telemetry, never what the event is about."""
+        if self._fold is None or self._lease is None:
+            return
+        if self._settings() != self._lease.wanted:  # switched off, or to another receiver: with the next turn
+            self._observe(None)
+            return
+        try:
+            self._fold.apply(event)
+        except Exception as error:  # noqa: BLE001 - a turn does not depend on being watched
+            self._lease.health.failed(f"It was ended by a defect: {type(error).__name__}")
+            self._observe(None)

@@ -1,0 +1,14 @@
+"""A receiver, and sessions whose telemetry goes there."""
+
+from collections.abc import Generator
+
+import pytest
+
+from tests.servers.otlp_receiver import OtlpReceiver, otlp_receiver
+
+
+@pytest.fixture
+def receiver() -> Generator[OtlpReceiver]:
+    """A receiver on loopback."""
+    with otlp_receiver() as running:
+        yield running

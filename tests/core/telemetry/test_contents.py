@@ -1,0 +1,103 @@
+"""What of contents leaves: nothing unless it is asked for, then the beginning, masked; and how that looks in a file."""
+
+import json
+import stat
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from desktop_agent.core.protocol.model import TextBlock
+from desktop_agent.core.providers.scripted import Call, Say
+from desktop_agent.core.settings import Settings, TelemetrySettings
+from desktop_agent.core.telemetry.contents import CUT_MARK, MAX_BYTES, MAX_LINES, Contents
+from desktop_agent.core.telemetry.conventions import CONTENTS
+from tests.core.telemetry.sending import send_to
+from tests.harness import Ground
+from tests.servers.otlp_receiver import OtlpReceiver
+
+KEY = "sk-ant-api03-" + "Q7z" * 12
+PASSWORD = "correct horse battery"
+"""Has no shape: only the environment says that it is a secret."""
+MARK = "a-word-of-the-conversation"
+
+
+async def told_secrets(ground: Ground) -> None:
+    """Run a turn in which secrets stand in the prompt, the answer, the arguments and the results."""
+    text = f"{MARK} {KEY} {PASSWORD}"
+    ground.write("a.py", text)
+    calls = [Call("read_file", {"path": "a.py"}), Call("grep", {"pattern": text}), Call(f"made_up_{KEY}"[:64])]
+    async with ground.session([calls, [Say(f"Found {text}")]]) as s:
+        assert (await s.prompt(f"Look for {text}")).reason == "completed"
+
+
+@pytest.mark.parametrize("include_contents", [False, True])
+async def test_no_secret_of_a_session_is_exported(
+    ground: Ground, receiver: OtlpReceiver, monkeypatch: pytest.MonkeyPatch, include_contents: bool
+) -> None:
+    monkeypatch.setenv("DATABASE_PASSWORD", PASSWORD)
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", f"x-tenant={KEY}")
+    send_to(receiver, ground, include_contents=include_contents)
+    await told_secrets(ground)
+    exported = b"".join(receiver.bodies)
+    assert KEY.encode() not in exported
+    assert PASSWORD.encode() not in exported
+    assert str(ground.workspace).encode() not in exported
+    assert (MARK.encode() in exported) is include_contents
+    assert any(span.attributes.keys() & CONTENTS for span in receiver.spans) is include_contents
+    assert {headers["x-tenant"] for headers in receiver.headers} == {KEY}
+
+
+async def test_contents_stand_where_the_conventions_have_them(ground: Ground, receiver: OtlpReceiver) -> None:
+    send_to(receiver, ground, include_contents=True)
+    await told_secrets(ground)
+    turn = next(span for span in receiver.spans if span.name.startswith("invoke_agent"))
+    asked = json.loads(str(turn.attributes["gen_ai.input.messages"]))
+    assert asked[0]["role"] == "user"
+    assert MARK in asked[0]["parts"][0]["content"]
+    answers = [span.attributes["gen_ai.output.messages"] for span in receiver.spans if span.name.startswith("chat")]
+    assert [part["type"] for part in json.loads(str(answers[0]))[0]["parts"]] == ["tool_call"] * 3
+    read = next(span for span in receiver.spans if span.name == "execute_tool read_file")
+    assert json.loads(str(read.attributes["gen_ai.tool.call.arguments"])) == {"path": "a.py"}
+    assert MARK in str(read.attributes["gen_ai.tool.call.result"])
+
+
+async def test_a_file_gets_whole_lines_of_otlps_json(ground: Ground, tmp_path: Path) -> None:
+    file = tmp_path / "new" / "telemetry.jsonl"
+    ground.settings = Settings(telemetry=TelemetrySettings(file=str(file)))
+    for _ in range(2):
+        async with ground.session([[Say("Hello.")]]) as s:
+            await s.prompt()
+    lines = [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
+    scopes = [each["scopeSpans"][0] for line in lines for each in line.get("resourceSpans", [])]
+    turns = [span for scope in scopes for span in scope["spans"] if span["name"].startswith("invoke_agent")]
+    assert len({span["traceId"] for span in turns}) == 2
+    assert all(len(bytes.fromhex(span["traceId"])) == 16 for span in turns)
+    metrics = {
+        metric["name"]
+        for line in lines
+        for each in line.get("resourceMetrics", [])
+        for metric in each["scopeMetrics"][0]["metrics"]
+    }
+    assert "turn_duration_seconds" in metrics
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+
+
+@given(st.text(max_size=300), st.integers(0, 40))
+def test_a_text_is_cut_to_its_limits_and_says_so(text: str, repeats: int) -> None:
+    whole = text * repeats
+    kept = Contents(()).text(whole)
+    body = kept.removesuffix(f"\n{CUT_MARK}")
+    assert len(body.encode("utf-8", "replace")) <= MAX_BYTES
+    assert body.count("\n") < MAX_LINES
+    assert kept.endswith(CUT_MARK) or len(whole) <= 4 * MAX_BYTES
+
+
+def test_a_secret_at_the_cut_is_masked_before_it_is_cut() -> None:
+    for before in range(MAX_BYTES - len(KEY), MAX_BYTES + 1):
+        assert KEY[:24] not in Contents(()).text("x" * (before - 1) + " " + KEY + " y" * 9000)
+
+
+def test_what_the_model_thinks_is_left_out() -> None:
+    assert json.loads(Contents(()).answer((TextBlock(text="a"),)))[0]["parts"] == [{"type": "text", "content": "a"}]

@@ -1,0 +1,33 @@
+"""The tables of the guide on telemetry name what the program exports, and no more."""
+
+import re
+from pathlib import Path
+
+from desktop_agent.core.telemetry.conventions import CONTENTS, CONVENTIONS_VERSION, METRICS, SPANS
+
+PAGE = (Path(__file__).parents[2] / "docs" / "guide" / "telemetry.md").read_text(encoding="utf-8")
+
+
+def rows(heading: str) -> list[list[str]]:
+    """The rows of the table of a section."""
+    section = PAGE.partition(f"\n## {heading}\n")[2].partition("\n## ")[0]
+    table = [line.strip("| ").split(" | ") for line in section.splitlines() if line.startswith("| ")]
+    return table[2:]
+
+
+def test_the_table_of_spans_is_what_is_exported() -> None:
+    documented = [(row[0].strip("`"), row[1], tuple(re.findall(r"`([^`]+)`", row[2]))) for row in rows("Spans")]
+    assert documented == [(f"{form.name} {form.about}".strip(), form.text, form.attributes) for form in SPANS]
+
+
+def test_the_table_of_metrics_is_what_is_exported() -> None:
+    documented = [
+        (row[0].strip("`"), row[1].replace("`", ""), row[2], tuple(re.findall(r"`([^`]+)`", row[3])))
+        for row in rows("Metrics")
+    ]
+    assert documented == [(form.name, f"{form.kind}, {form.unit}", form.text, form.attributes) for form in METRICS]
+
+
+def test_the_page_names_the_version_of_the_conventions_and_the_attributes_with_contents() -> None:
+    assert f"**{CONVENTIONS_VERSION}**" in PAGE
+    assert [name for name in CONTENTS if f"`{name}`" not in PAGE] == []
