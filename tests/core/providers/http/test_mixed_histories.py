@@ -4,6 +4,7 @@ The judges are the SDKs' own types, and each API's rules for calls and their res
 """
 
 import json
+from base64 import b64encode
 from typing import NamedTuple
 
 import pytest
@@ -11,13 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
+from desktop_agent.core.base.ids import Digest
 from desktop_agent.core.context.portable import is_readable_by
 from desktop_agent.core.models.account import usual_account
 from desktop_agent.core.protocol.model import (
     AssistantBlock,
     AssistantMessage,
+    BlobRef,
     Citation,
     HostedCall,
+    ImageBlock,
     Message,
     ModelRef,
     ModelRequest,
@@ -116,8 +120,21 @@ ASKED: dict[str, tuple[ModelRef, Dialect]] = {
     "openrouter": (ROUTED.model, OPENROUTER),
 }
 
+SEEN = Digest("a" * 64)
+"""The picture that is there."""
+
 texts = st.text(max_size=12)
 names = st.sampled_from(["read_file", "edit file", "mcp:a/b", "x" * 130])
+pictures = st.lists(
+    st.sampled_from(
+        [
+            BlobRef(blob=SEEN, size=4, media_type="image/png"),
+            BlobRef(blob=Digest("b" * 64), size=4, media_type="image/jpeg"),  # it is gone
+            BlobRef(blob=SEEN, size=4, media_type="image/svg+xml"),  # no model takes it
+        ]
+    ),
+    max_size=2,
+).map(tuple)
 ids = st.sampled_from(["toolu_1", "call.1", "fc|1", "c" * 70, "9"])
 
 
@@ -140,12 +157,26 @@ def histories(draw: st.DrawFn) -> tuple[Message, ...]:
         said = (TextBlock(text=draw(texts)),) if draw(st.booleans()) or not calls else ()
         messages.append(AssistantMessage(content=(*thought, *searched, *said, *calls), made_by=speaker.model))
         results = [
-            ToolResultBlock(call_id=call.id, content=draw(texts), is_error=draw(st.booleans())) for call in calls
+            ToolResultBlock(call_id=call.id, content=draw(texts), is_error=draw(st.booleans()), images=draw(pictures))
+            for call in calls
         ]
         asked = [TextBlock(text=draw(texts))] if draw(st.booleans()) or not calls else []
-        messages.append(UserMessage(content=(*results, *asked)))
+        shown = [ImageBlock(image=image) for image in draw(pictures)]
+        messages.append(UserMessage(content=(*results, *shown, *asked)))
     messages.append(UserMessage(content=(TextBlock(text="Go on."),)))
     return tuple(messages)
+
+
+def seen_by_all(messages: tuple[Message, ...]) -> list[BlobRef]:
+    """Return the pictures that every vendor takes: none of calls that failed, of which Anthropic takes text only."""
+    blocks = [block for message in messages if isinstance(message, UserMessage) for block in message.content]
+    results = [block for block in blocks if isinstance(block, ToolResultBlock) and not block.is_error]
+    images = [block.image for block in blocks if isinstance(block, ImageBlock)]
+    return [
+        image
+        for image in (*images, *(image for result in results for image in result.images))
+        if image.media_type == "image/png"
+    ]
 
 
 def _of_turn(block: AssistantBlock, turn: int) -> AssistantBlock:
@@ -158,7 +189,7 @@ def _of_turn(block: AssistantBlock, turn: int) -> AssistantBlock:
     return OpaqueBlock(payload=block.payload | own, call=block.call)
 
 
-def body_for(provider: str, messages: tuple[Message, ...], effort: str = "") -> tuple[object, Dialect]:
+def body_for(provider: str, messages: tuple[Message, ...], **more: object) -> tuple[object, Dialect]:
     """Return the body that a provider's models would get, and who judges it."""
     model, dialect = ASKED[provider]
     request = ModelRequest(
@@ -172,20 +203,31 @@ def body_for(provider: str, messages: tuple[Message, ...], effort: str = "") -> 
             ),
         ),
         max_tokens=1024,
-        effort=effort,
+        images={SEEN: b"\x89PNG"},
     )
+    request = replace(request, **more)
     return json.loads(
         wire_format_of(usual_account(provider)).encode(carried(request, model), EncodedPictures())
     ), dialect
 
 
 @pytest.mark.parametrize("provider", ASKED)
-@given(messages=histories(), effort=st.sampled_from(["", "low", "medium", "high", "xhigh", "max"]))
+@given(
+    messages=histories(),
+    effort=st.sampled_from(["", "low", "medium", "high", "xhigh", "max"]),
+    stable=st.integers(0, 12),
+    pinned=st.sampled_from(["", "Keep it short."]),
+)
 def test_whatever_was_said_by_whom_each_gets_a_request_that_its_api_takes(
-    provider: str, messages: tuple[Message, ...], effort: str
+    provider: str, messages: tuple[Message, ...], effort: str, stable: int, pinned: str
 ) -> None:
-    body, dialect = body_for(provider, messages, effort)
+    stable = min(stable, len(messages))
+    body, dialect = body_for(provider, messages, effort=effort, stable_messages=stable, pinned=pinned)
     assert dialect.violations(dialect.answers_at, body) == []
+    sent = json.dumps(body)
+    if SEEN in {image.blob for image in seen_by_all(messages)}:
+        assert b64encode(b"\x89PNG").decode() in sent, "no picture is lost on the way to another vendor"
+    assert SEEN not in sent, "what stands for a picture until it is put in is gone"
 
 
 @pytest.mark.parametrize(
