@@ -2,14 +2,16 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from desktop_agent.core.base.errors import CredentialsError
+from desktop_agent.core.base.errors import AccountGoneError, CredentialsError
+from desktop_agent.core.base.file_stamp import stamp_of
 from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.catalogue import ModelCatalogue
 from desktop_agent.core.models.known_model import ListedModel
 from desktop_agent.core.models.vendors import DEMO, vendor_of
 from desktop_agent.core.protocol.model import ModelRef
 from desktop_agent.core.providers.auth.accounts import AccountsFile
-from desktop_agent.core.providers.auth.keys import SystemKeyStore, resolve_key
+from desktop_agent.core.providers.auth.current_credential import Finding, Seen, current_credential
+from desktop_agent.core.providers.auth.keys import SystemKeyStore, entry_of, resolve_key
 from desktop_agent.core.providers.auth.patience import beside
 from desktop_agent.core.providers.auth.sign_ins import SignIns
 from desktop_agent.core.providers.base import Provider
@@ -57,19 +59,16 @@ class ProviderCatalog:
         if model.provider == DEMO:
             return demo_provider(is_paced=self._is_paced)
         vendor_of(model.provider)  # raises what says which there are
-        return await self._asked_by(await beside(lambda: self._accounts.load().of_model(model)), model)
+        account, credential = await current_credential(await self._finding(model))
+        return self._provider(account, credential, model)
 
     async def list_models(self, account: Account) -> Sequence[ListedModel]:
         """Return the models that an account's address lists. Raises as `build`, and `ProviderError`."""
-        provider = await self._asked_by(account, None)
+        provider = self._provider(account, await self._credential(account), None)
         try:
             return await provider.list_models()
         finally:
             await provider.aclose()
-
-    def connect(self, account: Account, key: str | None, model: ModelRef | None = None) -> HttpProvider:
-        """Return the provider of an account with this key."""
-        return self._provider(account, key_credential(account, key), model)
 
     def _provider(self, account: Account, credential: Credential, model: ModelRef | None) -> HttpProvider:
         return account_provider(
@@ -81,10 +80,33 @@ class ProviderCatalog:
             allows_readable_proxy=self._allows_readable_proxy(),
         )
 
-    async def _asked_by(self, account: Account, model: ModelRef | None) -> HttpProvider:
+    async def _finding(self, model: ModelRef) -> Finding:
+        """Return where the account of `model` is found. It is asked where it is now, for as long as it stays there."""
+        first = await self._account_of(model)
+        entry = entry_of(first)
+
+        async def account() -> Account:
+            now = await self._account_of(model)
+            if now.where.rstrip("/") != first.where.rstrip("/"):
+                raise AccountGoneError(
+                    f"The account {now.label!r} of {vendor_of(now.provider).label} has another address now: "
+                    f"{now.where}.",
+                    hint="Nothing was sent. Send the message again, and it goes there.",
+                )
+            return now
+
+        def look() -> Seen:
+            return Seen(stamp_of(self._accounts.path), self._keys.changes(entry))
+
+        return Finding(look, account, self._credential)
+
+    async def _account_of(self, model: ModelRef) -> Account:
+        return await beside(lambda: self._accounts.load().of_model(model))
+
+    async def _credential(self, account: Account) -> Credential:
         if account.kind in ("oauth", "profile"):
-            return self._provider(account, await self._sign_ins.credential(account), model)
-        return self.connect(account, await beside(lambda: self._key_of(account)), model)
+            return await self._sign_ins.credential(account)
+        return key_credential(account, await beside(lambda: self._key_of(account)))
 
     def _key_of(self, account: Account) -> str | None:
         key = resolve_key(account, self._environ, self._keys).value

@@ -7,6 +7,7 @@ the event loop go through `patience.beside`, never through an executor, whose th
 
 import importlib
 import secrets as random_secrets
+from collections import Counter
 from collections.abc import Callable, Generator, Mapping
 from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, field
@@ -73,6 +74,7 @@ class SystemKeyStore:
         self._chosen = backend
         self._patience = Patience(tell, over, limits)
         self._for_now: dict[str, str] = {}
+        self._changes: Counter[str] = Counter()
 
     def get(self, entry: str) -> str | None:
         """Return the key of an entry, or `None` when none is kept."""
@@ -92,6 +94,7 @@ class SystemKeyStore:
 
         with _explained("keep", key):
             is_kept = self._patiently(keep)
+        self._changes[entry] += 1
         if not is_kept:  # keyring's null backend takes everything and keeps nothing
             backend = self._chosen.name if self._chosen is not None else ""
             raise CredentialsError(
@@ -109,12 +112,18 @@ class SystemKeyStore:
                 backend.delete_password(SERVICE, entry)
 
         self._for_now.pop(entry, None)
+        self._changes[entry] += 1
         with _explained("delete"):
             self._patiently(remove)
 
     def keep_for_now(self, entry: str, key: str) -> None:
         """Use a key in this run only: it is kept nowhere."""
         self._for_now[entry] = key.strip()
+        self._changes[entry] += 1
+
+    def changes(self, entry: str) -> int:
+        """Return how often the key of an entry was changed here. Never blocks."""
+        return self._changes[entry]
 
     def kept_for_now(self, entry: str) -> str | None:
         """Return the key that is used in this run only, or `None`. Never blocks."""
