@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from desktop_agent.app.background_tasks import Try
+from desktop_agent.app.mention_finding import MentionFinding
 from desktop_agent.app.navigator import Navigator
 from desktop_agent.app.sessions.draft_autosave import DraftAutosave
 from desktop_agent.app.sessions.ports import OpeningPort
@@ -57,6 +58,7 @@ class WindowSessions:
             default_model=default_model,
             refresh_list=self._listed.refresh,
         )
+        MentionFinding(panels, bench, self.navigator, self._listed.known, try_)
         self.ways = WaysToBegin(panels, theme, bench, self.navigator, setup, try_)
         choice = SessionChoice(panels, self.navigator, self.ways, try_)
         SessionActions(panels, bench, self._live, self._listed, self.navigator, choice, try_)

@@ -85,7 +85,7 @@ def _spans_of_words(path: str, words: Sequence[str]) -> tuple[Span, ...]:
     lower = path.lower()
     if len(lower) != len(path):
         return ()  # some letters have a longer lower-case form: positions would be wrong
-    return _joined((at, at + len(word)) for word in words if (at := lower.rfind(word)) >= 0)
+    return joined((at, at + len(word)) for word in words if (at := lower.rfind(word)) >= 0)
 
 
 def _spans_of_letters(path: str, letters: str) -> tuple[Span, ...]:
@@ -100,14 +100,15 @@ def _spans_of_letters(path: str, letters: str) -> tuple[Span, ...]:
         if end < 0:
             return ()
         spans.append((end, end + 1))
-    return _joined(spans)
+    return joined(spans)
 
 
-def _joined(spans: Iterable[Span]) -> tuple[Span, ...]:
-    joined: list[Span] = []
+def joined(spans: Iterable[Span]) -> tuple[Span, ...]:
+    """Return the spans in order, those that touch or overlap as one."""
+    apart: list[Span] = []
     for start, end in sorted(spans):
-        if joined and start <= joined[-1][1]:
-            joined[-1] = (joined[-1][0], max(end, joined[-1][1]))
+        if apart and start <= apart[-1][1]:
+            apart[-1] = (apart[-1][0], max(end, apart[-1][1]))
         else:
-            joined.append((start, end))
-    return tuple(joined)
+            apart.append((start, end))
+    return tuple(apart)

@@ -8,10 +8,9 @@ import asyncio
 import hashlib
 import os
 import stat
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable
 from io import BufferedReader
 
-from msgspec import Struct
 from msgspec.structs import replace
 
 from desktop_agent.core.base.errors import ToolError, UsageError
@@ -22,11 +21,10 @@ from desktop_agent.core.policy.call import CallFacts
 from desktop_agent.core.policy.engine import Allow, decide
 from desktop_agent.core.protocol.model import Attachment
 from desktop_agent.core.system.files import new_hasher
-from desktop_agent.core.system.processes.runner import ProcessRunner
 from desktop_agent.core.tools.approval.judging import Policies
 from desktop_agent.core.tools.execution.toolbox import Toolbox
 from desktop_agent.core.tools.files.file_parts import MOST_RETURNED_BYTES, FilePart, PastEndError, TextReader
-from desktop_agent.core.tools.files.listing import FileListing, list_paths, within_limits
+from desktop_agent.core.tools.files.listing import FileListing, ListingGround, list_paths, within_limits
 from desktop_agent.core.tools.files.suggest import closest_paths, paths_named
 from desktop_agent.core.tools.files.target import LARGEST_EDITED_BYTES
 from desktop_agent.core.tools.files.textfile import BINARY_PROBE_BYTES, binary_kind, byte_order_mark, looks_binary
@@ -37,14 +35,6 @@ MOST_LISTED = 1_000
 
 _MOST_LISTED_BYTES = 40_000
 _TEXT = "text/plain"
-
-
-class _Ground(Struct, frozen=True):
-    """What one listing works with."""
-
-    boundary: Boundary
-    processes: ProcessRunner
-    environ: Mapping[str, str]
 
 
 class FileMentions:
@@ -93,7 +83,7 @@ class FileMentions:
     async def _listed(self, mention: PathMention, place: ResolvedPath, boundary: Boundary) -> Attachment:
         if mention.first:
             raise UsageError("It is a folder, which has no lines.", hint="Mention it without line numbers.")
-        ground = _Ground(boundary, self._box.processes, self._box.environ)
+        ground = ListingGround(boundary, self._box.processes, self._box.environ)
         try:
             listing = await list_paths(place.absolute, mention.path, ground)
         except ToolError as error:

@@ -24,7 +24,8 @@ _MENTION = re.compile(
 )
 _TYPED = re.compile(
     rf"{BEFORE}@(?:(?P<source>{_SOURCE}):"
-    r'(?:"(?P<quoted>(?:[^"\\\n]|\\[^\n])*)|(?P<bare>(?:[^\s"]\S*)?))|(?P<word>[A-Za-z0-9_-]*))$'
+    r'(?:"(?P<quoted>(?:[^"\\\n]|\\[^\n])*)|(?P<bare>(?:[^\s"]\S*)?))'
+    r'|"(?P<quoted_path>(?:[^"\\\n]|\\[^\n])*)|(?P<path>[^\s"`@:]*))$'
 )
 _CODE = re.compile(r"^[ \t]*(```+|~~~+).*?(?:^[ \t]*\1|\Z)|(`+)(?!`)[^\n]*?(?<!`)\2(?!`)", re.DOTALL | re.MULTILINE)
 _ESCAPED = re.compile(r"\\(.)")
@@ -49,7 +50,7 @@ class TypedMention(Struct, frozen=True):
 
     start: int
     source: str
-    """Empty while no colon stands there; then `target` may be the beginning of either."""
+    """Empty while no colon stands there; then `target` is a part of a path, or the beginning of a source."""
     target: str
 
 
@@ -81,7 +82,8 @@ def typed_before(text: str, cursor: int) -> TypedMention | None:
     if any(first <= start < last for first, last in code_in(text[:cursor])):
         return None
     if match["source"] is None:
-        return TypedMention(start, "", match["word"])
+        path = match["path"]
+        return TypedMention(start, "", path if path is not None else unescaped(match["quoted_path"]))
     target = match["bare"] if match["quoted"] is None else unescaped(match["quoted"])
     return TypedMention(start, match["source"], target)
 

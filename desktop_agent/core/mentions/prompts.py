@@ -10,9 +10,10 @@ from desktop_agent.core.base.errors import AgentError, ServerError, StorageError
 from desktop_agent.core.base.hidden_text import named
 from desktop_agent.core.mentions.files import FileMentions
 from desktop_agent.core.mentions.grammar import Mention, mentions_in
+from desktop_agent.core.mentions.offers import SESSION_SOURCE
 from desktop_agent.core.mentions.path_grammar import PathMention, paths_in
 from desktop_agent.core.mentions.resources import ResourceMentions
-from desktop_agent.core.mentions.sessions import SOURCE, SessionMentions
+from desktop_agent.core.mentions.sessions import SessionMentions
 from desktop_agent.core.protocol.model import Attachment
 
 MOST_MENTIONS = 20
@@ -36,7 +37,7 @@ class PromptMentions:
         """Return what a prompt may mention, each once, in its order. Looks at no file: some may turn out as text."""
         found: dict[int, AnyMention] = {each.start: each for each in paths_in(text)}
         if sourced := mentions_in(text):
-            sources = {*self._resources.names(), SOURCE}
+            sources = {*self._resources.names(), SESSION_SOURCE}
             found |= {each.start: each for each in sourced if each.source in sources}
         once = {_meaning(found[start]): found[start] for start in sorted(found, reverse=True)}
         return tuple(sorted(once.values(), key=lambda mention: mention.start))
@@ -63,7 +64,7 @@ class PromptMentions:
         try:
             if isinstance(mention, PathMention):
                 return await self._files.attach(mention)
-            if mention.source == SOURCE and SOURCE not in self._resources.names():
+            if mention.source == SESSION_SOURCE and SESSION_SOURCE not in self._resources.names():
                 return await self._sessions.attach(mention)
             return await self._resources.attach(mention)
         except StorageError:

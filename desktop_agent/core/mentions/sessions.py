@@ -13,9 +13,6 @@ from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.tools.output import RESULT_LIMIT, fit
 
-SOURCE = "session"
-"""What a mention of a session begins with, unless an MCP server has that name."""
-
 LARGEST_BYTES = 64 * 2**20
 """Of a journal that is read for a mention."""
 

@@ -8,13 +8,15 @@ programs that a repository's own configuration could name.
 
 import asyncio
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from msgspec import Struct
 
 from desktop_agent.core.base.errors import ToolError
+from desktop_agent.core.policy.boundary import Boundary
 from desktop_agent.core.system.gitrepo import NoStatus, PinnedGit, Repository, find_repository, pinned
+from desktop_agent.core.system.processes.runner import ProcessRunner
 from desktop_agent.core.tools.files.ripgrep import SKIPPED, SearchGround, prepare, run_ripgrep
 
 MOST_COLLECTED = 200_000
@@ -33,6 +35,14 @@ class FileListing(Struct, frozen=True):
     paths: list[str]
     is_partial: bool = False
     """There are more than `MOST_COLLECTED`."""
+
+
+class ListingGround(Struct, frozen=True):
+    """What a listing outside of a call works with."""
+
+    boundary: Boundary
+    processes: ProcessRunner
+    environ: Mapping[str, str]
 
 
 Select = Callable[[list[str]], list[str]]

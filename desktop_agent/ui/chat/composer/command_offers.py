@@ -33,8 +33,8 @@ class CommandOffers(QObject):
         self._area = QRect()
         self._commands: Sequence[Declaration] = ()
         self._popup: CommandPopup | None = None
-        edit.takes_key = self._takes_key
-        edit.takes_escape = self._takes_escape
+        edit.key_takers.append(self._takes_key)
+        edit.escape_takers.append(self._takes_escape)
         edit.textChanged.connect(self._follow)
         edit.focus_changed.connect(self._on_focus_changed)
 

@@ -7,16 +7,13 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import QAbstractListModel, QModelIndex, QRect, QSize, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QPainter
-from PySide6.QtWidgets import QFrame, QListView, QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
+from PySide6.QtWidgets import QStyle, QStyledItemDelegate, QStyleOptionViewItem, QWidget
 
 from desktop_agent.core.slash.declarations import Declaration
 from desktop_agent.ui.chat.composer.command_list import Offer
+from desktop_agent.ui.chat.composer.list_popup import ListPopup
 from desktop_agent.ui.theme import Height, Radius, Space, Theme, TypeSize
 from desktop_agent.ui.widgets.rows import AnyIndex
-
-_MAX_ROWS = 8
-_FRAME = 5
-"""Border and padding of one side."""
 
 
 class _Commands(QAbstractListModel):
@@ -60,7 +57,7 @@ class _Commands(QAbstractListModel):
         return command.summary
 
 
-class CommandPopup(QListView):
+class CommandPopup(ListPopup):
     """Shows what fits, and which of it is chosen.
 
     Signals:
@@ -70,16 +67,8 @@ class CommandPopup(QListView):
     chosen = Signal(str)
 
     def __init__(self, theme: Theme, parent: QWidget) -> None:
-        super().__init__(parent)
-        self.setObjectName("commandPopup")
+        super().__init__(theme, parent, "commandPopup")
         self.setAccessibleName(self.tr("Commands"))
-        self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
-        self.setFrameShape(QFrame.Shape.NoFrame)
-        self.setEditTriggers(QListView.EditTrigger.NoEditTriggers)
-        self.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
-        self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        self.setMouseTracking(True)
-        self._theme = theme
         self._commands = _Commands(self)
         self._offer: Offer | None = None
         self._is_moved = False
@@ -89,9 +78,6 @@ class CommandPopup(QListView):
         self.setItemDelegate(self._delegate)
         self.clicked.connect(self._on_clicked)
         self.entered.connect(self._on_entered)
-        theme.changed.connect(self._on_theme_changed)
-        self._on_theme_changed()
-        self.hide()
 
     def show_offer(self, offer: Offer | None) -> None:
         """Show this, or nothing."""
@@ -112,10 +98,7 @@ class CommandPopup(QListView):
 
     def place(self, area: QRect, bottom: int) -> None:
         """Stand above `bottom`, as wide as `area`, as high as needed and as there is room for."""
-        rows = min(len(self._commands.shown), _MAX_ROWS)
-        height = rows * self._delegate.row_height + 2 * _FRAME
-        height = min(height, max(bottom - Space.S, self._delegate.row_height + 2 * _FRAME))
-        self.setGeometry(area.x(), bottom - height, area.width(), height)
+        self.place_above(area.x(), area.width(), bottom, len(self._commands.shown), self._delegate.row_height)
 
     def takes(self, event: QKeyEvent) -> bool:
         """Act on a key of the field, if it is one for the list; whether it was."""
@@ -165,14 +148,6 @@ class CommandPopup(QListView):
         if self._offer is not None and self._offer.is_choice and index.flags() & Qt.ItemFlag.ItemIsEnabled:
             self.setCurrentIndex(index)
             self._is_moved = True
-
-    def _on_theme_changed(self) -> None:
-        colours = self._theme.colours
-        self.setStyleSheet(
-            f"#commandPopup {{ background: {colours.surface}; border: 1px solid {colours.border_strong};"
-            f" border-radius: 8px; padding: {_FRAME - 1}px; }}"
-        )
-        self.viewport().update()
 
 
 class _Delegate(QStyledItemDelegate):

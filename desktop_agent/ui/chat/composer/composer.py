@@ -10,6 +10,7 @@ from desktop_agent.core.protocol.model import CacheMiss, ContextUse, Usage
 from desktop_agent.core.slash.parse import is_command, prompt_of, typed_prompt
 from desktop_agent.ui.chat.composer.command_offers import CommandOffers
 from desktop_agent.ui.chat.composer.control_row import ControlRow
+from desktop_agent.ui.chat.composer.mention_offers import MentionOffers
 from desktop_agent.ui.chat.composer.message_edit import MessageEdit
 from desktop_agent.ui.chat.composer.waiting_prompts import WaitingPrompts
 from desktop_agent.ui.theme import Radius, Space, Theme
@@ -23,7 +24,9 @@ _INNER = 12
 
 
 class Composer(QWidget):
-    """The message field (`edit`) with its `controls`, the `waiting` prompts above it, and the `commands` it offers.
+    """The message field (`edit`) with its `controls`, the `waiting` prompts above it, and what it offers.
+
+    It offers `commands` and `mentions`.
 
     Signals:
         prompt_submitted: the user sent this prompt; it is queued when a turn is running.
@@ -52,6 +55,7 @@ class Composer(QWidget):
         self.waiting = WaitingPrompts(theme, self)
         self.controls = ControlRow(theme, self)
         self.controls.send.clicked.connect(self._on_submitted)
+        self.mentions = MentionOffers(self.edit, theme, self)
         self.commands = CommandOffers(self.edit, theme, self)
         self.set_working(is_working=False)
         theme.changed.connect(self._on_theme_changed)
@@ -134,7 +138,7 @@ class Composer(QWidget):
         bottom = self.controls.place(QRect(inner.x(), inner.y() + edit_height + Space.S, inner.width(), 0))
         self._field = QRect(left, top, width, bottom + _INNER - top)
         self.setFixedHeight(bottom + _INNER + _MARGIN_Y)
-        self.commands.place(self._field)
+        self._place_lists()
         self.update()
 
     def event(self, event: QEvent) -> bool:
@@ -146,11 +150,15 @@ class Composer(QWidget):
         super().resizeEvent(event)
         if event.size().width() != event.oldSize().width():
             self._arrange()
-        self.commands.place(self._field)
+        self._place_lists()
 
     def moveEvent(self, event: QMoveEvent) -> None:
         super().moveEvent(event)
+        self._place_lists()
+
+    def _place_lists(self) -> None:
         self.commands.place(self._field)
+        self.mentions.place()
 
     def paintEvent(self, event: QPaintEvent) -> None:
         colour = self._theme.colour

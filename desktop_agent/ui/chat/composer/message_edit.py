@@ -1,16 +1,28 @@
 """The field of a prompt: Enter sends, Shift+Enter breaks the line, Up and Down bring earlier prompts back."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 
-from PySide6.QtCore import QEvent, QMimeData, Qt, Signal
-from PySide6.QtGui import QFocusEvent, QKeyEvent, QKeySequence, QTextCursor, QTextOption
-from PySide6.QtWidgets import QFrame, QPlainTextEdit, QWidget
+from PySide6.QtCore import QEvent, QMimeData, QRectF, Qt, Signal
+from PySide6.QtGui import (
+    QColor,
+    QFocusEvent,
+    QInputMethodEvent,
+    QKeyEvent,
+    QKeySequence,
+    QPainter,
+    QPaintEvent,
+    QTextCharFormat,
+    QTextCursor,
+    QTextOption,
+)
+from PySide6.QtWidgets import QFrame, QPlainTextEdit, QTextEdit, QWidget
 
 from desktop_agent.ui.chat.composer.prompt_history import PromptHistory
 
 MIN_LINES = 2
 MAX_LINES = 10
 _MARGIN = 2
+_MARK_RADIUS = 4
 
 
 class MessageEdit(QPlainTextEdit):
@@ -19,20 +31,25 @@ class MessageEdit(QPlainTextEdit):
     Signals:
         submitted: Enter was pressed.
         focus_changed: it got or lost the focus.
+        composing_changed: an input method shows other characters that are not yet entered.
     """
 
     submitted = Signal()
     focus_changed = Signal()
+    composing_changed = Signal()
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.history = PromptHistory()
         self.refuses: Callable[[QMimeData], bool] = lambda _data: False
         """Whether pasted or dropped data is not for this field."""
-        self.takes_key: Callable[[QKeyEvent], bool] = lambda _event: False
-        """Whether a list above the field, which is asked first about every key, has acted on it."""
-        self.takes_escape: Callable[[], bool] = lambda: False
-        """Whether Escape is for that list, and not for the window's shortcut."""
+        self.key_takers: list[Callable[[QKeyEvent], bool]] = []
+        """The lists above the field: each is asked first about every key, and says whether it has acted on it."""
+        self.escape_takers: list[Callable[[], bool]] = []
+        """Whether Escape is for one of these lists, and not for the window's shortcut."""
+        self.marks: Sequence[tuple[int, int]] = ()
+        """What stands out in the text: from where to where, in its order."""
+        self._mark_ground = QColor()
         self.setProperty("variant", "bare")
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setAccessibleName(self.tr("Message"))
@@ -66,14 +83,14 @@ class MessageEdit(QPlainTextEdit):
 
     def event(self, event: QEvent) -> bool:
         # Here and not in keyPressEvent: Tab would have moved the focus before that.
-        if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent) and self.takes_key(event):
+        if event.type() == QEvent.Type.KeyPress and isinstance(event, QKeyEvent) and self._is_taken(event):
             return True
         if event.type() == QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent):
             # Ctrl+Enter is a shortcut elsewhere in the window; while something is written here, it sends.
             if _is_enter(event) and self.toPlainText().strip():
                 event.accept()
                 return True
-            if event.key() == Qt.Key.Key_Escape and self.takes_escape():
+            if event.key() == Qt.Key.Key_Escape and any(takes() for takes in self.escape_takers):
                 event.accept()  # it comes as a key, too
                 return True
             # Ctrl+Shift+Z undoes a turn, and repeats text on most systems: that comes first while there is some.
@@ -81,6 +98,18 @@ class MessageEdit(QPlainTextEdit):
                 event.ignore()
                 return True
         return super().event(event)
+
+    def _is_taken(self, event: QKeyEvent) -> bool:
+        return any(takes(event) for takes in self.key_takers)
+
+    @property
+    def is_composing(self) -> bool:
+        """Whether an input method shows characters that are not yet entered."""
+        return bool(self.textCursor().block().layout().preeditAreaText())
+
+    def inputMethodEvent(self, event: QInputMethodEvent) -> None:
+        super().inputMethodEvent(event)
+        self.composing_changed.emit()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if _is_enter(event) and not event.modifiers() & Qt.KeyboardModifier.ShiftModifier:
@@ -95,6 +124,53 @@ class MessageEdit(QPlainTextEdit):
     def insertFromMimeData(self, source: QMimeData) -> None:
         if not self.refuses(source):
             super().insertFromMimeData(source)
+
+    def show_marks(self, marks: Sequence[tuple[int, int]], ground: QColor, colour: QColor) -> None:
+        """Let these parts stand out: text of this colour on a rounded ground."""
+        self.marks, self._mark_ground = marks, ground
+        text_format = QTextCharFormat()
+        text_format.setForeground(colour)
+        selections: list[QTextEdit.ExtraSelection] = []
+        for start, end in marks:
+            selection = QTextEdit.ExtraSelection()
+            cursor = QTextCursor(self.document())
+            cursor.setPosition(start)
+            cursor.setPosition(end, QTextCursor.MoveMode.KeepAnchor)
+            selection.cursor = cursor  # pyright: ignore[reportAttributeAccessIssue] - the stubs do not know it
+            selection.format = text_format  # pyright: ignore[reportAttributeAccessIssue] - the stubs do not know it
+            selections.append(selection)
+        self.setExtraSelections(selections)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        if self.marks:
+            self._paint_grounds()
+        super().paintEvent(event)
+
+    def _paint_grounds(self) -> None:
+        painter = QPainter(self.viewport())
+        painter.setRenderHint(QPainter.RenderHint.Antialiasing)
+        painter.setPen(Qt.PenStyle.NoPen)
+        painter.setBrush(self._mark_ground)
+        for start, end in self.marks:
+            for area in self._areas_of(start, end):
+                painter.drawRoundedRect(area, _MARK_RADIUS, _MARK_RADIUS)
+        painter.end()
+
+    def _areas_of(self, start: int, end: int) -> Iterator[QRectF]:
+        """Yield where a part of one paragraph stands in the viewport, line by line."""
+        from desktop_agent.ui.chat.text.passage import x_in  # not for an empty window
+
+        block = self.document().findBlock(start)
+        layout, first = block.layout(), block.position()
+        top = self.blockBoundingGeometry(block).translated(self.contentOffset()).topLeft()
+        for number in range(layout.lineCount()):
+            line = layout.lineAt(number)
+            begin = max(start - first, line.textStart())
+            stop = min(end - first, line.textStart() + line.textLength())
+            if begin >= stop:
+                continue
+            left, right = x_in(line, begin), x_in(line, stop)
+            yield QRectF(top.x() + left - 2, top.y() + line.y(), right - left + 4, line.height())
 
     def focusInEvent(self, event: QFocusEvent) -> None:
         super().focusInEvent(event)

@@ -150,7 +150,7 @@ class TextPassage:
             first = max(start, line.textStart())
             last = min(end, line.textStart() + line.textLength())
             if first < last:
-                left, right = _x(line, first), _x(line, last)
+                left, right = x_in(line, first), x_in(line, last)
                 found.append(QRectF(min(left, right), line.y(), abs(right - left), line.height()))
         return found
 
@@ -167,7 +167,8 @@ class TextPassage:
         return [area for number, area in enumerate(areas) if self._layout.lineAt(number).naturalTextWidth() > width]
 
 
-def _x(line: QTextLine, offset: int) -> float:
+def x_in(line: QTextLine, offset: int) -> float:
+    """Return where a character begins in its line."""
     # PySide6 returns the position it really took beside the coordinate, and types both as an object.
     return cast("tuple[float, int]", line.cursorToX(offset))[0]
 

@@ -1,0 +1,204 @@
+"""What can be mentioned that fits what is being typed, best first: data for a list. Pure, and made for a thread."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain, islice
+from typing import Literal
+
+from msgspec import Struct
+
+from desktop_agent.core.base.hidden_text import has_hidden, named
+from desktop_agent.core.base.matching import Match, Span, find_matches
+from desktop_agent.core.base.path_index import PathIndex
+from desktop_agent.core.mcp.status import ServerStatus
+from desktop_agent.core.mentions.grammar import TypedMention, written
+from desktop_agent.core.mentions.matching import VARIABLE, ways_to_mention
+from desktop_agent.core.mentions.path_grammar import written_path
+
+SESSION_SOURCE = "session"
+"""What a mention of a session begins with, unless an MCP server has that name."""
+
+MOST_OFFERED = 40
+_MOST_OF_OTHERS = 4
+_FIRST_PATHS = 5
+_LONGEST_TEXT = 300
+
+OfferKind = Literal["file", "folder", "session", "resource", "template", "source"]
+
+
+class MentionOffer(Struct, frozen=True, kw_only=True):
+    """One thing that can be mentioned."""
+
+    kind: OfferKind
+    label: str
+    """What it is called: a path, a title, a name."""
+    written: str
+    """How it stands in the prompt."""
+    detail: str = ""
+    spans: tuple[Span, ...] = ()
+    """Which parts of `label` are why it fits."""
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether nothing is left to be typed once it is chosen."""
+        return self.kind not in ("template", "source")
+
+
+class OfferedSession(Struct, frozen=True):
+    """A session that can be mentioned."""
+
+    id: str
+    title: str
+    folder: str
+    """The last part of the folder that it worked in."""
+
+
+class FolderPaths:
+    """The files of a workspace and the folders above them, prepared for being searched. Building it blocks."""
+
+    def __init__(self, files: Sequence[str] = ()) -> None:
+        self.folders = frozenset(_folders_above(files))
+        self.files = frozenset(files)
+        self._index = PathIndex([*files, *self.folders])
+        top = {path.partition("/")[0] for path in chain(files, self.folders)}
+        self._top = sorted(top, key=lambda name: (name not in self.folders, name.startswith("."), name.lower()))
+
+    def has(self, path: str) -> bool:
+        """Whether there is such a file or folder."""
+        plain = path.removeprefix("./").removesuffix("/")
+        return plain in self.files or plain in self.folders
+
+    def offers(self, typed: str, limit: int) -> Iterator[MentionOffer]:
+        """Yield those that fit, the best first; those of the top for nothing typed."""
+        if typed.endswith("/") and (within := typed.removesuffix("/")) in self.folders:
+            below = (path for path in chain(sorted(self.folders), self.files) if path.rpartition("/")[0] == within)
+            matches: Iterable[Match] = (Match(path, ()) for path in sorted(below, key=self._folders_first))
+        elif typed:
+            matches = self._index.find(typed, limit=limit + 10)
+        else:
+            matches = (Match(name, ()) for name in self._top)
+        yield from islice((self._offer(match) for match in matches if _can_be_written(match.text)), limit)
+
+    def _folders_first(self, path: str) -> tuple[bool, str]:
+        return path not in self.folders, path
+
+    def _offer(self, match: Match) -> MentionOffer:
+        is_folder = match.text in self.folders
+        path = f"{match.text}/" if is_folder else match.text
+        kind: OfferKind = "folder" if is_folder else "file"
+        return MentionOffer(kind=kind, label=path, written=written_path(path), spans=match.spans)
+
+
+class MentionSources(Struct, frozen=True, kw_only=True):
+    """What there is to mention."""
+
+    paths: FolderPaths
+    sessions: tuple[OfferedSession, ...] = ()
+    """The last used first."""
+    servers: tuple[ServerStatus, ...] = ()
+
+
+def offers_for(typed: TypedMention, sources: MentionSources) -> tuple[MentionOffer, ...]:
+    """Return what fits what is being typed."""
+    if typed.source:
+        server = next((each for each in sources.servers if each.name == typed.source), None)
+        if server is not None:
+            return tuple(islice(_of_server(server, typed.target), MOST_OFFERED))
+        is_session = typed.source == SESSION_SOURCE
+        return tuple(_of_sessions(sources.sessions, typed.target, MOST_OFFERED)) if is_session else ()
+    paths = list(sources.paths.offers(typed.target, MOST_OFFERED))
+    others = list(_of_others(typed.target, sources))
+    return tuple([*paths[:_FIRST_PATHS], *others, *paths[_FIRST_PATHS:]][:MOST_OFFERED])
+
+
+def _of_others(typed: str, sources: MentionSources) -> Iterator[MentionOffer]:
+    """Yield the sources whose name begins like this, then sessions and resources of that name."""
+    with_resources = [server for server in sources.servers if server.resources or server.templates]
+    names = [server.name for server in with_resources]
+    if sources.sessions and SESSION_SOURCE not in names:
+        names.append(SESSION_SOURCE)
+    if len(typed) <= max(map(len, names), default=0):
+        for name in names:
+            if name.lower().startswith(typed.lower()):
+                yield MentionOffer(kind="source", label=f"{name}:", written=f"@{name}:", spans=((0, len(typed)),))
+    if typed:
+        for server in with_resources:
+            yield from islice(_of_server(server, typed), _MOST_OF_OTHERS)
+        yield from _of_sessions(sources.sessions, typed, _MOST_OF_OTHERS)
+
+
+def _of_sessions(sessions: Sequence[OfferedSession], typed: str, limit: int) -> Iterator[MentionOffer]:
+    titled: dict[str, list[OfferedSession]] = {}
+    for session in sessions:
+        if session.title and _can_be_written(session.title):
+            titled.setdefault(session.title, []).append(session)
+    titles = list(titled)
+    found = find_matches(titles, typed, limit=limit).best if typed else [Match(title, ()) for title in titles[:limit]]
+    for match in found:
+        alike = titled[match.text]
+        for session in alike:
+            target = session.title if len(alike) == 1 else session.id
+            yield MentionOffer(
+                kind="session",
+                label=session.title,
+                written=written(SESSION_SOURCE, target),
+                detail=session.folder,
+                spans=match.spans,
+            )
+
+
+def _of_server(server: ServerStatus, typed: str) -> Iterator[MentionOffer]:
+    """Yield the resources of a server that fit, then its templates. All texts are the server's."""
+    ways = ways_to_mention(server.name, server.resources)
+    labels = [shown_text(found.title or found.name) for found, _ in ways]
+    for place, spans in _fitting(labels, [found.uri for found, _ in ways], typed):
+        found, way = ways[place]
+        detail = shown_text(found.description or found.uri)
+        yield MentionOffer(kind="resource", label=labels[place], written=way, detail=detail, spans=spans)
+    names = [shown_text(template.title or template.name) for template in server.templates]
+    addresses = [template.uri_template for template in server.templates]
+    for place, spans in _fitting(names, addresses, typed):
+        beginning = literal_beginning(addresses[place])
+        if beginning and not has_hidden(beginning):
+            yield MentionOffer(
+                kind="template",
+                label=names[place],
+                written=written(server.name, beginning).removesuffix('"'),
+                detail=shown_text(addresses[place]),
+                spans=spans,
+            )
+
+
+def _fitting(labels: Sequence[str], addresses: Sequence[str], typed: str) -> list[tuple[int, tuple[Span, ...]]]:
+    """Return which labels fit, or have an address that begins like this; all for nothing typed."""
+    if not typed:
+        return [(place, ()) for place in range(len(labels))]
+    spans = {match.text: match.spans for match in find_matches(labels, typed, limit=MOST_OFFERED).best}
+    best = {text: rank for rank, text in enumerate(spans)}
+    places = [place for place, label in enumerate(labels) if label in spans or addresses[place].startswith(typed)]
+    places.sort(key=lambda place: best.get(labels[place], len(best)))
+    return [(place, spans.get(labels[place], ())) for place in places]
+
+
+def literal_beginning(template: str) -> str:
+    """Return what every address of a template begins with."""
+    first = VARIABLE.search(template)
+    return template[: first.start()] if first else template
+
+
+def _can_be_written(path: str) -> bool:
+    return not (has_hidden(path) or "\n" in path or "\t" in path)
+
+
+def shown_text(text: str) -> str:
+    """Return a server's text as a row shows it."""
+    return " ".join(named(text[:_LONGEST_TEXT]).split())
+
+
+def _folders_above(files: Iterable[str]) -> set[str]:
+    folders: set[str] = set()
+    for folder in {path.rpartition("/")[0] for path in files}:
+        above = folder
+        while above and above not in folders:
+            folders.add(above)
+            above = above.rpartition("/")[0]
+    return folders

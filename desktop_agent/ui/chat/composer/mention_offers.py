@@ -1,0 +1,164 @@
+"""Offers what can be mentioned while an `@` is being typed, and shows which parts of the message are mentions."""
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
+
+from PySide6.QtCore import QObject, QPoint, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QTextCursor
+from PySide6.QtWidgets import QWidget
+
+from desktop_agent.ui.chat.composer.mention_marks import marks_in
+from desktop_agent.ui.chat.composer.message_edit import MessageEdit
+from desktop_agent.ui.theme import Space, Theme
+
+if TYPE_CHECKING:
+    from desktop_agent.core.mentions.grammar import TypedMention
+    from desktop_agent.core.mentions.offers import MentionOffer
+    from desktop_agent.ui.chat.composer.mention_popup import MentionPopup
+
+
+class MentionOffers(QObject):
+    """Follows the text, the cursor and the focus of a field; its list exists only while there is something to choose.
+
+    Signals:
+        wanted: this `TypedMention` is being typed; the owner should pass what fits it to `show`.
+    """
+
+    wanted = Signal(object)
+
+    def __init__(self, edit: MessageEdit, theme: Theme, composer: QWidget) -> None:
+        super().__init__(composer)
+        self._edit = edit
+        self._theme = theme
+        self._composer = composer
+        self._typed: TypedMention | None = None
+        self._dismissed_at = -1
+        """Where the mention begins whose list the user closed."""
+        self._popup: MentionPopup | None = None
+        self._is_path: Callable[[str], bool] = lambda _path: False
+        self._sources: frozenset[str] = frozenset()
+        edit.key_takers.append(self._takes_key)
+        edit.escape_takers.append(self._takes_escape)
+        edit.textChanged.connect(self._on_text_changed)
+        edit.cursorPositionChanged.connect(self._on_cursor_moved)
+        edit.composing_changed.connect(self._follow)
+        edit.focus_changed.connect(self._on_cursor_moved)
+        theme.changed.connect(self._mark)
+
+    @property
+    def typed(self) -> "TypedMention | None":
+        """What is being typed."""
+        return self._typed
+
+    def show(self, typed: "TypedMention", offers: Sequence["MentionOffer"]) -> None:
+        """Offer these, if that is still what is being typed."""
+        if typed != self._typed or not self._edit.hasFocus():
+            return
+        if not offers:
+            self._close()
+            return
+        popup = self._popup or self._make_popup()
+        popup.show_offers(offers, self._edit.toPlainText()[typed.start : self._edit.textCursor().position()])
+        self.place()
+
+    def set_known(self, is_path: Callable[[str], bool], sources: frozenset[str]) -> None:
+        """Say what is there: paths, and what may stand before a colon."""
+        self._is_path, self._sources = is_path, sources
+        self._mark()
+
+    def place(self) -> None:
+        """Stand above the `@`."""
+        if self._popup is None or self._typed is None:
+            return
+        cursor = self._edit.textCursor()
+        cursor.setPosition(min(self._typed.start, self._edit.document().characterCount() - 1))
+        rect = self._edit.cursorRect(cursor)
+        at = self._edit.viewport().mapTo(self._composer.window(), QPoint(rect.left(), max(rect.top(), 0)))
+        self._popup.place(QPoint(at.x(), at.y() - Space.XS))
+
+    # -- what is typed --
+
+    def _on_text_changed(self) -> None:
+        self._mark()
+        self._follow()
+
+    def _on_cursor_moved(self) -> None:
+        """Close the list once the cursor has left its mention, or the field the focus. It opens only with a key."""
+        if self._typed is not None:
+            self._follow()
+
+    def _follow(self) -> None:
+        typed = self._being_typed()
+        if typed == self._typed:
+            return
+        self._typed = typed
+        if typed is None:
+            self._close()
+            return
+        if typed.start != self._dismissed_at:
+            self._dismissed_at = -1
+            self.wanted.emit(typed)
+
+    def _being_typed(self) -> "TypedMention | None":
+        edit, cursor = self._edit, self._edit.textCursor()
+        if not edit.hasFocus() or edit.is_composing or cursor.hasSelection():
+            return None
+        text = edit.toPlainText()
+        if "@" not in text or edit.history.is_showing(text):
+            return None
+        from desktop_agent.core.mentions.grammar import typed_before  # with the first `@`
+
+        return typed_before(text, cursor.position())
+
+    # -- the list --
+
+    def _make_popup(self) -> "MentionPopup":
+        from desktop_agent.ui.chat.composer.mention_popup import MentionPopup  # with the first mention
+
+        popup = self._popup = MentionPopup(self._theme, self._composer.window())
+        popup.chosen.connect(self._on_chosen)
+        return popup
+
+    def _close(self) -> None:
+        if self._popup is not None:
+            self._popup.hide()
+            self._popup.deleteLater()
+            self._popup = None
+
+    def _takes_key(self, event: QKeyEvent) -> bool:
+        if self._popup is None or self._popup.isHidden():
+            return False
+        if event.key() == Qt.Key.Key_Escape and not event.modifiers():
+            self._dismissed_at = self._typed.start if self._typed is not None else -1
+            self._close()
+            return True
+        return self._popup.takes(event)
+
+    def _takes_escape(self) -> bool:
+        return self._popup is not None and self._popup.isVisible()
+
+    def _on_chosen(self, offer: "MentionOffer", goes_on: bool) -> None:
+        """Put a mention into the text in place of what was typed; what is still to be typed gets no blank behind it."""
+        if self._typed is None:
+            return
+        is_over = offer.is_whole and not (goes_on and offer.kind == "folder")
+        cursor = self._edit.textCursor()
+        end = cursor.position()
+        followed_by = self._edit.toPlainText()[end : end + 1]
+        written = offer.written if is_over else offer.written.removesuffix('"')
+        cursor.setPosition(self._typed.start)
+        cursor.setPosition(end, QTextCursor.MoveMode.KeepAnchor)
+        cursor.insertText(written + (" " if is_over and not followed_by.isspace() else ""))
+        if is_over and followed_by.isspace():
+            cursor.movePosition(QTextCursor.MoveOperation.NextCharacter)
+        self._edit.setTextCursor(cursor)
+
+    # -- what is mentioned --
+
+    def _mark(self) -> None:
+        """Let mentions stand out in the text."""
+        text = self._edit.toPlainText()
+        marks = marks_in(text, self._is_path, self._sources)
+        if not marks and not self._edit.marks:
+            return
+        self._edit.show_marks(marks, self._theme.colour("accent_weak"), self._theme.colour("accent_text"))

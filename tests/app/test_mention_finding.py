@@ -1,0 +1,63 @@
+"""What the window offers at an `@`, and what a message takes along: the real application on a real folder."""
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+
+from desktop_agent.core.protocol.events import PromptSubmitted
+from desktop_agent.ui.chat.composer.mention_popup import MentionPopup
+from tests.app.conftest import Go
+from tests.e2e.driver import Driver
+
+pytestmark = pytest.mark.usefixtures("qapp")
+
+
+async def shown_for(user: Driver, text: str) -> list[str]:
+    """Type this behind what stands there, and return what is offered."""
+    edit = user.window.panels.composer.edit
+    edit.setFocus()
+    edit.insertPlainText(text)
+    popup = await user.see(MentionPopup, "mentionPopup")
+    return [offer.label for offer in popup.offers]
+
+
+def test_files_are_offered_without_ignored_ones_and_come_with_the_message(go: Go, project: Path) -> None:
+    (project / ".gitignore").write_text("build/\n")
+    (project / "build").mkdir()
+    (project / "build" / "notes.o").write_text("")
+    (project / "more").mkdir()
+    (project / "more" / "notes two.txt").write_text("two\n")
+
+    async def journey(user: Driver) -> None:
+        assert await shown_for(user, "@not") == ["notes.txt", "more/notes two.txt"]
+        await user.press(Qt.Key.Key_Down)
+        await user.press(Qt.Key.Key_Return)
+        composer = user.window.panels.composer
+        assert composer.text() == '@"more/notes two.txt" '
+        assert composer.edit.marks == ((0, 21),)
+        await user.click("sendButton")
+        await user.until_true(lambda: bool(user.transcript.turns.turn), "the turn begins")
+        (prompt,) = (entry for entry in user.transcript.entries if isinstance(entry, PromptSubmitted))
+        (attachment,) = prompt.attachments
+        assert (attachment.uri, attachment.text) == ("more/notes two.txt", "two\n")
+        await user.see_turn_end()
+
+        (project / "notes three.txt").write_text("")
+        user.window.panels.composer.set_text("")
+        assert await shown_for(user, "@session:") == [user.transcript.session.title]
+
+    go([str(project), "--provider", "demo"], journey)
+
+
+def test_a_file_that_is_gone_gives_the_message_back(go: Go, project: Path) -> None:
+    async def journey(user: Driver) -> None:
+        await shown_for(user, "@notes")
+        await user.press(Qt.Key.Key_Return)
+        (project / "notes.txt").unlink()
+        await user.click("sendButton")
+        await user.until_true(lambda: bool(user.notices), "it says why")
+        assert "There is no such file" in user.notices[-1].title
+        await user.until_true(lambda: "@notes.txt" in user.window.panels.composer.text(), "the message is back")
+
+    go([str(project), "--provider", "demo"], journey)

@@ -1,0 +1,107 @@
+"""What is offered while a mention is typed: it fits, and what is chosen means what was shown."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from desktop_agent.core.mcp.offers import OfferedResource, ResourceTemplate
+from desktop_agent.core.mcp.status import ServerStatus
+from desktop_agent.core.mentions.grammar import TypedMention, mentions_in, typed_before
+from desktop_agent.core.mentions.offers import FolderPaths, MentionSources, OfferedSession, offers_for
+from desktop_agent.core.mentions.path_grammar import paths_in
+from desktop_agent.core.mentions.templates import completed, part_typed
+
+SERVER = ServerStatus(
+    name="docs",
+    resources=(
+        OfferedResource(uri="note://one", name="one", description="The first\u202e one"),
+        OfferedResource(uri="note://hid\u200bden", name="hid\u200bden"),
+    ),
+    templates=(ResourceTemplate(uri_template="note://{year}/{season}", name="seasons"),),
+)
+
+
+def labels(typed: str, sources: MentionSources) -> list[str]:
+    found = typed_before(typed, len(typed))
+    assert found is not None
+    return [offer.label for offer in offers_for(found, sources)]
+
+
+@given(st.lists(st.text(min_size=1, max_size=12).filter(lambda name: "/" not in name), max_size=6), st.text(max_size=3))
+def test_every_path_that_is_offered_is_written_as_it_is_read(names: list[str], query: str) -> None:
+    sources = MentionSources(paths=FolderPaths([*names, *(f"folder/{name}" for name in names)]))
+    for offer in offers_for(TypedMention(0, "", query), sources):
+        (read,) = paths_in(f"Read {offer.written} now")
+        assert read.path == offer.label
+
+
+def test_sessions_of_one_title_are_written_by_their_ids() -> None:
+    sessions = (
+        OfferedSession("01A", "Fix", "a"),
+        OfferedSession("01B", "Fix", "b"),
+        OfferedSession("01C", "Add it", "c"),
+    )
+    sources = MentionSources(paths=FolderPaths(), sessions=sessions)
+    written = [offer.written for offer in offers_for(TypedMention(0, "session", ""), sources)]
+
+    assert written == ["@session:01A", "@session:01B", '@session:"Add it"']
+
+
+def test_a_server_of_that_name_comes_before_sessions() -> None:
+    server = ServerStatus(name="session", resources=(OfferedResource(uri="x://1", name="mine"),))
+    sources = MentionSources(paths=FolderPaths(), sessions=(OfferedSession("1", "Fix", ""),), servers=(server,))
+
+    assert labels("@session:", sources) == ["mine"]
+
+
+def test_resources_that_hide_characters_are_not_offered_and_their_words_are_named() -> None:
+    sources = MentionSources(paths=FolderPaths(), servers=(SERVER,))
+    (one, template) = offers_for(TypedMention(0, "docs", ""), sources)
+
+    assert (one.written, one.detail) == ("@docs:one", "The first⟨U+202E⟩ one")
+    assert (template.written, template.is_whole) == ("@docs:note://", False)
+    assert labels("@docs:note://o", sources) == ["one"]
+
+
+@pytest.mark.parametrize(
+    ("target", "part"),
+    [
+        ("note://", ("year", "", ())),
+        ("note://20", ("year", "20", ())),
+        ("note://2026/s", ("season", "s", (("year", "2026"),))),
+        ("other://", None),
+    ],
+)
+def test_the_part_of_a_template_that_is_typed(target: str, part: tuple[str, str, object] | None) -> None:
+    found = part_typed(target, SERVER.templates)
+
+    assert (found and (found.name, found.value, found.others)) == part
+
+
+def test_what_a_server_completes_is_written_up_to_the_next_part() -> None:
+    assert _completed("note://20", ["2026", "20\u200b", "2 0"]) == [("@docs:note://2026/", False)]
+    assert _completed("note://2026/s", ["summer"]) == [("@docs:note://2026/summer", True)]
+
+
+def _completed(target: str, values: list[str]) -> list[tuple[str, bool]]:
+    part = part_typed(target, SERVER.templates)
+    assert part is not None
+    return [(offer.written, offer.is_whole) for offer in completed("docs", part, values)]
+
+
+def test_folders_are_offered_with_what_lies_in_them() -> None:
+    sources = MentionSources(paths=FolderPaths(["a/b/c.py", "a/d.py", ".hidden", "z.py"]))
+
+    assert labels("@", sources) == ["a/", "z.py", ".hidden"]
+    assert labels("@a/", sources) == ["a/b/", "a/d.py"]
+    assert labels("@a/b", sources) == ["a/b/", "a/b/c.py"]
+
+
+def test_lines_behind_a_path_are_no_question() -> None:
+    assert typed_before("@a.py:10", 8) is None
+    assert typed_before('@"my no', 7) == TypedMention(0, "", "my no")
+
+
+def test_mentions_of_sessions_are_read_as_they_are_written() -> None:
+    (read,) = mentions_in('See @session:"Add it".')
+    assert (read.source, read.target) == ("session", "Add it")

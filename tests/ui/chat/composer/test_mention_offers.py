@@ -1,0 +1,237 @@
+"""The list at an `@`: it follows what is typed and never takes the focus, and mentions stand out in the text."""
+
+from typing import cast
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QInputMethodEvent
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
+from pytestqt.qtbot import QtBot
+
+from desktop_agent.core.mcp.offers import OfferedResource, ResourceTemplate
+from desktop_agent.core.mcp.status import ServerStatus
+from desktop_agent.core.mentions.grammar import TypedMention
+from desktop_agent.core.mentions.offers import FolderPaths, MentionSources, OfferedSession, offers_for
+from desktop_agent.ui.chat.composer.composer import Composer
+from desktop_agent.ui.chat.composer.mention_popup import MentionPopup
+from desktop_agent.ui.theme import Theme
+from tests.ui.chat.stage import record, type_text
+
+SOURCES = MentionSources(
+    paths=FolderPaths(["README.md", "my notes.md", "src/core/turn_runner.py", "src/app.py"]),
+    sessions=(OfferedSession("01A", "Fix the pages", "web"),),
+    servers=(
+        ServerStatus(
+            name="docs",
+            resources=(OfferedResource(uri="note://one", name="one", title="Release notes"),),
+            templates=(ResourceTemplate(uri_template="note://{year}/x", name="yearly"),),
+        ),
+    ),
+)
+
+
+class Desk:
+    def __init__(self, theme: Theme, qtbot: QtBot) -> None:
+        self.window = QWidget()
+        qtbot.addWidget(self.window)
+        self.composer = Composer(theme)
+        self.mentions = self.composer.mentions
+        self.mentions.set_known(SOURCES.paths.has, frozenset({"docs", "session"}))
+        self.mentions.wanted.connect(self._on_wanted)
+        self.wanted: list[TypedMention] = []
+        self.is_slow = False
+        layout = QVBoxLayout(self.window)
+        layout.setContentsMargins(0, 0, 0, 0)
+        layout.addStretch(1)
+        layout.addWidget(self.composer)
+        self.window.resize(700, 600)
+        with qtbot.waitExposed(self.window):
+            self.window.show()
+        self.window.activateWindow()
+        self.edit = self.composer.edit
+        self.composer.setFocus()
+        qtbot.waitUntil(self.edit.hasFocus)
+        self.sent = record(self.composer.prompt_submitted)
+
+    def _on_wanted(self, typed: TypedMention) -> None:
+        self.wanted.append(typed)
+        if not self.is_slow:
+            self.answer(typed)
+
+    def answer(self, typed: TypedMention) -> None:
+        self.mentions.show(typed, offers_for(typed, SOURCES))
+
+    def type(self, text: str) -> None:
+        type_text(self.edit, text)
+
+    def key(self, key: Qt.Key) -> None:
+        QTest.keyClick(self.edit, key)
+
+    @property
+    def popup(self) -> MentionPopup | None:
+        return next((popup for popup in self.window.findChildren(MentionPopup) if popup.isVisible()), None)
+
+    @property
+    def shown(self) -> list[str]:
+        return [offer.label for offer in self.popup.offers] if self.popup is not None else []
+
+    @property
+    def current(self) -> str:
+        return cast("str", self.popup.currentIndex().data()) if self.popup is not None else ""
+
+    @property
+    def marked(self) -> list[str]:
+        return [self.composer.text()[start:end] for start, end in self.edit.marks]
+
+
+@pytest.fixture
+def desk(theme: Theme, qtbot: QtBot) -> Desk:
+    return Desk(theme, qtbot)
+
+
+def test_an_at_sign_offers_the_top_of_the_folder_and_the_sources(desk: Desk) -> None:
+    desk.type("See @")
+
+    assert desk.shown == ["src/", "my notes.md", "README.md", "docs:", "session:"]
+    assert desk.popup is not None
+    assert (desk.popup.objectName(), desk.popup.accessibleName()) == ("mentionPopup", "Mentions")
+    assert desk.edit.hasFocus()
+
+
+def test_letters_narrow_it_and_enter_puts_the_path_there(desk: Desk) -> None:
+    desk.type("See @turun")
+    assert desk.shown == ["src/core/turn_runner.py"]
+
+    desk.key(Qt.Key.Key_Return)
+    desk.type("now")
+
+    assert desk.composer.text() == "See @src/core/turn_runner.py now"
+    assert desk.marked == ["@src/core/turn_runner.py"]
+    assert desk.popup is None
+    assert desk.sent == []
+
+
+def test_a_name_with_a_blank_is_written_in_quotes(desk: Desk) -> None:
+    desk.type("@notes")
+    desk.key(Qt.Key.Key_Tab)
+
+    assert desk.composer.text() == '@"my notes.md" '
+
+
+def test_tab_goes_on_in_a_folder_and_enter_takes_it(desk: Desk) -> None:
+    desk.type("@src")
+    assert desk.current == "src/"
+    desk.key(Qt.Key.Key_Tab)
+
+    assert desk.composer.text() == "@src/"
+    assert desk.shown == ["src/core/", "src/app.py"]
+
+    desk.key(Qt.Key.Key_Down)
+    desk.key(Qt.Key.Key_Down)
+    desk.key(Qt.Key.Key_Up)
+    assert desk.current == "src/app.py"
+    desk.key(Qt.Key.Key_Enter)
+    assert desk.composer.text() == "@src/app.py "
+
+
+def test_a_source_is_gone_on_with_and_its_resource_is_written_by_name(desk: Desk) -> None:
+    desk.type("@do")
+    assert desk.current == "docs:"
+    desk.key(Qt.Key.Key_Return)
+    assert desk.composer.text() == "@docs:"
+    assert desk.shown == ["Release notes", "yearly"]
+    desk.key(Qt.Key.Key_Return)
+
+    assert desk.composer.text() == "@docs:one "
+    assert desk.marked == ["@docs:one"]
+
+
+def test_a_template_is_begun_and_a_session_is_written_by_its_title(desk: Desk) -> None:
+    desk.type("@docs:yea")
+    desk.key(Qt.Key.Key_Return)
+    assert desk.composer.text() == "@docs:note://"
+    desk.composer.set_text("")
+    desk.type("@fix")
+    desk.key(Qt.Key.Key_Return)
+
+    assert desk.composer.text() == '@session:"Fix the pages" '
+
+
+def test_enter_sends_what_stands_there_whole(desk: Desk) -> None:
+    desk.type("@src/app.py")
+    assert desk.popup is not None
+    desk.key(Qt.Key.Key_Return)
+
+    assert desk.sent == [("@src/app.py",)]
+
+
+def test_escape_closes_it_until_another_mention_begins(desk: Desk) -> None:
+    desk.type("@s")
+    desk.key(Qt.Key.Key_Escape)
+    desk.type("r")
+    assert desk.popup is None
+    desk.type(" @s")
+
+    assert desk.popup is not None
+
+
+def test_a_click_chooses(desk: Desk) -> None:
+    desk.type("@app")
+    assert desk.popup is not None
+    place = desk.popup.visualRect(desk.popup.model().index(0, 0)).center()
+    QTest.mouseClick(desk.popup.viewport(), Qt.MouseButton.LeftButton, Qt.KeyboardModifier.NoModifier, place)
+
+    assert desk.composer.text() == "@src/app.py "
+    assert desk.edit.hasFocus()
+
+
+def test_a_late_answer_to_what_is_no_longer_typed_is_dropped(desk: Desk) -> None:
+    desk.is_slow = True
+    desk.type("@a")
+    desk.type("p")
+    *_, early, late = desk.wanted
+    desk.answer(early)
+    assert desk.popup is None
+    desk.answer(late)
+    assert desk.shown == ["src/app.py"]
+
+
+def test_the_list_closes_when_the_cursor_leaves_or_nothing_fits(desk: Desk) -> None:
+    desk.type("x @app")
+    desk.key(Qt.Key.Key_Home)
+    assert desk.popup is None
+    desk.key(Qt.Key.Key_End)
+    assert desk.popup is None, "it opens with typing only"
+    desk.type("zzz")
+    assert desk.popup is None
+
+
+def test_an_input_method_at_work_is_left_alone(desk: Desk) -> None:
+    desk.type("@a")
+    QApplication.sendEvent(desk.edit, QInputMethodEvent("にほ", []))
+    assert desk.popup is None
+
+    commit = QInputMethodEvent()
+    commit.setCommitString("pp")
+    QApplication.sendEvent(desk.edit, commit)
+
+    assert desk.composer.text() == "@app"
+    assert desk.shown == ["src/app.py"]
+
+
+def test_the_list_stands_above_the_sign_inside_the_window(desk: Desk) -> None:
+    desk.type("word " * 14 + "@")
+    popup = desk.popup
+    assert popup is not None
+
+    sign = desk.edit.viewport().mapTo(desk.window, desk.edit.cursorRect().topLeft())
+    assert popup.geometry().bottom() < sign.y()
+    assert desk.window.rect().contains(popup.geometry())
+    assert popup.geometry().contains(QPoint(sign.x() - 10, popup.geometry().center().y()))
+
+
+def test_only_what_comes_along_stands_out(desk: Desk) -> None:
+    desk.composer.set_text("@property @src @src/app.py:1-2 `@src/app.py` @docs:one @other:one")
+
+    assert desk.marked == ["@src", "@src/app.py:1-2", "@docs:one"]
