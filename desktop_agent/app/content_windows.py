@@ -8,7 +8,8 @@ from PySide6.QtWidgets import QWidget
 
 from desktop_agent.app.background_tasks import Try
 from desktop_agent.core.base.errors import StorageError
-from desktop_agent.core.protocol.model import BlobRef, Job
+from desktop_agent.core.base.hidden_text import named
+from desktop_agent.core.protocol.model import Attachment, BlobRef, Job
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.ui.chat.cards.picture_reader import read_picture
@@ -37,11 +38,26 @@ class ContentWindows:
 
     def show_picture(self, ref: BlobRef, entry: ToolEntry) -> None:
         """Show a picture large."""
-        self._try(self._show_picture(ref, entry))
+        self._try(self._show_picture(ref, entry.title))
 
     def show_job_output(self, job: Job) -> None:
         """Show what a background command has printed so far."""
         self._try(self._show_job_output(job))
+
+    def show_attachment(self, attachment: Attachment) -> None:
+        """Show what came with a prompt: the picture, or all of the text."""
+        self._try(self._show_attachment(attachment))
+
+    async def _show_attachment(self, attachment: Attachment) -> None:
+        title = named(attachment.name or attachment.uri)
+        if attachment.images:
+            await self._show_picture(attachment.images[0], title)
+            return
+        text = attachment.text
+        if attachment.content is not None:
+            content = await self._content(attachment.content)
+            text = await asyncio.to_thread(content.decode, "utf-8", "replace")
+        await self._show_text(f"{title}:{attachment.lines}" if attachment.lines else title, text)
 
     async def _show_output(self, entry: ToolEntry) -> None:
         is_whole = bool(entry.output_tail) and entry.output_chars == len(entry.output_tail)
@@ -58,11 +74,11 @@ class ContentWindows:
         printed = await asyncio.to_thread(_read_printed, text)
         OutputWindow(self._theme, title, printed, self._window, is_cut=len(text) > MAX_CHARS).show()
 
-    async def _show_picture(self, ref: BlobRef, entry: ToolEntry) -> None:
+    async def _show_picture(self, ref: BlobRef, title: str) -> None:
         content = await self._content(ref)
         picture = await asyncio.to_thread(read_picture, content, LARGE)
         if not picture.problem:
-            PictureWindow(entry.title, picture.image, picture.size, self._window).show()
+            PictureWindow(title, picture.image, picture.size, self._window).show()
 
     async def _content(self, ref: BlobRef) -> bytes:
         return await asyncio.to_thread(self._blobs.get, ref.blob, size=ref.size)

@@ -91,6 +91,7 @@ class WindowController:
         entries.settings_requested.connect(self._setup.open_settings)
         entries.sign_in_requested.connect(self._on_sign_in)
         entries.output_requested.connect(self._contents.show_output)
+        entries.attachment_requested.connect(self._contents.show_attachment)
         entries.picture_requested.connect(self._contents.show_picture)
         panels.jobs.output_requested.connect(self._contents.show_job_output)
         panels.wiring.rules_changed.connect(self._setup.show_rules)

@@ -6,7 +6,8 @@ The best come first, and the search ends with the first kind of fit that gives e
 2. a word in the last part does (`_`, `-`, `.`, a capital),
 3. the last part contains it,
 4. the path contains it,
-5. the path has its letters in this order, best where they begin words: `sesrun` finds `core/session/turn_runner.py`.
+5. the path has its letters in this order, if possible at beginnings of words: `sesrun` finds
+   `session/turn_runner.py`. What fits much worse than the best is left out.
 
 Each step is one pass of simple expressions over all paths, between which the interpreter lets other threads work.
 """
@@ -18,7 +19,7 @@ from collections.abc import Iterable, Sequence
 from desktop_agent.core.base.matching import Match, Span, joined
 
 _SEPARATORS = "/_-. "
-_MOST_SCORED = 4_000
+_MOST_SCORED = 2_000
 """How many paths that have the letters are looked at closely, the shortest."""
 
 
@@ -101,17 +102,19 @@ class PathIndex:
         having = [at for at, path in enumerate(lower) if has_them(path)]
         if len(having) > _MOST_SCORED:
             having = sorted(having, key=lambda at: len(lower[at]))[:_MOST_SCORED]
-        scored = ((self._scored(at, letters), at) for at in having)
-        best = heapq.nsmallest(limit, ((score, at, spans) for (score, spans), at in scored))
-        return [Match(self.paths[at], spans if len(lower[at]) == len(self.paths[at]) else ()) for _, at, spans in best]
+        scored = [(*self._scored(at, letters), at) for at in having]
+        worst = 2 * min((score for score, *_ in scored), default=0)
+        fitting = ((score, length, at, spans) for score, length, spans, at in scored if score <= worst)
+        best = heapq.nsmallest(limit, fitting)
+        return [Match(self.paths[at], spans if len(lower[at]) == len(self.paths[at]) else ()) for *_, at, spans in best]
 
-    def _scored(self, at: int, letters: str) -> tuple[tuple[int, int], tuple[Span, ...]]:
-        """Return how badly the letters fit (0 best), and where they are: at the beginnings of words if possible."""
+    def _scored(self, at: int, letters: str) -> tuple[int, int, tuple[Span, ...]]:
+        """Return how badly the letters fit, how long the path is, and where they are."""
         places = self._at_words(at, letters) or self._from_the_end(at, letters)
         spans = joined((place, place + 1) for place in places)
         amid = sum(not self._is_word_start(at, start) for start, _ in spans)
         is_before_name = spans[-1][1] <= len(self._lower[at]) - len(self._names[at])
-        return (len(spans) + 2 * amid + 2 * is_before_name, len(self.paths[at])), spans
+        return len(spans) + 2 * amid + 2 * is_before_name, len(self.paths[at]), spans
 
     def _at_words(self, at: int, letters: str) -> list[int]:
         """Return places where each letter goes on behind the one before, or begins a word; empty where that fails."""

@@ -16,6 +16,7 @@ class EntryActions(QObject):
         output_requested: show the whole output of a `ToolEntry`.
         file_requested: open a file: its path as a tool gave it, and a line from 1, or 0 for none.
         picture_requested: show a picture (`BlobRef`) large, of this `ToolEntry`.
+        attachment_requested: show what came with a prompt: an `Attachment`.
         link_activated: open this web address; always http or https.
         retry_requested: ask the model again after an error.
         try_now_requested: ask the model now, instead of waiting before the next try.
@@ -43,6 +44,7 @@ class EntryActions(QObject):
     output_requested = Signal(object)
     file_requested = Signal(str, int)
     picture_requested = Signal(object, object)
+    attachment_requested = Signal(object)
     link_activated = Signal(str)
     retry_requested = Signal()
     try_now_requested = Signal()

@@ -158,7 +158,7 @@ class Composer(QWidget):
 
     def _place_lists(self) -> None:
         self.commands.place(self._field)
-        self.mentions.place()
+        self.mentions.place(self._field)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         colour = self._theme.colour

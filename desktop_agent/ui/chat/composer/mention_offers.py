@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject, QPoint, Qt, Signal
+from PySide6.QtCore import QObject, QPoint, QRect, Qt, Signal
 from PySide6.QtGui import QKeyEvent, QTextCursor
 from PySide6.QtWidgets import QWidget
 
@@ -35,6 +35,7 @@ class MentionOffers(QObject):
         self._dismissed_at = -1
         """Where the mention begins whose list the user closed."""
         self._popup: MentionPopup | None = None
+        self._area = QRect()
         self._is_path: Callable[[str], bool] = lambda _path: False
         self._sources: frozenset[str] = frozenset()
         edit.key_takers.append(self._takes_key)
@@ -59,22 +60,23 @@ class MentionOffers(QObject):
             return
         popup = self._popup or self._make_popup()
         popup.show_offers(offers, self._edit.toPlainText()[typed.start : self._edit.textCursor().position()])
-        self.place()
+        self.place(self._area)
 
     def set_known(self, is_path: Callable[[str], bool], sources: frozenset[str]) -> None:
         """Say what is there: paths, and what may stand before a colon."""
         self._is_path, self._sources = is_path, sources
         self._mark()
 
-    def place(self) -> None:
-        """Stand above the `@`."""
+    def place(self, area: QRect) -> None:
+        """Stand above `area` of the composer, where the `@` is."""
+        self._area = area
         if self._popup is None or self._typed is None:
             return
         cursor = self._edit.textCursor()
         cursor.setPosition(min(self._typed.start, self._edit.document().characterCount() - 1))
-        rect = self._edit.cursorRect(cursor)
-        at = self._edit.viewport().mapTo(self._composer.window(), QPoint(rect.left(), max(rect.top(), 0)))
-        self._popup.place(QPoint(at.x(), at.y() - Space.XS))
+        left = self._edit.viewport().mapTo(self._composer.window(), self._edit.cursorRect(cursor).topLeft()).x()
+        top = self._composer.mapTo(self._composer.window(), area.topLeft()).y()
+        self._popup.place(QPoint(left, top - Space.XS))
 
     # -- what is typed --
 

@@ -1,10 +1,11 @@
-"""What the user asked: a bubble on the right, its text exactly as it was written, and a way to edit it there."""
+"""What the user asked: a bubble on the right, its text as it was written, what came with it, and a way to edit it."""
 
 from PySide6.QtCore import QEvent, QPoint, QRect, QRectF, Qt
 from PySide6.QtGui import QEnterEvent, QFontMetricsF, QPainter, QPainterPath, QPaintEvent, QPen
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from desktop_agent.core.protocol.events import PromptSubmitted
+from desktop_agent.ui.chat.entries.attachments import PromptAttachments
 from desktop_agent.ui.chat.entries.base import EntryPlace, EntryWidget
 from desktop_agent.ui.chat.entries.prompt_editor import PromptEditor
 from desktop_agent.ui.chat.markdown.blocks import plain_blocks
@@ -39,6 +40,8 @@ class PromptWidget(EntryWidget):
         super().__init__(place, Column(place.styles, ground="sunken"))
         self._width = 0
         self._editor: PromptEditor | None = None
+        self._attachments = PromptAttachments(self.row.entry_as(PromptSubmitted).attachments, place.actions, self)
+        self._attachments_height = 0
         self._button = _QuietButton(self.tr("Edit"), self)
         self._button.setObjectName("editPromptButton")
         self._button.setAccessibleName(self.tr("Edit this message and send it again"))
@@ -61,9 +64,12 @@ class PromptWidget(EntryWidget):
         if self._editor is not None:
             self._editor.set_width(int(width * _SHARE))
             self._editor.setGeometry(width - self._editor_width, 0, self._editor_width, self._editor.wanted_height())
-        text_width = self._text_width(int(width * _SHARE) - 2 * PADDING_X)
+        limit = int(width * _SHARE) - 2 * PADDING_X
+        text_width = max(self._text_width(limit), min(self._attachments.natural_width, limit))
         self.column.set_width(text_width)
         self.column_origin = QPoint(width - text_width - PADDING_X, PADDING_Y)
+        left, below = self.column_origin.x(), PADDING_Y + self.column.height
+        self._attachments_height = self._attachments.place(left, below, text_width)
         size = self._button.sizeHint()
         left = self.column_origin.x() - PADDING_X - size.width() - Space.XS
         self._button.setGeometry(left, PADDING_Y - Space.XS, size.width(), size.height())
@@ -82,10 +88,14 @@ class PromptWidget(EntryWidget):
         return max(min(limit, int(widest) + 2), Space.XL)
 
     def entry_height(self) -> int:
-        return self.column.height + 2 * PADDING_Y if self._editor is None else self._editor.wanted_height()
+        if self._editor is not None:
+            return self._editor.wanted_height()
+        return self.column.height + self._attachments_height + 2 * PADDING_Y
 
     def tab_stops(self) -> list[QWidget]:
-        return [self, self._button] if self._editor is None else [self, *self._editor.tab_stops()]
+        if self._editor is not None:
+            return [self, *self._editor.tab_stops()]
+        return [self, self._button, *self._attachments.buttons]
 
     def source(self) -> str:
         return self.row.entry_as(PromptSubmitted).text
@@ -117,6 +127,7 @@ class PromptWidget(EntryWidget):
 
     def _open_editor(self, text: str) -> None:
         self._button.hide()
+        self._attachments.show(is_shown=False)
         self._editor = editor = PromptEditor(text, self)
         editor.changed.connect(self._on_changed)
         editor.cancel.clicked.connect(self._close_editor)
@@ -130,6 +141,7 @@ class PromptWidget(EntryWidget):
         editor, self._editor = self._editor, None
         self.row.drafts.pop(EDIT, None)
         self._button.show()
+        self._attachments.show(is_shown=True)
         if editor.isAncestorOf(editor.focusWidget() or self):
             self._button.setFocus(Qt.FocusReason.OtherFocusReason)
         editor.hide()
