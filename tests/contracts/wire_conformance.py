@@ -29,7 +29,7 @@ from desktop_agent.core.providers.base import Completion, StreamPiece, TextChunk
 from desktop_agent.core.providers.http.provider import HttpProvider
 from tests.servers import fault
 from tests.servers.model_server import ModelServer
-from tests.servers.script import Answer, Fault, Reply, raw_tool_use, reply, text, thinking, tool_use
+from tests.servers.script import Answer, Fault, Reply, Whole, raw_tool_use, reply, text, thinking, tool_use
 
 PATIENCE_S = 20.0
 """How long anything may take before the test gives up on it."""
@@ -175,6 +175,7 @@ class WireConformance:
             (fault.server_error(), "server", "The model's service had an internal error."),
             (fault.overloaded(), "overloaded", "The model's service is overloaded."),
             (fault.page("Bad gateway", 502), "server", "The model's service had an internal error."),
+            (Whole(500, "No.", {"content-type": "text/html; charset=zlib"}), "server", "The model's service had"),
             (fault.page("Not here", 404), "not_found", "http://127.0.0.1:"),
             (fault.page("Elsewhere", 302), "configuration", ""),
         ],

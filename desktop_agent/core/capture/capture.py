@@ -23,6 +23,8 @@ class CaptureReport(Struct, frozen=True):
     out_of_reach: tuple[Uncaptured, ...]
     repositories: tuple[str, ...] = ()
     """What git takes for a repository now and did not before: paths of `.git`, or of folders like its inside."""
+    is_released: bool = False
+    """Whether the snapshot was let go of, because nothing had to be reported."""
 
 
 class CaptureStoppedError(Exception):

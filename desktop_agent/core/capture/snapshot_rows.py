@@ -7,6 +7,7 @@ import sqlite3
 import time
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from functools import cache
 
 from msgspec import Struct
 
@@ -49,7 +50,7 @@ class SnapshotRows:
         """Make a snapshot of the newest generation and return its number."""
         cursor = self._database.execute(
             f"INSERT INTO snapshot (generation, process, process_started, begun_ns) VALUES ({_NEWEST}, ?, ?, ?)",
-            (os.getpid(), _started(os.getpid()), time.time_ns()),
+            (os.getpid(), _own_start(os.getpid()), time.time_ns()),
         )
         assert cursor.lastrowid is not None
         return cursor.lastrowid
@@ -150,6 +151,12 @@ class SnapshotRows:
         self._database.execute("DELETE FROM snapshot WHERE is_released = 1 AND ended_ns < ?", (since_ns,))
         self._database.execute("DELETE FROM written WHERE at_ns < ?", (since_ns,))
         self._entries.forget_before(oldest)
+
+
+@cache
+def _own_start(process: int) -> float:
+    """When this process started. Kept by its number, so that a fork asks for itself."""
+    return _started(process)
 
 
 def _started(process: int) -> float:

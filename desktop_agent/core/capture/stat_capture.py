@@ -85,11 +85,12 @@ class StatCapture:
         self._own.add(snapshot.number)
         return snapshot
 
-    def collect(self, snapshot: Snapshot, on_change: OnChange) -> CaptureReport:
+    def collect(self, snapshot: Snapshot, on_change: OnChange, *, may_release: bool = False) -> CaptureReport:
         """Report what is different from the snapshot now, in an order in which it could be done again.
 
         A created folder comes before what is in it, a deleted one after. Left out is what `note_written` announced
-        meanwhile. The snapshot stays: until it is released, the same can be reported again.
+        meanwhile. The snapshot stays: until it is released, the same can be reported again. With `may_release` it does
+        not when nothing is different, which spares the caller a transaction.
         """
         before = self._open.pop(snapshot.number, None)
         with self._looking() as (session, known):
@@ -100,10 +101,13 @@ class StatCapture:
             scan = self._look(session, known, None)
             session.snapshots.close_span(snapshot.number)
             is_touched = bool(session.entries.touched_since(span.generation))
+            is_released = may_release and not is_touched
+            if is_released:
+                session.snapshots.release(snapshot.number)
         # A look that is written down stays so, whatever becomes of the report.
         lost = self._report(snapshot, span, on_change) if is_touched else ()
         made = sorted(self._repositories - before) if before is not None else ()
-        return CaptureReport(tuple(lost), scan.not_watched(self._limits), tuple(made))
+        return CaptureReport(tuple(lost), scan.not_watched(self._limits), tuple(made), is_released)
 
     def _report(self, snapshot: Snapshot, span: CommandSpan, on_change: OnChange) -> list[Uncaptured]:
         """Report what is written down as different since the snapshot; return what of it was not captured."""

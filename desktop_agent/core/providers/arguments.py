@@ -1,6 +1,7 @@
 """Read the arguments of a tool call, strictly: what does not parse as one whole JSON object is never run."""
 
 import json
+import math
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple, NoReturn, cast
 
@@ -36,10 +37,10 @@ def parse_arguments(text: str) -> Arguments:
 def read_object(text: str) -> JsonObject:
     """Return the JSON object that `text` spells. Raises `ValueError` that says what is wrong: "are not …"."""
     try:
-        value: object = json.loads(text, parse_constant=_refuse_constant)
+        value: object = json.loads(text, parse_constant=_refuse_constant, parse_float=_finite)
     except json.JSONDecodeError as error:
         raise ValueError(f"are not valid JSON ({error.msg} at character {error.pos})") from None
-    except (ValueError, RecursionError):  # NaN, a number with thousands of digits, brackets without end
+    except (ValueError, RecursionError):  # NaN, 1e999, a number with thousands of digits, brackets without end
         raise ValueError("are not valid JSON") from None
     if not isinstance(value, dict):
         raise ValueError("are not a JSON object")  # noqa: TRY004 - as any other text that is not what it should be
@@ -72,6 +73,14 @@ def weight_of(value: object) -> int:
 
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not JSON")
+
+
+def _finite(text: str) -> float:
+    """Return a number. Raises `ValueError` for one that is infinite here: no journal and no request could hold it."""
+    number = float(text)
+    if not math.isfinite(number):
+        raise ValueError(f"{text} is too large")
+    return number
 
 
 def _parts(value: object) -> Iterable[object]:

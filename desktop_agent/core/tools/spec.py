@@ -272,8 +272,13 @@ class ServerTool(Tool[A]):
 
     @property
     @abstractmethod
-    def is_here(self) -> bool:
-        """Whether the program runs on this machine, so that it can change files."""
+    def is_confined(self) -> bool:
+        """Whether the sandbox keeps the program from all that it was not given, git's own files for one."""
+
+    @property
+    @abstractmethod
+    def may_write(self) -> bool:
+        """Whether the program can change files here: one that runs elsewhere cannot, nor one that may write nowhere."""
 
     async def change(self) -> ToolChange | None:
         """Return how the tool differs from what the user allowed; None: it does not. Raises `ToolError`.

@@ -394,6 +394,20 @@ def test_until_it_is_released_a_snapshot_reports_the_same_again(root: Path, capt
     assert reports[0] == reports[1]
 
 
+def test_a_snapshot_may_be_let_go_of_with_the_look_that_finds_nothing(
+    root: Path, capture: StatCapture, database: Path
+) -> None:
+    def released(snapshot: Snapshot) -> bool:
+        return capture.collect(snapshot, list[FileTransition]().append, may_release=True).is_released
+
+    still, changed = capture.begin(), capture.begin()
+    assert released(still)
+    (root / "src" / "a.py").write_bytes(b"changed")
+    assert not released(changed)
+    assert rows(database, "SELECT number FROM snapshot WHERE is_released = 0") == [(changed.number,)]
+    assert collect(capture, changed).content("src/a.py") == (b"a\n", b"changed")
+
+
 def test_a_snapshot_that_nobody_knows_is_said_to_be_lost(capture: StatCapture) -> None:
     found = collect(capture, Snapshot(77))
     assert found.items == []

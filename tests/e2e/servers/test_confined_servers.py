@@ -36,8 +36,10 @@ async def test_the_time_is_told_from_inside(ground: Ground) -> None:
 
     async with ground.session([[Call("time__convert_time", asked)], [Say("ok")]]) as s:
         (result,) = await results_of(s)
+        looked = s.rx.all(ev.ChangesPrepared)
 
     assert "T07:30:00+00:00" in result.content
+    assert not looked, "it may write nowhere, so there is nothing to look for"
 
 
 async def test_git_reads_a_repository_and_cannot_change_it(ground: Ground) -> None:

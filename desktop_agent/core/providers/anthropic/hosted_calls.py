@@ -76,9 +76,12 @@ def settle(entries: Sequence[tuple[str, list[JsonObject]]]) -> None:
 
     The API refuses both. A call in the last answer stays where that goes on: nothing follows but results of our tools.
     """
-    asked = {block.get("id"): at for at, (_, blocks) in enumerate(entries) for block in blocks if _is_use(block)}
+    asked = {text_in(block, "id"): at for at, (_, blocks) in enumerate(entries) for block in blocks if _is_use(block)}
     ended = {
-        block.get("tool_use_id"): at for at, (_, blocks) in enumerate(entries) for block in blocks if _is_end(block)
+        text_in(block, "tool_use_id"): at
+        for at, (_, blocks) in enumerate(entries)
+        for block in blocks
+        if _is_end(block)
     }
     last = max((at for at, (role, _) in enumerate(entries) if role == "assistant"), default=-1)
     after = [block for _, blocks in entries[last + 1 :] for block in blocks]
@@ -86,8 +89,8 @@ def settle(entries: Sequence[tuple[str, list[JsonObject]]]) -> None:
 
     def is_whole(block: JsonObject, at: int) -> bool:
         if _is_use(block):
-            return ended.get(block.get("id"), -1) >= at or (at == last and goes_on)
-        return not _is_end(block) or asked.get(block.get("tool_use_id"), len(entries)) <= at
+            return ended.get(text_in(block, "id"), -1) >= at or (at == last and goes_on)
+        return not _is_end(block) or asked.get(text_in(block, "tool_use_id"), len(entries)) <= at
 
     for at, (_, blocks) in enumerate(entries):
         blocks[:] = [block for block in blocks if is_whole(block, at)]

@@ -16,7 +16,7 @@ from desktop_agent.core.providers.http.faults import broken_off
 from desktop_agent.core.providers.http.fields import (
     count_in,
     decode_event,
-    optional_text,
+    message_id_in,
     required_index,
     required_object,
     required_text,
@@ -79,7 +79,7 @@ class AnthropicReader:
             case "message_start":
                 self.is_untouched = False
                 message = required_object(event, "message")
-                self._message_id = repaired(optional_text(message, "id"))
+                self._message_id = message_id_in(message)
                 self._cache_miss = cache_miss_in(message)
                 self._count(message)
             case "content_block_start":

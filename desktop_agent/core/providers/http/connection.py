@@ -66,8 +66,9 @@ class Connection:
             raise httpx2.ConnectError(str(error), request=request) from error
         try:
             if not response.is_success:
-                await response.aread()
-                raise RefusedError(response.status_code, response.headers, response.text.strip())
+                # As UTF-8, whatever charset it names: Python has some, such as zlib, that are none.
+                text = (await response.aread()).decode(errors="replace").strip()
+                raise RefusedError(response.status_code, response.headers, text)
             yield response
         finally:
             await response.aclose()

@@ -168,7 +168,7 @@ def _number(text: str | None) -> float | None:
 def _seconds_until(date: str | None, now: datetime) -> float | None:
     try:
         moment = parsedate_to_datetime(date or "")
-    except ValueError:
+    except (ValueError, OverflowError):  # the second for a year, or a minute, of many digits
         return None
     if moment.tzinfo is None:  # "-0000": UTC without saying so
         moment = moment.replace(tzinfo=UTC)

@@ -6,11 +6,13 @@ Plain functions over decoded JSON instead of models: an unknown block must go ba
 """
 
 import json
+import math
 from typing import cast
 
+from desktop_agent.core.protocol.foreign_json import text_in
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.providers.http.faults import broken_off
-from desktop_agent.core.providers.surrogates import is_encodable
+from desktop_agent.core.providers.surrogates import is_encodable, repaired
 from desktop_agent.core.system.network.bounds import MAX_NAME_CHARS, oversized
 
 _MOST_TOKENS = 10**9
@@ -54,6 +56,12 @@ def required_name(fields: JsonObject, name: str) -> str:
     return value
 
 
+def message_id_in(fields: JsonObject) -> str:
+    """Return the id of a message, which is kept and may go back; nothing where there is none, or what none can be."""
+    message_id = repaired(text_in(fields, "id"))
+    return message_id if len(message_id) <= MAX_NAME_CHARS else ""
+
+
 def required_index(fields: JsonObject) -> int:
     """Return the number of the block that an event is about."""
     value = fields.get("index")
@@ -77,14 +85,27 @@ def size_in(fields: JsonObject, name: str) -> int | None:
 def decode_event(data: str) -> JsonObject | None:
     """Return the object that the data of a server-sent event spells; `None` when there is none.
 
-    Raises `ProviderError` for anything else.
+    A number that is none in JSON, or infinite here, is null: neither a journal nor a request could hold it. Raises
+    `ProviderError` for anything else.
     """
     if not data:
         return None
     try:
-        event: object = json.loads(data)
+        event: object = _EVENTS.decode(data)
     except (ValueError, RecursionError) as error:
         raise broken_off(f"malformed event: {type(error).__name__}") from None
     if not isinstance(event, dict):
         raise broken_off("malformed event: not an object")
     return cast("JsonObject", event)
+
+
+def _finite(text: str) -> float | None:
+    number = float(text)
+    return number if math.isfinite(number) else None
+
+
+def _nothing(_name: str) -> None:
+    """What NaN and the infinities are read as: some servers report them, in fields that nobody reads."""
+
+
+_EVENTS = json.JSONDecoder(parse_float=_finite, parse_constant=_nothing)

@@ -24,6 +24,8 @@ from desktop_agent.core.system.network.proxies import Proxy
 _LONGEST_NAME = 100
 """Of a type, a code or a request's id."""
 
+_DAY_S = 86_400.0
+
 _LONGEST_MESSAGE = 2_000
 """A proxy may answer with a whole page."""
 
@@ -168,7 +170,7 @@ def _words(fault: ProviderFault, call: FailedCall, wait_s: float | None) -> tupl
                 "Start a new session, or send less at once.",
             )
         case "rate_limited":
-            pause = f"in {wait_s:.0f} s" if wait_s else "in a minute"
+            pause = "in a minute" if not wait_s else f"in {wait_s:.0f} s" if wait_s <= _DAY_S else "another day"
             return "The account's rate limit is reached.", f"Try again {pause}, or choose another model."
         case "billing":
             return (

@@ -3,6 +3,7 @@
 Source: https://html.spec.whatwg.org/multipage/server-sent-events.html#event-stream-interpretation
 """
 
+import codecs
 from collections.abc import AsyncIterator
 
 from desktop_agent.core.system.network.bounds import oversized
@@ -40,6 +41,7 @@ class _Event:
         """What came of a line."""
         self._data: list[str] = []
         self._size = 0
+        self._is_first = True
 
     def add(self, part: bytes) -> str | None:
         """Take a line or a part of one; return the data of the event when that was its end and there are any."""
@@ -51,6 +53,8 @@ class _Event:
             return None
         line = bytes(self._line.rstrip(b"\r\n"))
         self._line.clear()
+        if self._is_first:
+            line, self._is_first = line.removeprefix(codecs.BOM_UTF8), False
         return self._take(line)
 
     def end(self) -> str | None:

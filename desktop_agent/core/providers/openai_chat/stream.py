@@ -13,7 +13,7 @@ from desktop_agent.core.protocol.model import AssistantBlock, JsonObject, StopRe
 from desktop_agent.core.providers.arguments import weight_of
 from desktop_agent.core.providers.base import Completion, StreamPiece, TextChunk
 from desktop_agent.core.providers.http.faults import broken_off
-from desktop_agent.core.providers.http.fields import decode_event
+from desktop_agent.core.providers.http.fields import decode_event, message_id_in
 from desktop_agent.core.providers.http.refusals import ErrorEventError
 from desktop_agent.core.providers.http.stopping import runnable_only_if_asked
 from desktop_agent.core.providers.openai.refusals import reported_error
@@ -21,7 +21,7 @@ from desktop_agent.core.providers.openai.usage import cost_in, read_usage, searc
 from desktop_agent.core.providers.openai_chat.calls import GrowingCalls
 from desktop_agent.core.providers.openai_chat.hosted_calls import GrowingCitations
 from desktop_agent.core.providers.openai_chat.thinking import GrowingThinking
-from desktop_agent.core.providers.surrogates import TextJoiner, repaired
+from desktop_agent.core.providers.surrogates import TextJoiner
 from desktop_agent.core.system.network.bounds import MAX_CHARS, oversized
 
 _DONE = "[DONE]"
@@ -72,7 +72,7 @@ class ChatReader:
             raise ErrorEventError(reported_error(fields))
         if "choices" in chunk:
             self.is_untouched = False
-        self._message_id = self._message_id or repaired(text_in(chunk, "id"))
+        self._message_id = self._message_id or message_id_in(chunk)
         if usage := object_in(chunk, "usage"):
             self._usage = read_usage(usage, whole_input="prompt_tokens", output="completion_tokens")
             if self._reports_cost:
@@ -111,7 +111,7 @@ class ChatReader:
         self._cited.add(delta)
         refusal = text_in(delta, "refusal")
         self._has_refused = self._has_refused or bool(refusal)
-        if text := text_in(delta, "content") + refusal:
+        if text := _content_in(delta) + refusal:
             pieces += self._shown(self._joiner.add(text))
         pieces += [self._calls.add(call) for call in objects_in(delta, "tool_calls")]
         if reason := text_in(choice, "finish_reason"):
@@ -136,3 +136,9 @@ class ChatReader:
         if reason in ("end_turn", "tool_use"):
             return "tool_use" if self._calls else "refusal" if self._has_refused else "end_turn"
         return reason
+
+
+def _content_in(delta: JsonObject) -> str:
+    """Return the text of a delta, which some servers send in parts, as it is in requests."""
+    parts = objects_in(delta, "content")
+    return "".join(text_in(part, "text") for part in parts) if parts else text_in(delta, "content")

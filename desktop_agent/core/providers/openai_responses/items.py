@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from typing import cast
 
 from desktop_agent.core.protocol.foreign_json import objects_in, text_in
 from desktop_agent.core.protocol.model import (
@@ -142,7 +143,7 @@ class _GrowingReasoning(_GrowingText):
         if is_too_deep(item):
             raise broken_off("an item is nested too deeply to be kept")
         kept = {name: value for name, value in item.items() if name != "status" and value is not None}
-        self._item = {name: repaired_json(value) for name, value in kept.items()}
+        self._item = cast("JsonObject", repaired_json(kept))
         parts = objects_in(item, "summary") or objects_in(item, "content")
         return self._rest(_PARAGRAPH.join(text_in(part, "text") for part in parts))
 
@@ -203,7 +204,7 @@ class _GrowingOpaque(GrowingItem):
     def end(self, item: JsonObject) -> StreamPiece | None:
         if is_too_deep(item):
             raise broken_off("an item is nested too deeply to be kept")
-        self._item = {repaired(name): repaired_json(value) for name, value in item.items()}
+        self._item = cast("JsonObject", repaired_json(item))
         self.call = hosted_call_in(self._item)
         return HostedCallChunk(call=self.call) if self.call is not None else None
 

@@ -20,7 +20,7 @@ from desktop_agent.core.protocol.model import (
 )
 from desktop_agent.core.providers.base import Completion, StreamPiece
 from desktop_agent.core.providers.http.faults import broken_off
-from desktop_agent.core.providers.http.fields import decode_event, required_object, required_text
+from desktop_agent.core.providers.http.fields import decode_event, message_id_in, required_object, required_text
 from desktop_agent.core.providers.http.parts import Parts
 from desktop_agent.core.providers.http.refusals import ErrorEventError
 from desktop_agent.core.providers.http.stopping import runnable_only_if_asked
@@ -29,9 +29,10 @@ from desktop_agent.core.providers.openai.usage import read_usage
 from desktop_agent.core.providers.openai_responses.caching import cache_miss_in
 from desktop_agent.core.providers.openai_responses.hosted_calls import is_charged
 from desktop_agent.core.providers.openai_responses.items import GrowingItem, start_item
-from desktop_agent.core.providers.surrogates import repaired
 
 _INCOMPLETE: Mapping[str, StopReason] = {"max_output_tokens": "max_tokens", "content_filter": "refusal"}
+
+_FAILED = ("failed", "cancelled")
 
 
 class ResponsesReader:
@@ -80,7 +81,7 @@ class ResponsesReader:
         match required_text(event, "type"):
             case "response.created" | "response.in_progress":
                 self.is_untouched = False
-                self._message_id = repaired(text_in(required_object(event, "response"), "id"))
+                self._message_id = message_id_in(required_object(event, "response"))
             case "response.output_item.added":
                 return self._start(_index(event), required_object(event, "item"))
             case "response.output_item.done":
@@ -88,8 +89,7 @@ class ResponsesReader:
             case "response.completed" | "response.incomplete" | "response.done":
                 self._conclude(required_object(event, "response"))
             case "response.failed" | "response.cancelled":
-                response = required_object(event, "response")
-                raise ErrorEventError(reported_error(object_in(response, "error")))
+                raise ErrorEventError(reported_error(object_in(required_object(event, "response"), "error")))
             case "error":
                 raise ErrorEventError(reported_error(object_in(event, "error") or event))
             case _ if "output_index" in event:
@@ -111,8 +111,10 @@ class ResponsesReader:
         return self._items.end(index).end(item)
 
     def _conclude(self, response: JsonObject) -> None:
+        if text_in(response, "status") in _FAILED:
+            raise ErrorEventError(reported_error(object_in(response, "error")))
         self.is_whole = True
-        self._message_id = self._message_id or repaired(text_in(response, "id"))
+        self._message_id = self._message_id or message_id_in(response)
         self._cache_miss = cache_miss_in(response)
         usage = object_in(response, "usage")
         self._usage = read_usage(usage, whole_input="input_tokens", output="output_tokens")

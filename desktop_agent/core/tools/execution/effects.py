@@ -153,7 +153,10 @@ class Effects:
         async with self.jobs.looking:
             self.jobs.is_command_running = False
             findings = await self._safeguard.finish(call_id)
-            found = await asyncio.to_thread(self._finder.collect, turn, call_id, snapshot, findings.report, author)
+            may_release = not job_id and not self.jobs.is_watching_any
+            found = await asyncio.to_thread(
+                self._finder.collect, turn, call_id, snapshot, findings.report, author, may_release=may_release
+            )
             changes = found.by_call.pop(call_id, ())
             uncaptured = tuple(dict.fromkeys((*found.lost, *findings.gaps)))
             if changes or uncaptured or findings.refs or found.outside:
@@ -172,7 +175,7 @@ class Effects:
             job = WatchedJob(turn, call_id, snapshot, {change.path for change in changes})
             is_watched = await self.jobs.begin(job_id, job)
             await self.jobs.advance(snapshot)
-            if not is_watched:
+            if not is_watched and not found.is_released:
                 await asyncio.to_thread(self._capture.release, snapshot)
             await self._safeguard.forget()
             return found.repositories

@@ -202,7 +202,7 @@ class Execution:
         return ToolResult(content="\n".join((plan.content, *notes)), metadata=plan.metadata)
 
     async def _call_server(self, tool: ServerTool[ToolArguments], ready: _ReadyCall) -> ToolResult:
-        """Call a server; look at the workspace before and after, if it runs where it could change it."""
+        """Call a server; look at the workspace before and after, if it could change it."""
         call, arguments = ready.call, ready.arguments
         change = await tool.change()
         facts = replace(
@@ -216,9 +216,9 @@ class Execution:
         if permit.answer is not None:
             await tool.allow(permit.rules, is_lasting=permit.is_lasting)
         await self._still_there()
-        if not tool.is_here:
+        if not tool.may_write:
             return await tool.run(arguments, ready.context)
-        run = PlannedCommand("", str(ready.context.boundary.root), is_confined=False, author="mcp")
+        run = PlannedCommand("", str(ready.context.boundary.root), is_confined=tool.is_confined, author="mcp")
         snapshot = await self._effects.begin_command(call.turn, call.block.id, run)
         try:
             return await tool.run(arguments, ready.context)

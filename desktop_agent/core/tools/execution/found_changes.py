@@ -29,6 +29,8 @@ class FoundChanges(Struct, frozen=True):
     lost: tuple[Uncaptured, ...]
     repositories: tuple[str, ...]
     """Those that the command made."""
+    is_released: bool = False
+    """Whether the snapshot was let go of already."""
 
 
 class ChangeFinder(Struct):
@@ -43,11 +45,18 @@ class ChangeFinder(Struct):
     """What was out of reach at an earlier look."""
 
     def collect(
-        self, turn: int, call_id: CallId, snapshot: Snapshot, copied: SafetyReport, author: Author = "shell"
+        self,
+        turn: int,
+        call_id: CallId,
+        snapshot: Snapshot,
+        copied: SafetyReport,
+        author: Author = "shell",
+        *,
+        may_release: bool = False,
     ) -> FoundChanges:
         """Return what changed since the snapshot by the call that did it; without `call_id`, jobs did all of it.
 
-        The call's own changes are those of `author`.
+        The call's own changes are those of `author`. `may_release` lets go of the snapshot if nothing changed.
         """
         copied_paths = {transition.path for transition in copied.inside}
         try:
@@ -72,7 +81,7 @@ class ChangeFinder(Struct):
                 if transition.path not in copied_paths:
                     record(transition)
 
-            report = self.capture.collect(snapshot, record_unless_copied)
+            report = self.capture.collect(snapshot, record_unless_copied, may_release=may_release)
             for transition in copied.inside:
                 record(transition)
         outside = tuple(self.ledger.record_outside(transition) for transition in copied.outside)
@@ -86,7 +95,7 @@ class ChangeFinder(Struct):
         for maker, change in zip(makers, recorder.changes, strict=True):
             changes.setdefault(maker, []).append(change)
         by_maker = {maker: tuple(theirs) for maker, theirs in changes.items()}
-        return FoundChanges(by_maker, outside, lost + news + planted, made)
+        return FoundChanges(by_maker, outside, lost + news + planted, made, report.is_released)
 
 
 def _is_on_record(transition: FileTransition, last: Mapping[str, FileImage | None]) -> bool:

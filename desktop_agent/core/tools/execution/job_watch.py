@@ -69,6 +69,11 @@ class JobWatch:
         """Whether the background command of this call is looked after, so that its end will be recorded."""
         return self._jobs.is_watched(call_id)
 
+    @property
+    def is_watching_any(self) -> bool:
+        """Whether any background command is looked after."""
+        return bool(self._jobs)
+
     async def conclude(self, turn: int, call_id: CallId, snapshot: Snapshot) -> None:
         """Record what the background command of a killed process changed after the last look at it."""
         async with self.looking:

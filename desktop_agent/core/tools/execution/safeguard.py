@@ -70,6 +70,11 @@ class Precautions(Struct, frozen=True):
     is_destructive: bool = False
     """Whether it is a command that destroys, as far as one can see."""
 
+    @property
+    def is_on_disk(self) -> bool:
+        """Whether there was something to write down."""
+        return bool(self.copy.files or self.copy.gaps or self.refs or self.is_destructive)
+
 
 class Findings(Struct, frozen=True):
     """What a command destroyed that the capture did not see."""
@@ -109,8 +114,8 @@ class Safeguard:
         self._before = folder / _BEFORE
         self._also_writable = writable
         self._refs = KnownRefs()
-        self._without: CallId = ""
-        """The call that nothing was written down for, so that there is nothing to read back or to remove."""
+        self._held: Precautions | None = None
+        """What was done before the last command; None until the first one of this process."""
 
     async def describe(self, run: PlannedCommand) -> tuple[str, ...]:
         """Return in sentences what would be done before a command that destroys; nothing for any other."""
@@ -136,22 +141,24 @@ class Safeguard:
         for name, place in plan.repositories.items():
             if (known := await self._refs.read(place)) is not None:
                 refs[name] = known
+        if self._held is not None and not (self._held.is_on_disk or plan.places or refs or plan.is_destructive):
+            self._held = Precautions(call_id)  # there is nothing to write down, and nothing of before to remove
+            return
         try:
-            has_written = await asyncio.to_thread(self._write_down, call_id, plan, refs)
+            self._held = await asyncio.to_thread(self._write_down, call_id, plan, refs)
         except OSError as error:
             raise ToolError(
                 f"The safety copy could not be made ({error.strerror or error}), so the command was not run."
             ) from error
-        self._without = "" if has_written else call_id
 
     async def finish(self, call_id: CallId) -> Findings:
         """Return what the command destroyed. Good also after a crash; may be asked again until `forget`."""
-        if call_id == self._without:
-            return Findings()
-        before = await asyncio.to_thread(self._read_back, call_id)
+        before = self._held
+        if before is None or before.call_id != call_id:
+            before = await asyncio.to_thread(self._read_back, call_id)
         if before is None:
             return Findings()
-        report = await asyncio.to_thread(self._copies.compare, before.copy)
+        report = await asyncio.to_thread(self._copies.compare, before.copy) if before.copy.units else SafetyReport()
         refs: list[RefChange] = []
         for name, known in before.refs.items():
             place = self._root / name
@@ -164,23 +171,26 @@ class Safeguard:
         return Findings(report, tuple(refs), gaps, before.is_destructive)
 
     async def forget(self) -> None:
-        """Remove the copy, once what came of the command is on record."""
-        if not self._without:
+        """Remove the copy, once what came of the command is on record.
+
+        Where nothing but refs was remembered, the next command replaces that: it is small, and good for no other call.
+        """
+        if self._held is None or self._held.copy.units:
             await asyncio.to_thread(self._discard)
 
     # -- what is on disk meanwhile --
 
-    def _write_down(self, call_id: CallId, plan: _Plan, refs: Mapping[str, Refs]) -> bool:
-        """Write down what is copied and remembered; return whether there is something."""
+    def _write_down(self, call_id: CallId, plan: _Plan, refs: Mapping[str, Refs]) -> Precautions:
+        """Write down what is copied and remembered, if there is something, and return it."""
         self._discard()
         copy = self._copies.make(plan.places)
-        if not (copy.files or copy.gaps or refs or plan.is_destructive):
-            return False
         before = Precautions(call_id, copy, refs, plan.is_destructive)
+        if not before.is_on_disk:
+            return before
         make_private_folder(self._before.parent)
         text = json.dumps(to_builtins(before))
         write_atomically(self._before, text.encode("utf-8", "surrogatepass"), mode=0o600)
-        return True
+        return before
 
     def _read_back(self, call_id: CallId) -> Precautions | None:
         try:

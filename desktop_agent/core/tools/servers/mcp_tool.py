@@ -67,9 +67,14 @@ class McpTool(ServerTool[McpArguments]):
         self.capabilities: tuple[Capability, ...] = ("write_fs", "exec_shell", "network") if is_here else ("network",)
 
     @property
-    def is_here(self) -> bool:
-        """Whether the server runs on this machine, so that it can change files."""
-        return "write_fs" in self.capabilities
+    def is_confined(self) -> bool:
+        reached_by = self._connection.definition.reached_by
+        return isinstance(reached_by, Program) and reached_by.sandbox is not None
+
+    @property
+    def may_write(self) -> bool:
+        reached_by = self._connection.definition.reached_by
+        return isinstance(reached_by, Program) and (reached_by.sandbox is None or bool(reached_by.sandbox.folders))
 
     @property
     def is_read_only(self) -> bool:

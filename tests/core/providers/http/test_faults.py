@@ -54,6 +54,8 @@ def test_every_status_is_some_fault(status: int, fault: ProviderFault) -> None:
         ({"retry-after": "nan"}, None),
         ({"retry-after": "inf"}, None),
         ({"retry-after": "later"}, None),
+        ({"retry-after": f"Sat, 21 Nov {'9' * 20} 12:00:00 GMT"}, None),
+        ({"retry-after": f"Sat, 21 Nov 2026 {'9' * 20}:00:00 GMT"}, None),
         ({"retry-after": ""}, None),
     ],
 )

@@ -291,6 +291,24 @@ async def test_what_was_copied_is_found_again_after_a_crash(ground: Ground, git:
     assert list(folder.iterdir()) == []
 
 
+async def test_refs_that_were_remembered_for_one_command_count_for_no_other(
+    ground: Ground, git: Git, tmp_path: Path
+) -> None:
+    folder = tmp_path / "safety"
+    safeguard = safeguard_of(ground, folder)
+    outside, inside = (PlannedCommand("", str(ground.workspace), is_confined=each) for each in (False, True))
+    await safeguard.prepare("c1", outside)
+    assert await safeguard.finish("c1") == Findings()
+    await safeguard.forget()
+    git("branch", "-D", "topic")
+    for call_id, run_of in (("c2", outside), ("c3", inside), ("c4", inside)):
+        await safeguard.prepare(call_id, run_of)
+        assert await safeguard.finish(call_id) == Findings()
+        assert await safeguard_of(ground, folder).finish(call_id) == Findings()
+        await safeguard.forget()
+    assert list(folder.iterdir()) == []
+
+
 async def test_a_command_whose_safety_copy_cannot_be_written_does_not_run(ground: Ground, tmp_path: Path) -> None:
     ground.write("node_modules/x.js", "x\n")
     folder = tmp_path / "safety"

@@ -1,0 +1,150 @@
+"""Whatever an event of an answer has in place of what it should: it comes to a message that can be kept, or to words.
+
+The events are those of a real answer in each format, with some value anywhere in them replaced.
+"""
+
+import json
+from collections.abc import Iterator
+from typing import cast
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from desktop_agent.core.base.errors import ProviderError
+from desktop_agent.core.models.account import usual_account
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.codec import decode_event, encode_event
+from desktop_agent.core.protocol.model import (
+    AssistantMessage,
+    ModelRef,
+    ModelRequest,
+    TextBlock,
+    ToolResultBlock,
+    ToolUseBlock,
+    UserMessage,
+)
+from desktop_agent.core.providers.base import Completion, StreamPiece
+from desktop_agent.core.providers.http.carrying import carried
+from desktop_agent.core.providers.http.pictures import EncodedPictures
+from desktop_agent.core.providers.http.refusals import ErrorEventError, FailedCall, explain_refusal
+from desktop_agent.core.providers.vendor_provider import wire_format_of
+from desktop_agent.core.store.journal.line_writing import encode_line
+from desktop_agent.core.store.journal.lines import decode
+from tests.core.providers.http.conftest import SPOKEN
+from tests.servers.dialects.dialect import Ask
+from tests.servers.script import Page, reply, search, text, thinking, tool_use
+
+DEEP: object = json.loads("[" * 150 + "]" * 150)
+VALUES: list[object] = [
+    *(None, True, -1, 0, 7, 10**30, 0.5, 1e308, float("nan"), float("inf")),
+    *("", "x", "\ud800", "\udc00a", "\0", "\x1b[2J", "\u202e", "x" * 5_000, "tool_use", "error", "stop"),
+    *([], {}, [None], [[]], [{}], {"": None}, {"\ud800": "\ud800"}, ["a", 3, {}], DEEP),
+]
+FORMATS = ("anthropic", "openai", "openrouter")
+ANSWER = (
+    thinking("Let me see.", signature="c2ln"),
+    text("I read it 😀.", cites=(Page("https://a.example", "A"),)),
+    tool_use("read_file", path="a.py"),
+    tool_use("edit_file", path="b.py"),
+)
+
+
+def events_of(name: str) -> list[object]:
+    """Return the events of an answer that is as it should be."""
+    found = (search("q", Page("https://a.example", "A")),) if name != "openai-chat" else ()
+    sent = b"".join(SPOKEN[name].dialect.events(reply(*found, *ANSWER), Ask(1, {"model": "m", "stream": True})))
+    lines = [line.removeprefix("data: ") for line in sent.decode().splitlines() if line.startswith("data: ")]
+    return [line if line == "[DONE]" else json.loads(line) for line in lines]
+
+
+EVENTS = {name: events_of(name) for name in FORMATS}
+
+
+def places(value: object, way: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    """Yield the way to every value inside."""
+    items = cast("dict[str | int, object]", value).items() if isinstance(value, dict) else ()
+    items = enumerate(cast("list[object]", value)) if isinstance(value, list) else items
+    for key, item in items:
+        yield (*way, key)
+        yield from places(item, (*way, key))
+
+
+def replaced(value: object, way: tuple[str | int, ...], by: object) -> object:
+    """Return a copy of `value` with what is found on the way replaced."""
+    if not way:
+        return by
+    copy = dict(cast("dict[object, object]", value)) if isinstance(value, dict) else list(cast("list[object]", value))
+    inside = cast("dict[object, object]", copy)
+    inside[way[0]] = replaced(inside[way[0]], way[1:], by)
+    return copy
+
+
+@st.composite
+def streams(draw: st.DrawFn, name: str) -> list[object]:
+    """The events of an answer with one to three values replaced, and perhaps one event lost or there twice."""
+    events = list(EVENTS[name])
+    for _ in range(draw(st.integers(1, 3))):
+        number = draw(st.integers(0, len(events) - 1))
+        way = draw(st.sampled_from(list(places(events[number])) or [()]))
+        events[number] = replaced(events[number], way, draw(st.sampled_from(VALUES)))
+    number, other = draw(st.integers(0, len(events) - 1)), draw(st.integers(0, len(events)))
+    match draw(st.sampled_from(["as they are", "one is lost", "one comes twice"])):
+        case "one is lost":
+            del events[number]
+        case "one comes twice":
+            events.insert(other, events[number])
+        case _:
+            pass
+    return events
+
+
+def read(name: str, events: list[object]) -> Completion | ProviderError:
+    """Return what the reader of a format makes of events."""
+    reader = wire_format_of(usual_account(name)).reader()
+    pieces: list[StreamPiece] = []
+    try:
+        for event in events:
+            pieces += reader.add(event if isinstance(event, str) else json.dumps(event))
+            if reader.is_whole:
+                break
+        return reader.completion()
+    except ErrorEventError as error:
+        return explain_refusal(error.refusal, FailedCall(address="https://a.example", model="m"))
+    except ProviderError as error:
+        return error
+
+
+@pytest.mark.parametrize("name", FORMATS)
+def test_an_answer_that_is_as_it_should_be_is_read(name: str) -> None:
+    answer = read(name, EVENTS[name])
+    assert isinstance(answer, Completion)
+    assert sum(isinstance(block, ToolUseBlock) for block in answer.content) == 2
+
+
+@pytest.mark.parametrize("name", FORMATS)
+@given(data=st.data())
+def test_an_answer_with_anything_in_it_is_kept_and_goes_back_or_comes_to_words(name: str, data: st.DataObject) -> None:
+    answer = read(name, data.draw(streams(name)))
+    if isinstance(answer, ProviderError):
+        assert answer.title
+        return
+    model = ModelRef(provider=name, model="m")
+    done = ev.MessageDone(
+        turn=1, message_id=answer.message_id, model=model, content=answer.content, stop_reason=answer.stop_reason
+    )
+    for event in (done, ev.UsageReported(turn=1, usage=answer.usage, model=model)):
+        assert decode_event(decode(encode_line(encode_event(event)))) == event, "a journal gives it back"
+    calls = [block for block in answer.content if isinstance(block, ToolUseBlock)]
+    results = [ToolResultBlock(call_id=call.id, content="Done.") for call in calls]
+    messages = (
+        UserMessage(content=(TextBlock(text="Begin."),)),
+        AssistantMessage(content=answer.content, made_by=model),
+        UserMessage(content=(*results, TextBlock(text="Go on."))),
+    )
+    to = ModelRef(provider=data.draw(st.sampled_from(FORMATS)), model="m2")
+    request = carried(ModelRequest(model="m2", system="", messages=messages, tools=(), max_tokens=1024), to)
+    body = json.loads(wire_format_of(usual_account(to.provider)).encode(request, EncodedPictures()))
+    if to.provider != name and len({call.id for call in calls}) == len(calls):  # the turn gives them ids of their own
+        dialect = SPOKEN[to.provider].dialect
+        assert dialect.violations(dialect.answers_at, body) == []
