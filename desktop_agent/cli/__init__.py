@@ -21,6 +21,7 @@ COMMANDS = (
     "models",
     "mcp",
     "config",
+    "serve",
     "doctor",
 )
 

@@ -26,6 +26,7 @@ _ARGUMENTS = {
     "models": "models_arguments",
     "mcp": "mcp.arguments",
     "config": "config_arguments",
+    "serve": "serve_arguments",
 }
 """The module that has the options of each command, in the order of the help."""
 

@@ -22,15 +22,18 @@ import desktop_agent
 from desktop_agent.app.startup.arguments import parse_arguments
 from desktop_agent.cli import COMMANDS
 from desktop_agent.cli.parser import build_parser
+from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import AgentError
+from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.models.vendors import PROVIDER_IDS
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
-from desktop_agent.core.settings import declared_settings
+from desktop_agent.core.settings import Settings, declared_settings
 from desktop_agent.core.slash.declarations import BUILT_IN
 from desktop_agent.core.tools.builtin import builtin_tools
 from desktop_agent.core.tools.servers.search_tools import SearchTools
 from desktop_agent.headless import EXIT_CODES
+from desktop_agent.rest.server import RestServer, ServeOptions
 from tests.contracts.object_names import object_names
 
 GOLDENS = Path(__file__).parents[1] / "goldens" / "names"
@@ -98,6 +101,17 @@ def library() -> Iterator[str]:
     yield from (f"Agent({name})" for name in inspect.signature(desktop_agent.Agent).parameters)
 
 
+def rest() -> Iterator[str]:
+    """What can be asked of `serve`, with the fields of what is asked and answered."""
+    paths = AppPaths.from_environment()
+    for endpoint in RestServer(Workbench(paths, Settings()), ServeOptions(folder=paths.data)).endpoints:
+        yield f"{endpoint.method} {endpoint.path}"
+        yield from (f"{endpoint.method} {endpoint.path}?{name}" for name in endpoint.query.__struct_fields__)
+        for kind in (endpoint.body, endpoint.answers.kind):
+            if isinstance(kind, type) and issubclass(kind, Struct):
+                yield from (f"{kind.__name__}.{name}" for name in kind.__struct_fields__)
+
+
 LISTS: Mapping[str, Callable[[], Iterable[str]]] = {
     "command_line": command_line,
     "exit_codes": exit_codes,
@@ -107,6 +121,7 @@ LISTS: Mapping[str, Callable[[], Iterable[str]]] = {
     "object_names": objects_in_the_window,
     "tools": tools_and_commands,
     "library": library,
+    "rest": rest,
 }
 """Each list by the name of its file. `json_keys`, which needs commands to be run, is made by its test."""
 

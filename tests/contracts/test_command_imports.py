@@ -17,8 +17,11 @@ FOREIGN = (
     "pygments",
     "rapidfuzz",
     "requests",
+    "starlette",
     "tree_sitter",
+    "uvicorn",
     "desktop_agent.app",
+    "desktop_agent.rest",
     "desktop_agent.ui",
 )
 """What none of these commands needs: the window, and what asks a provider, reads git or parses a shell's grammar."""

@@ -7,15 +7,14 @@ import os
 from desktop_agent.cli.console import Console, table
 from desktop_agent.core.base.errors import ToolError, UsageError
 from desktop_agent.core.base.paths import AppPaths
-from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.settings.project_trust import ProjectTrust
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
 from desktop_agent.core.system.workspace import current_folder
-from desktop_agent.core.tools.access import UNAVAILABLE, Access, CallRules
+from desktop_agent.core.tools.access import Access, CallRules
 from desktop_agent.core.tools.builtin import builtin_tools
+from desktop_agent.core.tools.documents import tool_document
 from desktop_agent.core.tools.registry import ToolRegistry
-from desktop_agent.core.tools.spec import AnyTool
 
 
 def main(args: argparse.Namespace, console: Console) -> int:
@@ -30,7 +29,7 @@ def main(args: argparse.Namespace, console: Console) -> int:
     if args.action == "list":
         tools = access.permitted()
         # A schema takes longer than all the rest, and only the document has them.
-        documents = [_document(tool, access) for tool in tools] if console.is_json else []
+        documents = [tool_document(tool, access) for tool in tools] if console.is_json else []
         rows = [[tool.name, access.description(tool).splitlines()[0]] for tool in tools]
         console.result({"tools": documents}, table(rows))
         return 0
@@ -40,18 +39,5 @@ def main(args: argparse.Namespace, console: Console) -> int:
         raise UsageError(str(error)) from error
     wanted = access.definition(tool)
     schema = json.dumps(wanted.input_schema, indent=2)
-    console.result(_document(tool, access), f"{wanted.name}\n\n{wanted.description}\n\n{schema}")
+    console.result(tool_document(tool, access), f"{wanted.name}\n\n{wanted.description}\n\n{schema}")
     return 0
-
-
-def _document(tool: AnyTool, access: Access) -> JsonObject:
-    definition = access.definition(tool)
-    return {
-        "name": definition.name,
-        "description": definition.description,
-        "input_schema": definition.input_schema,
-        "capabilities": list(tool.capabilities),
-        "read_only": tool.is_read_only,
-        "source": tool.source,
-        "available": not definition.description.startswith(UNAVAILABLE),
-    }

@@ -16,6 +16,7 @@ Exception
 │   ├── ServerError            an MCP server could not be started or reached, or broke off
 │   └── ProviderError          the model could not be reached or refused the request
 └── ToolError                  a tool call failed; the message is written for the model
+    └── ArgumentsError         its arguments are not what the tool takes
 ```
 
 Everything else is a defect: it propagates to the front end's one handler and to the log.
@@ -153,3 +154,11 @@ class ToolError(Exception):
     def __init__(self, message: str, *, error_type: ToolErrorType = "recoverable") -> None:
         super().__init__(message)
         self.error_type: ToolErrorType = error_type
+
+
+class ArgumentsError(ToolError):
+    """The arguments of a call are not what its tool takes; `fields` names the wrong ones: `todos.0.status`."""
+
+    def __init__(self, message: str, fields: Sequence[str]) -> None:
+        super().__init__(message, error_type="validation")
+        self.fields = tuple(fields)

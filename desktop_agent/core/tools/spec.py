@@ -21,7 +21,7 @@ from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 from pydantic_core import PydanticSerializationError, to_json
 
 from desktop_agent.core.base.clock import Clock, SystemClock
-from desktop_agent.core.base.errors import ToolError
+from desktop_agent.core.base.errors import ArgumentsError
 from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.jobs.background import Jobs
 from desktop_agent.core.mcp.client import AskUser, nobody_to_ask
@@ -175,17 +175,16 @@ class Tool(ABC, Generic[A]):
         return ()
 
     def parse(self, arguments: JsonObject) -> A:
-        """Return the validated arguments, or raise `ToolError` (validation) that says what would be right."""
+        """Return the validated arguments, or raise `ArgumentsError` that says what would be right."""
         try:
             return self.arguments_type.model_validate(arguments)
         except ValidationError as error:
-            problems = "; ".join(
-                f"{'.'.join(map(str, item['loc'])) or 'input'}: {item['msg'].removeprefix('Value error, ')}"
-                for item in error.errors(include_url=False)
-            )
+            found = [(".".join(map(str, item["loc"])), item["msg"]) for item in error.errors(include_url=False)]
+            problems = "; ".join(f"{at or 'input'}: {words.removeprefix('Value error, ')}" for at, words in found)
             known = ", ".join(self.arguments_type.model_fields)
             message = f"Invalid arguments for {self.name}: {problems.removesuffix('.')}. Its arguments are: {known}."
-            raise ToolError(message, error_type="validation") from error
+            fields = [at for at, _ in found if at]
+            raise ArgumentsError(message, fields) from error
 
     async def aclose(self) -> None:
         """Let go of what it holds beyond its calls. A session that closes asks for it; the tool may be used on."""

@@ -1,0 +1,74 @@
+"""Questions of sessions: which wait, and their answers. Enough for a phone."""
+
+from collections.abc import Iterator
+
+from starlette.responses import Response
+
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import Decision
+from desktop_agent.rest.endpoint import Answers, AnyEndpoint, Asked, Endpoint, NoQuery
+from desktop_agent.rest.open_sessions import OpenSession, OpenSessions
+from desktop_agent.rest.problems import json_answer, refusal
+from desktop_agent.rest.session_endpoints import ONE
+from desktop_agent.rest.vocabulary import AcceptedAnswer, PendingApproval, PendingApprovals
+
+
+class ApprovalEndpoints:
+    """The endpoints of questions."""
+
+    def __init__(self, sessions: OpenSessions) -> None:
+        self._sessions = sessions
+
+    def all(self) -> Iterator[AnyEndpoint]:
+        """Yield them."""
+        yield Endpoint(
+            method="GET",
+            path="/v1/approvals",
+            name="listApprovals",
+            summary="List the questions that wait in all sessions that are open here.",
+            handle=self._list,
+            answers=Answers(kind=PendingApprovals),
+            query=NoQuery,
+        )
+        yield Endpoint(
+            method="GET",
+            path=f"{ONE}/approvals",
+            name="listApprovalsOfSession",
+            summary="List the questions that wait in a session, which is opened for it.",
+            handle=self._list_of,
+            answers=Answers(kind=PendingApprovals),
+            query=NoQuery,
+        )
+        yield Endpoint(
+            method="POST",
+            path=f"{ONE}/approvals/{{call_id}}",
+            name="answerApproval",
+            summary="Answer a question that waits.",
+            handle=self._answer,
+            body=Decision,  # pyright: ignore[reportArgumentType] - a union is no type for the type checker
+            answers=Answers(status=202, kind=AcceptedAnswer),
+            query=NoQuery,
+        )
+
+    async def _list(self, _asked: Asked[None, NoQuery]) -> Response:
+        waiting = [one for opened in self._sessions.all for one in _waiting_in(opened)]
+        return json_answer(PendingApprovals(approvals=tuple(waiting)))
+
+    async def _list_of(self, asked: Asked[None, NoQuery]) -> Response:
+        opened = await self._sessions.get(asked.path["session_id"])
+        return json_answer(PendingApprovals(approvals=tuple(_waiting_in(opened))))
+
+    async def _answer(self, asked: Asked[Decision, NoQuery]) -> Response:
+        opened = await self._sessions.get(asked.path["session_id"])
+        call_id = asked.path["call_id"]
+        if all(one.request.call_id != call_id for one in _waiting_in(opened)):
+            raise refusal(404, "not_pending", "No such question waits.", hint="It was answered, or its turn is over.")
+        after = opened.session.transcript.session.last_seq
+        opened.session.submit(ops.AnswerApproval(call_id=call_id, decision=asked.body))
+        return json_answer(AcceptedAnswer(session_id=opened.session.id, call_id=call_id, after=after), 202)
+
+
+def _waiting_in(opened: OpenSession) -> Iterator[PendingApproval]:
+    transcript, session_id = opened.session.transcript, opened.session.id
+    for request in transcript.pending_approvals:
+        yield PendingApproval(session_id=session_id, session_title=transcript.session.title, request=request)

@@ -1,0 +1,148 @@
+"""What sessions changed: listed, shown, undone, redone; and sessions as files to take along."""
+
+import asyncio
+from collections.abc import Iterator
+
+from msgspec import Struct
+from starlette.responses import Response, StreamingResponse
+
+from desktop_agent.composition.workbench import Workbench
+from desktop_agent.core.base.ids import SessionId
+from desktop_agent.core.changes.net import NetChange, net_changes
+from desktop_agent.core.changes.patch import PatchFile, make_patch
+from desktop_agent.core.export import ExportForm, export_text
+from desktop_agent.core.store.journal.reading import read_journal
+from desktop_agent.core.transcript import Transcript, replay
+from desktop_agent.rest.endpoint import Answers, AnyEndpoint, Asked, Endpoint, NoQuery
+from desktop_agent.rest.open_sessions import OpenSession, OpenSessions
+from desktop_agent.rest.problems import json_answer, refusal
+from desktop_agent.rest.session_endpoints import ONE
+from desktop_agent.rest.vocabulary import ChangedFile, ChangeList, Outcomes, Reversal
+
+_MEDIA_TYPES: dict[ExportForm, str] = {
+    "md": "text/markdown; charset=utf-8",
+    "html": "text/html; charset=utf-8",
+    "jsonl": "application/jsonl",
+    "patch": "text/x-diff",
+}
+
+
+class _Which(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which files of a diff."""
+
+    path: str | None = None
+    """Only this one; without it, all of them."""
+
+
+class _Form(Struct, frozen=True, forbid_unknown_fields=True):
+    """What an export is."""
+
+    format: ExportForm = "md"
+
+
+class ChangeEndpoints:
+    """The endpoints of changes."""
+
+    def __init__(self, bench: Workbench, sessions: OpenSessions) -> None:
+        self._bench = bench
+        self._sessions = sessions
+
+    def all(self) -> Iterator[AnyEndpoint]:
+        """Yield them."""
+        yield Endpoint(
+            method="GET",
+            path=f"{ONE}/changes",
+            name="listChanges",
+            summary="List the files that a session changed.",
+            handle=self._list,
+            answers=Answers(kind=ChangeList),
+            query=NoQuery,
+        )
+        yield Endpoint(
+            method="GET",
+            path=f"{ONE}/diff",
+            name="getDiff",
+            summary="Show what a session changed, as a patch that `git apply` takes.",
+            handle=self._diff,
+            answers=Answers(media_types=("text/x-diff",)),
+            query=_Which,
+        )
+        for name, word, handle in (("undoChanges", "undo", self._undo), ("redoChanges", "redo", self._redo)):
+            yield Endpoint(
+                method="POST",
+                path=f"{ONE}/{word}",
+                name=name,
+                summary=f"{word.capitalize()} changes of a session, which is opened for it.",
+                handle=handle,
+                body=Reversal,
+                answers=Answers(kind=Outcomes),
+                query=NoQuery,
+            )
+        yield Endpoint(
+            method="GET",
+            path=f"{ONE}/export",
+            name="exportSession",
+            summary="Export a session, as far as it has come.",
+            handle=self._export,
+            answers=Answers(media_types=tuple(kind.partition(";")[0] for kind in _MEDIA_TYPES.values())),
+            query=_Form,
+        )
+
+    async def _list(self, asked: Asked[None, NoQuery]) -> Response:
+        rows = net_changes((await self._transcript(asked.path["session_id"])).changes.values())
+        shown = (
+            ChangedFile(change=row.change, change_ids=row.change_ids, authors=row.authors, state=row.state)
+            for row in rows
+        )
+        return json_answer(ChangeList(changes=tuple(shown)))
+
+    async def _diff(self, asked: Asked[None, _Which]) -> Response:
+        path = asked.query.path
+        rows = net_changes((await self._transcript(asked.path["session_id"])).changes.values())
+        chosen = [row for row in rows if path in (None, row.path)]
+        if path is not None and not chosen:
+            raise refusal(404, "no_change", "The session did not change this file.", field="$.path")
+        patch = await asyncio.to_thread(self._patch, chosen)
+        return Response(patch, headers={"content-type": "text/x-diff"})
+
+    async def _undo(self, asked: Asked[Reversal, NoQuery]) -> Response:
+        opened = await self._at_rest(asked.path["session_id"])
+        return json_answer(Outcomes(outcomes=await opened.changes.undo(asked.body.selection, reason=asked.body.reason)))
+
+    async def _redo(self, asked: Asked[Reversal, NoQuery]) -> Response:
+        opened = await self._at_rest(asked.path["session_id"])
+        return json_answer(Outcomes(outcomes=await opened.changes.redo(asked.body.selection, reason=asked.body.reason)))
+
+    async def _export(self, asked: Asked[None, _Form]) -> Response:
+        session_id, form = asked.path["session_id"], asked.query.format
+        journal = await asyncio.to_thread(self._bench.catalog.journal_path, session_id)
+        pieces = export_text(journal, form, self._bench.blobs)
+        first = await asyncio.to_thread(next, pieces, b"")  # what cannot be read is an error, not half an answer
+        headers = {
+            "content-type": _MEDIA_TYPES[form],
+            "content-disposition": f'attachment; filename="{session_id}.{form}"',
+        }
+        return StreamingResponse(_behind(first, pieces), headers=headers)
+
+    async def _transcript(self, session_id: SessionId) -> Transcript:
+        """Return what is known of a session, without opening it."""
+        if (opened := self._sessions.find(session_id)) is not None:
+            return opened.session.transcript
+        journal = await asyncio.to_thread(self._bench.catalog.journal_path, session_id)
+        events, _ = await asyncio.to_thread(read_journal, journal, self._bench.blobs)
+        return await asyncio.to_thread(replay, events)
+
+    async def _at_rest(self, session_id: SessionId) -> OpenSession:
+        opened = await self._sessions.get(session_id)
+        if opened.session.transcript.turns.is_running:
+            raise refusal(409, "busy", "A turn is running.", hint="Wait for its end, or stop it with `interrupt`.")
+        return opened
+
+    def _patch(self, rows: list[NetChange]) -> bytes:
+        held = self._bench.blobs.of_file
+        return make_patch(PatchFile(row.change, held(row.change.before), held(row.change.after)) for row in rows)
+
+
+def _behind(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:
+    yield first
+    yield from rest

@@ -1,0 +1,160 @@
+"""Who may ask at all: the right host, no other site's page, the token; and no more, nor slower, than the limits."""
+
+import asyncio
+import hmac
+from collections.abc import Collection, Iterator
+from ipaddress import ip_address
+from typing import Final
+from urllib.parse import urlsplit
+
+from msgspec import Struct
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from desktop_agent.rest.limits import ServerLimits
+from desktop_agent.rest.problems import RequestError, failure_answer, refusal
+
+_WITHOUT_BODY: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+_MOST_DRAINED_BYTES: Final = 2**20
+_DRAIN_S: Final = 1.0
+
+
+class Entrance(Struct, frozen=True, kw_only=True):
+    """Where the server is, and what opens it."""
+
+    scheme: str
+    names: frozenset[str]
+    """The names and addresses that it answers to, without a port."""
+    port: int
+    token: str
+    public: frozenset[str]
+    """The paths that need no token: nothing of the user's is in them."""
+    is_any_address: bool = False
+    """Whether it answers to every address in digits: a name that another site's owner made up is never one."""
+
+    def is_own_host(self, value: str) -> bool:
+        """Whether a `Host` header names this server. The name of another site that leads here does not."""
+        try:
+            parts = urlsplit(f"//{value}")
+            name, port = parts.hostname, parts.port
+        except ValueError:
+            return False
+        if name is None or parts.netloc != value or "@" in value:
+            return False
+        usual = 443 if self.scheme == "https" else 80
+        return (port or usual) == self.port and (name in self.names or (self.is_any_address and _is_address(name)))
+
+
+class Guard:
+    """Refuses requests before anything else sees them. An ASGI application around another one."""
+
+    def __init__(self, app: ASGIApp, entrance: Entrance, limits: ServerLimits) -> None:
+        self._app = app
+        self._entrance = entrance
+        self._limits = limits
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Pass a request on with its whole body, or refuse it."""
+        if scope["type"] != "http":
+            return  # the server speaks nothing else
+        try:
+            self._check(scope)
+            body = await self._body(scope, receive)
+        except RequestError as error:
+            # What else the client sends is not read: the connection ends with the answer.
+            await self._drain(scope, receive)
+            error.headers = {**error.headers, "connection": "close", "cache-control": "no-store"}
+            await failure_answer(error)(scope, receive, send)
+            return
+        await self._app(scope, _with_body(body, receive), send)
+
+    def _check(self, scope: Scope) -> None:
+        head_bytes = len(scope["raw_path"]) + len(scope["query_string"])
+        head_bytes += sum(len(name) + len(value) for name, value in scope["headers"])
+        if head_bytes > self._limits.head_bytes:
+            raise refusal(431, "head_too_large", f"Address and headers have {self._limits.head_bytes} bytes at most.")
+        hosts = list(_values(scope, b"host"))
+        if len(hosts) != 1 or not self._entrance.is_own_host(hosts[0]):
+            raise refusal(421, "wrong_host", "The Host header does not name this server.")
+        for origin in _values(scope, b"origin"):
+            if origin != f"{self._entrance.scheme}://{hosts[0]}":
+                raise refusal(403, "foreign_origin", "Pages of other sites may not use this server.")
+        if scope["path"] in self._entrance.public and scope["method"] in _WITHOUT_BODY:
+            return
+        given = list(_values(scope, b"authorization"))
+        if not given:
+            raise self._unauthorised("token_missing", "The request has no token.")
+        kind, _, token = given[0].partition(" ")
+        is_right = hmac.compare_digest(token.strip().encode(), self._entrance.token.encode())
+        if len(given) != 1 or kind.lower() != "bearer" or not is_right:
+            raise self._unauthorised("token_wrong", "The token is not that of this server.")
+
+    async def _drain(self, scope: Scope, receive: Receive) -> None:
+        """Read on for a moment: a connection that ends with something unread may take the answer with it."""
+        if scope["method"] in _WITHOUT_BODY:
+            return
+        left = _MOST_DRAINED_BYTES
+        try:
+            async with asyncio.timeout(min(_DRAIN_S, self._limits.body_s)):
+                while left > 0:
+                    message = await receive()
+                    left -= len(message.get("body", b""))
+                    if not message.get("more_body", False):
+                        return
+        except TimeoutError:
+            return
+
+    def _unauthorised(self, code: str, message: str) -> RequestError:
+        error = refusal(401, code, message, hint="Send `Authorization: Bearer TOKEN`; `serve` prints the token.")
+        error.headers = {"www-authenticate": "Bearer"}
+        return error
+
+    async def _body(self, scope: Scope, receive: Receive) -> bytes:
+        """Return the whole body. Raises `RequestError` for one that is too long or comes too slowly."""
+        if scope["method"] in _WITHOUT_BODY:
+            if any(value != "0" for value in _values(scope, b"content-length")) or any(
+                _values(scope, b"transfer-encoding")
+            ):
+                raise refusal(400, "unexpected_body", f"{scope['method']} takes no body.")
+            return b""
+        too_long = refusal(413, "too_large", f"A body has {self._limits.body_bytes} bytes at most.")
+        if any(int(value) > self._limits.body_bytes for value in _values(scope, b"content-length") if value.isdigit()):
+            raise too_long
+        body = bytearray()
+        try:
+            async with asyncio.timeout(self._limits.body_s):
+                while True:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        raise refusal(400, "disconnected", "The client went away.")
+                    body += message.get("body", b"")
+                    if len(body) > self._limits.body_bytes:
+                        raise too_long
+                    if not message.get("more_body", False):
+                        return bytes(body)
+        except TimeoutError:
+            raise refusal(408, "too_slow", f"A body has {self._limits.body_s:g} seconds to arrive.") from None
+
+
+def _values(scope: Scope, name: bytes) -> Iterator[str]:
+    headers: Collection[tuple[bytes, bytes]] = scope["headers"]
+    return (value.decode("latin-1") for key, value in headers if key == name)
+
+
+def _is_address(name: str) -> bool:
+    try:
+        ip_address(name)
+    except ValueError:
+        return False
+    return True
+
+
+def _with_body(body: bytes, receive: Receive) -> Receive:
+    """Return what gives the body that was read, then whatever the server has to say: that the client went away."""
+    waiting = [body]
+
+    async def replay() -> Message:
+        if waiting:
+            return {"type": "http.request", "body": waiting.pop(), "more_body": False}
+        return await receive()
+
+    return replay

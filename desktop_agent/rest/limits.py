@@ -1,0 +1,20 @@
+"""How much a client may send, and how long it may take."""
+
+from msgspec import Struct
+
+
+class ServerLimits(Struct, frozen=True, kw_only=True):
+    """The limits of one server; seconds and bytes."""
+
+    body_bytes: int = 8 * 2**20
+    head_bytes: int = 16 * 2**10
+    """Of the request line and all headers together."""
+    head_s: float = 10.0
+    """From the beginning of a connection, or the first byte of its next request, to the end of the headers."""
+    body_s: float = 20.0
+    """For the whole body."""
+    connections: int = 200
+    tick_s: float = 15.0
+    """How long a stream of events is silent at most: then a comment shows that it still stands."""
+    closing_s: int = 10
+    """How long answers that are on their way may take when the server ends."""

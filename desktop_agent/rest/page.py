@@ -1,0 +1,44 @@
+"""The page for phones: three files, the same for everybody, which hold nothing of the user's.
+
+Its security policy lets it run its own script and style alone, and talk to this server alone.
+"""
+
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from starlette.requests import Request
+from starlette.responses import Response
+from starlette.routing import Route
+
+from desktop_agent.core.base.paths import resource_path
+
+_FILES = (
+    ("/", "index.html", "text/html; charset=utf-8"),
+    ("/page.js", "page.js", "text/javascript; charset=utf-8"),
+    ("/page.css", "page.css", "text/css; charset=utf-8"),
+)
+_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; "
+    "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
+)
+_HEADERS = {
+    "content-security-policy": _POLICY,
+    "referrer-policy": "no-referrer",
+    "x-content-type-options": "nosniff",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "cache-control": "no-cache",
+}
+
+
+def page_routes() -> list[Route]:
+    """Return the routes of the page."""
+    return [Route(path, _sends(name, media_type)) for path, name, media_type in _FILES]
+
+
+def _sends(name: str, media_type: str) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+    async def send(_request: Request) -> Response:
+        content = resource_path("rest", name).read_bytes()
+        return Response(content, headers={**_HEADERS, "content-type": media_type})
+
+    return send

@@ -1,0 +1,181 @@
+"""The server: listens, serves until it is interrupted, and leaves nothing running."""
+
+import secrets
+import socket
+import ssl
+from collections.abc import Generator
+from contextlib import contextmanager
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Final
+
+import uvicorn
+from msgspec import Struct
+
+from desktop_agent.composition.workbench import Workbench
+from desktop_agent.core.base.errors import UsageError
+from desktop_agent.rest.application import OPENAPI_PATH, application_of, public_paths
+from desktop_agent.rest.approval_endpoints import ApprovalEndpoints
+from desktop_agent.rest.change_endpoints import ChangeEndpoints
+from desktop_agent.rest.endpoint import AnyEndpoint
+from desktop_agent.rest.guard import Entrance, Guard
+from desktop_agent.rest.job_endpoints import JobEndpoints
+from desktop_agent.rest.limits import ServerLimits
+from desktop_agent.rest.open_sessions import OpenSessions
+from desktop_agent.rest.patience import patient_for
+from desktop_agent.rest.session_endpoints import SessionEndpoints
+from desktop_agent.rest.tool_endpoints import ToolEndpoints
+
+_LOOPBACK_NAMES: Final = frozenset({"localhost", "127.0.0.1", "::1"})
+_TOKEN_BYTES: Final = 32
+
+
+class ServeOptions(Struct, frozen=True, kw_only=True):
+    """Where to serve, and how."""
+
+    host: str = "127.0.0.1"
+    port: int = 0
+    """0: any that is free."""
+    certificate: Path | None = None
+    """The certificate for TLS, in PEM; with its `key`."""
+    key: Path | None = None
+    folder: Path
+    """Where a session works that names no folder."""
+    limits: ServerLimits = ServerLimits()
+
+
+class RestServer:
+    """One server. `listen`, then `run` once."""
+
+    def __init__(self, bench: Workbench, options: ServeOptions) -> None:
+        """Raises `UsageError` for another address than this machine's own without TLS."""
+        self._options = options
+        self._tls = options.certificate is not None
+        if not self._tls and not _is_loopback(options.host):
+            raise UsageError(
+                f"{options.host} is not this machine's own address, so others could read what is sent there.",
+                hint="Encrypt it with --tls CERT KEY, or leave --host out.",
+            )
+        self.token = secrets.token_urlsafe(_TOKEN_BYTES)
+        self._sessions = OpenSessions(bench)
+        self._tools = ToolEndpoints(bench, options.folder)
+        self.endpoints: tuple[AnyEndpoint, ...] = (
+            *SessionEndpoints(bench, self._sessions, options.folder, options.limits.tick_s).all(),
+            *ApprovalEndpoints(self._sessions).all(),
+            *ChangeEndpoints(bench, self._sessions).all(),
+            *JobEndpoints(self._sessions).all(),
+            *self._tools.all(),
+        )
+        """What can be asked of it."""
+        self._socket: socket.socket | None = None
+        self._server: uvicorn.Server | None = None
+
+    @property
+    def url(self) -> str:
+        """The address of the server, without a path."""
+        host = self._options.host
+        return f"{'https' if self._tls else 'http'}://{f'[{host}]' if ':' in host else host}:{self._port}"
+
+    @property
+    def openapi_url(self) -> str:
+        """Where the OpenAPI document is."""
+        return self.url + OPENAPI_PATH
+
+    def listen(self) -> None:
+        """Take the address; connections wait until the server runs. Raises `UsageError` when it cannot be had."""
+        self._socket = _bound(self._options.host, self._options.port)
+        config = self._config()
+        try:
+            config.load()  # reads the certificate, too
+        except (OSError, ssl.SSLError) as error:
+            self._socket.close()
+            raise UsageError(
+                "The certificate and its key cannot be used.",
+                hint="--tls takes two PEM files: the certificate, then its key without a password.",
+                detail=str(error),
+            ) from error
+        self._server = _Server(config)
+
+    async def run(self) -> None:
+        """Serve until it is interrupted. Then streams end, sessions are closed, and nothing is left running."""
+        assert self._socket is not None, "it listens first"
+        assert self._server is not None
+        try:
+            await self._server.serve([self._socket])
+        finally:
+            self._socket.close()
+            self._tools.interrupt()
+            await self._sessions.aclose()
+
+    def interrupt(self) -> None:
+        """End it in order."""
+        self._sessions.end_streams()
+        self._tools.interrupt()
+        if self._server is not None:
+            self._server.should_exit = True
+
+    @property
+    def _port(self) -> int:
+        assert self._socket is not None, "it listens first"
+        return int(self._socket.getsockname()[1])
+
+    def _entrance(self) -> Entrance:
+        host = self._options.host
+        return Entrance(
+            scheme="https" if self._tls else "http",
+            names=_LOOPBACK_NAMES | {host.lower()} if _is_loopback(host) else frozenset({host.lower()}),
+            port=self._port,
+            token=self.token,
+            public=public_paths(),
+            is_any_address=not _is_loopback(host),
+        )
+
+    def _config(self) -> uvicorn.Config:
+        limits = self._options.limits
+        return uvicorn.Config(
+            Guard(application_of(self.endpoints), self._entrance(), limits),
+            http=patient_for(limits.head_s),
+            ws="none",
+            lifespan="off",
+            log_config=None,
+            access_log=False,
+            server_header=False,
+            proxy_headers=False,
+            limit_concurrency=limits.connections,
+            timeout_graceful_shutdown=limits.closing_s,
+            h11_max_incomplete_event_size=limits.head_bytes,
+            ssl_certfile=self._options.certificate,
+            ssl_keyfile=self._options.key,
+        )
+
+
+class _Server(uvicorn.Server):
+    """uvicorn's server, which leaves signals to the command."""
+
+    @contextmanager
+    def capture_signals(self) -> Generator[None]:
+        """Capture none."""
+        yield
+
+
+def _bound(host: str, port: int) -> socket.socket:
+    """Return a socket that listens at an address. Raises `UsageError` when it cannot."""
+    try:
+        found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM, flags=socket.AI_PASSIVE)
+        family, address = found[0][0], found[0][4]
+        return socket.create_server((str(address[0]), int(address[1])), family=family)
+    except OSError as error:
+        raise UsageError(
+            f"{host}:{port} cannot be listened at.",
+            hint="Choose another --port; 0 takes any that is free.",
+            detail=str(error),
+        ) from error
+
+
+def _is_loopback(host: str) -> bool:
+    if host.lower() == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,251 @@
+"""Sessions: listed, started, opened, closed, filed; their ops and prompts; their events."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+from msgspec import Struct
+from starlette.responses import Response
+
+from desktop_agent.composition.session_plan import SessionOptions
+from desktop_agent.composition.workbench import Workbench
+from desktop_agent.core.base.errors import SessionNotFoundError
+from desktop_agent.core.base.ids import SessionId
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.events import SessionArchived
+from desktop_agent.core.protocol.model import JsonObject
+from desktop_agent.core.protocol.op_codec import MalformedOpError, decode_op
+from desktop_agent.core.settings.model_choice import NamedModel
+from desktop_agent.rest.endpoint import Answers, AnyEndpoint, Asked, Endpoint, NoQuery, invalid
+from desktop_agent.rest.event_stream import EventAnswer, EventStream
+from desktop_agent.rest.open_sessions import OpenSession, OpenSessions
+from desktop_agent.rest.problems import json_answer, refusal
+from desktop_agent.rest.vocabulary import Accepted, Archiving, NewSession, Prompt, SessionList, SessionView
+
+ONE = "/v1/sessions/{session_id}"
+
+
+class _Which(Struct, frozen=True, forbid_unknown_fields=True):
+    """Which sessions are listed."""
+
+    all: bool = False
+    """Those that were put away, and calls by hand, too."""
+
+
+class _From(Struct, frozen=True, forbid_unknown_fields=True):
+    """From where on."""
+
+    after: int = 0
+    """The number of the last event that the client has. `Last-Event-ID` says the same, and comes first."""
+
+
+class SessionEndpoints:
+    """The endpoints of sessions."""
+
+    def __init__(self, bench: Workbench, sessions: OpenSessions, folder: Path, tick_s: float) -> None:
+        """`folder` is where a session starts that names none."""
+        self._bench = bench
+        self._sessions = sessions
+        self._folder = folder
+        self._tick_s = tick_s
+
+    def all(self) -> Iterator[AnyEndpoint]:
+        """Yield them."""
+        yield Endpoint(
+            method="GET",
+            path="/v1/sessions",
+            name="listSessions",
+            summary="List sessions.",
+            handle=self._list,
+            answers=Answers(kind=SessionList),
+            query=_Which,
+        )
+        yield Endpoint(
+            method="POST",
+            path="/v1/sessions",
+            name="startSession",
+            summary="Start a session.",
+            handle=self._start,
+            body=NewSession,
+            answers=Answers(status=201, kind=SessionView),
+            query=NoQuery,
+        )
+        yield Endpoint(
+            method="GET",
+            path=ONE,
+            name="getSession",
+            summary="Show a session, with the questions that wait in it.",
+            handle=self._get,
+            answers=Answers(kind=SessionView),
+            query=NoQuery,
+        )
+        yield Endpoint(
+            method="DELETE",
+            path=ONE,
+            name="deleteSession",
+            summary="Remove a session with its undo history; files of the workspace stay.",
+            handle=self._delete,
+            answers=Answers(status=204, media_types=()),
+            query=NoQuery,
+        )
+        yield Endpoint(
+            method="POST",
+            path=f"{ONE}/open",
+            name="openSession",
+            summary="Open a session, so that it goes on.",
+            handle=self._open,
+            answers=Answers(kind=SessionView),
+            query=NoQuery,
+        )
+        yield Endpoint(
+            method="POST",
+            path=f"{ONE}/close",
+            name="closeSession",
+            summary="End what runs in a session, and let others open it. Questions wait on.",
+            handle=self._close,
+            answers=Answers(kind=SessionView),
+            query=NoQuery,
+        )
+        yield Endpoint(
+            method="POST",
+            path=f"{ONE}/archive",
+            name="archiveSession",
+            summary="Put a session away, or take it back.",
+            handle=self._archive,
+            body=Archiving,
+            answers=Answers(status=204, media_types=()),
+            query=NoQuery,
+        )
+        yield Endpoint(
+            method="POST",
+            path=f"{ONE}/ops",
+            name="submitOp",
+            summary="Hand an op to a session, which is opened for it.",
+            handle=self._submit,
+            body=ops.Op,  # pyright: ignore[reportArgumentType] - a union is no type for the type checker
+            read=_op_of,
+            answers=Answers(status=202, kind=Accepted),
+            query=NoQuery,
+        )
+        yield Endpoint(
+            method="POST",
+            path=f"{ONE}/prompts",
+            name="submitPrompt",
+            summary="Hand a prompt to a session, which is opened for it.",
+            handle=self._prompt,
+            body=Prompt,
+            answers=Answers(status=202, kind=Accepted),
+            query=NoQuery,
+        )
+        yield Endpoint(
+            method="GET",
+            path=f"{ONE}/events",
+            name="streamEvents",
+            summary="Stream the events of a session: those of the journal after `Last-Event-ID`, then live.",
+            handle=self._events,
+            answers=Answers(
+                media_types=("text/event-stream",),
+                words="Blocks `journal` with an `id`, and `live` without one; the data is an `Event`.",
+            ),
+            query=_From,
+        )
+
+    async def _list(self, asked: Asked[None, _Which]) -> Response:
+        summaries = await asyncio.to_thread(self._bench.catalog.summaries)
+        shown = tuple(one for one in summaries if asked.query.all or (one.is_listed and not one.is_archived))
+        return json_answer(SessionList(sessions=shown))
+
+    async def _start(self, asked: Asked[NewSession, NoQuery]) -> Response:
+        body = asked.body
+        options = SessionOptions(
+            named=NamedModel(provider=body.provider, model=body.model), approval=body.approval, sandbox=body.sandbox
+        )
+        opened = await self._sessions.create(folder_meant(body.workspace, self._folder), options)
+        view = await self._view(opened.session.id)
+        return json_answer(view, 201, {"location": f"/v1/sessions/{view.id}"})
+
+    async def _get(self, asked: Asked[None, NoQuery]) -> Response:
+        return json_answer(await self._view(asked.path["session_id"]))
+
+    async def _delete(self, asked: Asked[None, NoQuery]) -> Response:
+        session_id = asked.path["session_id"]
+        await self._sessions.close(session_id)
+        await self._bench.stored.delete(session_id)
+        return Response(status_code=204)
+
+    async def _open(self, asked: Asked[None, NoQuery]) -> Response:
+        opened = await self._sessions.get(asked.path["session_id"])
+        return json_answer(await self._view(opened.session.id))
+
+    async def _close(self, asked: Asked[None, NoQuery]) -> Response:
+        await self._sessions.close(asked.path["session_id"])
+        return json_answer(await self._view(asked.path["session_id"]))
+
+    async def _archive(self, asked: Asked[Archiving, NoQuery]) -> Response:
+        session_id, is_archived = asked.path["session_id"], asked.body.is_archived
+        if (opened := self._sessions.find(session_id)) is not None:
+            opened.session.submit(ops.ArchiveSession(is_archived=is_archived))
+        else:
+            await self._bench.stored.file(session_id, SessionArchived(is_archived=is_archived))
+        return Response(status_code=204)
+
+    async def _submit(self, asked: Asked[ops.Op, NoQuery]) -> Response:
+        return self._handed(await self._sessions.get(asked.path["session_id"]), asked.body)
+
+    async def _prompt(self, asked: Asked[Prompt, NoQuery]) -> Response:
+        opened = await self._sessions.get(asked.path["session_id"])
+        return self._handed(opened, ops.SubmitPrompt(text=asked.body.text))
+
+    def _handed(self, opened: OpenSession, op: ops.Op) -> Response:
+        after = opened.session.transcript.session.last_seq
+        opened.session.submit(op)
+        return json_answer(Accepted(session_id=opened.session.id, after=after), 202)
+
+    async def _events(self, asked: Asked[None, _From]) -> Response:
+        session_id = asked.path["session_id"]
+        journal = await asyncio.to_thread(self._bench.catalog.journal_path, session_id)
+        after = _number(asked.headers["last-event-id"]) if "last-event-id" in asked.headers else asked.query.after
+        stream = EventStream(
+            self._sessions, session_id, journal, self._bench.blobs, after=max(after, 0), tick_s=self._tick_s
+        )
+        return EventAnswer(stream)
+
+    async def _view(self, session_id: SessionId) -> SessionView:
+        """Return a session as it is now. Raises `SessionNotFoundError`."""
+        summary = await asyncio.to_thread(self._bench.catalog.summary, session_id)
+        if summary is None:
+            raise SessionNotFoundError(f"There is no session {session_id} that can be read.")
+        opened = self._sessions.find(session_id)
+        if opened is None:
+            return SessionView(id=session_id, summary=summary, is_open=False, last_seq=None, is_running=False)
+        transcript = opened.session.transcript
+        return SessionView(
+            id=session_id,
+            summary=summary,
+            is_open=True,
+            last_seq=transcript.session.last_seq,
+            is_running=transcript.turns.is_running,
+            approvals=tuple(transcript.pending_approvals),
+        )
+
+
+def folder_meant(named: str | None, folder: Path) -> Path:
+    """Return the folder that a client names, or the usual one. Raises `RequestError` for one that is not absolute."""
+    if named is None:
+        return folder
+    if "\0" in named or not Path(named).is_absolute():
+        raise refusal(400, "invalid", "A folder is named by its absolute path.", field="$.workspace")
+    return Path(named)
+
+
+def _op_of(fields: JsonObject) -> ops.Op:
+    try:
+        return decode_op(fields)
+    except MalformedOpError as error:
+        raise invalid(str(error)) from error
+
+
+def _number(text: str) -> int:
+    if not (text.isascii() and text.isdecimal() and len(text) < 16):
+        raise refusal(400, "invalid", "It is not the number of an event.", field="Last-Event-ID")
+    return int(text)

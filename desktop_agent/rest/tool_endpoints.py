@@ -1,0 +1,117 @@
+"""Tools: listed, and called without a model, each call in a session of its own."""
+
+import asyncio
+from collections.abc import Iterator
+from pathlib import Path
+
+from starlette.responses import Response
+
+from desktop_agent.composition.workbench import Workbench
+from desktop_agent.core.base.errors import ArgumentsError, ToolError
+from desktop_agent.core.tools.access import Access, CallRules
+from desktop_agent.core.tools.builtin import builtin_tools
+from desktop_agent.core.tools.documents import tool_document
+from desktop_agent.core.tools.registry import ToolRegistry
+from desktop_agent.headless.single_call import CallOptions, CallReport, SingleCall
+from desktop_agent.rest.endpoint import Answers, AnyEndpoint, Asked, Endpoint, NoQuery
+from desktop_agent.rest.problems import Failure, RequestError, json_answer
+from desktop_agent.rest.session_endpoints import folder_meant
+from desktop_agent.rest.vocabulary import CallAnswer, Execution, ToolList
+
+
+class ToolEndpoints:
+    """The endpoints of tools."""
+
+    def __init__(self, bench: Workbench, folder: Path) -> None:
+        """`folder` is where a call works that names none."""
+        self._bench = bench
+        self._folder = folder
+        self._registry = ToolRegistry(builtin_tools(bench.paths.cache))
+        self._calls: set[SingleCall] = set()
+
+    def all(self) -> Iterator[AnyEndpoint]:
+        """Yield them."""
+        yield Endpoint(
+            method="GET",
+            path="/v1/tools",
+            name="listTools",
+            summary="List the tools that can be called without a model.",
+            handle=self._list,
+            answers=Answers(kind=ToolList),
+            query=NoQuery,
+        )
+        yield Endpoint(
+            method="POST",
+            path="/v1/tools/{tool}/execute",
+            name="executeTool",
+            summary="Call a tool. What needs an approval that no policy gives is refused: no user can answer.",
+            handle=self._execute,
+            body=Execution,
+            answers=Answers(kind=CallAnswer),
+            query=NoQuery,
+        )
+
+    def interrupt(self) -> None:
+        """Stop the calls that run, because the server ends."""
+        for call in self._calls:
+            call.interrupt()
+
+    async def _list(self, _asked: Asked[None, NoQuery]) -> Response:
+        settings = self._bench.settings_in(self._folder)
+        await settings.refresh()
+        access = Access(self._registry, CallRules(), lambda: settings.current.execution.sandbox)
+        documents = await asyncio.to_thread(lambda: [tool_document(tool, access) for tool in access.permitted()])
+        return json_answer(ToolList(tools=tuple(documents)))
+
+    async def _execute(self, asked: Asked[Execution, NoQuery]) -> Response:
+        name, body = asked.path["tool"], asked.body
+        try:
+            self._registry.require(name).parse(body.arguments)
+        except ToolError as error:
+            raise _refused(error) from error
+        options = CallOptions(
+            tool=name,
+            arguments=body.arguments,
+            workspace=folder_meant(body.workspace, self._folder),
+            approval=body.approval,
+            sandbox=body.sandbox,
+        )
+        call = SingleCall(self._bench.paths, self._bench.live, options, environ=self._bench.environ)
+        self._calls.add(call)
+        try:
+            report = await call.run()
+        finally:
+            self._calls.discard(call)
+        return _answer_to(report)
+
+
+def _answer_to(report: CallReport) -> Response:
+    """Return what a call came to. Raises `RequestError` for one that was not carried out."""
+    result = report.result
+    if report.exit_code == 3 or result.error_type == "permission":
+        code = "approval_required" if report.exit_code == 3 else "denied"
+        hint = "A policy or a rule has to allow it, because no user is asked here."
+        raise RequestError(403, Failure(code=code, message=result.content, hint=hint))
+    if report.exit_code == 2:
+        raise RequestError(400, Failure(code="invalid", message=result.content))
+    return json_answer(
+        CallAnswer(
+            tool=report.tool,
+            status="failed" if result.is_error else "completed",
+            content=result.content,
+            is_error=result.is_error,
+            error_type=result.error_type,
+            metadata=result.metadata,
+            changes=report.changes,
+            session_id=report.session_id,
+        )
+    )
+
+
+def _refused(error: ToolError) -> RequestError:
+    """Return what a client is told of a call that cannot be made: 404 for an unknown tool, 400 for its arguments."""
+    if error.error_type == "not_found":
+        return RequestError(404, Failure(code="tool_not_found", message=str(error)))
+    fields = error.fields if isinstance(error, ArgumentsError) else ()
+    field = f"$.arguments.{fields[0]}" if fields else "$.arguments"
+    return RequestError(400, Failure(code="invalid", message=str(error), field=field))

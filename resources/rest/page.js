@@ -1,0 +1,312 @@
+// The page for phones: a session's conversation as it goes on, its questions, what it changed, and a way to stop it.
+//
+// Everything that is shown was written by a model, a tool or a file: it gets into the page as text, never as markup.
+// The token comes behind the # of the address, which no browser sends anywhere, and stays in this tab.
+
+const MOST_ENTRIES = 400;
+const MOST_LINES = 4000;
+const LONGEST_WAIT_MS = 10_000;
+
+const at = (id) => document.getElementById(id);
+const shown = { session: "", last: 0, entries: new Map(), streaming: null, reading: null, isRunning: false };
+
+// -- the token and the server --
+
+function token() {
+  const given = new URLSearchParams(location.hash.slice(1)).get("token");
+  if (given) {
+    sessionStorage.setItem("token", given);
+    history.replaceState(null, "", location.pathname);
+  }
+  return sessionStorage.getItem("token") ?? "";
+}
+
+async function ask(path, { method = "GET", body, signal, headers = {} } = {}) {
+  const given = { authorization: `Bearer ${token()}`, ...headers };
+  if (body !== undefined) given["content-type"] = "application/json";
+  const answer = await fetch(path, {
+    method, signal, headers: given, body: body === undefined ? undefined : JSON.stringify(body), cache: "no-store",
+  });
+  if (answer.ok) return answer;
+  const { error } = await answer.json().catch(() => ({ error: { message: `The server answered ${answer.status}.` } }));
+  const refused = new Error([error.message, error.hint].filter(Boolean).join(" "));
+  refused.status = answer.status;
+  throw refused;
+}
+
+const ofSession = (rest) => `/v1/sessions/${encodeURIComponent(shown.session)}${rest}`;
+
+async function tryTo(work) {
+  try {
+    const result = await work();
+    say("");
+    return result;
+  } catch (error) {
+    if (error.name !== "AbortError") say(error.status === 401 ? "This link is not valid any more. Open the one that `serve` printed." : error.message);
+    return undefined;
+  }
+}
+
+function say(text) {
+  at("message").textContent = text;
+  at("message").hidden = !text;
+}
+
+// -- what is shown --
+
+function element(tag, { text, name, children = [] } = {}) {
+  const made = document.createElement(tag);
+  if (text !== undefined) made.textContent = text;
+  if (name) made.className = name;
+  made.append(...children);
+  return made;
+}
+
+function add(entry) {
+  const list = at("conversation");
+  const main = list.parentElement;
+  const isAtEnd = main.scrollHeight - main.scrollTop - main.clientHeight < 80;
+  list.append(entry);
+  while (list.childElementCount > MOST_ENTRIES) list.firstElementChild.remove();
+  if (isAtEnd) main.scrollTop = main.scrollHeight;
+  return entry;
+}
+
+function showState(text, isWaiting = false) {
+  at("state").textContent = text;
+  at("state").className = isWaiting ? "waits" : "";
+}
+
+function updateState() {
+  const waiting = at("approvals").childElementCount;
+  at("stop").disabled = !shown.isRunning;
+  if (waiting) showState(waiting === 1 ? "waits for you" : `${waiting} questions wait`, true);
+  else showState(shown.isRunning ? "works" : "");
+}
+
+function takeIn(event) {
+  switch (event.type) {
+    case "prompt_submitted":
+      add(element("div", { name: "prompt", text: event.text }));
+      break;
+    case "turn_started":
+      shown.isRunning = true;
+      break;
+    case "turn_ended":
+      shown.isRunning = false;
+      shown.streaming = null;
+      if (event.reason !== "completed") add(element("div", { name: "notice", text: `The turn ended: ${event.reason.replaceAll("_", " ")}.` }));
+      break;
+    case "text_delta":
+      shown.streaming ??= add(element("div", { name: "reply" }));
+      shown.streaming.append(event.text);
+      break;
+    case "message_done": {
+      const text = event.content.filter((block) => block.type === "text").map((block) => block.text).join("\n\n").trim();
+      if (shown.streaming) shown.streaming.textContent = text;
+      else if (text) add(element("div", { name: "reply", text }));
+      shown.streaming = null;
+      break;
+    }
+    case "tool_call_started":
+      shown.entries.set(event.call.id, add(element("div", { name: "call", children: [element("b", { text: event.call.name }), element("span", { text: event.title })] })));
+      break;
+    case "tool_call_finished":
+      shown.entries.get(event.call_id)?.classList.add(event.state);
+      shown.entries.delete(event.call_id);
+      break;
+    case "notice":
+      add(element("div", { name: `notice ${event.level}`, text: [event.title, event.hint].filter(Boolean).join(" ") }));
+      break;
+    case "command_run":
+      add(element("div", { name: "notice", text: `${event.text}\n${event.output}` }));
+      break;
+    case "approval_requested":
+      at("approvals").append(card(event.request));
+      break;
+    case "approval_resolved":
+      for (const one of [...at("approvals").children]) if (one.dataset.call === event.call_id) one.remove();
+      break;
+    case "changes_recorded": case "changes_undone": case "changes_redone":
+      if (!at("changes").hidden && event.seq > 0) void showChanges();
+      break;
+    case "session_renamed":
+      for (const option of at("session").options) if (option.value === shown.session) option.textContent = event.title;
+      break;
+  }
+  updateState();
+}
+
+// -- questions --
+
+function card(request) {
+  const needsWindow = request.question?.fields?.length > 0;
+  const children = [element("h2", { text: request.title })];
+  if (request.reason) children.push(element("p", { text: request.reason }));
+  if (request.question) children.push(element("p", { text: `${request.question.server} asks: ${request.question.message}` }));
+  if (request.question?.address) children.push(element("pre", { text: request.question.address }));
+  if (request.question?.sampling) children.push(element("pre", { text: request.question.sampling.texts.map((one) => `${one.role}: ${one.text}`).join("\n\n") }));
+  if (request.tool_change) children.push(element("pre", { text: request.tool_change.diff }));
+  if (request.spending) children.push(element("p", { text: `Spent $${request.spending.spent_usd.toFixed(2)} of $${request.spending.limit_usd.toFixed(2)}. Yes lets it spend up to $${request.spending.until_usd.toFixed(2)}.` }));
+  if (request.command !== null) children.push(element("pre", { text: request.command }));
+  if (request.cwd) children.push(element("p", { text: `In ${request.cwd}` }));
+  for (const detail of request.details) children.push(element("p", { text: detail }));
+  if (request.changes.length) children.push(element("pre", { text: request.changes.map(describe).join("\n") }));
+  if (request.confinement) children.push(element("p", { text: request.confinement }));
+  for (const note of [...request.risks, ...request.safety]) children.push(element("p", { name: "risk", text: note }));
+  if (needsWindow) children.push(element("p", { text: "This is a form: fill it in in the window, or decline." }));
+  const word = element("textarea", { name: "word" });
+  word.rows = 1;
+  word.placeholder = "A word to the agent, if you deny";
+  word.setAttribute("aria-label", word.placeholder);
+  const allow = element("button", { name: "primary allow", text: "Allow once" });
+  const deny = element("button", { name: "danger deny", text: "Deny" });
+  allow.disabled = needsWindow;
+  const answer = (decision) => tryTo(async () => {
+    allow.disabled = deny.disabled = true;
+    try {
+      await ask(ofSession(`/approvals/${encodeURIComponent(request.call_id)}`), { method: "POST", body: decision });
+    } catch (error) {
+      [allow.disabled, deny.disabled] = [needsWindow, false];
+      throw error;
+    }
+  });
+  allow.addEventListener("click", () => answer({ outcome: "allowed", scope: "once" }));
+  deny.addEventListener("click", () => answer({ outcome: "denied", message: word.value.trim() }));
+  children.push(word, element("div", { name: "buttons", children: [deny, allow] }));
+  const made = element("article", { name: "card", children });
+  made.dataset.call = request.call_id;
+  return made;
+}
+
+const describe = (change) => `${change.kind}  ${change.path}  ${change.is_binary ? "binary" : `+${change.added} −${change.removed}`}`;
+
+// -- changes --
+
+async function showChanges() {
+  const session = shown.session;
+  await tryTo(async () => {
+    const patch = await (await ask(ofSession("/diff"))).text();
+    if (session !== shown.session) return;
+    if (!patch) {
+      at("changes").replaceChildren(element("p", { name: "empty", text: "Nothing was changed." }));
+      return;
+    }
+    const lines = patch.replace(/\n$/, "").split("\n");
+    const drawn = lines.slice(0, MOST_LINES).map((text) => element("span", { text, name: kindOf(text) }));
+    if (lines.length > MOST_LINES) drawn.push(element("span", { name: "hunk", text: `${lines.length - MOST_LINES} more lines.` }));
+    at("changes").replaceChildren(element("pre", { children: drawn }));
+  });
+}
+
+function kindOf(line) {
+  if (/^(diff |--- |\+\+\+ )/.test(line)) return "file";
+  if (line.startsWith("@@")) return "hunk";
+  return line.startsWith("+") ? "added" : line.startsWith("-") ? "removed" : "";
+}
+
+// -- events --
+
+async function* blocksOf(answer) {
+  const reader = answer.body.pipeThrough(new TextDecoderStream()).getReader();
+  for (let rest = ""; ;) {
+    const { done, value } = await reader.read();
+    if (done) return;
+    const parts = (rest + value).split("\n\n");
+    rest = parts.pop();
+    for (const part of parts) {
+      const block = { event: "", id: "", data: "" };
+      for (const line of part.split("\n")) {
+        const colon = line.indexOf(": ");
+        if (colon > 0) block[line.slice(0, colon)] = line.slice(colon + 2);
+      }
+      if (block.data) yield block;
+    }
+  }
+}
+
+async function follow(session, signal) {
+  for (let wait = 500; !signal.aborted; wait = Math.min(wait * 2, LONGEST_WAIT_MS)) {
+    try {
+      const answer = await ask(ofSession("/events"), { signal, headers: { "last-event-id": String(shown.last) } });
+      say("");
+      for await (const block of blocksOf(answer)) {
+        wait = 500;
+        if (block.event === "error") throw new Error(JSON.parse(block.data).message);
+        takeIn(JSON.parse(block.data));
+        if (block.id) shown.last = Number(block.id);
+      }
+    } catch (error) {
+      if (signal.aborted) return;
+      if (error.status === 401 || error.status === 404) {
+        await tryTo(() => { throw error; });
+        return;
+      }
+      say("The connection was lost. Trying again…");
+    }
+    await new Promise((done) => setTimeout(done, wait));
+  }
+}
+
+async function choose(session) {
+  shown.reading?.abort();
+  shown.reading = new AbortController();
+  Object.assign(shown, { session, last: 0, streaming: null, isRunning: false });
+  shown.entries.clear();
+  for (const id of ["conversation", "approvals", "changes"]) at(id).replaceChildren();
+  updateState();
+  if (!at("changes").hidden) void showChanges();
+  if (session) await follow(session, shown.reading.signal);
+}
+
+async function listSessions() {
+  const { sessions } = await (await ask("/v1/sessions")).json();
+  at("session").replaceChildren(...sessions.map((one) => {
+    const option = element("option", { text: one.title || `New session in ${one.workspace}` });
+    option.value = one.id;
+    return option;
+  }));
+  if (!sessions.length) at("conversation").replaceChildren(element("p", { name: "empty", text: "There are no sessions yet. What you send starts one." }));
+  return sessions.map((one) => one.id);
+}
+
+// -- what the user does --
+
+at("session").addEventListener("change", () => void choose(at("session").value));
+at("stop").addEventListener("click", () => tryTo(() => ask(ofSession("/ops"), { method: "POST", body: { type: "interrupt" } })));
+at("composer").addEventListener("submit", (event) => {
+  event.preventDefault();
+  const text = at("prompt").value.trim();
+  if (!text) return;
+  void tryTo(async () => {
+    if (!shown.session) {
+      const { id } = await (await ask("/v1/sessions", { method: "POST", body: {} })).json();
+      await listSessions();
+      at("session").value = id;
+      void choose(id);
+    }
+    await ask(ofSession("/prompts"), { method: "POST", body: { text } });
+    at("prompt").value = "";
+  });
+});
+for (const [button, panel] of [["show-conversation", "conversation"], ["show-changes", "changes"]]) {
+  at(button).addEventListener("click", () => {
+    for (const [other, its] of [["show-conversation", "conversation"], ["show-changes", "changes"]]) {
+      at(other).setAttribute("aria-pressed", String(other === button));
+      at(its).hidden = its !== panel;
+    }
+    if (panel === "changes") void showChanges();
+  });
+}
+window.addEventListener("hashchange", () => { token(); void begin(); });
+
+async function begin() {
+  const ids = await tryTo(listSessions);
+  if (!ids) return;
+  const known = new URLSearchParams(location.search).get("session");
+  const first = ids.includes(known) ? known : ids[0] ?? "";
+  at("session").value = first;
+  await choose(first);
+}
+
+void begin();

@@ -1,0 +1,1 @@
+"""The server for programs and browsers, over real sockets."""

@@ -1,0 +1,73 @@
+"""The OpenAPI document, and what schemathesis makes of it: the server never fails, and answers as is written there."""
+
+import asyncio
+import json
+import sys
+from pathlib import Path
+from typing import get_args
+
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.providers.scripted import Call, Say
+from tests.harness import Ground
+from tests.rest.serving import serving
+
+UNSAFE = ("deleteSession", "streamEvents")
+"""Not tried by schemathesis on the session that the others need; a stream has no end."""
+
+
+async def test_every_op_event_and_decision_is_in_the_document_as_the_codec_has_it(tmp_path: Path) -> None:
+    async with serving(tmp_path) as served:
+        document = (await served.get("/openapi.json")).json()
+    schemas = document["components"]["schemas"]
+    for name, kinds in (("Op", get_args(ops.Op)), ("Event", (*get_args(ev.KnownEvent), *get_args(ev.LiveEvent)))):
+        mapping = schemas[name]["discriminator"]["mapping"]
+        assert mapping == {kind.__struct_defaults__[-1]: f"#/components/schemas/{kind.__name__}" for kind in kinds}
+    assert set(schemas["Decision"]["discriminator"]["mapping"]) == {"allowed", "denied", "aborted"}
+    for kind in get_args(ops.Op):
+        assert set(schemas[kind.__name__]["properties"]) == set(kind.__struct_fields__)
+    assert document["security"] == [{"token": []}]
+
+
+async def test_schemathesis_finds_no_failure_and_no_answer_that_the_document_does_not_describe(
+    tmp_path: Path, is_nightly: bool
+) -> None:
+    ground = Ground(tmp_path)
+    ground.write("poem.txt", "The colour of the sea\n")
+    edit = Call("edit_file", {"path": "poem.txt", "old_str": "colour", "new_str": "color"})
+
+    async with serving(ground, [[edit], [Say("Done.")]]) as served:
+        session = (await served.start(approval="on_request")).rsplit("/", 1)[1]
+        await served.run(f"/v1/sessions/{session}")
+        document = (await served.get("/openapi.json")).json()
+        for path in document["paths"].values():
+            for operation in path.values():
+                for parameter in operation["parameters"]:
+                    if parameter["name"] == "session_id":
+                        parameter["schema"] = {"enum": [session]}
+                    if parameter["name"] == "tool":
+                        parameter["schema"] = {"enum": ["read_file", "list_files", "todo_write", "no_such_tool"]}
+        schema = tmp_path / "openapi.json"
+        schema.write_text(json.dumps(document))
+        command = (
+            str(Path(sys.executable).with_name("st")),
+            "run",
+            str(schema),
+            f"--url={served.server.url}",
+            f"--header=Authorization: Bearer {served.server.token}",
+            f"--max-examples={100 if is_nightly else 2}",
+            f"--phases={'examples,coverage,fuzzing' if is_nightly else 'fuzzing'}",
+            "--exclude-checks=positive_data_acceptance,ignored_auth",
+            *(f"--exclude-operation-id={name}" for name in UNSAFE),
+            "--seed=1",
+            "--workers=1",
+            "--no-shrink",
+            "--continue-on-failure",
+            "--no-color",
+        )
+        process = await asyncio.create_subprocess_exec(
+            *command, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT, cwd=tmp_path
+        )
+        output, _ = await process.communicate()
+        assert process.returncode == 0, output.decode()
+        assert (await served.get(f"/v1/sessions/{session}")).status_code == 200

@@ -1,0 +1,138 @@
+"""Who and what is refused: other sites, wrong tokens, other hosts, and requests that are too big or too slow."""
+
+import asyncio
+from contextlib import suppress
+from pathlib import Path
+
+import httpx2
+import pytest
+
+from desktop_agent.core.base.errors import UsageError
+from desktop_agent.rest.limits import ServerLimits
+from desktop_agent.rest.server import RestServer, ServeOptions
+from tests.certificates import Authority
+from tests.harness import PATIENCE_S, Ground
+from tests.rest.serving import raw_connection, serving
+
+
+async def test_without_the_right_token_nothing_is_answered(tmp_path: Path) -> None:
+    async with serving(tmp_path) as served:
+        token = served.server.token
+        async with httpx2.AsyncClient(base_url=served.server.url, trust_env=False) as stranger:
+            for path in (
+                "/v1/sessions",
+                "/v1/tools",
+                "/v1/approvals",
+                "/nothing",
+                f"/v1/sessions?token={token}",
+                "/v1/sessions/x/events",
+            ):
+                answer = await stranger.get(path)
+                assert (answer.status_code, answer.headers["www-authenticate"]) == (401, "Bearer")
+                assert answer.json()["error"]["code"] == "token_missing"
+            for given in (f"Bearer {token}x", f"Bearer {token[:-1]}", "Bearer", f"Basic {token}", token, "Bearer \xe9"):
+                answer = await stranger.get("/v1/sessions", headers=[(b"authorization", given.encode("latin-1"))])
+                assert (answer.status_code, answer.json()["error"]["code"]) == (401, "token_wrong")
+            assert (await stranger.post("/", content=b"{}")).status_code == 401
+            twice = [("authorization", f"Bearer {token}"), ("authorization", "Bearer other")]
+            assert (await stranger.get("/v1/sessions", headers=twice)).status_code == 401
+
+
+async def test_pages_of_other_sites_and_names_that_lead_here_are_refused(tmp_path: Path) -> None:
+    async with serving(tmp_path) as served:
+        port = served.server.url.rsplit(":", 1)[1]
+        for host in ("evil.example", f"evil.example:{port}", "127.0.0.1", "127.0.0.1:1", f"localhost.evil:{port}", ""):
+            answer = await served.get("/v1/sessions", headers={"host": host})
+            assert (answer.status_code, answer.json()["error"]["code"]) == (421, "wrong_host"), host
+            assert (await served.get("/", headers={"host": host})).status_code == 421
+        for origin in ("https://evil.example", "null", f"https://127.0.0.1:{port}", "http://127.0.0.1:1"):
+            answer = await served.get("/v1/sessions", headers={"origin": origin})
+            assert (answer.status_code, answer.json()["error"]["code"]) == (403, "foreign_origin"), origin
+        for host in (f"127.0.0.1:{port}", f"localhost:{port}"):
+            headers = {"host": host, "origin": f"http://{host}"}
+            assert (await served.get("/v1/sessions", headers=headers)).status_code == 200
+        answer = await served.client.options("/v1/sessions", headers={"origin": "https://evil.example"})
+        assert "access-control-allow-origin" not in answer.headers
+
+
+async def test_bodies_that_are_too_big_are_refused_before_they_are_there(tmp_path: Path) -> None:
+    async def endless():
+        for _ in range(100):
+            yield b" " * 1_000
+
+    async with serving(tmp_path, limits=ServerLimits(body_bytes=10_000)) as served:
+        headers = {"content-type": "application/json"}
+        for content in (b" " * 10_001, endless()):
+            answer = await served.client.post("/v1/sessions", content=content, headers=headers)
+            assert (answer.status_code, answer.json()["error"]["code"]) == (413, "too_large")
+        answer = await served.client.request("GET", "/v1/sessions", content=b"{}")
+        assert answer.status_code == 400
+
+
+async def test_headers_that_are_too_long_are_refused(tmp_path: Path) -> None:
+    async with serving(tmp_path, limits=ServerLimits(head_bytes=4_000)) as served:
+        for headers, path in (({"x-filler": "x" * 8_000}, "/v1/sessions"), ({}, f"/v1/sessions?{'x' * 8_000}")):
+            assert (await served.get(path, headers=headers)).status_code == 431
+        async with raw_connection(served.server) as (reader, writer), asyncio.timeout(PATIENCE_S):
+            writer.write(b"GET / HTTP/1.1\r\nX: " + b"x" * 200_000)
+            with suppress(ConnectionResetError):
+                assert b" 400 " in (await reader.read()).partition(b"\r\n")[0]
+
+
+@pytest.mark.parametrize(
+    ("request_text", "expected"),
+    [
+        ("GET / HTTP/1.1\r\nHost:", b""),
+        ("", b""),
+        (
+            "POST /v1/sessions HTTP/1.1\r\nHost: {host}\r\nAuthorization: Bearer {token}\r\n"
+            "Content-Length: 9\r\n\r\n{{",
+            b"408",
+        ),
+    ],
+    ids=["half a head", "nothing", "half a body"],
+)
+async def test_clients_that_are_too_slow_are_cut_off(tmp_path: Path, request_text: str, expected: bytes) -> None:
+    async with serving(tmp_path, limits=ServerLimits(head_s=0.05, body_s=0.05)) as served:
+        host = served.server.url.removeprefix("http://")
+        async with raw_connection(served.server) as (reader, writer), asyncio.timeout(PATIENCE_S):
+            writer.write(request_text.format(host=host, token=served.server.token).encode())
+            try:
+                answer = await reader.read()
+            except ConnectionResetError:
+                answer = b""
+            assert expected in answer.partition(b"\r\n")[0]
+            assert bool(answer) == bool(expected)
+
+
+async def test_only_an_encrypted_server_listens_for_other_machines(tmp_path: Path) -> None:
+    bench = Ground(tmp_path).bench(None)  # pyright: ignore[reportArgumentType] - no model is asked
+    for host in ("0.0.0.0", "::", "192.0.2.7", "box.example"):
+        with pytest.raises(UsageError, match="this machine's own address") as caught:
+            RestServer(bench, ServeOptions(host=host, folder=tmp_path))
+        assert "--tls" in caught.value.hint
+
+
+async def test_an_encrypted_server_answers_over_tls_alone(tmp_path: Path) -> None:
+    async with serving(tmp_path, authority=Authority(tmp_path)) as served:
+        assert served.server.url.startswith("https://")
+        assert (await served.get("/v1/sessions")).status_code == 200
+        with pytest.raises(httpx2.HTTPError):
+            async with httpx2.AsyncClient(trust_env=False) as plain:
+                await plain.get(served.server.url.replace("https", "http"))
+
+
+async def test_a_certificate_that_cannot_be_used_is_said_in_words(tmp_path: Path) -> None:
+    (tmp_path / "cert.pem").write_text("no certificate")
+    bench = Ground(tmp_path / "ground").bench(None)  # pyright: ignore[reportArgumentType] - no model is asked
+    options = ServeOptions(folder=tmp_path, certificate=tmp_path / "cert.pem", key=tmp_path / "none.pem")
+    with pytest.raises(UsageError, match="cannot be used"):
+        RestServer(bench, options).listen()
+
+
+async def test_a_port_that_is_taken_is_said_in_words(tmp_path: Path) -> None:
+    async with serving(tmp_path) as served:
+        port = int(served.server.url.rsplit(":", 1)[1])
+        bench = served.ground.bench(served.provider)
+        with pytest.raises(UsageError, match="cannot be listened at"):
+            RestServer(bench, ServeOptions(folder=tmp_path, port=port)).listen()

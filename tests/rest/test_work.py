@@ -1,0 +1,163 @@
+"""What a session does, over HTTP: its questions, its changes, its background commands, its exports."""
+
+import asyncio
+from pathlib import Path
+
+from desktop_agent.core.providers.scripted import Call, Say
+from tests.harness import PATIENCE_S, Ground
+from tests.rest.serving import Served, serving, up_to
+
+EDIT = Call("edit_file", {"path": "poem.txt", "old_str": "colour", "new_str": "color"})
+JOB = Call("run_terminal_cmd", {"command": "echo begun; sleep 600", "explanation": "Wait", "is_background": True})
+
+
+def ground_with_poem(folder: Path) -> Ground:
+    ground = Ground(folder)
+    ground.write("poem.txt", "The colour of the sea\n")
+    return ground
+
+
+async def edited(served: Served) -> str:
+    """Let the model edit the poem, with the user's word, and return the session."""
+    session = await served.start()
+    await served.post(f"{session}/prompts", {"text": "go"})
+    asked = (await served.until(session, "approval_requested"))[-1].data["request"]
+    answer = await served.post(f"{session}/approvals/{asked['call_id']}", {"outcome": "allowed"})
+    assert answer.status_code == 202
+    await served.until(session, "turn_ended")
+    return session
+
+
+async def test_a_question_waits_in_the_list_until_it_is_answered(tmp_path: Path) -> None:
+    async with serving(ground_with_poem(tmp_path), [[EDIT], [Say("Done.")]]) as served:
+        session = await served.start()
+        await served.post(f"{session}/prompts", {"text": "go"})
+        await served.until(session, "approval_requested")
+        (waiting,) = (await served.get("/v1/approvals")).json()["approvals"]
+        assert waiting["session_id"] in session
+        assert waiting["request"]["changes"][0]["path"] == "poem.txt"
+        assert (await served.get(f"{session}/approvals")).json()["approvals"] == [waiting]
+        path = f"{session}/approvals/{waiting['request']['call_id']}"
+        assert (await served.post(path, {"outcome": "perhaps"})).status_code == 400
+        assert (await served.post(path, {"outcome": "denied", "message": "Leave it."})).status_code == 202
+        blocks = await served.until(session, "turn_ended")
+        (resolved,) = (block for block in blocks if block.type == "approval_resolved")
+        assert resolved.data["decision"] == {"outcome": "denied", "message": "Leave it."}
+        assert (await served.get("/v1/approvals")).json()["approvals"] == []
+        late = await served.post(path, {"outcome": "allowed"})
+        assert (late.status_code, late.json()["error"]["code"]) == (404, "not_pending")
+        assert served.ground.read("poem.txt") == "The colour of the sea\n"
+
+
+async def test_a_question_that_waits_when_the_server_ends_is_asked_again_by_the_next_one(tmp_path: Path) -> None:
+    ground = ground_with_poem(tmp_path)
+    async with serving(ground, [[EDIT]]) as served:
+        session = await served.start()
+        await served.post(f"{session}/prompts", {"text": "go"})
+        await served.until(session, "approval_requested")
+    async with serving(ground, [[Say("Done.")]]) as served:
+        (waiting,) = (await served.get(f"{session}/approvals")).json()["approvals"]
+        path = f"{session}/approvals/{waiting['request']['call_id']}"
+        assert (await served.post(path, {"outcome": "allowed"})).status_code == 202
+        await served.until(session, "turn_ended")
+        assert ground.read("poem.txt") == "The color of the sea\n"
+
+
+async def test_changes_are_listed_shown_undone_and_redone(tmp_path: Path) -> None:
+    async with serving(ground_with_poem(tmp_path), [[EDIT], [Say("Done.")]]) as served:
+        session = await edited(served)
+        (row,) = (await served.get(f"{session}/changes")).json()["changes"]
+        assert (row["change"]["path"], row["authors"], row["state"]) == ("poem.txt", ["agent"], "standing")
+        assert "-The colour of the sea\n+The color of the sea" in (await served.get(f"{session}/diff")).text
+        assert (await served.get(f"{session}/diff", params={"path": "poem.txt"})).status_code == 200
+        assert (await served.get(f"{session}/diff", params={"path": "none.txt"})).status_code == 404
+        selection = {"change_ids": row["change_ids"]}
+        (outcome,) = (await served.post(f"{session}/undo", {"selection": selection})).json()["outcomes"]
+        assert (outcome["path"], outcome["state"]) == ("poem.txt", "restored")
+        assert served.ground.read("poem.txt") == "The colour of the sea\n"
+        again = await served.post(f"{session}/undo", {"selection": {"path": "none.txt"}})
+        assert again.status_code == 400
+        assert (await served.post(f"{session}/redo")).json()["outcomes"][0]["state"] == "restored"
+        assert served.ground.read("poem.txt") == "The color of the sea\n"
+        await served.post(f"{session}/close")
+        assert (await served.get(f"{session}/changes")).json()["changes"][0]["state"] == "standing"
+
+
+async def test_nothing_is_undone_while_a_turn_runs(tmp_path: Path) -> None:
+    async with serving(ground_with_poem(tmp_path), [[EDIT]]) as served:
+        session = await served.start()
+        await served.post(f"{session}/prompts", {"text": "go"})
+        await served.until(session, "approval_requested")
+        answer = await served.post(f"{session}/undo")
+        assert (answer.status_code, answer.json()["error"]["code"]) == (409, "busy")
+
+
+async def test_a_session_is_exported_in_every_form_to_be_saved_and_not_shown(tmp_path: Path) -> None:
+    async with serving(ground_with_poem(tmp_path), [[EDIT], [Say("Done.")]]) as served:
+        session = await edited(served)
+        for form, words in (("md", "Done."), ("html", "<!DOCTYPE html>"), ("jsonl", '"type"'), ("patch", "+The color")):
+            answer = await served.get(f"{session}/export", params={"format": form})
+            assert answer.status_code == 200
+            assert words.lower() in answer.text.lower()
+            assert answer.headers["content-disposition"].startswith("attachment;")
+        assert (await served.get(f"{session}/export?format=pdf")).status_code == 400
+
+
+async def test_a_background_command_is_listed_read_and_stopped(tmp_path: Path) -> None:
+    async with serving(tmp_path, [[JOB], [Say("Begun.")]]) as served:
+        session = await served.start()
+        async with asyncio.timeout(PATIENCE_S), served.events(session) as coming:
+            await served.post(f"{session}/prompts", {"text": "go"})
+            asked = (await up_to(coming, "approval_requested"))[-1].data["request"]
+            await served.post(f"{session}/approvals/{asked['call_id']}", {"outcome": "allowed"})
+            await up_to(coming, "jobs_reported")
+            (job,) = (await served.get(f"{session}/jobs")).json()["jobs"]
+            assert job["state"] == "running"
+            output = ""
+            while "begun" not in output:
+                output = (await served.get(f"{session}/jobs/{job['id']}/output")).json()["output"]
+            assert (await served.post(f"{session}/jobs/{job['id']}/stop")).status_code == 202
+            while True:
+                reported = await up_to(coming, "jobs_reported")
+                if reported[-1].data["jobs"][0]["state"] == "stopped":
+                    break
+        assert (await served.get(f"{session}/jobs/none/output")).status_code == 404
+        await served.post(f"{session}/close")
+        assert (await served.get(f"{session}/jobs")).status_code == 404
+
+
+async def test_a_tool_is_executed_and_what_it_changed_can_be_undone(tmp_path: Path) -> None:
+    async with serving(ground_with_poem(tmp_path)) as served:
+        names = {tool["name"] for tool in (await served.get("/v1/tools")).json()["tools"]}
+        assert {"read_file", "edit_file"} <= names
+        body = {"arguments": EDIT.arguments, "approval": "never", "sandbox": "none"}
+        answer = await served.post("/v1/tools/edit_file/execute", body)
+        assert answer.status_code == 200, answer.text
+        report = answer.json()
+        assert (report["status"], report["changes"][0]["path"]) == ("completed", "poem.txt")
+        await served.post(f"/v1/sessions/{report['session_id']}/undo")
+        assert served.ground.read("poem.txt") == "The colour of the sea\n"
+
+
+async def test_a_call_that_cannot_be_made_is_refused_with_what_is_wrong(tmp_path: Path) -> None:
+    async with serving(ground_with_poem(tmp_path)) as served:
+        wrong = await served.post("/v1/tools/read_file/execute", {"arguments": {"path": 7}})
+        assert (wrong.status_code, wrong.json()["error"]["field"]) == (400, "$.arguments.path")
+        missing = await served.post("/v1/tools/read_file/execute", {"arguments": {}})
+        assert (missing.status_code, missing.json()["error"]["field"]) == (400, "$.arguments.path")
+        unknown = await served.post("/v1/tools/read_fil/execute", {"arguments": {}})
+        assert (unknown.status_code, unknown.json()["error"]["code"]) == (404, "tool_not_found")
+        assert "Did you mean 'read_file'" in unknown.json()["error"]["message"]
+        asked = await served.post("/v1/tools/edit_file/execute", {"arguments": EDIT.arguments, "approval": "always"})
+        assert (asked.status_code, asked.json()["error"]["code"]) == (403, "approval_required")
+        outside = {"path": "/etc/made-by-a-test.txt", "content": "x"}
+        denied = await served.post("/v1/tools/create_file/execute", {"arguments": outside, "approval": "never"})
+        assert (denied.status_code, denied.json()["error"]["code"]) == (403, "denied"), denied.text
+        assert served.ground.read("poem.txt") == "The colour of the sea\n"
+
+
+async def test_a_call_that_fails_says_so_in_its_answer(tmp_path: Path) -> None:
+    async with serving(tmp_path) as served:
+        answer = await served.post("/v1/tools/read_file/execute", {"arguments": {"path": "none.txt"}})
+        assert (answer.status_code, answer.json()["status"]) == (200, "failed")
+        assert answer.json()["error_type"] == "not_found"
