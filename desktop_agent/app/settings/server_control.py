@@ -7,22 +7,20 @@ from pathlib import Path
 from PySide6.QtCore import QObject
 
 from desktop_agent.app.background_tasks import Try
+from desktop_agent.app.settings.server_tools import ServerTools
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import AgentError, CredentialsError, ServerError
-from desktop_agent.core.context.tokens import tool_tokens
 from desktop_agent.core.mcp.connection import Connection
 from desktop_agent.core.mcp.definition import Address, ServerDefinition
 from desktop_agent.core.mcp.importing import servers_in_file
-from desktop_agent.core.mcp.offers import OfferedTool
 from desktop_agent.core.mcp.reading import Definitions, read_definitions
 from desktop_agent.core.mcp.status import ServerStatus
 from desktop_agent.core.mcp.writing import add_definitions, remove_definition, switch_server, switch_tool
 from desktop_agent.core.providers.auth.servers.server_keyring import ServerKeyring
 from desktop_agent.core.providers.auth.servers.server_sign_ins import ServerSignIns
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
-from desktop_agent.core.tools.servers.mcp_tool import McpTool
-from desktop_agent.ui.settings.servers.view import ServerActions, ServersView, ServerView, ToolView
+from desktop_agent.ui.settings.servers.view import ServerActions, ServersView, ServerView
 
 _LOG_LINES = 60
 
@@ -42,7 +40,7 @@ class ServerControl(QObject):
         self._show: Callable[[ServersView], None] | None = None
         self._say: Callable[[str], None] = lambda _text: None
         self._connections: dict[str, Connection] = {}
-        self._tools: dict[str, tuple[tuple[OfferedTool, ...], tuple[ToolView, ...]]] = {}
+        self._tools = ServerTools(try_, self.refresh)
         self._unsubscribe: Callable[[], None] = lambda: None
         self.actions = ServerActions(
             add=self._on_add,
@@ -94,7 +92,7 @@ class ServerControl(QObject):
         return ServerView(
             definition=definition,
             status=connection.status,
-            tools=self._tools_of(connection),
+            tools=self._tools.of(connection),
             log=connection.log.tail(_LOG_LINES),
         )
 
@@ -107,13 +105,6 @@ class ServerControl(QObject):
         if not is_fresh or last is None or last.definition.fingerprint != definition.fingerprint:
             self._connections[definition.name] = current
         return self._connections[definition.name]
-
-    def _tools_of(self, connection: Connection) -> tuple[ToolView, ...]:
-        name, offered = connection.definition.name, connection.status.tools
-        if name not in self._tools or self._tools[name][0] is not offered:
-            tools = [McpTool(connection, tool) for tool in offered]
-            self._tools[name] = (offered, tuple(map(_tool_view, tools)))
-        return self._tools[name][1]
 
     def _on_status(self, _status: ServerStatus) -> None:
         self.refresh()
@@ -197,10 +188,3 @@ class ServerControl(QObject):
             await self._bench.live.refresh()
             self.refresh()
         return True
-
-
-def _tool_view(tool: McpTool) -> ToolView:
-    offered = tool.offered
-    about = offered.unusable or tool.description.strip().partition("\n")[0]
-    tokens = round(tool_tokens([tool.definition()]))
-    return ToolView(name=offered.name, about=about, tokens=tokens, is_usable=not offered.unusable)

@@ -54,8 +54,8 @@ def test_a_server_is_added_tested_switched_and_removed(go: Go) -> None:
             lambda: any(f"{len(TOOLS)} tools" in text for text in texts(dialog)), "the tools are counted"
         )
         tools.click()
-        await user.see(Switch, "toolSwitch")
-        next(each for each in dialog.findChildren(Switch) if each.accessibleName() == "Use the tool hang").click()
+        await user.until_true(lambda: bool(switches(dialog, "Use the tool hang")), "the tools are listed")
+        switches(dialog, "Use the tool hang")[0].click()
         await user.until_true(lambda: defined() == [("mine", True, ("hang",))], "the tool is switched off")
         await user.until_true(
             lambda: any(f"{len(TOOLS) - 1} of {len(TOOLS)} tools" in text for text in texts(dialog)), "the card follows"
@@ -96,6 +96,10 @@ def test_servers_of_another_tool_are_imported_and_what_is_left_out_is_named(go: 
         await user.press(Qt.Key.Key_Escape)
 
     go([], journey)
+
+
+def switches(dialog: QDialog, name: str) -> list[Switch]:
+    return [each for each in dialog.findChildren(Switch) if each.accessibleName() == name]
 
 
 def texts(dialog: QDialog) -> list[str]:

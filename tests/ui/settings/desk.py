@@ -14,6 +14,7 @@ from desktop_agent.core.settings import (
     LoadedSettings,
     Settings,
 )
+from desktop_agent.ui.runtime.gradual import GradualWork
 from desktop_agent.ui.settings.accounts.key_editor import KeyStatus
 from desktop_agent.ui.settings.actions import SettingsActions
 from desktop_agent.ui.settings.dialog import SettingsDialog
@@ -80,6 +81,11 @@ class Desk:
         self.dialog.key.show_status(KeyStatus())
         self.dialog.open()
         qtbot.waitExposed(self.dialog)
+
+    def settle(self) -> None:
+        """Let what is done some steps at a time be done."""
+        while any(not work.is_done for work in self.dialog.findChildren(GradualWork)):
+            QApplication.processEvents()
 
     def _note_change(self, name: str, value: object) -> None:
         self.changed.append((name, value))

@@ -25,6 +25,8 @@ class ServerCard(QFrame):
         self.setObjectName("serverCard")
         self.setProperty("role", "surface")
         self._server = server
+        self._is_shown = False
+        self._theme = theme
         self._actions = actions
         self._switch = Switch(theme)
         self._switch.setObjectName("serverSwitch")
@@ -38,21 +40,18 @@ class ServerCard(QFrame):
         self._confinement.setObjectName("serverConfinement")
         self._state.setObjectName("serverState")
         self._tools = ToolList(theme, self._on_tool)
-        self._log = QPlainTextEdit(readOnly=True, tabChangesFocus=True)
-        self._log.setObjectName("serverLog")
-        self._log.setAccessibleName(self.tr("What {0} said last").format(server.name))
-        self._log.setFont(theme.code_font())
-        self._log.setFixedHeight(_LOG_HEIGHT)
+        self._log: QPlainTextEdit | None = None
+        """Made when it is first unfolded."""
         self._build_buttons()
         self._lay_out()
-        self._tools.hide()
-        self._log.hide()
         self._ask_to_remove(is_asking=False)
         self.show_server(server)
 
     def show_server(self, server: ServerView) -> None:
         """Show how it is now. Emits nothing; what is unfolded stays so."""
-        self._server = server
+        if server == self._server and self._is_shown:
+            return
+        self._server, self._is_shown = server, True
         is_mine = server.definition.defined_by == "user"
         self._switch.setChecked(server.definition.is_enabled)
         self._switch.setEnabled(is_mine)
@@ -69,10 +68,9 @@ class ServerCard(QFrame):
             label.setText(text)
             label.setVisible(bool(text))
         self._tools.show_tools(server.tools, server.definition.disabled_tools, can_switch=is_mine)
-        self._tools.setVisible(self._tools.isVisibleTo(self) and bool(server.tools))
-        if self._log.toPlainText() != server.log:
-            self._log.setPlainText(server.log)
-            self._log.verticalScrollBar().setValue(self._log.verticalScrollBar().maximum())
+        if self._tools.is_unfolded and not server.tools:
+            self._tools.unfold(is_unfolded=False)
+        self._show_log_text()
         self._update_buttons()
 
     def _build_buttons(self) -> None:
@@ -114,11 +112,30 @@ class ServerCard(QFrame):
             Space.XS,
             row,
             self._tools,
-            self._log,
             on=self,
             spacing=Space.XS,
             margins=(0, Space.S, 0, Space.S),
         )
+
+    @property
+    def _is_log_unfolded(self) -> bool:
+        return self._log is not None and not self._log.isHidden()
+
+    def _make_log(self) -> QPlainTextEdit:
+        log = QPlainTextEdit(readOnly=True, tabChangesFocus=True)
+        log.setObjectName("serverLog")
+        log.setAccessibleName(self.tr("What {0} said last").format(self._server.name))
+        log.setFont(self._theme.code_font())
+        log.setFixedHeight(_LOG_HEIGHT)
+        layout = self.layout()
+        assert layout is not None
+        layout.addWidget(log)
+        return log
+
+    def _show_log_text(self) -> None:
+        if self._log is not None and self._log.toPlainText() != self._server.log:
+            self._log.setPlainText(self._server.log)
+            self._log.verticalScrollBar().setValue(self._log.verticalScrollBar().maximum())
 
     def _update_buttons(self) -> None:
         server, status = self._server, self._server.status
@@ -126,8 +143,8 @@ class ServerCard(QFrame):
         is_starting = status.state == "starting"
         is_new = status.facts is None and not status.problem
         restart = self.tr("Starting…") if is_starting else self.tr("Test") if is_new else self.tr("Restart")
-        tools = self.tr("Hide tools") if self._tools.isVisibleTo(self) else self.tr("Tools")
-        log = self.tr("Hide log") if self._log.isVisibleTo(self) else self.tr("Log")
+        tools = self.tr("Hide tools") if self._tools.is_unfolded else self.tr("Tools")
+        log = self.tr("Hide log") if self._is_log_unfolded else self.tr("Log")
         for button, text in ((self._restart, restart), (self._show_tools, tools), (self._show_log, log)):
             button.setText(text)
             button.setAccessibleName(f"{text}: {server.name}")
@@ -149,11 +166,15 @@ class ServerCard(QFrame):
         self._actions.restart(self._server.name)
 
     def _on_tools(self) -> None:
-        self._tools.setVisible(not self._tools.isVisibleTo(self))
+        self._tools.unfold(is_unfolded=not self._tools.is_unfolded)
         self._update_buttons()
 
     def _on_log(self) -> None:
-        self._log.setVisible(not self._log.isVisibleTo(self))
+        if self._log is None:
+            self._log = self._make_log()
+        else:
+            self._log.setVisible(not self._is_log_unfolded)
+        self._show_log_text()
         self._update_buttons()
 
     def _on_remove(self) -> None:

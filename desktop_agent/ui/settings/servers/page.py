@@ -1,10 +1,12 @@
 """The section about MCP servers: a card for each, adding and importing, and their settings."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 from PySide6.QtWidgets import QApplication, QFileDialog, QVBoxLayout
 
 from desktop_agent.core.mcp.definition import ServerDefinition
+from desktop_agent.ui.runtime.gradual import GradualWork
 from desktop_agent.ui.settings.actions import SettingsActions
 from desktop_agent.ui.settings.generated_page import SettingRows, settings_of
 from desktop_agent.ui.settings.parts import Page, note
@@ -36,6 +38,7 @@ class ServersPage(Page):
         )
         self._empty.setObjectName("serversEmpty")
         self._problems = note("", "warning")
+        self._work = GradualWork(self)
         self._list = QVBoxLayout()
         self._list.setSpacing(Space.S)
         self._add = make_button(self.tr("Add server…"), object_name="addServerButton", clicked=self._on_add)
@@ -64,6 +67,13 @@ class ServersPage(Page):
             self._list.removeWidget(card)
             card.hide()
             card.deleteLater()
+        self._work.begin(self._show_cards(view))
+        self._empty.setVisible(not view.servers)
+        self._problems.setText("\n".join(view.problems))
+        self._problems.setVisible(bool(view.problems))
+
+    def _show_cards(self, view: ServersView) -> Iterator[None]:
+        """Bring the cards up to date, one in each step."""
         for place, server in enumerate(view.servers):
             card = self._cards.get(server.name)
             if card is None:
@@ -72,9 +82,7 @@ class ServersPage(Page):
                 card.show()
             else:
                 card.show_server(server)
-        self._empty.setVisible(not view.servers)
-        self._problems.setText("\n".join(view.problems))
-        self._problems.setVisible(bool(view.problems))
+            yield
 
     def import_file(self, path: str) -> None:
         """Ask for the servers of another tool's file."""

@@ -42,7 +42,7 @@ def facts_line(server: ServerView) -> str:
 def tools_line(server: ServerView) -> str:
     """Say how many tools it has, and what those that are in use take of each request."""
     if not server.tools:
-        return _tr("no tools")
+        return number_of(len(server.status.tools), "tool") if server.status.tools else _tr("no tools")
     disabled = server.definition.disabled_tools
     used = [tool for tool in server.tools if tool.name not in disabled and tool.is_usable]
     count = number_of(len(server.tools), "tool")

@@ -38,6 +38,11 @@ class Page(Struct):
 
     def show(self, *servers: ServerView, problems: tuple[str, ...] = ()) -> None:
         self.desk.dialog.servers.show_servers(ServersView(servers=servers, problems=problems))
+        self.desk.settle()
+
+    def unfold(self, button: str) -> None:
+        self.desk.click(button)
+        self.desk.settle()
 
 
 @pytest.fixture
@@ -73,7 +78,7 @@ def test_a_card_says_what_of_its_server_is_not_used_and_which_tools_cannot_be(pa
     tool = ToolView(name="git_watch", about="It runs only as a task.", tokens=50, is_usable=False)
     status = ServerStatus(name="git", state="ready", facts=facts)
     page.show(ServerView(definition=GIT, status=status, tools=(*TOOLS, tool)))
-    page.desk.click("serverToolsButton")
+    page.unfold("serverToolsButton")
 
     texts = page.desk.visible_texts()
     assert any(text.endswith("about 120 tokens in each request · Not used: tasks, io.example/maps") for text in texts)
@@ -96,8 +101,8 @@ def test_a_server_that_failed_says_why_and_what_can_be_done(page: Page) -> None:
 def test_tools_and_the_log_unfold_and_stay_so_while_the_server_changes(page: Page) -> None:
     page.show(view())
     assert "git_status" not in page.desk.visible_texts()
-    page.desk.click("serverToolsButton")
-    page.desk.click("serverLogButton")
+    page.unfold("serverToolsButton")
+    page.unfold("serverLogButton")
     page.show(view("ready"))
     texts = page.desk.visible_texts()
     assert {"git_status", "120 tokens", "Shows what is changed⟨U+202E⟩"} <= set(texts)
@@ -247,3 +252,27 @@ def test_every_known_server_can_be_defined_as_it_is(known: KnownServer) -> None:
     server = typed_definition(known.name, known.where, known.sandbox)
     assert server.where == known.where
     assert server.confinement == known.confinement
+
+
+def test_tools_that_change_keep_the_rows_of_those_that_stay_in_the_servers_order(page: Page) -> None:
+    page.show(view())
+    page.unfold("serverToolsButton")
+    kept = page.desk.switch("Use the tool git_log")
+    kept.setFocus()
+    tools = (TOOLS[1], ToolView(name="git_show", about="Shows one", tokens=7), replace(TOOLS[0], tokens=99))
+    page.show(replace(view(), tools=tools))
+    rows = sorted(page.desk.dialog.findChildren(ToolRow), key=lambda row: row.y())
+    names = [row.switch.accessibleName().rpartition(" ")[2] for row in rows if row.isVisible()]
+    assert names == ["git_log", "git_show", "git_status"]
+    assert "99 tokens" in page.desk.visible_texts()
+    assert page.desk.switch("Use the tool git_log") is kept
+    assert kept.hasFocus()
+    page.show(replace(view(), tools=()))
+    assert not any(row.isVisible() for row in page.desk.dialog.findChildren(ToolRow))
+
+
+def test_rows_of_tools_are_made_only_when_they_are_unfolded(page: Page) -> None:
+    page.show(view())
+    assert not page.desk.dialog.findChildren(ToolRow)
+    page.unfold("serverToolsButton")
+    assert len(page.desk.dialog.findChildren(ToolRow)) == len(TOOLS)

@@ -1,0 +1,192 @@
+"""How long the page of MCP servers keeps the window, with twenty servers of fifty tools each; and how long its start.
+
+Measured is the own work of the window's thread in each turn of its loop, from the moment the page is opened until all
+1,000 tools are unfolded, and while tools and servers are switched and the state of a server changes. A turn is one look
+at what waits, with the painting that comes of it. The limit is a frame, 16.7 ms, for the best of some runs; the floor
+the longest standstill of an idle process beside them.
+
+The start is that of `bench_start.py`, to the first paint and until the core is loaded, in turns with a home in which no
+server is defined. Compared is the processor time, which other programs disturb less than the clock; of each what a
+quarter of the starts stay below.
+"""
+
+import gc
+import os
+import resource
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from msgspec.structs import replace
+from PySide6.QtCore import QEventLoop
+from PySide6.QtWidgets import QApplication, QPushButton
+from pytestqt.qtbot import QtBot
+
+from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.mcp.definition import Program, ServerDefinition
+from desktop_agent.core.mcp.offers import ServerFacts
+from desktop_agent.core.mcp.status import ServerStatus
+from desktop_agent.ui.settings.servers.card import ServerCard
+from desktop_agent.ui.settings.servers.tool_list import ToolRow
+from desktop_agent.ui.settings.servers.view import ServersView, ServerView, ToolView
+from tests.benchmarks.bench_start import OURS
+from tests.benchmarks.bench_start import run as start
+from tests.benchmarks.floors import idle_beside
+from tests.ui.settings.desk import Desk
+
+SERVERS, TOOLS = 20, 50
+FRAME_MS = 16.7
+MOST_LATER = 1.1
+READY = """
+import os, sys
+from desktop_agent.app.startup import window as module
+
+class Watched(module.Window):
+    def add_panels(self):
+        super().add_panels()
+        self.ready.connect(lambda: os._exit(0))
+
+module.Window = Watched
+from desktop_agent.cli import main
+sys.exit(main())
+"""
+CLOSED = "the page is closed, with all of it unfolded"
+"""Qt hides each of some 5,000 widgets, which takes longer than a frame."""
+ABOUT = "Finds what matches a query, and says of each find where it is and who wrote it last."
+FACTS = ServerFacts(protocol="2025-11-25", era="handshake", name="many", version="1", has_tools=True)
+
+
+def server(number: int) -> ServerView:
+    tools = tuple(ToolView(name=f"find_{tool}", about=ABOUT, tokens=117) for tool in range(TOOLS))
+    definition = ServerDefinition(name=f"server{number}", reached_by=Program(command="uvx", args=("mcp-many",)))
+    status = ServerStatus(name=definition.name, state="ready", facts=FACTS)
+    return ServerView(definition=definition, status=status, tools=tools, log="ready\n" * 60)
+
+
+class Turns:
+    """The turns of the loop, each with the own work of the thread in it, in ms."""
+
+    def __init__(self, app: QApplication) -> None:
+        self._app = app
+        self.all: list[float] = []
+
+    def of(self, act: Callable[[], object], until: Callable[[], bool] = lambda: True) -> list[float]:
+        """Do it, and let the loop turn until nothing comes of it any more."""
+        turns = [self._took(act)]
+        quiet = 0
+        deadline = time.monotonic() + 30
+        while (quiet < 5 or not until()) and time.monotonic() < deadline:
+            turns.append(self._took(lambda: self._app.processEvents(QEventLoop.ProcessEventsFlag.AllEvents, 0)))
+            quiet = quiet + 1 if turns[-1] < 0.1 else 0
+        assert until()
+        self.all += turns
+        return turns
+
+    def _took(self, act: Callable[[], object]) -> float:
+        begun = time.thread_time()
+        act()
+        return (time.thread_time() - begun) * 1000
+
+
+def test_a_thousand_tools_keep_the_window_for_less_than_a_frame(
+    qapp: QApplication, qtbot: QtBot, is_nightly: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with idle_beside() as idle:
+        runs = [run(qapp, qtbot) for _ in range(5 if is_nightly else 3)]
+    with capsys.disabled():
+        print(f"\n{SERVERS} servers of {TOOLS} tools; an idle process stood still for {idle.worst_ms:.1f} ms")
+        print(f"{'':46}{'turns':>7}{'all':>10}{'longest':>11}{'worst run':>11}")
+        for step in runs[0]:
+            longest = sorted(max(one[step]) for one in runs)
+            whole = statistics.median(sum(one[step]) for one in runs)
+            print(f"{step:46}{len(runs[0][step]):7}{whole:7.0f} ms{longest[0]:8.1f} ms{longest[-1]:8.1f} ms")
+    for step in runs[0].keys() - {CLOSED}:
+        assert min(max(one[step]) for one in runs) <= FRAME_MS, step
+
+
+def run(app: QApplication, qtbot: QtBot) -> dict[str, list[float]]:
+    """Go through the page once; return the turns of each step."""
+    desk = Desk(app, qtbot)
+    page, turns = desk.dialog.servers, Turns(app)
+    views = [server(number) for number in range(SERVERS)]
+    page.show_servers(ServersView(servers=tuple(views)))
+    turns.of(lambda: None)
+    gc.collect()
+    gc.freeze()
+    found = {
+        "the page is opened": turns.of(lambda: desk.dialog.show_section("mcp"), lambda: len(cards(desk)) == SERVERS)
+    }
+    unfolding = [
+        turns.of(buttons(card)["serverToolsButton"].click, lambda c=card: are_all_there(c)) for card in cards(desk)
+    ]
+    found["the tools of a server are unfolded, twenty times"] = [turn for each in unfolding for turn in each]
+    found["a tool is switched"] = turns.of(row_of(desk).switch.click)
+    views[3] = replace(views[3], definition=replace(views[3].definition, disabled_tools=("find_1",)))
+    found["the switch is shown"] = turns.of(lambda: page.show_servers(ServersView(servers=tuple(views))))
+    views[5] = replace(views[5], status=replace(views[5].status, state="idle"))
+    found["a server ends"] = turns.of(lambda: page.show_servers(ServersView(servers=tuple(views))))
+    views[7] = replace(views[7], tools=tuple(replace(tool, tokens=90) for tool in views[7].tools))
+    found["a server lists other tools"] = turns.of(
+        lambda: page.show_servers(ServersView(servers=tuple(views))), lambda: are_all_there(cards(desk)[7])
+    )
+    scroll = page.verticalScrollBar()
+    found["scrolled to the end"] = [
+        t for _ in range(60) for t in turns.of(lambda: scroll.setValue(scroll.value() + 300))
+    ]
+    found[CLOSED] = turns.of(desk.dialog.close)
+    return found
+
+
+def cards(desk: Desk) -> list[ServerCard]:
+    return desk.dialog.findChildren(ServerCard)
+
+
+def buttons(card: ServerCard) -> dict[str, QPushButton]:
+    return {button.objectName(): button for button in card.findChildren(QPushButton)}
+
+
+def are_all_there(card: ServerCard) -> bool:
+    return len([row for row in card.findChildren(ToolRow) if row.isVisibleTo(card)]) == TOOLS
+
+
+def row_of(desk: Desk) -> ToolRow:
+    return cards(desk)[3].findChildren(ToolRow)[1]
+
+
+def test_the_window_starts_as_soon_with_twenty_servers_as_without(
+    tmp_path: Path, is_nightly: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    homes = {False: tmp_path / "without", True: tmp_path / "with"}
+    for has_servers, home in homes.items():
+        settings = AppPaths.from_environment({**os.environ, "DESKTOP_AGENT_HOME": str(home)}).settings_file()
+        settings.parent.mkdir(parents=True)
+        settings.write_text("\n".join(map(defined, range(SERVERS))) if has_servers else "")
+    workspace = tmp_path / "work"
+    workspace.mkdir()
+    for name, program, arguments in (("first paint", OURS, ()), ("the core is loaded", READY, (str(workspace),))):
+        took: dict[bool, list[float]] = {False: [], True: []}
+        for number in range(26 if is_nightly else 10):
+            order = sorted(homes, reverse=number % 2 == 1)
+            seconds = {each: processor_time(program, homes[each], *arguments) for each in order}
+            if number > 0:  # the first one writes bytecode
+                for each, one in seconds.items():
+                    took[each].append(one)
+        without, with_them = (statistics.quantiles(took[each], n=4)[0] * 1000 for each in homes)
+        ratio = with_them / without
+        with capsys.disabled():
+            print(f"\n{name}: without {without:.0f} ms, with {SERVERS} servers {with_them:.0f} ms, ratio {ratio:.2f}")
+        assert ratio <= MOST_LATER
+
+
+def processor_time(program: str, home: Path, *arguments: str) -> float:
+    """Return what a start took of the processors, with all its threads and processes, in seconds."""
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    start(program, home, *arguments)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+
+
+def defined(number: int) -> str:
+    return f'[[mcp.definitions]]\nname = "server{number}"\ncommand = "uvx"\nargs = ["mcp-many", "{number}"]\n'
