@@ -48,6 +48,7 @@ class Window(QObject):
     ) -> None:
         """Build the frame of the window; `add_panels` what is in it. `environ` has the keys."""
         super().__init__(app)
+        self._app = app
         self._arguments = arguments
         self._paths = paths
         self._environ = environ
@@ -79,6 +80,7 @@ class Window(QObject):
         from desktop_agent.core.settings.live_settings import LiveSettings
         from desktop_agent.core.store.blobs import Blobs
         from desktop_agent.ui.runtime.eventloop import TaskSpawner
+        from desktop_agent.ui.runtime.resting_caret import RestingCaret
         from desktop_agent.ui.runtime.watchdog import Watchdog
         from desktop_agent.ui.widgets.icons import Icons
 
@@ -94,6 +96,7 @@ class Window(QObject):
         apply_look(self.theme, ui)
         self.main_window.memory.remember_theme(ui.theme)
         self._watchdog = Watchdog(self)
+        self._caret = RestingCaret(self._app)
 
     async def serve(self) -> int:
         """Run the application until it is asked to quit; then end everything it started. Returns the exit code."""
@@ -136,6 +139,7 @@ class Window(QObject):
             await self._diffs.aclose()
             await self._spawner.aclose()
             self._watchdog.stop()
+            self._caret.stop()
             log.close()
             self.main_window.let_close()
         return 0
