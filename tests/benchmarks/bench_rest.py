@@ -87,7 +87,9 @@ async def journey(user):
         chosen = user.window.panels.sessions.session_chosen
         chosen.emit(session)
         view = user.window.panels.transcript
-        await user.until_true(lambda: len(user.transcript.pages) > 1, "the whole session is known")
+        async with asyncio.timeout(300):
+            while len(user.transcript.pages) < 2:  # until the whole session is known
+                await asyncio.sleep(1)
         bar = view.verticalScrollBar()
         for place in (0.1, 0.5, 0.9):
             bar.setValue(int(bar.maximum() * place))

@@ -21,6 +21,7 @@ def field(qtbot: QtBot) -> Iterator[QLineEdit]:
     qtbot.waitActive(window)
     field.setFocus()
     yield field
+    window.close()
 
 
 @pytest.fixture
