@@ -67,6 +67,14 @@ class OpenCalls(Struct, frozen=True, kw_only=True):
     """How many answers the turn had by then."""
 
 
+class _MayNotSpendError(Exception):
+    """The turn ends for this reason before its next request."""
+
+    def __init__(self, reason: ev.TurnEndReason) -> None:
+        super().__init__(reason)
+        self.reason: ev.TurnEndReason = reason
+
+
 @dataclass(slots=True, kw_only=True)
 class Turn:
     """Runs once."""
@@ -117,6 +125,8 @@ class Turn:
             except NoRoomError as error:
                 await self._notify("context_window", error.title, error.hint)
                 return "limit"
+            except _MayNotSpendError as error:
+                return error.reason
             self.answers += 1
             if (reason := await self._act_on(completion)) is not None:
                 return reason
@@ -169,7 +179,7 @@ class Turn:
         """Get one answer, trying again while that makes sense, and put it on record."""
         await self.settings.refresh()
         await self.runtime.prepare(self.number)
-        request = await self.requests.next()
+        request = await self._next_request()
         attempt = 1
         usual = Answering(model=self.model, provider=self.provider, requests=self.requests)
         while True:
@@ -178,7 +188,7 @@ class Turn:
             except ProviderError as error:
                 self.failure = error
                 if error.fault in _TOO_LONG and self.requests.make_room(is_certain=False):
-                    request = await self.requests.next()
+                    request = await self._next_request()
                     continue
                 is_last = self._is_overloaded and error.fault in OVERLOAD
                 try:
@@ -189,6 +199,15 @@ class Turn:
             else:
                 self._is_overloaded = False
                 return await self._record(completion, usual)
+
+    async def _next_request(self) -> ModelRequest:
+        """Return the next request, unless a summary that it needed took what may be spent: the limit held before it."""
+        before = self.spending.spent
+        request = await self.requests.next()
+        reason = await self.spending.why_stop(self.number) if self.spending.spent != before else None
+        if reason is not None:
+            raise _MayNotSpendError(reason)
+        return request
 
     async def _ask_fallback(self, error: ProviderError) -> Completion:
         """Get the answer from the model that steps in; what it says goes on record as its own."""

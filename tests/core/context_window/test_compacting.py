@@ -13,7 +13,8 @@ from desktop_agent.core.protocol import ops
 from desktop_agent.core.protocol.model import ModelRef, ModelRequest, Summary, TextBlock, ToolResultBlock
 from desktop_agent.core.providers.base import Provider, StreamPiece
 from desktop_agent.core.providers.demo import demo_reply
-from desktop_agent.core.providers.scripted import Call, Fail, Hang, Reply, Say, Script, ScriptedProvider, Stop
+from desktop_agent.core.providers.scripted import Call, Cost, Fail, Hang, Reply, Say, Script, ScriptedProvider, Stop
+from desktop_agent.core.session.limits import TurnLimits
 from desktop_agent.core.settings import CompactionSettings, ModelSettings, Settings
 from tests.harness import Ground, check_conversation
 
@@ -69,6 +70,17 @@ async def test_a_conversation_over_the_target_is_summarised_before_it_is_sent(gr
         assert "prompt 1" in texts(asked)
         assert len(s.rx.all(ev.UsageReported)) == 5, "what the summary cost is counted"
         assert [e.message for e in s.rx.all(ev.ToolProgress) if e.name == "compact"][1:] == [""]
+
+
+async def test_a_summary_that_cost_what_the_turn_may_is_its_last_request(ground: Ground) -> None:
+    ground.settings = small()
+    replies: list[Reply] = [[Say(LONG)], [Say(LONG)], [Say(LONG)], [Say("too much")]]
+    limits = TurnLimits(max_cost_usd=0.5)
+    async with ground.session(script(replies, [[SUMMARY, Cost(0.6)]]), limits=limits) as s:
+        assert [(await s.prompt()).reason for _ in range(4)] == ["completed"] * 3 + ["limit"]
+        assert s.rx.all(ev.Compacted), "what was paid for is kept"
+        assert is_summary(s.last_request), "the request that it was for is not sent"
+        assert s.rx.all(ev.Notice)[-1].title == "The turn has cost $0.60, and may cost $0.50."
 
 
 async def test_nothing_is_summarised_by_itself_when_that_is_switched_off(ground: Ground) -> None:

@@ -82,6 +82,11 @@ class SpendingGuard(Struct, kw_only=True, eq=False):
         await self.log.record(ev.Notice(level="warning", code="unknown_price", title=title, hint=hint, turn=turn))
 
     @property
+    def spent(self) -> Usage:
+        """What the session has taken, summaries and titles too."""
+        return self.state.transcript.turns.usage
+
+    @property
     def _has_limit(self) -> bool:
         spending = self.settings.current.spending
         return any(limit is not None for limit in (self.limits.max_cost_usd, spending.session_usd, spending.day_usd))
