@@ -17,12 +17,13 @@ from desktop_agent.ui.onboarding.key_step import KeyStep
 from desktop_agent.ui.onboarding.local_step import LocalStep
 from desktop_agent.ui.onboarding.other_step import OtherStep
 from desktop_agent.ui.onboarding.state import Connected, Found, WelcomeActions
-from desktop_agent.ui.onboarding.step import Step, plain_note
+from desktop_agent.ui.onboarding.step import Step
 from desktop_agent.ui.onboarding.subscription_step import SubscriptionStep
 from desktop_agent.ui.onboarding.waiting_step import WaitingStep
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.choice_card import ChoiceCard
 from desktop_agent.ui.widgets.layouts import hairline, vbox
+from desktop_agent.ui.widgets.note import Note
 from desktop_agent.ui.widgets.screen_room import resize_within_screen
 from desktop_agent.ui.wording.tooltips import plain_tooltip
 
@@ -53,7 +54,7 @@ class OnboardingDialog(QDialog):
         self._is_busy = False
         self._content = QWidget()
         self._scroll = QScrollArea()
-        self._said = plain_note(object_name="welcomeNote")
+        self._said = Note(object_name="welcomeNote")
         self._foot = Foot()
         self._lay_out()
         self._connect()
@@ -183,11 +184,8 @@ class OnboardingDialog(QDialog):
             step.begin()
 
     def _say(self, words: str, role: str = "secondary") -> None:
-        self._said.setText(words)
+        self._said.say(words, role)
         self._said.setToolTip("")
-        self._said.setProperty("role", role)
-        self._said.style().unpolish(self._said)
-        self._said.style().polish(self._said)
         self._said.setVisible(bool(words))
 
     def _end_work(self) -> None:

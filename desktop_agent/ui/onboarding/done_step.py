@@ -4,9 +4,10 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QComboBox, QCompleter, QPushButton
 
 from desktop_agent.ui.onboarding.state import Connected, WelcomeActions
-from desktop_agent.ui.onboarding.step import Step, plain_note, primary_button
+from desktop_agent.ui.onboarding.step import Step, primary_button
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.note import Note
 from desktop_agent.ui.widgets.picker import Picker
 
 
@@ -26,14 +27,14 @@ class DoneStep(Step):
         assert completer is not None, "an editable box has one"
         completer.setFilterMode(Qt.MatchFlag.MatchContains)
         completer.setCompletionMode(QCompleter.CompletionMode.PopupCompletion)
-        self._note = plain_note(role="warning", object_name="connectionNote")
+        self._note = Note(role="warning", object_name="connectionNote")
         self._begin = primary_button(self.tr("Begin"), "beginButton")
         self._begin.clicked.connect(self._on_begin)
         self._model.editTextChanged.connect(self._update)
         self.column.addWidget(make_label(self.tr("Model"), role="strong"))
         self.column.addWidget(self._model)
         self.column.addSpacing(Space.S)
-        self.column.addWidget(plain_note(self.tr("Another one can be chosen below the message field at any time.")))
+        self.column.addWidget(Note(self.tr("Another one can be chosen below the message field at any time.")))
         self.column.addSpacing(Space.S)
         self.column.addWidget(self._note)
         self.column.addStretch()

@@ -1,15 +1,16 @@
 """Entering an API key: of which provider, and the key, which is tested before it is kept."""
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QFormLayout, QPushButton
+from PySide6.QtWidgets import QPushButton
 
 from desktop_agent.core.models.account import usual_account
 from desktop_agent.core.models.vendors import VENDORS, Vendor, vendor_of
 from desktop_agent.ui.connecting.key_field import KeyField
 from desktop_agent.ui.onboarding.state import Found, WelcomeActions
-from desktop_agent.ui.onboarding.step import Step, plain_note, primary_button
+from desktop_agent.ui.onboarding.step import Step, form, primary_button
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.note import Note
 from desktop_agent.ui.widgets.picker import Picker
 
 
@@ -31,7 +32,7 @@ class KeyStep(Step):
         self._page = make_label(role="secondary", wraps=True, object_name="keysPageLink")
         self._page.setTextInteractionFlags(Qt.TextInteractionFlag.TextBrowserInteraction)
         self._page.setOpenExternalLinks(True)
-        self._there = plain_note()
+        self._there = Note()
         self._try = primary_button(self.tr("Test and continue"), "tryKeyButton")
         self._lay_out()
         self._provider.currentIndexChanged.connect(self._on_provider)
@@ -61,11 +62,7 @@ class KeyStep(Step):
         self.key.offer(key)
 
     def _lay_out(self) -> None:
-        fields = QFormLayout()
-        fields.setHorizontalSpacing(Space.L)
-        fields.setVerticalSpacing(Space.M)
-        fields.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)
-        fields.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
+        fields = form()
         fields.addRow(self.tr("Provider"), self._provider)
         fields.addRow(self.tr("API key"), self.key)
         self.column.addLayout(fields)

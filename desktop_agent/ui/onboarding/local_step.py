@@ -10,10 +10,11 @@ from desktop_agent.core.models.local_server import LocalServer
 from desktop_agent.core.models.vendors import vendor_of
 from desktop_agent.ui.onboarding.cards import Cards
 from desktop_agent.ui.onboarding.state import WelcomeActions
-from desktop_agent.ui.onboarding.step import Step, plain_note, primary_button
+from desktop_agent.ui.onboarding.step import Step, primary_button
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.layouts import STRETCH, hbox
+from desktop_agent.ui.widgets.note import Note
 
 
 class LocalStep(Step):
@@ -26,7 +27,7 @@ class LocalStep(Step):
         )
         self._actions = actions
         self._cards = Cards(theme)
-        self._absent = plain_note(object_name="absentServersNote")
+        self._absent = Note(object_name="absentServersNote")
         self._again = make_button(self.tr("Look again"), object_name="lookAgainButton", clicked=self.look)
         self._use = primary_button(self.tr("Use this server"), "useServerButton")
         self._use.clicked.connect(self._on_use)

@@ -1,7 +1,7 @@
 """One step of the welcome: a title, what it asks, and the button that leads on."""
 
 from PySide6.QtCore import Signal
-from PySide6.QtWidgets import QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFormLayout, QPushButton, QVBoxLayout, QWidget
 
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.buttons import make_button
@@ -57,6 +57,11 @@ def primary_button(text: str, object_name: str) -> QPushButton:
     return make_button(text, object_name=object_name, variant="primary")
 
 
-def plain_note(text: str = "", role: str = "secondary", object_name: str = "") -> QLabel:
-    """Return a line or two that explain something."""
-    return make_label(text, role=role, wraps=True, is_plain=True, object_name=object_name)
+def form() -> QFormLayout:
+    """Return an empty form: names at the left, fields as wide as there is room, below their names if there is none."""
+    fields = QFormLayout()
+    fields.setHorizontalSpacing(Space.L)
+    fields.setVerticalSpacing(Space.M)
+    fields.setRowWrapPolicy(QFormLayout.RowWrapPolicy.WrapLongRows)
+    fields.setFieldGrowthPolicy(QFormLayout.FieldGrowthPolicy.AllNonFixedFieldsGrow)
+    return fields

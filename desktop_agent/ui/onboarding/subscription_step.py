@@ -4,8 +4,9 @@ from PySide6.QtWidgets import QPushButton
 
 from desktop_agent.ui.onboarding.cards import Cards
 from desktop_agent.ui.onboarding.state import Found, WelcomeActions
-from desktop_agent.ui.onboarding.step import Step, plain_note, primary_button
+from desktop_agent.ui.onboarding.step import Step, primary_button
 from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.widgets.note import Note
 
 
 class SubscriptionStep(Step):
@@ -17,7 +18,7 @@ class SubscriptionStep(Step):
         )
         self._actions = actions
         self._cards = Cards(theme)
-        self._others = plain_note(object_name="otherProgramsNote")
+        self._others = Note(object_name="otherProgramsNote")
         self._sign_in = primary_button(self.tr("Sign in…"), "signInButton")
         self._use = primary_button(self.tr("Use this profile"), "useProfileButton")
         self._sign_in.clicked.connect(self._on_go)

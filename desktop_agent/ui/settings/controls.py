@@ -1,7 +1,6 @@
 """One control for each kind of setting. They tell what the user chose, and nothing when they are shown a value."""
 
 import math
-import re
 from typing import cast
 
 from PySide6.QtCore import QCoreApplication, QEvent, QObject, Qt, Signal
@@ -15,9 +14,8 @@ from desktop_agent.ui.settings.texts_control import TextsControl
 from desktop_agent.ui.theme import Height, Space, Theme
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import hbox
+from desktop_agent.ui.wording.quoted_code import quoted
 
-_CODE = re.compile(r"`([^`]*)`")
-"""What documents show as code."""
 _NUMBER_WIDTH = 112
 _UNIT_WIDTH = 58
 _TEXT_WIDTH = 220
@@ -25,7 +23,7 @@ _TEXT_WIDTH = 220
 
 def words(text: str) -> str:
     """Return a declared text in the user's language."""
-    return _CODE.sub(r"“\1”", QCoreApplication.translate("Settings", text))
+    return quoted(QCoreApplication.translate("Settings", text))
 
 
 class ChoiceControl(QWidget):

@@ -2,7 +2,7 @@
 
 from PySide6.QtWidgets import QComboBox, QLabel, QLineEdit, QWidget
 
-from desktop_agent.core.base.web_address import is_readable_on_the_way
+from desktop_agent.core.base.web_address import is_readable_on_the_way, why_no_address
 from desktop_agent.core.models.account import Account, named, usual_account
 from desktop_agent.core.models.local_server import LocalServer
 from desktop_agent.core.models.vendors import DEMO, PROVIDER_IDS, PROVIDER_LABELS, VENDORS, known_vendor, vendor_of
@@ -242,10 +242,14 @@ class ModelPage(Page):
             self._actions.change("model.name", name)
 
     def _on_address_text(self, text: str) -> None:
-        self._readable.setVisible(is_readable_on_the_way(text.strip()))
+        address = text.strip()
+        self._readable.setVisible(not why_no_address(address) and is_readable_on_the_way(address))
 
     def _on_address(self) -> None:
         address = self._address.text().strip()
         if not self._address.isReadOnly() and address != self._known_address:
             self._known_address = address
-            self._actions.change("model.base_url", address)
+            if address and (reason := why_no_address(address)):
+                say(self._address_note, self.tr("This address cannot be used: {0}.").format(reason), "error")
+            else:
+                self._actions.change("model.base_url", address)

@@ -9,6 +9,7 @@ from desktop_agent.ui.settings.state import SettingsView
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.labels import make_label
 from desktop_agent.ui.widgets.layouts import vbox
+from desktop_agent.ui.widgets.note import Note
 from desktop_agent.ui.widgets.picker import Picker
 
 _NAME_WIDTH = 92
@@ -64,9 +65,9 @@ def name_of(text: str) -> QLabel:
     return name
 
 
-def note(text: str, role: str = "secondary") -> QLabel:
+def note(text: str, role: str = "secondary") -> Note:
     """Return a line or two that explain something."""
-    return make_label(text, role=role, wraps=True, is_plain=True)
+    return Note(text, role)
 
 
 def say(note: QLabel, text: str, role: str = "secondary") -> None:

@@ -52,7 +52,7 @@ def test_another_server_on_the_port_is_called_by_its_name(go: Go) -> None:
 
 def test_a_server_that_is_started_meanwhile_is_found_by_looking_again(go: Go) -> None:
     async def journey(user: Driver) -> None:
-        assert await note(user) == f"Ollama is not running on 127.0.0.1:{port}. Start it with `ollama serve`."
+        assert await note(user) == f"Ollama is not running on 127.0.0.1:{port}. Start it with “ollama serve”."
         with serve(dialect=OLLAMA, asks_for_key=False, port=port):
             await user.click("lookAgainButton")
             label = await user.see(QLabel, "localServerNote")

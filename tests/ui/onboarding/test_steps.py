@@ -136,6 +136,15 @@ def test_servers_are_looked_for_and_those_that_run_are_offered(desk: Desk) -> No
     assert desk.connected == [(usual_account("ollama"), "")]
 
 
+def test_how_a_server_is_started_stands_in_quotes_and_not_in_the_marks_of_a_document(desk: Desk) -> None:
+    at_servers(desk)
+    desk.dialog.show_servers([ABSENT])
+    assert "Start it with “llama-server -m MODEL.gguf”." in desk.texts
+    desk.dialog.show_failure(AgentError("No.", hint="Sign in: `ant auth login`."))
+    assert "Sign in: “ant auth login”." in desk.texts
+    assert "`" not in desk.texts
+
+
 def test_a_server_elsewhere_on_this_machine_is_asked_where_it_is(desk: Desk) -> None:
     at_servers(desk)
     address = "http://127.0.0.1:5000/v1"
@@ -250,7 +259,8 @@ def test_an_address_may_need_no_key_and_speak_another_format(desk: Desk) -> None
     ("name", "address", "says"),
     [
         ("two words", "https://models.example", "letters"),
-        ("work", "models.example", "web address"),
+        ("work", "models.example", "begin with https://"),
+        ("work", "https://models.example/v1 x", "a space"),
         ("work", "https://me:secret@models.example", "before the @"),
         ("work", "http://models.example", "Not encrypted"),
     ],

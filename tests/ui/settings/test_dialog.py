@@ -136,6 +136,18 @@ def test_an_address_is_told_when_it_is_complete(desk: Desk) -> None:
     assert desk.changed == [("model.base_url", "https://proxy.example")]
 
 
+def test_an_address_that_nothing_can_be_sent_to_is_refused_where_it_is_typed(desk: Desk) -> None:
+    address = desk.dialog.findChild(QLineEdit, "baseUrlEdit")
+    assert isinstance(address, QLineEdit)
+    QTest.keyClicks(address, "https://exa mple")
+    QTest.keyClick(address, Qt.Key.Key_Return)
+    assert any("This address cannot be used: it has a space" in text for text in desk.visible_texts())
+    assert desk.changed == []
+    address.setText("https://proxy.example")
+    QTest.keyClick(address, Qt.Key.Key_Return)
+    assert desk.changed == [("model.base_url", "https://proxy.example")]
+
+
 def test_an_address_that_is_not_encrypted_is_warned_of_while_it_is_typed(desk: Desk) -> None:
     address = desk.dialog.findChild(QLineEdit, "baseUrlEdit")
     assert isinstance(address, QLineEdit)

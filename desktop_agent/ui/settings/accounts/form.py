@@ -4,11 +4,12 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QLineEdit, QWidget
+from PySide6.QtWidgets import QWidget
 
-from desktop_agent.core.models.account import Account, is_same_name, why_unusable
+from desktop_agent.core.models.account import Account
 from desktop_agent.core.models.vendors import vendor_of
-from desktop_agent.ui.settings.parts import form, name_of, note, picker, say
+from desktop_agent.ui.connecting.account_fields import AccountFields
+from desktop_agent.ui.settings.parts import form, name_of, note, say
 from desktop_agent.ui.theme import Space
 from desktop_agent.ui.widgets.buttons import make_button
 from desktop_agent.ui.widgets.labels import make_label
@@ -31,35 +32,22 @@ class AccountForm(QWidget):
         self._provider = ""
         self._others: tuple[Account, ...] = ()
         self._title = make_label("", role="strong")
-        self._name = QLineEdit()
-        self._name.setObjectName("accountNameEdit")
-        self._name.setAccessibleName(self.tr("Name of the account"))
-        self._name.setPlaceholderText(self.tr("For example: work"))
-        self._address = QLineEdit()
-        self._address.setObjectName("accountAddressEdit")
-        self._address.setAccessibleName(self.tr("Address of the account"))
-        self._header = picker(
-            self.tr("How the key travels"), [("Authorization: Bearer", "bearer"), ("x-api-key", "x-api-key")]
-        )
+        self._fields = AccountFields("accountNameEdit", "accountAddressEdit")
         self._problem = note("", "error")
         self._problem.hide()
         self._lay_out()
-        for line in (self._name, self._address):
-            line.returnPressed.connect(self._on_add)
-            line.textEdited.connect(self._problem.hide)
+        self._fields.confirmed.connect(self._on_add)
+        self._fields.changed.connect(self._problem.hide)
 
     def begin(self, provider: str, others: Sequence[Account]) -> None:
         """Ask for an account of this provider beside the others that it has."""
         self._provider, self._others = provider, tuple(others)
         vendor = vendor_of(provider)
         self._title.setText(self.tr("New account of {0}").format(vendor.label))
-        self._name.clear()
-        self._address.clear()
-        self._address.setPlaceholderText(vendor.address)
-        self._header.setCurrentIndex(self._header.findData(vendor.key_header))
+        self._fields.begin(vendor)
         self._problem.hide()
         self.show()
-        self._name.setFocus()
+        self._fields.name.setFocus()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         """Let Escape close the form, not the dialog around it."""
@@ -70,32 +58,19 @@ class AccountForm(QWidget):
 
     def _lay_out(self) -> None:
         fields = form()
-        fields.addRow(name_of(self.tr("Name")), self._name)
-        fields.addRow(name_of(self.tr("Address")), self._address)
+        fields.addRow(name_of(self.tr("Name")), self._fields.name)
+        fields.addRow(name_of(self.tr("Address")), self._fields.address)
         fields.addRow(name_of(""), note(self.tr("Its key is sent to this address only. Empty: the provider's own.")))
-        fields.addRow(name_of(self.tr("Key sent as")), self._header)
+        fields.addRow(name_of(self.tr("Key sent as")), self._fields.header)
         add = make_button(self.tr("Add account"), object_name="addAccountButton", clicked=self._on_add)
         cancel = make_button(self.tr("Cancel"), object_name="cancelAccountButton", clicked=self.cancelled.emit)
         buttons = hbox(name_of(""), add, cancel, STRETCH, spacing=Space.S)
         vbox(self._title, fields, self._problem, buttons, on=self, spacing=Space.M)
 
     def _on_add(self) -> None:
-        account = Account(
-            provider=self._provider,
-            name=self._name.text().strip(),
-            address=self._address.text().strip().rstrip("/"),
-            header=self._header.currentData(),
-        )
-        if problem := self._problem_of(account):
+        account = self._fields.account(self._provider)
+        if problem := self._fields.why_not(account, self._others):
             say(self._problem, problem, "error")
             self._problem.show()
             return
         self.added.emit(account)
-
-    def _problem_of(self, account: Account) -> str:
-        if not account.name:
-            return self.tr("Give the account a name.")
-        if any(is_same_name(account.name, other.name) for other in self._others):
-            return self.tr("There is an account of this name already.")
-        reason = why_unusable(account)
-        return self.tr("The account cannot be used: {0}.").format(reason) if reason else ""

@@ -37,7 +37,7 @@ def test_the_server_of_a_local_account_is_looked_for_once(desk: Desk) -> None:
 
 def test_what_does_not_run_is_said_and_looked_for_again(desk: Desk) -> None:
     desk.dialog.show_server(OLLAMA, ABSENT)
-    assert said(desk) == "Ollama is not running on 127.0.0.1:11434. Start it with `ollama serve`."
+    assert said(desk) == "Ollama is not running on 127.0.0.1:11434. Start it with “ollama serve”."
     desk.click("lookAgainButton")
     assert desk.looked_for == [OLLAMA, OLLAMA]
     assert not desk.button("lookAgainButton").isEnabled()
