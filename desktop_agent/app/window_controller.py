@@ -17,6 +17,7 @@ from desktop_agent.app.settings.setup import Setup
 from desktop_agent.app.shown_folder import ShownFolder
 from desktop_agent.app.startup.arguments import WindowArguments
 from desktop_agent.app.startup.first_view import FirstView, model_named_by
+from desktop_agent.app.usage_display import UsageDisplay
 from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import AgentError
@@ -58,6 +59,7 @@ class WindowController:
         self._first_view = FirstView(navigator, arguments, bench.catalog, self._setup.keys, ways, try_)
         self._quit_question = QuitQuestion(panels.window)
         self._contents = ContentWindows(panels.window, theme, bench.blobs, try_)
+        self._usage = UsageDisplay(panels.window, theme, bench, try_)
         FileOpening(panels, navigator)
         navigator.workspace_changed.connect(self._settings.show_workspace)
         ShownFolder(panels, bench, navigator, try_)
@@ -77,6 +79,7 @@ class WindowController:
     async def aclose(self) -> None:
         """Stop everything that runs, and return when nothing of it is left."""
         self._settings.stop()
+        self._usage.stop()
         self._bench.keys.give_up()
         await self._sessions.aclose()
 
@@ -88,6 +91,8 @@ class WindowController:
     def _connect(self) -> None:
         panels, actions, entries = self._panels, self._panels.window.actions_, self._panels.transcript.entry_actions
         actions.connect(actions.settings, self._setup.open_settings)
+        actions.connect(actions.usage, self._usage.open)
+        panels.composer.controls.cost.clicked.connect(self._usage.open)
         entries.settings_requested.connect(self._setup.open_settings)
         entries.sign_in_requested.connect(self._on_sign_in)
         entries.output_requested.connect(self._contents.show_output)

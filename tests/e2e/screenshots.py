@@ -7,6 +7,7 @@ import os
 import shutil
 import sys
 import tempfile
+from datetime import UTC, datetime
 from pathlib import Path
 
 import keyring
@@ -18,7 +19,7 @@ from desktop_agent.ui.approvals.dialog import ApprovalDialog
 from desktop_agent.ui.review.diff.diff_view import DiffView
 from desktop_agent.ui.review.overlays.diff_review import DiffReview
 from tests.core.providers.auth.test_keys import MemoryKeyring
-from tests.e2e import orders
+from tests.e2e import orders, used_sessions
 from tests.e2e.driver import Driver, drive
 from tests.servers.threaded import serve
 
@@ -131,6 +132,24 @@ class Photographer:
         await self._clash(user, changes, view)
         await _quit(user)
 
+    async def usage(self, user: Driver) -> None:
+        """What sessions of some weeks used, with the values of a day."""
+        await self._prepare(user)
+        ready: list[bool] = []
+        user.window.ready.connect(lambda: ready.append(True))
+        await user.until_true(lambda: bool(ready), "the window is ready")
+        user.window.main_window.actions_.usage.trigger()
+        window = await user.see(QDialog, "usageWindow")
+        plot = await user.see(QWidget, "costOverTimePlot")
+        await user.see(QWidget, "usageDayTable")
+        plot.setFocus()
+        for _ in range(5):
+            QTest.keyClick(plot, Qt.Key.Key_Left)
+        await _settled(user)
+        self._save(window, "usage")
+        window.close()
+        await _quit(user)
+
     async def _clash(self, user: Driver, changes: QListView, view: DiffView) -> None:
         module = Path(user.transcript.session.workspace) / orders.MODULE
         module.write_text(
@@ -221,6 +240,8 @@ def main(album: Path) -> None:
         orders.make_shop(shop)
         with serve(*orders.answers()) as server:
             drive([str(shop), "--base-url", server.url], user, photographer.review)
+        used_sessions.write(datetime.now(UTC))
+        drive([str(shop)], user, photographer.usage)
         shutil.rmtree(user)
     app.quit()
 

@@ -52,6 +52,7 @@ QPushButton[variant="flat"], QToolButton[variant="flat"] {
   background: transparent; border-color: transparent; color: $muted;
 }
 QPushButton[variant="flat"]:hover, QToolButton[variant="flat"]:hover { background: $sunken; color: $text; }
+QPushButton[variant="flat"]:checked { background: $accent_weak; color: $accent_text; }
 QPushButton[variant="flat"]:focus, QToolButton[variant="flat"]:focus { border: 2px solid $accent; }
 QPushButton[variant="flat"]:disabled, QToolButton[variant="flat"]:disabled { color: $faint; background: transparent; }
 QPushButton[variant="warning"], QToolButton[variant="warning"] {
@@ -87,6 +88,11 @@ QTableView {
   background: transparent; border: none; outline: none;
   selection-background-color: transparent; /* its delegates draw rounded rows */
 }
+QHeaderView, QHeaderView::section { background: $surface; color: $muted; border: none; font-size: ${head}px; }
+QHeaderView::section { padding: 0 11px; border-bottom: 1px solid $border_strong; font-weight: 600; }
+QHeaderView::section:hover { color: $text; }
+QProgressBar#usageProgress { background: $border; border: none; border-radius: 2px; }
+QProgressBar#usageProgress::chunk { background: $accent; border-radius: 2px; }
 
 QMenu { background: $surface; border: 1px solid $border_strong; border-radius: ${control}px; padding: 4px; }
 QMenu::item { padding: 5px 24px 5px 12px; border-radius: 4px; }

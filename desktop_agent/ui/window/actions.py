@@ -45,6 +45,7 @@ _DECLARATIONS = (
     _Declaration("toggle_side", "Sessions and files", "Ctrl+B"),
     _Declaration("toggle_review", "Review", "Ctrl+Shift+R"),
     _Declaration("toggle_jobs", "Background commands", "Ctrl+J"),
+    _Declaration("usage", "Usage…", "Ctrl+Alt+U"),
     _Declaration("settings", "Settings…", "Ctrl+,"),
     _Declaration("demo", "Try the demo", ""),
     _Declaration("quit", "Quit", "Ctrl+Q"),
@@ -78,6 +79,7 @@ class Actions:
     toggle_side: QAction
     toggle_review: QAction
     toggle_jobs: QAction
+    usage: QAction
     settings: QAction
     demo: QAction
     quit: QAction

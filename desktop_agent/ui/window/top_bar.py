@@ -172,7 +172,7 @@ class TopBar(QWidget):
         button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         menu = QMenu(button)
         actions = self._actions
-        menu.addActions([actions.settings, actions.import_session, actions.export_session])
+        menu.addActions([actions.settings, actions.usage, actions.import_session, actions.export_session])
         menu.addSeparator()
         shown = [actions.toggle_side, actions.toggle_review, actions.toggle_jobs]
         menu.addActions([*shown, actions.find, actions.search])

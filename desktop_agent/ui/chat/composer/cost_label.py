@@ -1,5 +1,7 @@
 """What the session cost, beside how full its context is."""
 
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtGui import QMouseEvent
 from PySide6.QtWidgets import QLabel, QWidget
 
 from desktop_agent.core.base.money import cost_text
@@ -9,14 +11,28 @@ from desktop_agent.ui.wording.cache_words import cache_miss_words
 
 
 class CostLabel(QLabel):
-    """Shows the cost of the session, `$0.42`, or `≥ $0.42` when some of it is not known; nothing when nothing is."""
+    """Shows the cost of the session, `$0.42`, or `≥ $0.42` when some of it is not known; nothing when nothing is.
+
+    Signals:
+        clicked: the user wants to see more of it. The menu has the same.
+    """
+
+    clicked = Signal()
 
     def __init__(self, parent: QWidget) -> None:
         super().__init__(parent)
         self.setObjectName("costLabel")
         self.setAccessibleName(self.tr("Cost of this session"))
         self.setProperty("role", "secondary")
+        self.setCursor(Qt.CursorShape.PointingHandCursor)
         self.hide()
+
+    def mouseReleaseEvent(self, ev: QMouseEvent) -> None:
+        if ev.button() == Qt.MouseButton.LeftButton and self.rect().contains(ev.position().toPoint()):
+            self.clicked.emit()
+
+    def mousePressEvent(self, ev: QMouseEvent) -> None:
+        ev.accept()
 
     def show_usage(self, session: Usage, turn: Usage, missed: CacheMiss | None = None) -> None:
         """Show the sum of a session; the tooltip has the last turn and the tokens, too, and what no cache had."""
@@ -40,4 +56,5 @@ class CostLabel(QLabel):
         if session.is_cost_partial:
             missing = counted(session.unpriced_tokens)
             lines.append(self.tr("The price of {0} tokens is not known: the cost is higher.").format(missing))
+        lines.append(self.tr("Click to see the usage of all sessions."))
         return lines

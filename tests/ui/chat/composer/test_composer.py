@@ -323,6 +323,7 @@ def test_the_cost_is_shown_when_it_is_known(desk: Desk) -> None:
         "Last turn: $0.03",
         "10\u202f000 tokens read by the model, 1\u202f204 written",
         "97 % of what it read came from its cache",
+        "Click to see the usage of all sessions.",
     ]
     assert label.accessibleDescription() == label.toolTip()
     desk.composer.set_cost(Usage(), Usage())

@@ -1,0 +1,107 @@
+"""The page *Usage*: reads what all sessions used, beside the window's thread, and shows it in a window of its own."""
+
+import asyncio
+import threading
+from datetime import UTC, date, timedelta
+
+from PySide6.QtCore import QObject
+from PySide6.QtWidgets import QWidget
+
+from desktop_agent.app.background_tasks import Try
+from desktop_agent.composition.workbench import Workbench
+from desktop_agent.core.base.clock import SystemClock
+from desktop_agent.core.base.errors import StorageError
+from desktop_agent.core.usage.reader import UsageReader
+from desktop_agent.core.usage.report import report_of
+from desktop_agent.core.usage.uses import SessionUse
+from desktop_agent.ui.theme import Theme
+from desktop_agent.ui.usage.shown import Shown, shown_of
+from desktop_agent.ui.usage.window import UsageWindow
+
+
+class UsageDisplay(QObject):
+    """Opens the window, one at most, and reads anew whenever it is asked for."""
+
+    def __init__(self, parent: QWidget, theme: Theme, bench: Workbench, try_: Try) -> None:
+        super().__init__(parent)
+        self._parent = parent
+        self._theme = theme
+        self._reader = UsageReader.of(bench.paths, bench.catalog)
+        self._clock = SystemClock()
+        self._try = try_
+        self._window: UsageWindow | None = None
+        self._reading = asyncio.Lock()
+        self._stopped = threading.Event()
+        """Of the reading that runs, or ran last."""
+        self._sessions: tuple[SessionUse, ...] = ()
+        self._choice = 0
+        """Counts what was chosen to be seen: the last is shown, whatever is ready first."""
+
+    def open(self) -> None:
+        """Show the window in front, with what was used by now."""
+        if (window := self._window) is None:
+            self._window = window = UsageWindow(self._theme, self._parent)
+            window.period_chosen.connect(self._on_period)
+            window.cancelled.connect(self.stop)
+            window.closed.connect(self._on_closed)
+        self._try(self._read(window))
+
+    def stop(self) -> None:
+        """Read no more; what was read is shown."""
+        self._stopped.set()
+
+    def _on_closed(self) -> None:
+        self._window = None
+        self._sessions = ()
+        self.stop()
+
+    def _on_period(self, days: int | None) -> None:
+        if self._window is not None:
+            self._try(self._show(self._window, days))
+
+    async def _read(self, window: UsageWindow) -> None:
+        self._stopped.set()
+        await asyncio.sleep(0)  # to build it was enough for one turn of the loop
+        if self._window is not window:
+            return
+        window.show()
+        window.raise_()
+        window.activateWindow()
+        async with self._reading:
+            if self._window is not window:
+                return
+            self._stopped = stopped = threading.Event()
+            loop, said = asyncio.get_running_loop(), -1
+
+            def progress(done: int, total: int) -> None:
+                nonlocal said
+                if (percent := 100 * done // total) != said:
+                    said = percent
+                    loop.call_soon_threadsafe(self._on_progress, window, done, total)
+
+            try:
+                self._sessions = await asyncio.to_thread(
+                    self._reader.read, progress=progress, is_stopped=stopped.is_set
+                )
+            except StorageError as error:
+                if self._window is window:
+                    window.show_problem(f"{error.title} {error.hint}")
+                return
+            await self._show(window, window.period if self._window is window else None, is_part=stopped.is_set())
+
+    def _on_progress(self, window: UsageWindow, done: int, total: int) -> None:
+        if self._window is window:
+            window.show_reading(done, total)
+
+    async def _show(self, window: UsageWindow, days: int | None, *, is_part: bool = False) -> None:
+        self._choice = choice = self._choice + 1
+        today = self._clock.now().astimezone(UTC).date()
+        first = today - timedelta(days=days - 1) if days is not None else None
+        shown = await asyncio.to_thread(_shown, self._sessions, first, today)
+        if self._window is window and choice == self._choice:
+            note = self.tr("Not all sessions are counted: reading was stopped.") if is_part else ""
+            window.show_figures(shown, note)
+
+
+def _shown(sessions: tuple[SessionUse, ...], first: date | None, today: date) -> Shown:
+    return shown_of(report_of(sessions, first, today))

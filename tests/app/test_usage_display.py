@@ -1,0 +1,70 @@
+"""*Usage* in the whole application: opened from the menu, read from the journals, while the window goes on."""
+
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from PySide6.QtWidgets import QAbstractButton, QComboBox, QLabel
+
+from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.ui.usage.figure_table import FigureTable
+from desktop_agent.ui.usage.window import UsageWindow
+from tests.app.conftest import Go
+from tests.core.usage.written import begun, called, opened_in, over, used, write_timed
+from tests.e2e.driver import Driver
+
+pytestmark = pytest.mark.usefixtures("qapp")
+
+
+def write(number: int, *, days_ago: int) -> None:
+    paths = AppPaths.from_environment()
+    events = [opened_in("/srv/shop"), begun(1), *called(2, "a"), used(3, 0.5), over(4)]
+    since = datetime.now(UTC) - timedelta(days=days_ago, seconds=60)
+    path = paths.sessions / f"20261122-1000{number:02}-abcdef" / "journal.jsonl"
+    write_timed(path, Blobs(paths.blobs), events, since=since)
+
+
+def rows(window: UsageWindow) -> int:
+    return sum(table.figures.rowCount() for table in window.findChildren(FigureTable) if table.isVisible())
+
+
+def test_the_usage_of_all_sessions_is_shown_and_follows_the_period(go: Go, project: Path) -> None:
+    write(1, days_ago=2)
+    write(2, days_ago=40)
+
+    async def journey(user: Driver) -> None:
+        main = user.window.main_window
+        main.actions_.usage.trigger()
+        window = await user.see(UsageWindow, "usageWindow")
+        await user.until_true(lambda: rows(window) == 1, "the last 30 days are shown")
+        assert not window.isModal()
+        window.findChildren(QComboBox, "usagePeriod")[0].setCurrentIndex(3)
+        await user.until_true(lambda: rows(window) == 2, "all days are shown")
+        main.actions_.usage.trigger()
+        assert len(main.findChildren(UsageWindow)) == 1
+        window.findChildren(QAbstractButton, "usageByFolderButton")[0].click()
+        await user.until_true(lambda: rows(window) == 1, "the folder is shown")
+        window.close()
+        await user.until_true(lambda: not main.findChildren(UsageWindow), "the window is gone")
+        user.window.panels.composer.controls.cost.clicked.emit()
+        await user.see(UsageWindow, "usageWindow")
+
+    go([str(project)], journey)
+
+
+def test_sessions_that_cannot_be_listed_are_said_in_the_window(go: Go, project: Path) -> None:
+    async def journey(user: Driver) -> None:
+        sessions = AppPaths.from_environment().sessions
+        sessions.mkdir(parents=True, exist_ok=True)
+        moved = sessions.rename(sessions.with_name("moved"))
+        sessions.symlink_to(sessions)  # a folder that leads to itself cannot be read, not even by root
+        user.window.main_window.actions_.usage.trigger()
+        window = await user.see(UsageWindow, "usageWindow")
+        state = window.findChildren(QLabel, "usageState")[0]
+        await user.until_true(lambda: "could not be listed" in state.text(), "what is wrong is said")
+        window.close()
+        sessions.unlink()
+        moved.rename(sessions)
+
+    go([str(project)], journey)
