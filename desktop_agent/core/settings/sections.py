@@ -274,20 +274,20 @@ class TelemetrySettings:
         "",
         title="Receiver",
         text="Where spans and metrics are sent, as OTLP over HTTP, such as `http://localhost:4318`: how long turns, "
-        "requests and calls took, and what they were. Nothing is sent while neither this nor a file is named.",
+        "requests and calls took, and what they were. With neither this nor a file, none of it is sent.",
         unset="none",
         holds="address",
     )
     file: str = setting(
         "",
-        title="File",
+        title="Telemetry file",
         text="A file to which the same is appended, as lines of OTLP's JSON.",
         unset="none",
         holds="file",
     )
     include_contents: bool = setting(
         False,
-        title="With contents",
+        title="Export contents",
         text="Export prompts, answers, and what calls were given and returned, too: the beginning of each, without "
         "what looks like a key. Whoever reads the receiver can then read the conversation.",
     )

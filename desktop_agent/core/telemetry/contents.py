@@ -10,8 +10,9 @@ from desktop_agent.core.protocol.model import AssistantBlock, JsonObject, TextBl
 MAX_BYTES = 2048
 MAX_LINES = 64
 CUT_MARK = "[... truncated for telemetry ...]"
-_LOOKED_AT = 4 * MAX_BYTES
-"""So much is masked: more than is kept, so that no secret is cut in two before it is seen."""
+_MARGIN = 256
+_MOST_MARGIN = 1024
+_BETWEEN_WORDS = " \n\r\t\"'`"
 
 
 def secrets_of(environ: Mapping[str, str]) -> tuple[str, ...]:
@@ -27,14 +28,22 @@ class Contents:
 
     def __init__(self, secrets: Sequence[str]) -> None:
         self._secrets = secrets
+        # A secret that the limit would cut in two is seen whole: masking all of a text would take too long.
+        self._looked_at = MAX_BYTES + min(max(map(len, secrets), default=0) + _MARGIN, _MOST_MARGIN)
 
     def text(self, text: str) -> str:
-        """Return the beginning of `text`, at most `MAX_BYTES` and `MAX_LINES` of it, masked; a cut is marked."""
-        masked = mask(text[:_LOOKED_AT], self._secrets)
-        lines = masked.split("\n")
-        kept = "\n".join(lines[:MAX_LINES]).encode("utf-8", "replace")[:MAX_BYTES].decode("utf-8", "ignore")
-        is_whole = len(text) <= _LOOKED_AT and kept == masked
-        return kept if is_whole else f"{kept}\n{CUT_MARK}"
+        """Return the beginning of `text`, at most `MAX_BYTES` and `MAX_LINES` of it, masked; a cut is marked.
+
+        A word of which only the beginning was looked at is left out: what has the shape of a key may need its end.
+        """
+        masked = mask(text[: self._looked_at], self._secrets)
+        is_whole = len(text) <= self._looked_at
+        if not is_whole:
+            masked = masked[: _last_word(masked)]
+        kept = (
+            "\n".join(masked.split("\n")[:MAX_LINES]).encode("utf-8", "replace")[:MAX_BYTES].decode("utf-8", "ignore")
+        )
+        return kept if is_whole and kept == masked else f"{kept}\n{CUT_MARK}"
 
     def arguments(self, arguments: JsonObject) -> str:
         """Return the JSON of a call's arguments, each of them cut."""
@@ -66,3 +75,8 @@ class Contents:
 
 def _messages(role: str, parts: Sequence[Mapping[str, object]]) -> str:
     return json.dumps([{"role": role, "parts": parts}], ensure_ascii=False)
+
+
+def _last_word(text: str) -> int:
+    """Return where the last word of `text` begins."""
+    return max(text.rfind(sign) for sign in _BETWEEN_WORDS) + 1

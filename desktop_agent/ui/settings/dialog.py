@@ -42,6 +42,7 @@ Section = Literal[
     "mcp",
     "changes",
     "command line",
+    "telemetry",
     "project",
 ]
 
@@ -88,6 +89,7 @@ class SettingsDialog(QDialog):
             "mcp": self.servers,
             "changes": GeneratedPage(self.tr("Changes of commands"), ["capture", "safety_copy"], theme, actions),
             "command line": GeneratedPage(self.tr("Command line"), ["runner"], theme, actions),
+            "telemetry": GeneratedPage(self.tr("Telemetry"), ["telemetry"], theme, actions),
             "project": self._project,
         }
         self._found = SearchPage(theme, actions)

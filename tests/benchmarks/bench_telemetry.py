@@ -1,0 +1,94 @@
+"""What telemetry costs a tool call, beside making the call's lines of the journal.
+
+A real session with many calls is recorded once. Its events are then folded again and again into the SDK's spans and
+metrics, whose threads send them to a receiver on loopback meanwhile; only the thread that works for the session is
+counted, in its processor time. The yardstick is the JSON of the same events, which every session makes. While telemetry
+is off there is nothing to measure: what is looked at is that nobody listens.
+"""
+
+import json
+import sys
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from statistics import median
+
+import pytest
+
+from desktop_agent.core.base.clock import SystemClock
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.codec import encode_event
+from desktop_agent.core.providers.scripted import Call, Say
+from desktop_agent.core.settings import TelemetrySettings
+from desktop_agent.core.telemetry.facts import SessionFacts
+from desktop_agent.core.telemetry.health import Health
+from desktop_agent.core.telemetry.sdk.pipeline import SdkPipeline
+from tests.harness import Ground
+from tests.servers.otlp_receiver import otlp_receiver
+
+LIMIT_MS = 1.0
+CALLS = 200
+LINES = 400
+"""Of the file that each call reads: some 20 kB."""
+
+
+def per_call_ms(step: Callable[[], None], repeats: int) -> float:
+    """Return the processor time of this thread for one call, the median of so many times all of them."""
+    times: list[float] = []
+    for _ in range(repeats):
+        begun = time.thread_time()
+        step()
+        times.append((time.thread_time() - begun) * 1000 / CALLS)
+    return median(times)
+
+
+async def recorded(ground: Ground) -> Sequence[ev.Event]:
+    """Return the events of a session with one call a message."""
+    ground.write("a.py", "a line of code that is long enough to be one\n" * LINES)
+    replies = [[Call("read_file", {"path": "a.py"})] for _ in range(CALLS)]
+    async with ground.session([*replies, [Say("ok")]]) as s:
+        await s.prompt()
+        assert s.session._parts.recorder._observer is None, "off: nobody listens"  # pyright: ignore[reportPrivateUsage]
+    assert len(s.rx.all(ev.ToolCallFinished)) == CALLS
+    return s.rx.events
+
+
+async def test_a_call_costs_little_more_with_telemetry(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], is_nightly: bool
+) -> None:
+    events = await recorded(Ground(tmp_path))
+    repeats = 30 if is_nightly else 7
+
+    def as_json() -> None:
+        for event in events:
+            json.dumps(encode_event(event))
+
+    taken: dict[bool, float] = {}
+    for include_contents in (False, True):
+        with otlp_receiver() as receiver:
+            wanted = TelemetrySettings(otlp_address=receiver.url, include_contents=include_contents)
+            pipeline = SdkPipeline(wanted, {}, "bench", Health(receiver.url, ()))
+            facts = SessionFacts(session_id="bench", is_tool=lambda name: name == "read_file", clock=SystemClock())
+            fold = pipeline.fold(facts)
+
+            def all_folded(apply: Callable[[ev.Event], None] = fold.apply) -> None:
+                for event in events:
+                    apply(event)
+
+            taken[include_contents] = per_call_ms(all_folded, repeats)
+            await pipeline.aclose()
+            assert receiver.bodies
+    yardstick = per_call_ms(as_json, repeats)
+    rows = [
+        ("without contents", taken[False]),
+        ("with contents", taken[True]),
+        ("yardstick: its lines of JSON", yardstick),
+    ]
+    lines = [
+        f"\none call that reads {LINES} lines, with the request for it ({CALLS} in a turn), limit {LIMIT_MS:.1f} ms",
+        f"{'':32}{'ms':>8}{'ratio':>8}",
+        *(f"{name:32}{ms:8.3f}{ms / yardstick:8.2f}" for name, ms in rows),
+    ]
+    with capsys.disabled():
+        sys.stdout.write("\n".join(lines) + "\n")
+    assert max(taken.values()) <= LIMIT_MS
