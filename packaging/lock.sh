@@ -17,4 +17,5 @@ compile() { # OUTPUT WHAT... : --group and --extra of pyproject.toml
 }
 
 compile packaging/requirements.txt --group build
+compile packaging/requirements-cluster.txt --group build --extra cluster
 compile packaging/requirements-test.txt --group build --group test --extra cluster

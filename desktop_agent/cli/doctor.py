@@ -114,6 +114,8 @@ def _qt() -> Check:
         binding = metadata.version("PySide6-Essentials")
     except metadata.PackageNotFoundError:
         hint = "Install it: `pip install PySide6-Essentials`. Commands work without it."
+        if _lacks_display():  # a container, say: there would be no window anyway
+            return Check("qt", "warning", "PySide6 is not installed, and there is no display here.", hint)
         return Check("qt", "problem", "PySide6 is not installed.", hint)
     try:
         code, output = _output_of(sys.executable, "-c", _TRY_QT)
@@ -128,8 +130,7 @@ def _qt() -> Check:
 
 def _why_not(binding: str, output: str) -> Check:
     lines = [line.strip() for line in output.splitlines() if line.strip()]
-    has_display = any(os.environ.get(name) for name in ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM"))
-    if sys.platform.startswith("linux") and not has_display and "Error" not in output:
+    if _lacks_display() and "Error" not in output:
         hint = "Start it in a desktop session. Commands such as `desktop-agent run` need no display."
         message = f"PySide6 {binding} is installed, but there is no display here for the window."
         return Check("qt", "warning", message, hint)
@@ -141,6 +142,11 @@ def _why_not(binding: str, output: str) -> Check:
         "Install what Qt's windows need; on Debian and Ubuntu: `apt install libegl1 libxkbcommon-x11-0 libxcb-cursor0`."
     )
     return Check("qt", "problem", f"Qt cannot open windows: {why}", hint)
+
+
+def _lacks_display() -> bool:
+    names = ("DISPLAY", "WAYLAND_DISPLAY", "QT_QPA_PLATFORM")
+    return sys.platform.startswith("linux") and not any(os.environ.get(name) for name in names)
 
 
 def _keyring(console: Console) -> Check:
@@ -164,10 +170,9 @@ def _sandboxes(search: SandboxSearch) -> list[Check]:
             message = f"{message}: {report.reason}" if not report.is_available else f"{message}. {report.reason}"
         checks.append(Check(f"sandbox {report.name}", state, message, report.hint))
     if search.sandbox is None:
-        message = "Commands cannot be confined here, so each of them asks before it runs."
-        checks.append(Check("sandbox", "warning", message, "Follow one of the hints above."))
+        checks.append(Check("sandbox", "warning", search.verdict, "Follow one of the hints above."))
     else:
-        checks.append(Check("sandbox", "ok", f"Commands are confined by {search.sandbox.name}."))
+        checks.append(Check("sandbox", "ok", search.verdict))
     return checks
 
 

@@ -3,9 +3,11 @@
 import argparse
 import asyncio
 import sys
+from collections.abc import Coroutine
 
 from desktop_agent.cli.console import Console
 from desktop_agent.cli.interruptible import run_to_end
+from desktop_agent.cli.run.confining import say_what_confines
 from desktop_agent.cli.run.listener import RunListener
 from desktop_agent.cli.run.options import approver_of, environ_of, run_logs, run_options
 from desktop_agent.cli.run.summary import summary_of
@@ -27,11 +29,12 @@ def main(args: argparse.Namespace, console: Console) -> int:
     logs = run_logs(args)
     listener = RunListener(args, console)
     run = _streamed if args.input_format == "stream" else _prompted
-    result = asyncio.run(run(args, bench, options, logs, listener))  # noqa: TID251 - entry point
+    running = _confined(args, bench, options, listener, run(args, bench, options, logs, listener))
+    result, confined_by = asyncio.run(running)  # noqa: TID251 - entry point
     if listener.has_lost_reader:
         return result.exit_code
     if not args.stream:
-        console.result(result.as_json(), summary_of(result))
+        console.result({**result.as_json(), "confined_by": confined_by}, summary_of(result))
     for problem in result.problems:
         console.say(f"error: {problem}")
     return result.exit_code
@@ -46,6 +49,21 @@ def _workbench(args: argparse.Namespace, console: Console) -> Workbench:
     live.subscribe(warnings)
     warnings()
     return Workbench(paths, live, environ=environ, key_store=SystemKeyStore(tell=console.say))
+
+
+async def _confined(
+    args: argparse.Namespace,
+    bench: Workbench,
+    options: RunOptions,
+    listener: RunListener,
+    run: Coroutine[None, None, RunResult],
+) -> tuple[RunResult, str | None]:
+    """Run, and look meanwhile for what confines commands."""
+    looking = asyncio.create_task(say_what_confines(args, bench, options, listener.say), name="what confines")
+    try:
+        return await run, await looking
+    finally:
+        looking.cancel()
 
 
 async def _prompted(

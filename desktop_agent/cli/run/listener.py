@@ -38,14 +38,18 @@ class RunListener:
         else:
             self._console.say(f"error: line {line} of the input: {reason}")
 
+    def say(self, text: str) -> None:
+        """Tell the user something that is no event."""
+        self.progress.clear()
+        self._console.say(text)
+
     def _show(self, event: ev.Event) -> None:
         if self._is_stream:
             self._console.line(encode_event(event))
         if not self._is_verbose:
             self.progress.note(event)
             if isinstance(event, ev.Notice) and event.level == "warning":  # a run that waits says what for
-                self.progress.clear()
-                self._console.say(f"! {event.title} {event.hint}".rstrip())
+                self.say(f"! {event.title} {event.hint}".rstrip())
             return
         match event:
             case ev.ToolCallStarted(call=call, title=title):

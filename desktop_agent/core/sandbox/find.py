@@ -63,6 +63,21 @@ class SandboxSearch(Struct, frozen=True, kw_only=True):
     sandbox: Sandbox | None
     reports: tuple[SandboxReport, ...]
 
+    @property
+    def verdict(self) -> str:
+        """What confines commands here, in a sentence."""
+        if self.sandbox is None:
+            return "Commands cannot be confined here, so each of them asks before it runs."
+        return f"Commands are confined by {self.sandbox.name}."
+
+    @property
+    def shortcoming(self) -> str:
+        """The verdict, why nothing better confines them, and what would help; empty where the best sandbox works."""
+        best = self.reports[0]
+        if best.is_available:
+            return ""
+        return f"{self.verdict} {best.name} does not work: {best.reason.rstrip('.')}. {best.hint}".rstrip()
+
 
 def find_sandbox(environ: Mapping[str, str], *, abi: Callable[[], int] = landlock_abi) -> SandboxSearch:
     """Try the sandboxes of this system and return the best one that works. Blocks, for some 50 ms.
@@ -201,7 +216,12 @@ def _hint_for(problem: str) -> str:
             "apparmor-profiles, profile bwrap-userns-restrict), or set the sysctl "
             "kernel.apparmor_restrict_unprivileged_userns to 0."
         )
-    if Path("/.dockerenv").exists() or Path("/run/.containerenv").exists() or "proc" in problem:
+    if "mount proc" in problem:
+        return (
+            "Start the container with an open /proc: --security-opt unmask=ALL for Podman, and for Docker "
+            "--security-opt systempaths=unconfined and --security-opt seccomp=unconfined."
+        )
+    if Path("/.dockerenv").exists() or Path("/run/.containerenv").exists():
         return "In a container, namespaces need more rights: for Docker, --security-opt seccomp=unconfined."
     return "A chroot or a security policy may forbid user namespaces; `bwrap --ro-bind / / true` shows the same."
 
