@@ -19,6 +19,9 @@ from collections.abc import Iterable, Sequence
 from desktop_agent.core.base.matching import Match, Span, joined
 
 _SEPARATORS = "/_-. "
+_MOST_TRIED = 60
+"""Ways to place letters in one path. Names that are made to have more of them fit less well."""
+
 _MOST_SCORED = 2_000
 """How many paths that have the letters are looked at closely, the shortest."""
 
@@ -80,10 +83,8 @@ class PathIndex:
         return start == 0
 
     def _is_word_start(self, at: int, place: int) -> bool:
-        if place == 0 or self._lower[at][place - 1] in _SEPARATORS:
-            return True
         path = self.paths[at]
-        return len(path) == len(self._lower[at]) and path[place].isupper() and not path[place - 1].isupper()
+        return is_word_start(path if len(path) == len(self._lower[at]) else self._lower[at], place)
 
     def _spans_of(self, at: int, words: Sequence[str]) -> tuple[Span, ...]:
         lower = self._lower[at]
@@ -117,19 +118,24 @@ class PathIndex:
         return len(spans) + 2 * amid + 2 * is_before_name, len(self.paths[at]), spans
 
     def _at_words(self, at: int, letters: str) -> list[int]:
-        """Return places where each letter goes on behind the one before, or begins a word; empty where that fails."""
+        """Return places where pieces of `letters` stand at beginnings of words, in long pieces; empty where none are."""
         lower = self._lower[at]
-        places: list[int] = []
-        for letter in letters:
-            place = places[-1] + 1 if places else 0
-            if not (places and lower.startswith(letter, place)):
-                place = lower.find(letter, place)
-                while place >= 0 and not self._is_word_start(at, place):
-                    place = lower.find(letter, place + 1)
-            if place < 0:
+        here = (place for place, letter in enumerate(lower) if letter in letters)
+        starts = [place for place in here if self._is_word_start(at, place)]
+        waiting: list[tuple[int, ...]] = [()]
+        for _ in range(_MOST_TRIED):
+            if not waiting:
                 return []
-            places.append(place)
-        return places
+            placed = waiting.pop()
+            if len(placed) == len(letters):
+                return list(placed)
+            behind = placed[-1] + 1 if placed else 0
+            for start in reversed(starts):
+                if start < behind:
+                    break
+                run = _common(letters, len(placed), lower, start)
+                waiting += [(*placed, *range(start, start + length)) for length in range(1, run + 1)]
+        return []
 
     def _from_the_end(self, at: int, letters: str) -> list[int]:
         """Return the last places, so that the last part is preferred. All letters are there."""
@@ -140,3 +146,18 @@ class PathIndex:
             end = lower.rfind(letter, 0, end)
             places.append(end)
         return places[::-1]
+
+
+def is_word_start(path: str, place: int) -> bool:
+    """Whether a word of a path begins at `place`: behind a sign that separates words, or with a capital."""
+    if place == 0 or path[place - 1] in _SEPARATORS:
+        return True
+    return path[place].isupper() and not path[place - 1].isupper()
+
+
+def _common(letters: str, first: int, lower: str, start: int) -> int:
+    """Return how many of `letters`, from the `first` one on, stand at `start` in a row."""
+    count = 0
+    while first + count < len(letters) and lower.startswith(letters[first + count], start + count):
+        count += 1
+    return count

@@ -8,7 +8,7 @@ from msgspec import Struct
 
 from desktop_agent.core.base.hidden_text import has_hidden, named
 from desktop_agent.core.base.matching import Match, Span, find_matches
-from desktop_agent.core.base.path_index import PathIndex
+from desktop_agent.core.base.path_index import PathIndex, is_word_start
 from desktop_agent.core.mcp.status import ServerStatus
 from desktop_agent.core.mentions.grammar import TypedMention, written
 from desktop_agent.core.mentions.matching import VARIABLE, ways_to_mention
@@ -36,6 +36,8 @@ class MentionOffer(Struct, frozen=True, kw_only=True):
     detail: str = ""
     spans: tuple[Span, ...] = ()
     """Which parts of `label` are why it fits."""
+    is_close: bool = True
+    """Whether it has what was typed in one piece, or at the beginnings of words; else it may not be meant at all."""
 
     @property
     def is_whole(self) -> bool:
@@ -85,7 +87,8 @@ class FolderPaths:
         is_folder = match.text in self.folders
         path = f"{match.text}/" if is_folder else match.text
         kind: OfferKind = "folder" if is_folder else "file"
-        return MentionOffer(kind=kind, label=path, written=written_path(path), spans=match.spans)
+        is_close = len(match.spans) < 2 or all(is_word_start(match.text, start) for start, _ in match.spans)
+        return MentionOffer(kind=kind, label=path, written=written_path(path), spans=match.spans, is_close=is_close)
 
 
 class MentionSources(Struct, frozen=True, kw_only=True):

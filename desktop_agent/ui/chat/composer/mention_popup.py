@@ -80,11 +80,15 @@ class MentionPopup(ListPopup):
         return self._offers.shown
 
     def show_offers(self, offers: Sequence[MentionOffer], typed: str) -> None:
-        """Show these, of which there is at least one, for what is typed; the first one is chosen."""
+        """Show these, of which there is at least one, for what is typed. The first one is chosen if it fits closely.
+
+        So `@property` at the end of a message is sent by Enter, and does not become some file with these letters.
+        """
         self._typed = typed
         self._is_moved = False
         self._offers.show(offers)
-        self.setCurrentIndex(self._offers.index(0))
+        if offers[0].is_close:
+            self.setCurrentIndex(self._offers.index(0))
         self.show()
         self.raise_()
 
@@ -107,8 +111,8 @@ class MentionPopup(ListPopup):
             case Qt.Key.Key_Tab:
                 self._choose(goes_on=True)
             case Qt.Key.Key_Return | Qt.Key.Key_Enter:
-                if not self._is_moved and self.offers[0].written == self._typed:
-                    return False  # it stands there already: Enter sends the message
+                if not self._is_moved and (not self.offers[0].is_close or self.offers[0].written == self._typed):
+                    return False  # Enter sends the message
                 self._choose(goes_on=False)
             case _:
                 return False
@@ -116,11 +120,12 @@ class MentionPopup(ListPopup):
 
     def _step(self, direction: int) -> None:
         self._is_moved = True
-        row = (self.currentIndex().row() + direction) % len(self.offers)
+        row = self.currentIndex().row()
+        row = (row + direction) % len(self.offers) if row >= 0 or direction > 0 else len(self.offers) - 1
         self.setCurrentIndex(self._offers.index(row))
 
     def _choose(self, *, goes_on: bool) -> None:
-        self.chosen.emit(self.offers[self.currentIndex().row()], goes_on)
+        self.chosen.emit(self.offers[max(self.currentIndex().row(), 0)], goes_on)
 
     def _on_clicked(self, index: QModelIndex) -> None:
         self.chosen.emit(self.offers[index.row()], False)

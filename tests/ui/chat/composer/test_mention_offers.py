@@ -78,7 +78,7 @@ class Desk:
 
     @property
     def current(self) -> str:
-        return cast("str", self.popup.currentIndex().data()) if self.popup is not None else ""
+        return cast("str | None", self.popup.currentIndex().data()) or "" if self.popup is not None else ""
 
     @property
     def marked(self) -> list[str]:
@@ -164,6 +164,19 @@ def test_enter_sends_what_stands_there_whole(desk: Desk) -> None:
     desk.key(Qt.Key.Key_Return)
 
     assert desk.sent == [("@src/app.py",)]
+
+
+def test_enter_sends_what_only_has_its_letters_in_some_file(desk: Desk) -> None:
+    desk.type("no @runr")
+    assert desk.shown == ["src/core/turn_runner.py"]
+    assert desk.current == ""
+    desk.key(Qt.Key.Key_Return)
+    assert desk.sent == [("no @runr",)]
+
+    desk.type("no @runr")
+    desk.key(Qt.Key.Key_Up)
+    desk.key(Qt.Key.Key_Return)
+    assert desk.composer.text() == "no @src/core/turn_runner.py "
 
 
 def test_escape_closes_it_until_another_mention_begins(desk: Desk) -> None:
