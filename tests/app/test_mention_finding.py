@@ -48,16 +48,3 @@ def test_files_are_offered_without_ignored_ones_and_come_with_the_message(go: Go
         assert await shown_for(user, "@session:") == [user.transcript.session.title]
 
     go([str(project), "--provider", "demo"], journey)
-
-
-def test_a_file_that_is_gone_gives_the_message_back(go: Go, project: Path) -> None:
-    async def journey(user: Driver) -> None:
-        await shown_for(user, "@notes")
-        await user.press(Qt.Key.Key_Return)
-        (project / "notes.txt").unlink()
-        await user.click("sendButton")
-        await user.until_true(lambda: bool(user.notices), "it says why")
-        assert "There is no such file" in user.notices[-1].title
-        await user.until_true(lambda: "@notes.txt" in user.window.panels.composer.text(), "the message is back")
-
-    go([str(project), "--provider", "demo"], journey)

@@ -118,7 +118,7 @@ class PathIndex:
         return len(spans) + 2 * amid + 2 * is_before_name, len(self.paths[at]), spans
 
     def _at_words(self, at: int, letters: str) -> list[int]:
-        """Return places where pieces of `letters` stand at beginnings of words, in long pieces; empty where none are."""
+        """Return places where pieces of `letters` stand at beginnings of words, long ones first; else nothing."""
         lower = self._lower[at]
         here = (place for place, letter in enumerate(lower) if letter in letters)
         starts = [place for place in here if self._is_word_start(at, place)]

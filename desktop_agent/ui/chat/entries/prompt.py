@@ -42,6 +42,7 @@ class PromptWidget(EntryWidget):
         self._editor: PromptEditor | None = None
         self._attachments = PromptAttachments(self.row.entry_as(PromptSubmitted).attachments, place.actions, self)
         self._attachments_height = 0
+        self._text_area_width = 0
         self._button = _QuietButton(self.tr("Edit"), self)
         self._button.setObjectName("editPromptButton")
         self._button.setAccessibleName(self.tr("Edit this message and send it again"))
@@ -68,11 +69,15 @@ class PromptWidget(EntryWidget):
         text_width = max(self._text_width(limit), min(self._attachments.natural_width, limit))
         self.column.set_width(text_width)
         self.column_origin = QPoint(width - text_width - PADDING_X, PADDING_Y)
-        left, below = self.column_origin.x(), PADDING_Y + self.column.height
-        self._attachments_height = self._attachments.place(left, below, text_width)
+        self._text_area_width = text_width
+        self.arrange()
         size = self._button.sizeHint()
         left = self.column_origin.x() - PADDING_X - size.width() - Space.XS
         self._button.setGeometry(left, PADDING_Y - Space.XS, size.width(), size.height())
+
+    def arrange(self) -> None:
+        below = PADDING_Y + self.column.height
+        self._attachments_height = self._attachments.place(self.column_origin.x(), below, self._text_area_width)
 
     @property
     def _editor_width(self) -> int:

@@ -1,5 +1,6 @@
 """What came with a prompt stands below it: name and size, in the keyboard's order, and a click shows what was sent."""
 
+import pytest
 from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QSignalSpy, QTest
 from PySide6.QtWidgets import QPushButton
@@ -17,8 +18,8 @@ ATTACHMENTS = (
 )
 
 
-def show(stage: Stage) -> list[QPushButton]:
-    stage.show(ev.PromptSubmitted(prompt_id="p", text="Look", turn=1, at=NOW, attachments=ATTACHMENTS))
+def show(stage: Stage, text: str = "Look") -> list[QPushButton]:
+    stage.show(ev.PromptSubmitted(prompt_id="p", text=text, turn=1, at=NOW, attachments=ATTACHMENTS))
     return chips(stage)
 
 
@@ -38,8 +39,9 @@ def test_each_has_its_name_its_lines_and_its_size(stage: Stage) -> None:
     assert "&lt;b&gt;" not in third.text()
 
 
-def test_they_stand_below_the_text_inside_the_bubble_and_apart(stage: Stage) -> None:
-    shown = show(stage)
+@pytest.mark.parametrize("text", ["Look", 'Read @"my notes.md"', "word " * 60, "one\ntwo\n" * 20])
+def test_they_stand_below_the_text_inside_the_bubble_and_apart(stage: Stage, text: str) -> None:
+    shown = show(stage, text)
     widget = stage.widget(0)
 
     areas = [button.geometry() for button in shown]

@@ -1,0 +1,80 @@
+"""The real window: a file and a server's resource are mentioned with the keyboard, and the model reads both."""
+
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QPushButton
+
+from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.ui.chat.composer.mention_popup import MentionPopup
+from tests.core.mcp.conftest import PROGRAM
+from tests.e2e.driver import Driver, ask_for_no_titles, drive
+from tests.servers.script import reply, text
+from tests.servers.threaded import serve
+
+
+@pytest.mark.realwindow
+@pytest.mark.usefixtures("qapp")
+def test_a_file_and_a_resource_are_mentioned_by_keyboard(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, expected_logs: list[str]
+) -> None:
+    expected_logs.append("the window stands still")
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test-000000000000")
+    ask_for_no_titles()
+    settings = AppPaths.from_environment(os.environ).settings_file()
+    server = f'name = "program"\ncommand = "{sys.executable}"\nargs = ["-S", "{PROGRAM}", "prompts"]\n'
+    settings.write_text(f"{settings.read_text()}\n[[mcp.definitions]]\n{server}")
+    folder = tmp_path / "room"
+    folder.mkdir()
+    (folder / "my notes.md").write_text("Oak yellow.\n")
+
+    async def journey(user: Driver) -> None:
+        ready: list[bool] = []
+        user.window.ready.connect(lambda: ready.append(True))
+        await user.until_true(lambda: bool(ready), "the window is ready")
+        await user.type("composer", "Read @notes")
+        await offered(user, "my notes.md")
+        user.screenshot(tmp_path / "offered.png")
+        await user.press(Qt.Key.Key_Tab)
+        await user.press(Qt.Key.Key_Return)
+        await user.until_true(lambda: user.transcript.turns.turn == 1, "the first turn begins")
+        await user.see_turn_end()
+        await user.type("composer", "Sum up @prog")
+        await offered(user, "program:")
+        await user.press(Qt.Key.Key_Return)
+        QTest.keyClicks(user.window.panels.composer.edit, "on")
+        await offered(user, "one")
+        await user.press(Qt.Key.Key_Return)
+        assert user.window.panels.composer.text() == "Sum up @program:one "
+        await user.press(Qt.Key.Key_Return)
+        await user.until_true(lambda: user.transcript.turns.turn == 2, "the second turn begins")
+        await user.see_turn_end()
+        await user.until_true(lambda: chips(user) == ["my notes.md · 12 bytes", "one · 48 bytes"], "both are shown")
+        user.screenshot(tmp_path / "sent.png")
+        user.window.request_quit()
+        await user.see_window_close()
+
+    with serve(reply(text("Yellow.")), reply(text("All is well."))) as model:
+        drive([str(folder), "--base-url", model.url], tmp_path, journey)
+        first, second = (str(message.fields["messages"]) for message in model.messages)
+    assert "Oak yellow." in first
+    assert "note://one" in second
+
+
+async def offered(user: Driver, label: str) -> None:
+    """Wait until this is the first that is offered."""
+
+    def is_offered() -> bool:
+        popup = user.find(MentionPopup, "mentionPopup")
+        return popup is not None and popup.offers[0].label == label
+
+    await user.until_true(is_offered, f"{label} is offered")
+
+
+def chips(user: Driver) -> list[str]:
+    window = user.window.main_window
+    return [chip.text() for chip in window.findChildren(QPushButton, "attachmentButton") if chip.isVisible()]
