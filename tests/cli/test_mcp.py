@@ -65,6 +65,12 @@ def test_a_test_says_which_tools_changed_since_they_were_allowed(
     tools = {tool["name"]: tool["definition"] for tool in json.loads(capsys.readouterr().out)["tools"]}
     assert (tools["echo"], tools["write2"], tools["die"]) == ("changed", "unknown", "allowed")
 
+    assert main(["mcp", "remove", "mine"]) == 0
+    assert main(ADD) == 0
+    capsys.readouterr()
+    assert main(["mcp", "test", "mine", "--json"]) == 0
+    assert "allowed" not in {tool.get("definition") for tool in json.loads(capsys.readouterr().out)["tools"]}
+
 
 def test_a_server_of_the_catalogue_is_defined_by_its_name(
     isolated_home: Path, capsys: pytest.CaptureFixture[str]

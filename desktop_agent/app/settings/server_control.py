@@ -7,16 +7,19 @@ from pathlib import Path
 from PySide6.QtCore import QObject
 
 from desktop_agent.app.background_tasks import Try
+from desktop_agent.app.settings.server_signing_in import ServerSigningIn
 from desktop_agent.app.settings.server_tools import ServerTools
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.clock import SystemClock
-from desktop_agent.core.base.errors import AgentError, CredentialsError, ServerError
+from desktop_agent.core.base.errors import AgentError, ServerError
 from desktop_agent.core.mcp.connection import Connection
-from desktop_agent.core.mcp.definition import Address, ServerDefinition
+from desktop_agent.core.mcp.definition import ServerDefinition
 from desktop_agent.core.mcp.importing import servers_in_file
 from desktop_agent.core.mcp.reading import Definitions, read_definitions
 from desktop_agent.core.mcp.status import ServerStatus
+from desktop_agent.core.mcp.trust.records import ToolTrust
 from desktop_agent.core.mcp.writing import add_definitions, remove_definition, switch_server, switch_tool
+from desktop_agent.core.providers.auth.servers.defining import define_server, forget_server
 from desktop_agent.core.providers.auth.servers.server_keyring import ServerKeyring
 from desktop_agent.core.providers.auth.servers.server_sign_ins import ServerSignIns
 from desktop_agent.core.settings.workspace_settings import WorkspaceSettings
@@ -41,10 +44,14 @@ class ServerControl(QObject):
         self._say: Callable[[str], None] = lambda _text: None
         self._connections: dict[str, Connection] = {}
         self._tools = ServerTools(try_, self.refresh)
+        self._sign_ins = ServerSignIns(self._keyring, bench.paths.data, SystemClock())
+        self._signing_in = ServerSigningIn(self._sign_ins, try_, self.refresh)
         self._unsubscribe: Callable[[], None] = lambda: None
         self.actions = ServerActions(
             add=self._on_add,
             import_file=self._on_import,
+            sign_in=self._on_sign_in,
+            cancel_sign_in=self._signing_in.cancel,
             restart=self._on_restart,
             remove=self._on_remove,
             switch=self._on_switch,
@@ -94,6 +101,7 @@ class ServerControl(QObject):
             status=connection.status,
             tools=self._tools.of(connection),
             log=connection.log.tail(_LOG_LINES),
+            sign_in=self._signing_in.progress(definition.name),
         )
 
     def _connection(self, definition: ServerDefinition) -> Connection:
@@ -110,6 +118,11 @@ class ServerControl(QObject):
         self.refresh()
 
     # --- what the user wants ------------------------------------------------------------------------------------
+
+    def _on_sign_in(self, name: str) -> None:
+        definition = self._definitions.named(name)
+        if definition is not None:
+            self._signing_in.begin(definition, lambda: self._restart(name), self._fail)
 
     def _on_restart(self, name: str) -> None:
         self._try(self._restart(name))
@@ -131,11 +144,11 @@ class ServerControl(QObject):
             await shared.give_back()
             self.refresh()
 
-    def _on_add(self, definition: ServerDefinition) -> None:
-        self._try(self._add(definition))
+    def _on_add(self, definition: ServerDefinition, client_secret: str) -> None:
+        self._try(self._add(definition, client_secret))
 
-    async def _add(self, definition: ServerDefinition) -> None:
-        if await self._write(lambda: add_definitions(self._path, (definition,), self._keyring)):
+    async def _add(self, definition: ServerDefinition, client_secret: str) -> None:
+        if await self._write(lambda: define_server(self._path, definition, self._keyring, client_secret)):
             await self._restart(definition.name)
 
     def _on_import(self, path: Path) -> None:
@@ -159,16 +172,17 @@ class ServerControl(QObject):
         self._try(self._remove(name))
 
     async def _remove(self, name: str) -> None:
+        self._signing_in.cancel(name)
         definition, connection = self._definitions.named(name), self._connections.get(name)
         if not await self._write(lambda: remove_definition(self._path, name)):
             return
         if connection is not None:
             self._connections.pop(name, None)
             await connection.stop()
-        if definition is not None and isinstance(definition.reached_by, Address):
+        if definition is not None:
             try:
-                await ServerSignIns(self._keyring, self._bench.paths.data, SystemClock()).forget(definition)
-            except CredentialsError as error:
+                await forget_server(definition, self._sign_ins, ToolTrust(self._bench.paths.tool_trust))
+            except AgentError as error:
                 self._fail(error)
 
     def _on_switch(self, name: str, is_on: bool) -> None:

@@ -5,21 +5,21 @@ import asyncio
 import getpass
 import shlex
 import sys
-from contextlib import suppress
 from pathlib import Path
 from typing import cast
 
 from desktop_agent.cli.console import Console
 from desktop_agent.core.base.clock import SystemClock
-from desktop_agent.core.base.errors import AgentError, CredentialsError, UsageError
+from desktop_agent.core.base.errors import CredentialsError, UsageError
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.mcp.catalogue import known_server
 from desktop_agent.core.mcp.definition import Address, ServerDefinition
 from desktop_agent.core.mcp.importing import servers_in_file
 from desktop_agent.core.mcp.reading import definition_in
 from desktop_agent.core.mcp.server_sandbox import ServerSandbox, sandbox_table
+from desktop_agent.core.mcp.trust.records import ToolTrust
 from desktop_agent.core.mcp.writing import add_definitions, remove_definition, switch_server, switch_tool
-from desktop_agent.core.providers.auth.servers.client_secret import forget_client_secret, keep_client_secret
+from desktop_agent.core.providers.auth.servers.defining import define_server, forget_server
 from desktop_agent.core.providers.auth.servers.server_keyring import ServerKeyring
 from desktop_agent.core.providers.auth.servers.server_sign_ins import ServerSignIns
 
@@ -30,7 +30,7 @@ def main(args: argparse.Namespace, console: Console) -> int:
     match args.action:
         case "add":
             definition = _added(args)
-            _add(path, definition, ServerKeyring(tell=console.say), _client_secret(args))
+            define_server(path, definition, ServerKeyring(tell=console.say), _client_secret(args))
             text = f"{definition.name} is defined. `desktop-agent mcp test {definition.name}` says whether it works."
             confinement = definition.confinement
             document: dict[str, object] = {"name": definition.name, "where": definition.where}
@@ -47,13 +47,14 @@ def main(args: argparse.Namespace, console: Console) -> int:
 
 
 def _remove(path: Path, name: str, console: Console) -> None:
-    """Take a server out, then what the keyring has of it: a keyring that is locked must not keep it."""
+    """Take a server out, then what is kept of it: a keyring that is locked must not keep it."""
     definition = remove_definition(path, name)
-    if definition is not None and isinstance(definition.reached_by, Address):
+    if definition is not None:
         try:
             asyncio.run(_forget(definition, ServerKeyring(tell=console.say)))  # noqa: TID251 - entry point
         except CredentialsError as error:
-            if definition.reached_by.secret_headers or definition.reached_by.client_id:
+            address = definition.reached_by
+            if isinstance(address, Address) and (address.secret_headers or address.client_id):
                 title = f"{name} is no longer defined, but its secrets are still in the keyring. {error.title}"
                 raise CredentialsError(title, hint=error.hint, detail=error.detail) from error
             console.say(f"Whether the keyring has a sign-in with it is not known. {error.title}")
@@ -61,26 +62,9 @@ def _remove(path: Path, name: str, console: Console) -> None:
 
 
 async def _forget(definition: ServerDefinition, keyring: ServerKeyring) -> None:
-    await ServerSignIns(keyring, AppPaths.from_environment().data, SystemClock()).forget(definition)
-
-
-def _add(path: Path, definition: ServerDefinition, keyring: ServerKeyring, client_secret: str) -> None:
-    """Define a server, with the secret of its client: both or neither."""
-    is_kept = False
-
-    def keep() -> None:
-        nonlocal is_kept
-        if client_secret:
-            keep_client_secret(keyring, definition, client_secret)
-            is_kept = True
-
-    try:
-        add_definitions(path, (definition,), keyring, keep)
-    except AgentError:
-        if is_kept:
-            with suppress(CredentialsError):
-                forget_client_secret(keyring, definition)
-        raise
+    paths = AppPaths.from_environment()
+    sign_ins = ServerSignIns(keyring, paths.data, SystemClock())
+    await forget_server(definition, sign_ins, ToolTrust(paths.tool_trust))
 
 
 def _client_secret(args: argparse.Namespace) -> str:

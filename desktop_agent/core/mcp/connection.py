@@ -165,6 +165,8 @@ class Connection:
         try:
             yield await self._client()
         except ServerError as error:
+            if isinstance(error, SignInNeededError):
+                self._change(needs_sign_in=True)
             raise await self._explained(error) from error
         finally:
             self._running_calls -= 1
@@ -230,7 +232,9 @@ class Connection:
                     tools = await client.tools() if client.facts.has_tools else ()
                     offers = {"tools": tools, **await self._others(client)}
                     limit.reschedule(None)
-                    self._change(state="ready", facts=client.facts, pid=client.pid, failures=0, **offers)
+                    self._change(
+                        state="ready", facts=client.facts, pid=client.pid, failures=0, needs_sign_in=False, **offers
+                    )
                     ready.set_result(client)
                     try:
                         problem = await self._attend(client)
@@ -316,12 +320,14 @@ class Connection:
 
     def _failed(self, error: ServerError) -> None:
         # A server that waits for the user is none that fails: it is tried again once the user has signed in.
-        failures = self.status.failures + (not isinstance(error, SignInNeededError))
+        needs_sign_in = isinstance(error, SignInNeededError)
+        failures = self.status.failures + (not needs_sign_in)
         pause_s = min(FIRST_PAUSE_S * 2 ** (failures - 1), LONGEST_PAUSE_S)
         self._may_try_at = self._clock.monotonic() + pause_s
         state = "resting" if failures >= MOST_FAILURES else "failed"
         self.log.say(error.title)
-        self._change(state=state, problem=error.title, hint=error.hint, failures=failures, pid=None)
+        fields = {"problem": error.title, "hint": error.hint, "failures": failures, "needs_sign_in": needs_sign_in}
+        self._change(state=state, pid=None, **fields)
 
     async def _explained(self, error: ServerError) -> ServerError:
         """Return the error with how the server ended, when it ended under the call."""

@@ -53,6 +53,8 @@ class ServerStatus(Struct, frozen=True, kw_only=True):
     started_at: datetime | None = None
     failures: int = 0
     """How many tries in a row failed."""
+    needs_sign_in: bool = False
+    """Whether it said last that the user has to sign in, or to allow more."""
     last_calls: tuple[LastCall, ...] = ()
     """The newest last."""
 

@@ -2,17 +2,29 @@
 
 import os
 import shlex
+from collections.abc import Iterable
 
 from desktop_agent.core.mcp.definition import ServerDefinition
 from desktop_agent.core.mcp.reading import definition_in
 from desktop_agent.core.mcp.server_sandbox import ServerSandbox, sandbox_in, sandbox_table
 
 
-def typed_definition(name: str, where: str, sandbox: ServerSandbox | None = None) -> ServerDefinition:
-    """Return the server that is meant; nothing here confines one at an address. Raises `ValueError` in words."""
+def typed_definition(
+    name: str,
+    where: str,
+    sandbox: ServerSandbox | None = None,
+    headers: Iterable[tuple[str, str]] = (),
+    client_id: str = "",
+) -> ServerDefinition:
+    """Return the server that is meant. Raises `ValueError` in words.
+
+    One at an address has the `headers`, by name, and the `client_id`; the sandbox is for one that is started here.
+    """
     where = where.strip()
     if is_address(where):
-        return definition_in({"name": name.strip(), "url": where})
+        typed = {"headers": [f"{header}={value}" for header, value in headers], "client_id": client_id}
+        given = {key: value for key, value in typed.items() if value}
+        return definition_in({"name": name.strip(), "url": where, **given})
     words = shlex.split(where, posix=os.name == "posix")
     if not words:
         raise ValueError("it needs a command line or an address")

@@ -17,9 +17,14 @@ from desktop_agent.ui.settings.dialog import SettingsDialog
 from desktop_agent.ui.settings.servers.card import ServerCard
 from desktop_agent.ui.settings.switch import Switch
 from tests.app.conftest import Go
+from tests.app.signing import BrowserOfTheDesktop
 from tests.core.mcp.conftest import PROGRAM
 from tests.core.mcp.program import TOOLS
 from tests.e2e.driver import Driver
+from tests.memory_keyring import MemoryKeyring, use_keyring
+from tests.servers.browser import UserInBrowser
+from tests.servers.mcp_authorization import wanting_a_sign_in
+from tests.servers.mcp_http import serve_mcp
 
 pytestmark = pytest.mark.usefixtures("qapp")
 
@@ -104,3 +109,30 @@ def switches(dialog: QDialog, name: str) -> list[Switch]:
 
 def texts(dialog: QDialog) -> list[str]:
     return [label.text() for label in dialog.findChildren(QLabel) if label.isVisible()]
+
+
+def test_the_user_signs_in_from_the_card_and_what_is_kept_goes_with_the_server(
+    go: Go, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    backend = MemoryKeyring()
+    use_keyring(monkeypatch, backend)
+    server, _ = wanting_a_sign_in()
+
+    async def journey(user: Driver) -> None:
+        dialog = await open_page(user)
+        await add(user, "far", server.url)
+        await user.see(QPushButton, "serverSignInButton")
+        assert "It waits for you to sign in." in texts(dialog)
+        async with UserInBrowser() as at_the_browser:
+            with BrowserOfTheDesktop(at_the_browser) as desktop:
+                await user.click("serverSignInButton")
+                await user.until_true(lambda: "Running" in texts(dialog), "the server is used as the user")
+        assert len(desktop.opened) == 1
+        assert backend.entries
+        await user.click("removeServerButton")
+        await user.click("reallyRemoveServerButton")
+        await user.until_true(lambda: not defined() and not backend.entries, "nothing is kept of it")
+        await user.press(Qt.Key.Key_Escape)
+
+    with serve_mcp(server):
+        go([], journey)

@@ -65,7 +65,9 @@ class Desk:
             check_sign_in=self.checked_sign_ins.append,
             look_for_server=self.looked_for.append,
             servers=ServerActions(
-                add=lambda definition: asked.append(("add", definition)),
+                add=lambda definition, secret: asked.append(("add", definition, *filter(None, (secret,)))),
+                sign_in=lambda name: asked.append(("sign in", name)),
+                cancel_sign_in=lambda name: asked.append(("cancel sign-in", name)),
                 import_file=lambda path: asked.append(("import", path)),
                 restart=lambda name: asked.append(("restart", name)),
                 remove=lambda name: asked.append(("remove", name)),

@@ -78,6 +78,18 @@ class ToolTrust:
             self._known[path] = _Known(stamp, content, found)
             return found
 
+    def forget(self, server: ServerDefinition) -> None:
+        """Let nothing be allowed of a server any more. No error when there is no record.
+
+        Blocks. Raises `StorageError` when the record cannot be removed.
+        """
+        path = self.path_for(server)
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            title = "What was allowed of the server could not be forgotten."
+            raise StorageError(title, detail=f"{path}: {error}") from error
+
     def trust(self, server: ServerDefinition, tools: Iterable[OfferedTool]) -> None:
         """Put these definitions on record in place of those of the same names. Blocks.
 

@@ -7,6 +7,7 @@ from PySide6.QtWidgets import QLineEdit, QSizePolicy, QWidget
 from desktop_agent.core.mcp.catalogue import KNOWN_SERVERS, known_server
 from desktop_agent.core.mcp.typed import is_address, typed_definition
 from desktop_agent.ui.settings.parts import form, name_of, note, picker
+from desktop_agent.ui.settings.servers.address_fields import AddressFields
 from desktop_agent.ui.settings.servers.sandbox_fields import SandboxFields
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.widgets.buttons import make_button
@@ -19,11 +20,12 @@ class ServerForm(QWidget):
     """Asks for a new server.
 
     Signals:
-        added: the user wants this server (a `ServerDefinition`), which can be used as it is.
+        added: the user wants this server (a `ServerDefinition`), which can be used as it is, with the secret of its
+            client (a text, mostly empty).
         cancelled: the user wants none.
     """
 
-    added = Signal(object)
+    added = Signal(object, str)
     cancelled = Signal()
 
     def __init__(self, theme: Theme) -> None:
@@ -47,6 +49,7 @@ class ServerForm(QWidget):
             label.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
             label.hide()
         self._sandbox = SandboxFields(theme)
+        self._address = AddressFields()
         self._problem = note("", "error")
         self._problem.setObjectName("serverProblem")
         self._problem.hide()
@@ -55,8 +58,10 @@ class ServerForm(QWidget):
             line.returnPressed.connect(self._on_add)
             line.textEdited.connect(self._problem.hide)
         self._where.textChanged.connect(self._on_where)
-        self._sandbox.submitted.connect(self._on_add)
-        self._sandbox.edited.connect(self._problem.hide)
+        for fields in (self._sandbox, self._address):
+            fields.submitted.connect(self._on_add)
+            fields.edited.connect(self._problem.hide)
+        self._on_where("")
 
     def begin(self, names: tuple[str, ...]) -> None:
         """Ask for a server beside those of these names."""
@@ -65,6 +70,7 @@ class ServerForm(QWidget):
         self._name.clear()
         self._where.clear()
         self._sandbox.show_sandbox(None)
+        self._address.clear()
         self._problem.hide()
         self.show()
         self._name.setFocus()
@@ -92,6 +98,7 @@ class ServerForm(QWidget):
             self._needs,
             fields,
             self._sandbox,
+            self._address,
             self._problem,
             buttons,
             on=self,
@@ -115,18 +122,23 @@ class ServerForm(QWidget):
 
     def _on_where(self, text: str) -> None:
         self._sandbox.setVisible(not is_address(text))  # what runs elsewhere is confined there or not at all
+        self._address.setVisible(is_address(text))
 
     def _on_add(self) -> None:
+        name, where, address = self._name.text(), self._where.text(), self._address
+        secret = address.client_secret if is_address(where) else ""
         try:
-            sandbox = None if is_address(self._where.text()) else self._sandbox.sandbox
-            definition = typed_definition(self._name.text(), self._where.text(), sandbox)
+            if is_address(where):
+                definition = typed_definition(name, where, None, address.headers, address.client_id)
+            else:
+                definition = typed_definition(name, where, self._sandbox.sandbox)
         except ValueError as error:
             self._say(self.tr("The server cannot be added: {0}.").format(error))
             return
         if definition.name in self._names:
             self._say(self.tr("There is a server of this name already."))
             return
-        self.added.emit(definition)
+        self.added.emit(definition, secret)
 
     def _say(self, text: str) -> None:
         self._problem.setText(text)

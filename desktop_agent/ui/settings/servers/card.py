@@ -4,6 +4,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QFrame, QPlainTextEdit, QSizePolicy
 
 from desktop_agent.ui.settings.parts import note, say
+from desktop_agent.ui.settings.servers.call_list import CallList
+from desktop_agent.ui.settings.servers.sign_in_wait import SignInWait
 from desktop_agent.ui.settings.servers.tool_list import ToolList
 from desktop_agent.ui.settings.servers.view import ServerActions, ServerView
 from desktop_agent.ui.settings.servers.words import facts_line, problem_line, state_line, state_role
@@ -40,6 +42,9 @@ class ServerCard(QFrame):
         self._confinement.setObjectName("serverConfinement")
         self._state.setObjectName("serverState")
         self._tools = ToolList(theme, self._on_tool)
+        self._calls = CallList(theme)
+        self._wait: SignInWait | None = None
+        """Made with the first sign-in."""
         self._log: QPlainTextEdit | None = None
         """Made when it is first unfolded."""
         self._build_buttons()
@@ -70,11 +75,22 @@ class ServerCard(QFrame):
         self._tools.show_tools(server.tools, server.definition.disabled_tools, can_switch=is_mine)
         if self._tools.is_unfolded and not server.tools:
             self._tools.unfold(is_unfolded=False)
+        self._calls.show_calls(server.status.last_calls)
         self._show_log_text()
+        self._show_sign_in()
         self._update_buttons()
 
     def _build_buttons(self) -> None:
         name = self._server.name
+        self._sign_in = make_button(
+            self.tr("Sign in…"),
+            object_name="serverSignInButton",
+            accessible_name=self.tr("Sign in with the server {0}").format(name),
+            clicked=self._on_sign_in,
+            variant="primary",
+            is_compact=True,
+        )
+        self._show_calls = make_button(object_name="serverCallsButton", clicked=self._on_calls, is_compact=True)
         self._show_tools = make_button(object_name="serverToolsButton", clicked=self._on_tools, is_compact=True)
         self._show_log = make_button(object_name="serverLogButton", clicked=self._on_log, is_compact=True)
         self._restart = make_button(object_name="restartServerButton", clicked=self._on_restart, is_compact=True)
@@ -100,10 +116,10 @@ class ServerCard(QFrame):
 
     def _lay_out(self) -> None:
         head = hbox(make_label(self._server.name, role="strong"), (self._where, 1), self._switch, spacing=Space.M)
-        usual = (self._restart, self._show_tools, self._show_log, self._remove)
+        usual = (self._sign_in, self._restart, self._show_tools, self._show_calls, self._show_log, self._remove)
         asking = (self._question, self._really_remove, self._keep)
         row = hbox(*usual, *asking, STRETCH, spacing=Space.S)
-        vbox(
+        self._column = vbox(
             head,
             self._state,
             self._facts,
@@ -112,6 +128,7 @@ class ServerCard(QFrame):
             Space.XS,
             row,
             self._tools,
+            self._calls,
             on=self,
             spacing=Space.XS,
             margins=(0, Space.S, 0, Space.S),
@@ -127,10 +144,20 @@ class ServerCard(QFrame):
         log.setAccessibleName(self.tr("What {0} said last").format(self._server.name))
         log.setFont(self._theme.code_font())
         log.setFixedHeight(_LOG_HEIGHT)
-        layout = self.layout()
-        assert layout is not None
-        layout.addWidget(log)
+        self._column.addWidget(log)
         return log
+
+    def _show_sign_in(self) -> None:
+        progress = self._server.sign_in
+        if progress is None:
+            if self._wait is not None:
+                self._wait.hide()
+            return
+        if self._wait is None:
+            self._wait = SignInWait(self._server.name, self._on_cancel_sign_in)
+            self._column.insertWidget(self._column.indexOf(self._tools), self._wait)
+        self._wait.show_progress(progress)
+        self._wait.show()
 
     def _show_log_text(self) -> None:
         if self._log is not None and self._log.toPlainText() != self._server.log:
@@ -145,11 +172,15 @@ class ServerCard(QFrame):
         restart = self.tr("Starting…") if is_starting else self.tr("Test") if is_new else self.tr("Restart")
         tools = self.tr("Hide tools") if self._tools.is_unfolded else self.tr("Tools")
         log = self.tr("Hide log") if self._is_log_unfolded else self.tr("Log")
-        for button, text in ((self._restart, restart), (self._show_tools, tools), (self._show_log, log)):
+        calls = self.tr("Hide calls") if self._calls.is_unfolded else self.tr("Calls")
+        words = ((self._restart, restart), (self._show_tools, tools), (self._show_calls, calls), (self._show_log, log))
+        for button, text in words:
             button.setText(text)
             button.setAccessibleName(f"{text}: {server.name}")
         self._restart.setEnabled(not is_starting)
         self._restart.setVisible(not is_asking)
+        self._sign_in.setVisible(not is_asking and status.needs_sign_in and server.sign_in is None)
+        self._show_calls.setVisible(not is_asking and bool(status.last_calls))
         self._show_tools.setVisible(not is_asking and bool(server.tools))
         self._show_log.setVisible(not is_asking and bool(server.log))
         self._remove.setVisible(not is_asking and server.definition.defined_by == "user")
@@ -164,6 +195,17 @@ class ServerCard(QFrame):
 
     def _on_restart(self) -> None:
         self._actions.restart(self._server.name)
+
+    def _on_sign_in(self) -> None:
+        self._actions.sign_in(self._server.name)
+
+    def _on_cancel_sign_in(self) -> None:
+        self._actions.cancel_sign_in(self._server.name)
+
+    def _on_calls(self) -> None:
+        self._calls.show_calls(self._server.status.last_calls)
+        self._calls.unfold(is_unfolded=not self._calls.is_unfolded)
+        self._update_buttons()
 
     def _on_tools(self) -> None:
         self._tools.unfold(is_unfolded=not self._tools.is_unfolded)

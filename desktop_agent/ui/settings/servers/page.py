@@ -107,9 +107,9 @@ class ServersPage(Page):
         self._add.setEnabled(False)
         self._form.begin(tuple(server.name for server in self._view.servers))
 
-    def _on_added(self, definition: ServerDefinition) -> None:
+    def _on_added(self, definition: ServerDefinition, client_secret: str) -> None:
         self._on_cancelled()
-        self._actions.add(definition)
+        self._actions.add(definition, client_secret)
 
     def _on_cancelled(self) -> None:
         self._form.hide()

@@ -21,6 +21,15 @@ class ToolView(Struct, frozen=True, kw_only=True):
     """Whether it can be used here at all; if not, `about` says why."""
 
 
+class SignInProgress(Struct, frozen=True, kw_only=True):
+    """A sign-in with a server that is under way."""
+
+    address: str = ""
+    """The page where it goes on; empty while it is prepared."""
+    is_open: bool = True
+    """Whether a browser seems to have opened there."""
+
+
 class ServerView(Struct, frozen=True, kw_only=True):
     """One server that is defined."""
 
@@ -30,6 +39,8 @@ class ServerView(Struct, frozen=True, kw_only=True):
     """Those it offered last."""
     log: str = ""
     """What it said last."""
+    sign_in: SignInProgress | None = None
+    """The sign-in that is under way."""
 
     @property
     def name(self) -> str:
@@ -47,10 +58,14 @@ class ServersView(Struct, frozen=True, kw_only=True):
 class ServerActions(Struct, frozen=True, kw_only=True):
     """All return at once; the page is shown what came of them."""
 
-    add: Callable[[ServerDefinition], None]
-    """Defines a server and starts it, to see whether it works."""
+    add: Callable[[ServerDefinition, str], None]
+    """Defines a server, with the secret of its client (or nothing), and starts it, to see whether it works."""
     import_file: Callable[[Path], None]
     """Takes over the servers of another tool's JSON file."""
+    sign_in: Callable[[str], None]
+    """Has the user sign in with the server of this name, by the browser, and starts it anew."""
+    cancel_sign_in: Callable[[str], None]
+    """Gives that up."""
     restart: Callable[[str], None]
     """Starts the server of this name anew."""
     remove: Callable[[str], None]

@@ -18,6 +18,9 @@ def state_line(server: ServerView) -> str:
     """Say how it is now."""
     if not server.definition.is_enabled:
         return _tr("Switched off. The model is not offered its tools.")
+    if server.status.needs_sign_in:
+        is_running = server.status.state == "ready"
+        return _tr("Running. A call needs you to allow more.") if is_running else _tr("It waits for you to sign in.")
     return _tr(STATE_WORDS[server.status.state])
 
 
@@ -25,6 +28,8 @@ def state_role(server: ServerView) -> str:
     """Return the role in the theme of that line."""
     if not server.definition.is_enabled:
         return "secondary"
+    if server.status.needs_sign_in:
+        return "warning"
     return {"ready": "good", "failed": "error", "resting": "error"}.get(server.status.state, "secondary")
 
 
@@ -54,7 +59,8 @@ def tools_line(server: ServerView) -> str:
 def problem_line(server: ServerView) -> str:
     """Say what went wrong last and what can be done about it; empty when nothing did."""
     status = server.status
-    texts = [named(text) for text in (status.problem, status.hint) if text]
+    hint = "" if status.needs_sign_in else status.hint  # the card has a button for that
+    texts = [named(text) for text in (status.problem, hint) if text]
     return " ".join(text if text.endswith((".", "!", "?")) else f"{text}." for text in texts)
 
 

@@ -114,3 +114,13 @@ def test_where_nothing_can_be_written_it_says_so(folder: Path) -> None:
 
     with pytest.raises(StorageError, match="could not be kept"):
         ToolTrust(folder).trust(SERVER, [ECHO])
+
+
+def test_what_was_allowed_of_a_server_is_forgotten_and_of_no_other(folder: Path) -> None:
+    trust, other = ToolTrust(folder), server(name="other")
+    trust.trust(SERVER, [ECHO])
+    trust.trust(other, [WRITE])
+    trust.forget(SERVER)
+    trust.forget(SERVER)
+    assert trust.read(SERVER) == ToolTrust(folder).read(SERVER) == TrustedTools()
+    assert set(trust.read(other).tools) == {"write"}

@@ -1,5 +1,6 @@
 """The page of MCP servers says how each is, and asks for what the user wants."""
 
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -8,16 +9,16 @@ from msgspec import Struct, field
 from msgspec.structs import replace
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QPushButton
+from PySide6.QtWidgets import QLineEdit, QPushButton
 
 from desktop_agent.core.mcp.catalogue import KNOWN_SERVERS, KnownServer, known_server
 from desktop_agent.core.mcp.definition import Address, Program, ServerDefinition
 from desktop_agent.core.mcp.offers import ServerFacts
 from desktop_agent.core.mcp.server_sandbox import ServerSandbox
-from desktop_agent.core.mcp.status import ServerStatus
+from desktop_agent.core.mcp.status import LastCall, ServerStatus
 from desktop_agent.core.mcp.typed import typed_definition
 from desktop_agent.ui.settings.servers.tool_list import ToolRow
-from desktop_agent.ui.settings.servers.view import ServersView, ServerView, ToolView
+from desktop_agent.ui.settings.servers.view import ServersView, ServerView, SignInProgress, ToolView
 from tests.ui.settings.desk import Desk
 
 GIT = ServerDefinition(
@@ -276,3 +277,83 @@ def test_rows_of_tools_are_made_only_when_they_are_unfolded(page: Page) -> None:
     assert not page.desk.dialog.findChildren(ToolRow)
     page.unfold("serverToolsButton")
     assert len(page.desk.dialog.findChildren(ToolRow)) == len(TOOLS)
+
+
+def called(*calls: LastCall) -> ServerView:
+    return ServerView(definition=GIT, status=ServerStatus(name="git", state="ready", facts=FACTS, last_calls=calls))
+
+
+def call(tool: str, minute: int, problem: str = "") -> LastCall:
+    return LastCall(tool=tool, at=datetime(2026, 11, 25, 12, minute, tzinfo=UTC), duration_s=0.25, problem=problem)
+
+
+def test_a_card_unfolds_the_last_calls_the_newest_first_and_follows_them(page: Page) -> None:
+    page.show(called())
+    assert not page.desk.button("serverCallsButton").isVisible()
+    first, second = call("git_log\u202e", 1), call("git_commit", 2, "The server\nreported a failure.")
+    page.show(called(first, second))
+    page.unfold("serverCallsButton")
+    texts = page.desk.visible_texts()
+    assert {"git_log⟨U+202E⟩", "Answered", "git_commit", "The server", "250 ms"} <= set(texts)
+    assert texts.index("git_commit") < texts.index("git_log⟨U+202E⟩")
+    page.show(called(first, second, *(call(f"tool{number}", number) for number in range(10))))
+    texts = page.desk.visible_texts()
+    assert {f"tool{number}" for number in range(10)} <= set(texts)
+    assert "git_commit" not in texts
+    page.show(called(first))
+    assert "tool1" not in page.desk.visible_texts()
+    page.unfold("serverCallsButton")
+    assert "250 ms" not in page.desk.visible_texts()
+
+
+FAR = ServerDefinition(name="far", reached_by=Address(url="https://mcp.example"))
+
+
+def wanting(**more: Any) -> ServerView:
+    status = ServerStatus(
+        name="far", state="failed", problem="It needs you to sign in.", hint="Sign in: `x`.", needs_sign_in=True
+    )
+    return ServerView(definition=FAR, status=status, **more)
+
+
+def test_a_server_that_wants_a_sign_in_offers_it_and_shows_how_far_it_is(page: Page) -> None:
+    page.show(ServerView(definition=FAR, status=ServerStatus(name="far")))
+    assert not page.desk.button("serverSignInButton").isVisible()
+    page.show(wanting())
+    assert {"It waits for you to sign in.", "It needs you to sign in."} <= set(page.desk.visible_texts())
+    page.desk.click("serverSignInButton")
+    page.show(wanting(sign_in=SignInProgress()))
+    assert "Preparing the sign-in…" in page.desk.visible_texts()
+    assert not page.desk.button("serverSignInButton").isVisible()
+    page.show(wanting(sign_in=SignInProgress(address="https://login.example/?state=x", is_open=False)))
+    address = page.desk.dialog.servers.findChild(QLineEdit, "signInAddressEdit")
+    assert isinstance(address, QLineEdit)
+    assert address.text() == "https://login.example/?state=x"
+    page.desk.click("cancelServerSignInButton")
+    assert page.asked == [("sign in", "far"), ("cancel sign-in", "far")]
+    page.show(wanting())
+    assert not address.isVisible()
+
+
+def test_a_server_at_an_address_is_added_with_headers_and_a_client_that_are_not_shown(page: Page) -> None:
+    page.show()
+    page.desk.click("addServerButton")
+    page.desk.line("Name of the server").setText("far")
+    assert not page.desk.line("Name of header 1").isVisible()
+    page.desk.line("Command line or address of the server").setText("https://mcp.example/")
+    page.desk.line("Name of header 1").setText("Authorization")
+    page.desk.line("Value of header 1").setText("Bearer sesame")
+    page.desk.type_into("Value of header 2", "blue")
+    assert any("a header needs a name" in text for text in page.desk.visible_texts())
+    page.desk.line("Name of header 2").setText("X-Team")
+    assert not page.desk.line("Client secret at the server").isVisible()
+    page.desk.line("Client ID at the server").setText("desk")
+    for hidden in ("Value of header 1", "Value of header 2", "Client secret at the server"):
+        assert page.desk.line(hidden).echoMode() is QLineEdit.EchoMode.Password
+    page.desk.type_into("Client secret at the server", "shh")
+    headers = (("Authorization", "Bearer sesame"), ("X-Team", "blue"))
+    assert page.asked == [("add", typed_definition("far", "https://mcp.example/", None, headers, "desk"), "shh")]
+    page.desk.click("addServerButton")
+    page.desk.line("Command line or address of the server").setText("https://mcp.example/")
+    assert page.desk.line("Value of header 1").text() == ""
+    assert page.desk.line("Client ID at the server").text() == ""
