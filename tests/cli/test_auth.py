@@ -8,6 +8,8 @@ import pytest
 from keyring.errors import KeyringLocked
 
 from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.models.account import Account
+from desktop_agent.core.providers.auth.accounts import AccountsFile
 from desktop_agent.core.settings.settings_file import save_setting
 from tests.command_line import CommandLine, Ran
 from tests.memory_keyring import BrokenKeyring, MemoryKeyring, use_keyring
@@ -176,6 +178,20 @@ def test_what_cannot_be_is_refused_and_nothing_is_kept(
     assert KEY not in ran.err
     assert backend.entries == {}
     assert not (paths.config / "accounts.toml").exists()
+
+
+@pytest.mark.parametrize("options", [[], ["--base-url", GATEWAY]])
+def test_an_account_that_signed_in_is_not_made_one_with_a_key(
+    auth: Auth, backend: MemoryKeyring, paths: AppPaths, options: list[str]
+) -> None:
+    AccountsFile(paths.config / "accounts.toml").put(Account(provider="openai", name="chatgpt", kind="oauth"))
+    ran = auth("set", "openai", "--account", "ChatGPT", *options)
+    assert ran.code == 2
+    assert "is signed in" in ran.err
+    assert "auth sign-out openai --account chatgpt" in ran.err, "or its tokens would lie in the keyring for good"
+    assert backend.entries == {}
+    (account,) = AccountsFile(paths.config / "accounts.toml").load().added
+    assert account.kind == "oauth"
 
 
 def test_a_keyring_that_keeps_nothing_adds_no_account(

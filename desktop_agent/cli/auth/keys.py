@@ -150,8 +150,14 @@ def _meant(args: argparse.Namespace, loaded: LoadedAccounts) -> Account:
     """Return the account that is to have a key, as the options want it. Raises `UsageError` for a bad one."""
     _require_offered(args.provider)
     name = named(args.account or "")
-    usual = replace(usual_account(args.provider), name=name)
-    account = replace(loaded.find(args.provider, name) or usual, kind="key")
+    known = loaded.find(args.provider, name) or replace(usual_account(args.provider), name=name)
+    if known.kind in ("oauth", "profile"):
+        raise UsageError(
+            f"{known.full_label} is signed in, and takes no key.",
+            hint=f"Give the key to another account with --account, or sign this one out first: "
+            f"`desktop-agent auth sign-out {known.provider} --account {known.label}`.",
+        )
+    account = replace(known, kind="key")
     if args.base_url is not None:
         account = replace(account, address=args.base_url.strip())
     if args.header is not None:
