@@ -1,14 +1,13 @@
 """The first step: which way to a model."""
 
-from typing import Literal
-
 from PySide6.QtWidgets import QPushButton
 
 from desktop_agent.ui.onboarding.cards import Cards
 from desktop_agent.ui.onboarding.step import Step, primary_button
 from desktop_agent.ui.theme import Theme
 
-Way = Literal["demo", "key", "local", "subscription", "other"]
+DEMO_WAY = "demo"
+"""The one way that leads to no further step."""
 
 
 class ChooseStep(Step):
@@ -22,7 +21,7 @@ class ChooseStep(Step):
                 (
                     self.tr("Try the demo"),
                     self.tr("No key, no network. A scripted model works on a small project with real tools."),
-                    "demo",
+                    DEMO_WAY,
                 ),
                 (
                     self.tr("Enter an API key"),
@@ -47,7 +46,7 @@ class ChooseStep(Step):
             ]
         )
         self._buttons: dict[object, QPushButton] = {
-            "demo": primary_button(self.tr("Start the demo"), "demoButton"),
+            DEMO_WAY: primary_button(self.tr("Start the demo"), "demoButton"),
             "key": primary_button(self.tr("Enter a key…"), "enterKeyButton"),
             "local": primary_button(self.tr("Look for models…"), "localModelsButton"),
             "subscription": primary_button(self.tr("Continue"), "subscriptionButton"),
@@ -57,6 +56,8 @@ class ChooseStep(Step):
         self.column.addStretch()
         self._cards.chosen.connect(self.changed)
         self._cards.confirmed.connect(self._on_confirmed)
+        for button in self.buttons:
+            button.clicked.connect(self._on_clicked)
 
     @property
     def primary(self) -> QPushButton:
@@ -66,12 +67,11 @@ class ChooseStep(Step):
     def buttons(self) -> tuple[QPushButton, ...]:
         return tuple(self._buttons.values())
 
-    def button_of(self, way: Way) -> QPushButton:
-        """Return the button that leads this way."""
-        return self._buttons[way]
-
     def take_focus(self) -> None:
         self._cards.take_focus()
 
     def _on_confirmed(self) -> None:
         self.primary.click()
+
+    def _on_clicked(self) -> None:
+        self.leads_on.emit(self._cards.value)

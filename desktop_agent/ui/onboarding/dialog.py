@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QDialog, QFrame, QScrollArea, QWidget
 from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.models.local_server import LocalServer
 from desktop_agent.ui.onboarding.address_step import AddressStep
-from desktop_agent.ui.onboarding.choose_step import ChooseStep
+from desktop_agent.ui.onboarding.choose_step import DEMO_WAY, ChooseStep
 from desktop_agent.ui.onboarding.done_step import DoneStep
 from desktop_agent.ui.onboarding.foot import Foot
 from desktop_agent.ui.onboarding.key_step import KeyStep
@@ -49,6 +49,16 @@ class OnboardingDialog(QDialog):
         self._address = AddressStep(actions)
         self._waiting = WaitingStep()
         self._done = DoneStep(actions)
+        self._steps: dict[str, Step] = {
+            "choose": self._choose,
+            "key": self._key,
+            "local": self._local,
+            "subscription": self._subscription,
+            "other": self._other,
+            "address": self._address,
+            "waiting": self._waiting,
+            "done": self._done,
+        }
         self._way: list[Step] = [self._choose]
         """The steps that led to the one that is shown, which is the last."""
         self._is_busy = False
@@ -102,7 +112,7 @@ class OnboardingDialog(QDialog):
         """Show a connection that was tested, and ask for the model to begin with."""
         self._end_work()
         self._say("")
-        for step in self._steps:
+        for step in self._steps.values():
             step.forget()
         self._done.show_connected(connected)
         self._go(self._done)
@@ -117,25 +127,12 @@ class OnboardingDialog(QDialog):
 
     # --- building -------------------------------------------------------------------------------------------------
 
-    @property
-    def _steps(self) -> tuple[Step, ...]:
-        return (
-            self._choose,
-            self._key,
-            self._local,
-            self._subscription,
-            self._other,
-            self._address,
-            self._waiting,
-            self._done,
-        )
-
     def _lay_out(self) -> None:
         margins = (Space.XL, Space.XL, Space.XL, Space.M)
-        for step in self._steps:
+        for step in self._steps.values():
             step.column.setContentsMargins(*margins)
             self._foot.add_buttons(step)
-        vbox(*self._steps, on=self._content)
+        vbox(*self._steps.values(), on=self._content)
         self._scroll.setWidget(self._content)
         self._scroll.setWidgetResizable(True)
         self._scroll.setFrameShape(QFrame.Shape.NoFrame)
@@ -148,17 +145,12 @@ class OnboardingDialog(QDialog):
         vbox((self._scroll, 1), self._said, hairline(), self._foot, on=self)
 
     def _connect(self) -> None:
-        self._choose.button_of("demo").clicked.connect(self._on_demo)
-        self._choose.button_of("key").clicked.connect(self._on_key)
-        self._choose.button_of("local").clicked.connect(self._on_local)
-        self._choose.button_of("subscription").clicked.connect(self._on_subscription)
-        self._choose.button_of("other").clicked.connect(self._on_other)
-        self._other.enter.clicked.connect(self._on_address)
         self._foot.back_requested.connect(self._on_back)
         self._foot.folder_requested.connect(self._actions.choose_folder)
         self.finished.connect(self._on_finished)
-        for step in self._steps:
+        for step in self._steps.values():
             step.changed.connect(self._on_changed)
+            step.leads_on.connect(self._on_leads_on)
 
     # --- moving about ---------------------------------------------------------------------------------------------
 
@@ -175,7 +167,7 @@ class OnboardingDialog(QDialog):
 
     def _show(self, *, begins: bool = True) -> None:
         step = self._way[-1]
-        for each in self._steps:  # not of a stack, which is as high as its highest page
+        for each in self._steps.values():  # not of a stack, which is as high as its highest page
             each.setVisible(each is step)
         step.setEnabled(not self._is_busy or step is self._waiting)
         self._foot.show_step(step, is_first=len(self._way) == 1, is_busy=self._is_busy)
@@ -211,26 +203,14 @@ class OnboardingDialog(QDialog):
             self._way.pop().forget()
             self._show()
 
-    def _on_demo(self) -> None:
-        self.accept()
-        self._actions.start_demo()
-
-    def _on_key(self) -> None:
-        self._go(self._key)
-
-    def _on_local(self) -> None:
-        self._go(self._local)
-
-    def _on_subscription(self) -> None:
-        self._go(self._subscription)
-
-    def _on_other(self) -> None:
-        self._go(self._other)
-
-    def _on_address(self) -> None:
-        self._go(self._address)
+    def _on_leads_on(self, name: str) -> None:
+        if name == DEMO_WAY:
+            self.accept()
+            self._actions.start_demo()
+        else:
+            self._go(self._steps[name])
 
     def _on_finished(self) -> None:
         self._actions.cancel()
-        for step in self._steps:
+        for step in self._steps.values():
             step.forget()

@@ -32,9 +32,9 @@ class OtherStep(Step):
             ]
         )
         self._sign_in = primary_button(self.tr("Sign in…"), "routerSignInButton")
-        self.enter = primary_button(self.tr("Enter an address…"), "enterAddressButton")
-        """Leads to the form for an address."""
+        self._enter = primary_button(self.tr("Enter an address…"), "enterAddressButton")
         self._sign_in.clicked.connect(self._on_sign_in)
+        self._enter.clicked.connect(self._on_enter)
         self._cards.chosen.connect(self.changed)
         self._cards.confirmed.connect(self._on_confirmed)
         self.column.addWidget(self._cards)
@@ -42,17 +42,20 @@ class OtherStep(Step):
 
     @property
     def primary(self) -> QPushButton:
-        return self._sign_in if self._cards.value == "openrouter" else self.enter
+        return self._sign_in if self._cards.value == "openrouter" else self._enter
 
     @property
     def buttons(self) -> tuple[QPushButton, ...]:
-        return (self._sign_in, self.enter)
+        return (self._sign_in, self._enter)
 
     def take_focus(self) -> None:
         self._cards.take_focus()
 
     def _on_sign_in(self) -> None:
         self._actions.sign_in("openrouter", "")
+
+    def _on_enter(self) -> None:
+        self.leads_on.emit("address")
 
     def _on_confirmed(self) -> None:
         self.primary.click()

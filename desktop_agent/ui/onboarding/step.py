@@ -14,9 +14,11 @@ class Step(QWidget):
 
     Signals:
         changed: the button that leads on may be another one.
+        leads_on: the user wants the step of this name next.
     """
 
     changed = Signal()
+    leads_on = Signal(str)
 
     def __init__(self, title: str, explanation: str) -> None:
         super().__init__()
