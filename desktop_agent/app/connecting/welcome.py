@@ -1,7 +1,7 @@
 """Shows the welcome, and carries out what it asks for: connections are tested before anything of them is kept."""
 
 import asyncio
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,17 +11,15 @@ from PySide6.QtWidgets import QWidget
 from desktop_agent.app.background_tasks import Try
 from desktop_agent.app.connecting.browser import WindowBrowser
 from desktop_agent.app.connecting.choosing import choose
-from desktop_agent.app.connecting.listing import model_to_begin_with, models_at
+from desktop_agent.app.connecting.listing import models_at
 from desktop_agent.app.connecting.local_servers import LocalServers
 from desktop_agent.app.connecting.signing_in import signed_in
+from desktop_agent.app.connecting.trial import connected, tried
 from desktop_agent.composition.workbench import Workbench
-from desktop_agent.core.base.errors import AgentError, CredentialsError, ProviderError, UsageError
+from desktop_agent.core.base.errors import AgentError
 from desktop_agent.core.models.account import Account
-from desktop_agent.core.models.known_model import ListedModel
 from desktop_agent.core.models.vendors import VENDORS, SignInWay
-from desktop_agent.core.providers.auth.keys import entry_of
 from desktop_agent.core.providers.auth.other_programs import other_sign_ins
-from desktop_agent.core.providers.auth.patience import beside
 from desktop_agent.core.providers.auth.profiles.profile import profiles
 from desktop_agent.ui.onboarding.state import Connected, Found, WelcomeActions
 from desktop_agent.ui.theme import Theme
@@ -113,19 +111,9 @@ class Welcome(QObject):
     # --- carrying it out --------------------------------------------------------------------------------------------
 
     async def _find(self) -> None:
-        found = await asyncio.to_thread(self._found)
+        found = await asyncio.to_thread(_found, self._bench)
         if self._dialog is not None:
             self._dialog.show_found(found)
-
-    def _found(self) -> Found:
-        environ = self._bench.environ
-        variables = {vendor.id: vendor.key_variable for vendor in VENDORS if environ.get(vendor.key_variable)}
-        return Found(
-            provider=self._bench.settings.model.provider,
-            keys=variables,
-            profiles=tuple(profile.name for profile in profiles(environ)),
-            others=tuple(f"{other.why_not} {other.instead}" for other in other_sign_ins(environ)),
-        )
 
     async def _look(self) -> None:
         servers = await self._servers.all()
@@ -148,18 +136,13 @@ class Welcome(QObject):
 
     async def _connect(self, account: Account, typed: str) -> None:
         self._show_busy(self.tr("Asking {0}…").format(account.full_label))
-        await self._require_free(account)
-        models = await self._tested(account, typed)
-        note = await self._keep_key(account, typed) if typed else ""
-        if not account.is_usual:
-            await asyncio.to_thread(self._bench.accounts.put, account)
-        self._show_connected(account, models, note)
+        self._show_connected(await tried(self._bench, account, typed))
 
     async def _sign_in(self, way: SignInWay, name: str) -> None:
         self._show_busy(self.tr("Preparing the sign-in…"))
         account = await signed_in(self._bench, way, name, WindowBrowser(self._show_waiting))
         self._show_busy(self.tr("You are signed in. Asking {0}…").format(account.full_label))
-        self._show_connected(account, await models_at(self._bench, account))
+        self._show_connected(connected(account, await models_at(self._bench, account)))
 
     async def _begin(self, account: Account, model: str) -> None:
         await choose(self._bench.live, account, model)
@@ -167,35 +150,6 @@ class Welcome(QObject):
         if self._dialog is not None:
             self._dialog.accept()
         self._begun()
-
-    async def _tested(self, account: Account, typed: str) -> Sequence[ListedModel]:
-        """Return the models of an account. A key that is refused was typed here, and is corrected here."""
-        try:
-            return await models_at(self._bench, account, typed)
-        except ProviderError as error:
-            if error.fault != "authentication" or not typed:
-                raise
-            hint = self.tr("Look whether it is whole, and for {0}.").format(account.full_label)
-            raise ProviderError(error.title, fault=error.fault, hint=hint, detail=error.detail) from None
-
-    async def _require_free(self, account: Account) -> None:
-        """Raise `UsageError` when another account has the name of a new one."""
-        loaded = await asyncio.to_thread(self._bench.accounts.load)
-        known = None if account.is_usual else loaded.find(account.provider, account.name)
-        if known is not None and known != account:
-            raise UsageError(
-                self.tr("There is another account called “{0}”.").format(known.label),
-                hint=self.tr("Choose another name."),
-            )
-
-    async def _keep_key(self, account: Account, key: str) -> str:
-        """Keep a key that works, and return what the user should know about that."""
-        try:
-            await beside(lambda: self._bench.keys.set(entry_of(account), key))
-        except CredentialsError as error:
-            self._bench.keys.keep_for_now(entry_of(account), key)
-            return self.tr("{0} The key is kept for this run only.").format(error.title)
-        return ""
 
     # --- showing ----------------------------------------------------------------------------------------------------
 
@@ -211,8 +165,17 @@ class Welcome(QObject):
         if self._dialog is not None:
             self._dialog.show_failure(error)
 
-    def _show_connected(self, account: Account, models: Sequence[ListedModel], note: str = "") -> None:
+    def _show_connected(self, outcome: Connected) -> None:
         if self._dialog is not None:
-            names = tuple(model.name for model in models)
-            usual = model_to_begin_with(account, models)
-            self._dialog.show_connected(Connected(account=account, models=names, usual_model=usual, note=note))
+            self._dialog.show_connected(outcome)
+
+
+def _found(bench: Workbench) -> Found:
+    """Return what is there before the user enters anything. Blocks."""
+    environ = bench.environ
+    return Found(
+        provider=bench.settings.model.provider,
+        keys={vendor.id: vendor.key_variable for vendor in VENDORS if environ.get(vendor.key_variable)},
+        profiles=tuple(profile.name for profile in profiles(environ)),
+        others=tuple(f"{other.why_not} {other.instead}" for other in other_sign_ins(environ)),
+    )
