@@ -13,7 +13,7 @@ from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import StorageError
 from desktop_agent.core.usage.reader import UsageReader
 from desktop_agent.core.usage.report import report_of
-from desktop_agent.core.usage.uses import SessionUse
+from desktop_agent.core.usage.uses import SessionFigures
 from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.usage.shown import Shown, shown_of
 from desktop_agent.ui.usage.window import UsageWindow
@@ -33,7 +33,7 @@ class UsageDisplay(QObject):
         self._reading = asyncio.Lock()
         self._stopped = threading.Event()
         """Of the reading that runs, or ran last."""
-        self._sessions: tuple[SessionUse, ...] = ()
+        self._sessions: tuple[SessionFigures, ...] = ()
         self._choice = 0
         """Counts what was chosen to be seen: the last is shown, whatever is ready first."""
 
@@ -43,7 +43,7 @@ class UsageDisplay(QObject):
             self._window = window = UsageWindow(self._theme, self._parent)
             window.period_chosen.connect(self._on_period)
             window.cancelled.connect(self.stop)
-            window.closed.connect(self._on_closed)
+            window.finished.connect(self._on_closed)
         self._try(self._read(window))
 
     def stop(self) -> None:
@@ -103,5 +103,5 @@ class UsageDisplay(QObject):
             window.show_figures(shown, note)
 
 
-def _shown(sessions: tuple[SessionUse, ...], first: date | None, today: date) -> Shown:
+def _shown(sessions: tuple[SessionFigures, ...], first: date | None, today: date) -> Shown:
     return shown_of(report_of(sessions, first, today))

@@ -8,7 +8,7 @@ from desktop_agent.core.base.money import cost_text
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.usage.durations import Durations
 from desktop_agent.core.usage.records import records, total_record
-from desktop_agent.core.usage.report import Figures, Grouping, Report
+from desktop_agent.core.usage.report import Figures, Grouping, UsageReport
 
 _Column = tuple[str, Callable[[Figures], str]]
 
@@ -73,14 +73,14 @@ _HEADINGS: Mapping[Grouping, tuple[str, ...]] = {
 }
 
 
-def print_usage(console: Console, report: Report, by: Grouping, span: str) -> None:
+def print_usage(console: Console, report: UsageReport, by: Grouping, span: str) -> None:
     """Print a report by one thing; `span` says which days it is about."""
     first = report.first.isoformat() if report.first is not None else None
     document: JsonObject = {"from": first, "by": by, "usage": records(report, by), "total": total_record(report.total)}
     console.result(document, _text(report, by, span))
 
 
-def _text(report: Report, by: Grouping, span: str) -> str:
+def _text(report: UsageReport, by: Grouping, span: str) -> str:
     rows = report.rows(by)
     if not rows:
         return f"Nothing of {span} is recorded."

@@ -4,6 +4,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QAbstractButton, QComboBox, QLabel
 
 from desktop_agent.core.base.paths import AppPaths
@@ -45,7 +47,7 @@ def test_the_usage_of_all_sessions_is_shown_and_follows_the_period(go: Go, proje
         assert len(main.findChildren(UsageWindow)) == 1
         window.findChildren(QAbstractButton, "usageByFolderButton")[0].click()
         await user.until_true(lambda: rows(window) == 1, "the folder is shown")
-        window.close()
+        QTest.keyClick(window, Qt.Key.Key_Escape)
         await user.until_true(lambda: not main.findChildren(UsageWindow), "the window is gone")
         user.window.panels.composer.controls.cost.clicked.emit()
         await user.see(UsageWindow, "usageWindow")

@@ -21,7 +21,7 @@ from desktop_agent.core.store.journal.journal_mark import (
 from desktop_agent.core.store.journal.records import Yielder
 from desktop_agent.core.store.journal_cache import JournalCache, Noted
 from desktop_agent.core.usage.journal_usage import JournalUsage, UsageFold
-from desktop_agent.core.usage.uses import SessionUse
+from desktop_agent.core.usage.uses import SessionFigures
 
 _VERSION = 1
 """Of what a `JournalUsage` in the cache means."""
@@ -48,7 +48,7 @@ class UsageReader:
 
     def read(
         self, *, progress: Progress = lambda done, total: None, is_stopped: Callable[[], bool] = not_stopped
-    ) -> tuple[SessionUse, ...]:
+    ) -> tuple[SessionFigures, ...]:
         """Return what each session used, as far as it can be read; what was read until a stop, after one.
 
         What was spent is what the list of sessions says, so that it is the same everywhere. Other threads run now and
@@ -70,13 +70,13 @@ class UsageReader:
         self._cache.keep(unsaved, known.keys() - states.keys())
         return self._joined(known)
 
-    def _joined(self, known: dict[str, Noted[JournalUsage]]) -> tuple[SessionUse, ...]:
+    def _joined(self, known: dict[str, Noted[JournalUsage]]) -> tuple[SessionFigures, ...]:
         nothing = JournalUsage()
-        found: list[SessionUse] = []
+        found: list[SessionFigures] = []
         for summary in self._catalog.summaries():
             usage = known[summary.id].known if summary.id in known else nothing
             found.append(
-                SessionUse(
+                SessionFigures(
                     workspace=summary.workspace, spending=summary.spending, tools=usage.tools, models=usage.models
                 )
             )

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.usage.durations import Durations
-from desktop_agent.core.usage.report import Figures, Grouping, Key, Report
+from desktop_agent.core.usage.report import Figures, Grouping, Key, UsageReport
 
 _NAMES: dict[Grouping, tuple[str, ...]] = {
     "day": ("day",),
@@ -20,7 +20,7 @@ _NAMES: dict[Grouping, tuple[str, ...]] = {
 _STARTS_A_FORMULA = ("=", "+", "-", "@", "\t", "\r")
 
 
-def records(report: Report, by: Grouping) -> list[JsonObject]:
+def records(report: UsageReport, by: Grouping) -> list[JsonObject]:
     """Return a record for each row, in the order of the report."""
     return [_record(by, key, figures) for key, figures in report.rows(by).items()]
 

@@ -1,5 +1,6 @@
 """The use of all sessions since a day, added up by day, model, tool and folder."""
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable
 from datetime import date
 from typing import Literal
@@ -8,7 +9,7 @@ from msgspec import Struct, field
 
 from desktop_agent.core.protocol.model import Spending, Usage
 from desktop_agent.core.usage.durations import Durations, DurationSum
-from desktop_agent.core.usage.uses import ModelUse, SessionUse, ToolUse
+from desktop_agent.core.usage.uses import ModelUse, SessionFigures, ToolUse
 
 Grouping = Literal["day", "model", "tool", "folder"]
 GROUPINGS: tuple[Grouping, ...] = ("day", "model", "tool", "folder")
@@ -51,7 +52,7 @@ class Figures(Struct, frozen=True, kw_only=True):
         return sum(self.failed_calls.values())
 
 
-class Report(Struct, frozen=True, kw_only=True):
+class UsageReport(Struct, frozen=True, kw_only=True):
     """All figures of a period, each group in the order in which people read it."""
 
     first: date | None
@@ -74,7 +75,7 @@ class Report(Struct, frozen=True, kw_only=True):
         return {"day": self.days, "model": self.models, "tool": self.tools, "folder": self.folders}[by]
 
 
-def report_of(sessions: Iterable[SessionUse], first: date | None, last: date) -> Report:
+def report_of(sessions: Iterable[SessionFigures], first: date | None, last: date) -> UsageReport:
     """Add up what these sessions used from the day `first` on; `last` is the day of the report. Both are in UTC."""
     sums = _Sums(first, last)
     for session in sessions:
@@ -88,18 +89,18 @@ class _Sums:
     def __init__(self, first: date | None, last: date) -> None:
         self._first, self._last = first, last
         self._total = _Sum()
-        self._spending: dict[tuple[date, str, str], _Sum] = {}
-        self._days: dict[Key, _Sum] = {}
-        self._models: dict[Key, _Sum] = {}
-        self._tools: dict[Key, _Sum] = {}
-        self._folders: dict[Key, _Sum] = {}
+        self._spending = defaultdict[tuple[date, str, str], _Sum](_Sum)
+        self._days = defaultdict[Key, _Sum](_Sum)
+        self._models = defaultdict[Key, _Sum](_Sum)
+        self._tools = defaultdict[Key, _Sum](_Sum)
+        self._folders = defaultdict[Key, _Sum](_Sum)
 
-    def add(self, session: SessionUse) -> None:
+    def add(self, session: SessionFigures) -> None:
         """Count a session, wherever it has a part."""
         parts: set[int] = set()
         for spent in session.spending:
             if self._is_wanted(spent.day):
-                own = self._spending.setdefault((spent.day, spent.provider, spent.model), _Sum())
+                own = self._spending[(spent.day, spent.provider, spent.model)]
                 own.spend(spent)
                 for one in self._shared(spent.day, session, self._model(spent)):
                     one.spend(spent)
@@ -111,17 +112,17 @@ class _Sums:
                     self._count(one, parts)
         for tool in session.tools:
             if self._is_wanted(tool.day):
-                for one in self._shared(tool.day, session, self._tools.setdefault((tool.tool,), _Sum())):
+                for one in self._shared(tool.day, session, self._tools[(tool.tool,)]):
                     one.use_tool(tool)
                     self._count(one, parts)
 
-    def report(self) -> Report:
+    def report(self) -> UsageReport:
         """Return what they come to."""
         spending = (
             Spending(day=day, provider=provider, model=model, requests=one.requests, usage=one.usage)
             for (day, provider, model), one in sorted(self._spending.items(), key=lambda item: item[0])
         )
-        return Report(
+        return UsageReport(
             first=self._first,
             last=self._last,
             total=self._total.figures(),
@@ -136,12 +137,12 @@ class _Sums:
         return self._first is None or day >= self._first
 
     def _model(self, of: Spending | ModelUse) -> "_Sum":
-        return self._models.setdefault((of.provider, of.model), _Sum())
+        return self._models[(of.provider, of.model)]
 
-    def _shared(self, day: date, session: SessionUse, own: "_Sum") -> "tuple[_Sum, ...]":
+    def _shared(self, day: date, session: SessionFigures, own: "_Sum") -> "tuple[_Sum, ...]":
         """Return every sum that something of a session on a day belongs to, its own among them."""
-        by_day = self._days.setdefault((day.isoformat(),), _Sum())
-        return self._total, by_day, self._folders.setdefault((session.workspace,), _Sum()), own
+        by_day = self._days[(day.isoformat(),)]
+        return self._total, by_day, self._folders[(session.workspace,)], own
 
     def _count(self, one: "_Sum", parts: set[int]) -> None:
         if id(one) not in parts:

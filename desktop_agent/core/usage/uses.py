@@ -35,7 +35,7 @@ class ModelUse(Struct, frozen=True, kw_only=True):
     turn_s: float
 
 
-class SessionUse(Struct, frozen=True, kw_only=True):
+class SessionFigures(Struct, frozen=True, kw_only=True):
     """Everything that one session used, by day."""
 
     workspace: str

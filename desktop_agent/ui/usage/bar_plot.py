@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QSizePolicy
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.usage.column_plot import draw_unknown
 from desktop_agent.ui.usage.plot import AXIS_TEXT, Plot
-from desktop_agent.ui.usage.plot_data import Bar, Bars
+from desktop_agent.ui.usage.plot_data import BarData, PlotBar
 
 ROW = 24
 _BAR = 10.0
@@ -19,14 +19,14 @@ _CENTRE = Qt.AlignmentFlag.AlignHCenter
 
 
 class BarPlot(Plot):
-    """Draws `Bars`. Up and down go from one to the next."""
+    """Draws `BarData`. Up and down go from one to the next."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, previous=Qt.Key.Key_Up, following=Qt.Key.Key_Down)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self._data: Bars | None = None
+        self._data: BarData | None = None
 
-    def show_bars(self, data: Bars) -> None:
+    def show_bars(self, data: BarData) -> None:
         """Draw these from now on."""
         self._data = data
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus if data.bars else Qt.FocusPolicy.NoFocus)
@@ -64,7 +64,7 @@ class BarPlot(Plot):
         left = self.width() * _NAME_SHARE
         return QRectF(left, Space.XS, max(20.0, self.width() - left - _TEXT_WIDTH), self.count() * ROW)
 
-    def _draw_axis(self, painter: QPainter, area: QRectF, data: Bars) -> None:
+    def _draw_axis(self, painter: QPainter, area: QRectF, data: BarData) -> None:
         right = -1.0
         for number, value in enumerate(data.scale.ticks):
             x = area.left() + data.scale.place(value) * area.width()
@@ -77,7 +77,7 @@ class BarPlot(Plot):
                 self.draw_text(painter, label, text, "muted", _CENTRE)
                 right = x + width / 2
 
-    def _draw_row(self, painter: QPainter, area: QRectF, number: int, bar: Bar, data: Bars) -> None:
+    def _draw_row(self, painter: QPainter, area: QRectF, number: int, bar: PlotBar, data: BarData) -> None:
         row = QRectF(0, area.top() + number * ROW, self.width(), ROW)
         if number == self.current:
             painter.fillRect(row, self.colour("sunken"))
@@ -98,7 +98,7 @@ class BarPlot(Plot):
         self.draw_text(painter, text, bar.text, "muted", _LEFT)
 
     def _draw_range(
-        self, painter: QPainter, area: QRectF, value: float, end: float, middle: float, data: Bars
+        self, painter: QPainter, area: QRectF, value: float, end: float, middle: float, data: BarData
     ) -> float:
         """Draw a full dot, a line and an empty dot; return where they end."""
         colour = self.colour(data.colour)

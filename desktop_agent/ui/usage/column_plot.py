@@ -8,7 +8,7 @@ from PySide6.QtWidgets import QSizePolicy
 
 from desktop_agent.ui.theme import Space, Theme
 from desktop_agent.ui.usage.plot import AXIS_TEXT, Plot
-from desktop_agent.ui.usage.plot_data import Column, Columns
+from desktop_agent.ui.usage.plot_data import ColumnData, PlotColumn
 
 HEIGHT = 148
 _AXIS_WIDTH = 52
@@ -25,14 +25,14 @@ _CENTRE = Qt.AlignmentFlag.AlignHCenter
 
 
 class ColumnPlot(Plot):
-    """Draws `Columns`. Left and right go from one to the next."""
+    """Draws `ColumnData`. Left and right go from one to the next."""
 
     def __init__(self, theme: Theme) -> None:
         super().__init__(theme, previous=Qt.Key.Key_Left, following=Qt.Key.Key_Right)
         self.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
-        self._data: Columns | None = None
+        self._data: ColumnData | None = None
 
-    def show_columns(self, data: Columns) -> None:
+    def show_columns(self, data: ColumnData) -> None:
         """Draw these from now on."""
         self._data = data
         self.forget_current()
@@ -71,7 +71,7 @@ class ColumnPlot(Plot):
     def _area(self) -> QRectF:
         return QRectF(self.rect()).adjusted(_AXIS_WIDTH, Space.S, -Space.M, -AXIS_TEXT - Space.XS)
 
-    def _draw_axis(self, painter: QPainter, area: QRectF, data: Columns) -> None:
+    def _draw_axis(self, painter: QPainter, area: QRectF, data: ColumnData) -> None:
         for number, value in enumerate(data.scale.ticks):
             y = area.bottom() - data.scale.place(value) * area.height()
             painter.setPen(QPen(self.colour("border" if number else "control_border"), 1))
@@ -80,7 +80,7 @@ class ColumnPlot(Plot):
             self.draw_text(painter, label, data.tick_text(value), "muted", _RIGHT)
 
     def _draw_column(
-        self, painter: QPainter, place: QRectF, column: Column, data: Columns, *, is_current: bool
+        self, painter: QPainter, place: QRectF, column: PlotColumn, data: ColumnData, *, is_current: bool
     ) -> None:
         painter.setPen(Qt.PenStyle.NoPen)
         if is_current:

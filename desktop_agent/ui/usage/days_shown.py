@@ -8,9 +8,9 @@ from msgspec import Struct
 from PySide6.QtCore import QDate, QLocale
 
 from desktop_agent.core.protocol.model import Spending, Usage
-from desktop_agent.core.usage.report import Report
+from desktop_agent.core.usage.report import UsageReport
 from desktop_agent.ui.usage.figure_words import cost, model_name, money_ticks, say, short_count, tokens
-from desktop_agent.ui.usage.plot_data import Column, Columns, Series
+from desktop_agent.ui.usage.plot_data import ColumnData, PlotColumn, Series
 from desktop_agent.ui.usage.scales import scale_to
 from desktop_agent.ui.widgets.context_meter import counted
 
@@ -42,7 +42,7 @@ def spans(first: date, last: date) -> tuple[Span, ...]:
     return tuple(found)
 
 
-def columns_of(report: Report) -> tuple[Columns, Columns]:
+def columns_of(report: UsageReport) -> tuple[ColumnData, ColumnData]:
     """Return the costs and the tokens of a report over time, stacked by model."""
     first = report.first or min((date.fromisoformat(day) for (day,) in report.days), default=report.last)
     last = max([report.last, *(date.fromisoformat(day) for (day,) in report.days)])
@@ -58,7 +58,7 @@ _LONGEST_DAYS = 20 * 366
 class _Parts:
     """The use of each model in each span."""
 
-    def __init__(self, report: Report, spans_: Sequence[Span]) -> None:
+    def __init__(self, report: UsageReport, spans_: Sequence[Span]) -> None:
         asked = [key for key, figures in report.models.items() if figures.requests]
         self._named = asked if len(asked) <= len(COLOURS) + 1 else asked[: len(COLOURS)]
         """Those that have a series of their own."""
@@ -74,7 +74,7 @@ class _Parts:
         for spent in report.spending:
             self._add(spent)
 
-    def costs(self) -> Columns:
+    def costs(self) -> ColumnData:
         """Return what each span cost."""
         usages = [sum(parts, Usage()) for parts in self._parts]
         return self._columns(
@@ -86,7 +86,7 @@ class _Parts:
             unknown=_unknown(self._total.usage),
         )
 
-    def tokens(self) -> Columns:
+    def tokens(self) -> ColumnData:
         """Return how many tokens each span took, read and written."""
         total = say("{0} tokens").format(counted(self._total.usage.context_tokens))
         lacks = [""] * len(self._spans)
@@ -117,17 +117,17 @@ class _Parts:
         lacks: Sequence[str],
         unknown: str = "",
         least_step: float = 0.0,
-    ) -> Columns:
+    ) -> ColumnData:
         colours = [*COLOURS, OTHER]
         greatest = max((sum(map(value, parts)) for parts in self._parts), default=0.0)
         scale = scale_to(greatest, least_step=least_step)
-        return Columns(
+        return ColumnData(
             series=tuple(
                 Series(name=name, colour=colour, total=text(usage))
                 for name, colour, usage in zip(self._names, colours, self._sums, strict=False)
             ),
             columns=tuple(
-                Column(
+                PlotColumn(
                     tick=_tick(span),
                     name=_name(span),
                     parts=tuple(map(value, parts)),

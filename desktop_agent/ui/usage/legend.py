@@ -7,7 +7,7 @@ from PySide6.QtWidgets import QSizePolicy, QWidget
 from desktop_agent.ui.theme import Space, Theme, TypeSize
 from desktop_agent.ui.usage.column_plot import HEIGHT, draw_unknown
 from desktop_agent.ui.usage.figure_words import NOTHING
-from desktop_agent.ui.usage.plot_data import Columns
+from desktop_agent.ui.usage.plot_data import ColumnData
 from desktop_agent.ui.widgets.rows import LEFT, RIGHT, draw_line
 
 WIDTH = 248
@@ -25,7 +25,7 @@ class Legend(QWidget):
         self.setSizePolicy(QSizePolicy.Policy.Fixed, QSizePolicy.Policy.Fixed)
         theme.changed.connect(self.update)
 
-    def show_values(self, data: Columns, current: int) -> None:
+    def show_values(self, data: ColumnData, current: int) -> None:
         """Show the values of the column `current`; of all columns when it is -1."""
         column = data.columns[current] if 0 <= current < len(data.columns) else None
         values = column.texts if column is not None else [series.total for series in data.series]

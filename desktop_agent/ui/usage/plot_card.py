@@ -7,7 +7,7 @@ from desktop_agent.ui.usage.bar_plot import BarPlot
 from desktop_agent.ui.usage.column_plot import ColumnPlot
 from desktop_agent.ui.usage.legend import Legend
 from desktop_agent.ui.usage.plot import Plot
-from desktop_agent.ui.usage.plot_data import Bars, Columns
+from desktop_agent.ui.usage.plot_data import BarData, ColumnData
 from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
 from desktop_agent.ui.widgets.layouts import hbox, vbox
 
@@ -32,7 +32,7 @@ class _Card(QWidget):
         self._said.setText(text.replace("\N{NARROW NO-BREAK SPACE}", " "))  # a label names what cannot be seen
         self._plot.setAccessibleDescription(text)
 
-    def show_data(self, data: Columns | Bars) -> None:
+    def show_data(self, data: ColumnData | BarData) -> None:
         """Show this, which is of the card's own kind."""
         raise NotImplementedError
 
@@ -47,12 +47,12 @@ class ColumnCard(_Card):
         self._columns = ColumnPlot(theme)
         super().__init__(title, self._columns, object_name)
         self._legend = Legend(theme)
-        self._data: Columns | None = None
+        self._data: ColumnData | None = None
         head = hbox(self._heading, (self._said, 1), spacing=Space.M)
         vbox(head, hbox((self._columns, 1), self._legend, spacing=Space.M), on=self, spacing=Space.XS)
 
-    def show_data(self, data: Columns | Bars) -> None:
-        assert isinstance(data, Columns)
+    def show_data(self, data: ColumnData | BarData) -> None:
+        assert isinstance(data, ColumnData)
         self._data = data
         self._columns.show_columns(data)
 
@@ -78,11 +78,11 @@ class BarCard(_Card):
     def __init__(self, theme: Theme, title: str, object_name: str) -> None:
         self._bars = BarPlot(theme)
         super().__init__(title, self._bars, object_name)
-        self._data: Bars | None = None
+        self._data: BarData | None = None
         vbox(self._heading, self._said, self._bars, on=self, spacing=Space.XS)
 
-    def show_data(self, data: Columns | Bars) -> None:
-        assert isinstance(data, Bars)
+    def show_data(self, data: ColumnData | BarData) -> None:
+        assert isinstance(data, BarData)
         self._data = data
         self._bars.show_bars(data)
 

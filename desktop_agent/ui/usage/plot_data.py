@@ -17,7 +17,7 @@ class Series(Struct, frozen=True, kw_only=True):
     """Of all columns, in words."""
 
 
-class Column(Struct, frozen=True, kw_only=True):
+class PlotColumn(Struct, frozen=True, kw_only=True):
     """One moment of a plot over time."""
 
     tick: str
@@ -33,11 +33,11 @@ class Column(Struct, frozen=True, kw_only=True):
     """What is missing in it because it is not known, in words; drawn as a hatched end."""
 
 
-class Columns(Struct, frozen=True, kw_only=True):
+class ColumnData(Struct, frozen=True, kw_only=True):
     """A plot over time."""
 
     series: tuple[Series, ...]
-    columns: tuple[Column, ...]
+    columns: tuple[PlotColumn, ...]
     scale: Scale
     tick_text: Callable[[float], str]
     """How the axis writes a value."""
@@ -47,7 +47,7 @@ class Columns(Struct, frozen=True, kw_only=True):
     """What is missing in all of them."""
 
 
-class Bar(Struct, frozen=True, kw_only=True):
+class PlotBar(Struct, frozen=True, kw_only=True):
     """One row of a plot: from nothing to `value`, or a range from `value` to `end`."""
 
     name: str
@@ -60,10 +60,10 @@ class Bar(Struct, frozen=True, kw_only=True):
     """All of it, in words."""
 
 
-class Bars(Struct, frozen=True, kw_only=True):
+class BarData(Struct, frozen=True, kw_only=True):
     """A plot with a row for each thing, the largest first."""
 
-    bars: tuple[Bar, ...]
+    bars: tuple[PlotBar, ...]
     scale: Scale
     tick_text: Callable[[float], str]
     colour: str = "accent"

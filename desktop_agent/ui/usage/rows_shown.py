@@ -8,7 +8,7 @@ from desktop_agent.core.usage.durations import Durations
 from desktop_agent.core.usage.report import Figures, Key
 from desktop_agent.ui.usage import figure_words as words
 from desktop_agent.ui.usage.figure_words import say
-from desktop_agent.ui.usage.plot_data import Bar, Bars
+from desktop_agent.ui.usage.plot_data import BarData, PlotBar
 from desktop_agent.ui.usage.scales import scale_to, time_scale
 from desktop_agent.ui.widgets.context_meter import counted
 
@@ -20,14 +20,14 @@ Name = Callable[[Key], str]
 
 def times_of(
     rows: Mapping[Key, Figures], name: Name, durations: Callable[[Figures], Durations], *, nothing: str
-) -> Bars:
+) -> BarData:
     """Return P50 to P95 of each, those that took the most time in all first."""
     timed = [(key, durations(figures)) for key, figures in rows.items() if durations(figures).count]
     timed.sort(key=lambda item: -item[1].total_s)
     shown = [_range(name(key), one) for key, one in timed[:MOST_BARS]]
     ends = [one for bar in shown for one in (bar.value, bar.end) if one is not None]
     note = say("● P50, ○ P95")
-    return Bars(
+    return BarData(
         bars=tuple(shown),
         scale=time_scale(min(ends, default=0.001), max(ends, default=1.0)),
         tick_text=_time_tick,
@@ -36,18 +36,18 @@ def times_of(
     )
 
 
-def errors_of(rows: Mapping[Key, Figures]) -> Bars:
+def errors_of(rows: Mapping[Key, Figures]) -> BarData:
     """Return how many calls of each tool failed, and which share of its calls, the most first."""
     wrong = [(key, figures) for key, figures in rows.items() if figures.failed_call_count]
     wrong.sort(key=lambda item: (-item[1].failed_call_count, item[0]))
-    shown: list[Bar] = []
+    shown: list[PlotBar] = []
     for key, figures in wrong[:MOST_BARS]:
         failed, calls = figures.failed_call_count, figures.calls
         said = counted(failed), counted(calls), words.share(failed, calls)
         detail = say("{0} of {1} ({2}): {3}").format(*said, words.errors(figures))
         text = say("{0} of {1}, {2}").format(*said)
-        shown.append(Bar(name=words.tool_name(key), value=failed, text=text, detail=detail))
-    return Bars(
+        shown.append(PlotBar(name=words.tool_name(key), value=failed, text=text, detail=detail))
+    return BarData(
         bars=tuple(shown),
         scale=scale_to(max((bar.value or 0.0 for bar in shown), default=0.0), least_step=1.0),
         tick_text=words.short_count,
@@ -57,12 +57,12 @@ def errors_of(rows: Mapping[Key, Figures]) -> Bars:
     )
 
 
-def costs_of(rows: Mapping[Key, Figures], name: Name) -> Bars:
+def costs_of(rows: Mapping[Key, Figures], name: Name) -> BarData:
     """Return what each cost, the most expensive first; then those of which that is not known."""
     asked = [(key, figures) for key, figures in rows.items() if figures.requests]
     asked.sort(key=lambda item: -_cost_order(item[1]))
     shown = [
-        Bar(
+        PlotBar(
             name=name(key),
             value=figures.usage.cost_usd,
             text=words.cost(figures.usage, figures.requests),
@@ -76,7 +76,7 @@ def costs_of(rows: Mapping[Key, Figures], name: Name) -> Bars:
         for key, figures in asked[:MOST_BARS]
     ]
     scale = scale_to(max((bar.value or 0.0 for bar in shown), default=0.0))
-    return Bars(
+    return BarData(
         bars=tuple(shown),
         scale=scale,
         tick_text=words.money_ticks(scale.ticks),
@@ -85,11 +85,11 @@ def costs_of(rows: Mapping[Key, Figures], name: Name) -> Bars:
     )
 
 
-def turns_of(rows: Mapping[Key, Figures], name: Name) -> Bars:
+def turns_of(rows: Mapping[Key, Figures], name: Name) -> BarData:
     """Return how long the turns of each took in all, the longest first."""
     timed = sorted(((key, one) for key, one in rows.items() if one.turn_s), key=lambda item: -item[1].turn_s)
     shown = [
-        Bar(
+        PlotBar(
             name=name(key),
             value=figures.turn_s,
             text=duration_text(figures.turn_s),
@@ -102,7 +102,7 @@ def turns_of(rows: Mapping[Key, Figures], name: Name) -> Bars:
     greatest = max((bar.value or 0.0 for bar in shown), default=0.0)
     unit = next(size for size in (3_600, 60, 1) if greatest >= size or size == 1)
     scale = scale_to(greatest / unit)
-    return Bars(
+    return BarData(
         bars=tuple(shown),
         scale=scale._replace(ticks=tuple(tick * unit for tick in scale.ticks)),
         tick_text=lambda value: f"{value / unit:g} {'h' if unit == 3_600 else 'min' if unit == 60 else 's'}",
@@ -111,9 +111,9 @@ def turns_of(rows: Mapping[Key, Figures], name: Name) -> Bars:
     )
 
 
-def _range(name: str, durations: Durations) -> Bar:
+def _range(name: str, durations: Durations) -> PlotBar:
     half, most, nearly_all = (durations.percentile_s(percent) or 0.0 for percent in (50, 95, 99))
-    return Bar(
+    return PlotBar(
         name=name,
         value=half,
         end=most,

@@ -4,11 +4,11 @@ from msgspec import Struct
 
 from desktop_agent.core.base.elapsed import duration_text
 from desktop_agent.core.base.money import cost_text
-from desktop_agent.core.usage.report import GROUPINGS, Grouping, Report
+from desktop_agent.core.usage.report import GROUPINGS, Grouping, UsageReport
 from desktop_agent.ui.usage import figure_words as words
 from desktop_agent.ui.usage.days_shown import columns_of
 from desktop_agent.ui.usage.figure_words import say
-from desktop_agent.ui.usage.plot_data import Bars, Columns
+from desktop_agent.ui.usage.plot_data import BarData, ColumnData
 from desktop_agent.ui.usage.rows_shown import costs_of, errors_of, times_of, turns_of
 from desktop_agent.ui.usage.tables_shown import Table, table_of
 from desktop_agent.ui.widgets.context_meter import counted
@@ -24,11 +24,11 @@ class Total(Struct, frozen=True):
 class Shown(Struct, frozen=True, kw_only=True):
     """A report in words and plots."""
 
-    report: Report
+    report: UsageReport
     totals: tuple[Total, ...]
     warning: str
     """What is not known of the cost; empty when all of it is."""
-    plots: dict[Grouping, tuple[Columns, Columns] | tuple[Bars, Bars]]
+    plots: dict[Grouping, tuple[ColumnData, ColumnData] | tuple[BarData, BarData]]
     """Two for each grouping: over time for days, a row for each thing for the others."""
     tables: dict[Grouping, Table]
 
@@ -38,7 +38,7 @@ class Shown(Struct, frozen=True, kw_only=True):
         return not self.report.days
 
 
-def shown_of(report: Report) -> Shown:
+def shown_of(report: UsageReport) -> Shown:
     """Return what is to be seen of a report. It takes a moment: for a thread."""
     models, tools, folders = report.models, report.tools, report.folders
     no_answer, no_call = say("No answer is recorded."), say("No call is recorded.")
@@ -59,7 +59,7 @@ def shown_of(report: Report) -> Shown:
     )
 
 
-def _totals(report: Report) -> tuple[Total, ...]:
+def _totals(report: UsageReport) -> tuple[Total, ...]:
     total, usage = report.total, report.total.usage
     cost = cost_text(usage.cost_usd, is_partial=usage.is_cost_partial) if total.requests else "$0.00"
     failed_turns = say("{0} turns, {1} failed").format(counted(total.turns), counted(total.failed_turn_count))
@@ -78,7 +78,7 @@ def _totals(report: Report) -> tuple[Total, ...]:
     )
 
 
-def _warning(report: Report) -> str:
+def _warning(report: UsageReport) -> str:
     usage = report.total.usage
     unpriced = usage.context_tokens if usage.cost_usd is None else usage.unpriced_tokens
     if not unpriced:

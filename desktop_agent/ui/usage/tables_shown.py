@@ -6,13 +6,13 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from desktop_agent.core.usage.durations import Durations
-from desktop_agent.core.usage.report import Figures, Grouping, Key, Report
+from desktop_agent.core.usage.report import Figures, Grouping, Key, UsageReport
 from desktop_agent.ui.usage import figure_words as words
 from desktop_agent.ui.usage.figure_words import say
 from desktop_agent.ui.widgets.context_meter import counted
 
 
-class Cell(NamedTuple):
+class TableCell(NamedTuple):
     """One figure."""
 
     text: str
@@ -24,7 +24,7 @@ class Table(NamedTuple):
     """Rows of figures; the first column says what each is about."""
 
     headings: tuple[str, ...]
-    rows: tuple[tuple[Cell, ...], ...]
+    rows: tuple[tuple[TableCell, ...], ...]
     texts: tuple[int, ...] = (0,)
     """The columns that are text, not numbers."""
 
@@ -35,7 +35,7 @@ class _Column(Struct, frozen=True):
     order: Callable[[Figures], float]
 
 
-def table_of(report: Report, by: Grouping) -> Table:
+def table_of(report: UsageReport, by: Grouping) -> Table:
     """Return the table of one grouping; the newest day first, else in the order of the report."""
     rows = report.rows(by)
     name, heading = _names()[by]
@@ -44,7 +44,7 @@ def table_of(report: Report, by: Grouping) -> Table:
     return Table(
         (heading, *(column.heading for column in columns)),
         tuple(
-            (Cell(name(key), name(key)), *(Cell(one.text(figures), one.order(figures)) for one in columns))
+            (TableCell(name(key), name(key)), *(TableCell(one.text(figures), one.order(figures)) for one in columns))
             for key, figures in listed
         ),
         (0, len(columns)) if by == "tool" else (0,),

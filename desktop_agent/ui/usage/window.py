@@ -1,7 +1,7 @@
 """*Usage*: time, tokens, cost and errors of all sessions, by day, model, tool and folder."""
 
 from PySide6.QtCore import QSize, Qt, Signal
-from PySide6.QtGui import QCloseEvent, QKeySequence
+from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QApplication, QButtonGroup, QDialog, QPushButton, QStackedWidget, QWidget
 
 from desktop_agent.core.usage.records import csv_text, records
@@ -31,12 +31,11 @@ class UsageWindow(QDialog):
     Signals:
         period_chosen: the user wants to see the last so many days (an `int`), or all of them (`None`).
         cancelled: the user wants no more to be read.
-        closed: it is about to be gone.
+        finished: it is closed, and about to be gone, however that happened.
     """
 
     period_chosen = Signal(object)
     cancelled = Signal()
-    closed = Signal()
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
@@ -165,7 +164,3 @@ class UsageWindow(QDialog):
         return self.tr("Nothing is recorded in the last {0} days. Choose a longer period to see more.").format(
             self.period
         )
-
-    def closeEvent(self, arg__1: QCloseEvent) -> None:
-        self.closed.emit()
-        super().closeEvent(arg__1)

@@ -12,7 +12,7 @@ from desktop_agent.core.store.catalog import Catalog
 from desktop_agent.core.usage import reader as reader_module
 from desktop_agent.core.usage.reader import UsageReader
 from desktop_agent.core.usage.report import report_of
-from desktop_agent.core.usage.uses import SessionUse
+from desktop_agent.core.usage.uses import SessionFigures
 from tests.core.usage.written import LOCAL, Timed, answered, begun, called, opened_in, over, used, write_timed
 
 TODAY = date(2026, 11, 22)
@@ -36,7 +36,7 @@ class Store:
         """A reader as another process has it."""
         return UsageReader.of(self.paths, Catalog.of(self.paths))
 
-    def read(self) -> tuple[SessionUse, ...]:
+    def read(self) -> tuple[SessionFigures, ...]:
         return self.reader().read()
 
 
@@ -60,7 +60,7 @@ def lines_read(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
     return lambda: count
 
 
-def calls(sessions: tuple[SessionUse, ...]) -> int:
+def calls(sessions: tuple[SessionFigures, ...]) -> int:
     return report_of(sessions, None, TODAY).total.calls
 
 

@@ -8,14 +8,14 @@ from desktop_agent.core.protocol.model import Spending, Usage
 from desktop_agent.core.usage.durations import Durations
 from desktop_agent.core.usage.records import csv_text, records
 from desktop_agent.core.usage.report import report_of
-from desktop_agent.core.usage.uses import SessionUse, ToolUse
+from desktop_agent.core.usage.uses import SessionFigures, ToolUse
 
 DAY = date(2026, 11, 22)
 
 
-def session(*, cost_usd: float | None = None, tool: str = "grep") -> SessionUse:
+def session(*, cost_usd: float | None = None, tool: str = "grep") -> SessionFigures:
     usage = Usage(input_tokens=10, output_tokens=5, cost_usd=cost_usd)
-    return SessionUse(
+    return SessionFigures(
         workspace="/home/ann/a, b",
         spending=(Spending(day=DAY, provider="openai", model="new", requests=1, usage=usage),),
         tools=(ToolUse(day=DAY, tool=tool, calls=4, failed={"not_found": 1}, took=Durations({1_200_000: 3}, 3.6)),),

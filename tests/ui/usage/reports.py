@@ -4,8 +4,8 @@ from datetime import date, timedelta
 
 from desktop_agent.core.protocol.model import Spending, Usage
 from desktop_agent.core.usage.durations import Durations
-from desktop_agent.core.usage.report import Report, report_of
-from desktop_agent.core.usage.uses import ModelUse, SessionUse, ToolUse
+from desktop_agent.core.usage.report import UsageReport, report_of
+from desktop_agent.core.usage.uses import ModelUse, SessionFigures, ToolUse
 from desktop_agent.ui.usage.shown import Shown, shown_of
 
 TODAY = date(2026, 11, 25)
@@ -33,22 +33,22 @@ def turns(model: str = "opus", number: int = 3, *, failed: int = 0, day: date = 
 
 
 SESSIONS = (
-    SessionUse(
+    SessionFigures(
         workspace="/srv/shop",
         spending=(spent(), spent("haiku", 0.25, day=YESTERDAY), spent("new", None, day=YESTERDAY, tokens=2_000)),
         tools=(calls("grep", 9, failed=1), calls("run_terminal_cmd", 4, failed=3, took_ms=2_500, day=YESTERDAY)),
         models=(turns(failed=1), turns("haiku", 1, day=YESTERDAY)),
     ),
-    SessionUse(workspace="/srv/site", spending=(spent(cost_usd=0.75),), tools=(calls("grep", 1),), models=()),
+    SessionFigures(workspace="/srv/site", spending=(spent(cost_usd=0.75),), tools=(calls("grep", 1),), models=()),
 )
 
 
-def report(*sessions: SessionUse, days: int | None = 7) -> Report:
+def report(*sessions: SessionFigures, days: int | None = 7) -> UsageReport:
     first = TODAY - timedelta(days=days - 1) if days is not None else None
     return report_of(sessions or SESSIONS, first, TODAY)
 
 
-def shown(*sessions: SessionUse, days: int | None = 7) -> Shown:
+def shown(*sessions: SessionFigures, days: int | None = 7) -> Shown:
     return shown_of(report(*sessions, days=days))
 
 

@@ -8,22 +8,22 @@ from hypothesis import strategies as st
 
 from desktop_agent.core.protocol.model import Usage
 from desktop_agent.core.usage.report import GROUPINGS, Grouping
-from desktop_agent.core.usage.uses import SessionUse
+from desktop_agent.core.usage.uses import SessionFigures
 from desktop_agent.ui.usage.days_shown import columns_of, spans
-from desktop_agent.ui.usage.plot_data import Bars, Columns
+from desktop_agent.ui.usage.plot_data import BarData, ColumnData
 from tests.ui.usage.reports import TODAY, YESTERDAY, calls, empty, report, shown, spent
 
 days = st.dates(date(2000, 1, 1), date(2100, 1, 1))
 
 
-def columns(*sessions: SessionUse, days: int | None = 7) -> tuple[Columns, Columns]:
+def columns(*sessions: SessionFigures, days: int | None = 7) -> tuple[ColumnData, ColumnData]:
     return columns_of(report(*sessions, days=days))
 
 
-def bars(by: Grouping, *sessions: SessionUse) -> tuple[Bars, Bars]:
+def bars(by: Grouping, *sessions: SessionFigures) -> tuple[BarData, BarData]:
     one, other = shown(*sessions).plots[by]
-    assert isinstance(one, Bars)
-    assert isinstance(other, Bars)
+    assert isinstance(one, BarData)
+    assert isinstance(other, BarData)
     return one, other
 
 
@@ -59,16 +59,16 @@ def test_a_price_that_is_not_known_is_said_and_not_counted_as_nothing() -> None:
 
 
 def test_nothing_known_at_all_is_not_known_and_nothing_asked_is_nothing() -> None:
-    only = SessionUse(workspace="/w", spending=(spent(cost_usd=None),), tools=(), models=())
+    only = SessionFigures(workspace="/w", spending=(spent(cost_usd=None),), tools=(), models=())
     assert shown(only).totals[0].value == "not known"
     assert columns(only)[0].total == "not known"
-    quiet = SessionUse(workspace="/w", spending=(), tools=(calls("grep", 1),), models=())
+    quiet = SessionFigures(workspace="/w", spending=(), tools=(calls("grep", 1),), models=())
     assert (shown(quiet).totals[0].value, shown(quiet).warning) == ("$0.00", "")
 
 
 def test_models_that_are_too_many_for_colours_share_one() -> None:
     many = tuple(spent(f"m{number}", 1.0, tokens=1_000 * (9 - number)) for number in range(9))
-    costs, _ = columns(SessionUse(workspace="/w", spending=many, tools=(), models=()))
+    costs, _ = columns(SessionFigures(workspace="/w", spending=many, tools=(), models=()))
     assert [series.name for series in costs.series][-2:] == ["anthropic/m4", "other models"]
     assert costs.columns[-1].parts == (1, 1, 1, 1, 1, 4)
 
@@ -82,7 +82,7 @@ def test_sums_of_the_columns_are_those_of_the_report() -> None:
 
 
 def test_a_date_of_long_ago_or_of_the_future_makes_no_plot_of_centuries() -> None:
-    old = SessionUse(
+    old = SessionFigures(
         workspace="/w",
         spending=(spent(day=date(1, 1, 1)), spent(day=date(2027, 1, 1))),
         tools=(),
@@ -108,7 +108,7 @@ def test_tools_are_ranges_of_time_and_counts_of_errors_with_their_rates() -> Non
 
 def test_more_rows_than_a_plot_has_are_in_the_table() -> None:
     many = tuple(calls(f"tool_{number}", 1, failed=1) for number in range(12))
-    session = SessionUse(workspace="/w", spending=(), tools=many, models=())
+    session = SessionFigures(workspace="/w", spending=(), tools=many, models=())
     times, errors = bars("tool", session)
     assert len(times.bars) == len(errors.bars) == 8
     assert times.note.endswith("4 more in the table")
@@ -127,7 +127,7 @@ def test_answers_turns_and_folders_have_their_plots() -> None:
 
 
 def test_names_of_others_hide_nothing() -> None:
-    session = SessionUse(workspace="/w", spending=(), tools=(calls("grep\u202egpj", 1),), models=())
+    session = SessionFigures(workspace="/w", spending=(), tools=(calls("grep\u202egpj", 1),), models=())
     assert "\u202e" not in bars("tool", session)[0].bars[0].name
     assert "\u202e" not in shown(session).tables["tool"].rows[0][0].text
 

@@ -5,6 +5,7 @@ import io
 
 import pytest
 from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QAccessible
 from PySide6.QtTest import QSignalSpy, QTest
 from PySide6.QtWidgets import QAbstractButton, QApplication, QComboBox, QLabel, QWidget
 from pytestqt.qtbot import QtBot
@@ -104,6 +105,29 @@ def test_every_figure_can_be_read_without_a_plot(seen: Seen) -> None:
     assert table.accessibleName() == "Usage by tool"
     spoken = table.figures.index(0, 2).data(Qt.ItemDataRole.AccessibleTextRole)
     assert spoken == "P50: 2.5 s"
+
+
+def test_screen_readers_hear_names_and_values(seen: Seen) -> None:
+    seen.show("usageByToolButton")
+    plot = seen.plot("toolTimePlot")
+    QTest.keyClick(plot, Qt.Key.Key_Home)
+    heard = QAccessible.queryAccessibleInterface(plot)
+    assert heard.text(QAccessible.Text.Name) == "Time of a call"
+    assert heard.text(QAccessible.Text.Description).startswith("run_terminal_cmd: P50 2.5 s, P95 2.5 s, P99 2.5 s")
+    for part in seen.window.findChildren(QAbstractButton):
+        if part.isVisible():
+            assert QAccessible.queryAccessibleInterface(part).text(QAccessible.Text.Name), part.objectName()
+    totals = seen.window.findChildren(QWidget, "usageTotals")[0]
+    assert totals.accessibleName().startswith("≥ $1.50 for 8 requests, ")
+
+
+def test_escape_closes_it_for_good(theme: Theme, qtbot: QtBot) -> None:
+    window = UsageWindow(theme)
+    closed = QSignalSpy(window.finished)
+    window.show()
+    with qtbot.waitSignal(window.destroyed):
+        QTest.keyClick(window, Qt.Key.Key_Escape)
+    assert closed.count() == 1
 
 
 def test_headings_sort_by_value_and_a_third_click_brings_back_the_order(seen: Seen) -> None:
