@@ -1,7 +1,9 @@
 """The application that the guard stands before: every endpoint, the page for phones, and one shape for all errors."""
 
+import asyncio
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from functools import cache
 from http import HTTPStatus
 
 from starlette.applications import Starlette
@@ -22,18 +24,32 @@ OPENAPI_PATH = "/openapi.json"
 def application_of(endpoints: Iterable[AnyEndpoint]) -> Starlette:
     """Return the application; `server` puts the guard before it."""
     endpoints = tuple(endpoints)
-    document = json.dumps(document_of(endpoints)).encode()
+
+    @cache
+    def document() -> bytes:
+        return json.dumps(document_of(endpoints)).encode()
 
     async def describe(_request: Request) -> Response:
-        return Response(document, media_type="application/json")
+        return Response(await asyncio.to_thread(document), media_type="application/json")
 
+    paths = dict.fromkeys(one.path for one in endpoints)
     routes = [
-        *(Route(one.path, one.__call__, methods=[one.method], name=one.name) for one in endpoints),
+        *(_route(path, [one for one in endpoints if one.path == path]) for path in paths),
         Route(OPENAPI_PATH, describe),
         *page_routes(),
     ]
     handlers = {RequestError: _on_refusal, AgentError: _on_failure, HTTPException: _on_http, Exception: _on_defect}
     return Starlette(routes=routes, exception_handlers=handlers)  # pyright: ignore[reportArgumentType] - wide handlers
+
+
+def _route(path: str, endpoints: Sequence[AnyEndpoint]) -> Route:
+    """Return the route of a path: one for all its methods, so that a refusal of another one names them all."""
+    by_method = {one.method: one for one in endpoints}
+
+    async def answer(request: Request) -> Response:
+        return await by_method["GET" if request.method == "HEAD" else request.method](request)
+
+    return Route(path, answer, methods=list(by_method))
 
 
 def public_paths() -> frozenset[str]:

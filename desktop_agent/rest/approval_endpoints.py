@@ -1,11 +1,15 @@
 """Questions of sessions: which wait, and their answers. Enough for a phone."""
 
+import asyncio
 from collections.abc import Iterator
 
 from starlette.responses import Response
 
+from desktop_agent.core.base.ids import CallId
 from desktop_agent.core.protocol import ops
-from desktop_agent.core.protocol.model import Decision
+from desktop_agent.core.protocol.model import ApprovalRequest, Decision
+from desktop_agent.core.store.blobs import Blobs
+from desktop_agent.rest.change_endpoints import patch_of
 from desktop_agent.rest.endpoint import Answers, AnyEndpoint, Asked, Endpoint, NoQuery
 from desktop_agent.rest.open_sessions import OpenSession, OpenSessions
 from desktop_agent.rest.problems import json_answer, refusal
@@ -16,8 +20,9 @@ from desktop_agent.rest.vocabulary import AcceptedAnswer, PendingApproval, Pendi
 class ApprovalEndpoints:
     """The endpoints of questions."""
 
-    def __init__(self, sessions: OpenSessions) -> None:
+    def __init__(self, sessions: OpenSessions, blobs: Blobs) -> None:
         self._sessions = sessions
+        self._blobs = blobs
 
     def all(self) -> Iterator[AnyEndpoint]:
         """Yield them."""
@@ -40,6 +45,15 @@ class ApprovalEndpoints:
             query=NoQuery,
         )
         yield Endpoint(
+            method="GET",
+            path=f"{ONE}/approvals/{{call_id}}/diff",
+            name="getApprovalDiff",
+            summary="Show what a call that waits would change, as a patch.",
+            handle=self._diff,
+            answers=Answers(media_types=("text/x-diff",)),
+            query=NoQuery,
+        )
+        yield Endpoint(
             method="POST",
             path=f"{ONE}/approvals/{{call_id}}",
             name="answerApproval",
@@ -58,14 +72,26 @@ class ApprovalEndpoints:
         opened = await self._sessions.get(asked.path["session_id"])
         return json_answer(PendingApprovals(approvals=tuple(_waiting_in(opened))))
 
+    async def _diff(self, asked: Asked[None, NoQuery]) -> Response:
+        opened = await self._sessions.get(asked.path["session_id"])
+        changes = _waiting(opened, asked.path["call_id"]).changes
+        patch = await asyncio.to_thread(patch_of, changes, self._blobs)
+        return Response(patch, headers={"content-type": "text/x-diff"})
+
     async def _answer(self, asked: Asked[Decision, NoQuery]) -> Response:
         opened = await self._sessions.get(asked.path["session_id"])
-        call_id = asked.path["call_id"]
-        if all(one.request.call_id != call_id for one in _waiting_in(opened)):
-            raise refusal(404, "not_pending", "No such question waits.", hint="It was answered, or its turn is over.")
+        call_id = _waiting(opened, asked.path["call_id"]).call_id
         after = opened.session.transcript.session.last_seq
         opened.session.submit(ops.AnswerApproval(call_id=call_id, decision=asked.body))
         return json_answer(AcceptedAnswer(session_id=opened.session.id, call_id=call_id, after=after), 202)
+
+
+def _waiting(opened: OpenSession, call_id: CallId) -> ApprovalRequest:
+    """Return the question with this id. Raises `RequestError` when none waits."""
+    for request in opened.session.transcript.pending_approvals:
+        if request.call_id == call_id:
+            return request
+    raise refusal(404, "not_pending", "No such question waits.", hint="It was answered, or its turn is over.")
 
 
 def _waiting_in(opened: OpenSession) -> Iterator[PendingApproval]:

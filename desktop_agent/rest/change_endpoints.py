@@ -1,16 +1,18 @@
 """What sessions changed: listed, shown, undone, redone; and sessions as files to take along."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 from starlette.responses import Response, StreamingResponse
 
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.ids import SessionId
-from desktop_agent.core.changes.net import NetChange, net_changes
+from desktop_agent.core.changes.net import net_changes
 from desktop_agent.core.changes.patch import PatchFile, make_patch
 from desktop_agent.core.export import ExportForm, export_text
+from desktop_agent.core.protocol.model import FileChange
+from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.reading import read_journal
 from desktop_agent.core.transcript import Transcript, replay
 from desktop_agent.rest.endpoint import Answers, AnyEndpoint, Asked, Endpoint, NoQuery
@@ -102,7 +104,7 @@ class ChangeEndpoints:
         chosen = [row for row in rows if path in (None, row.path)]
         if path is not None and not chosen:
             raise refusal(404, "no_change", "The session did not change this file.", field="$.path")
-        patch = await asyncio.to_thread(self._patch, chosen)
+        patch = await asyncio.to_thread(patch_of, [row.change for row in chosen], self._bench.blobs)
         return Response(patch, headers={"content-type": "text/x-diff"})
 
     async def _undo(self, asked: Asked[Reversal, NoQuery]) -> Response:
@@ -138,9 +140,11 @@ class ChangeEndpoints:
             raise refusal(409, "busy", "A turn is running.", hint="Wait for its end, or stop it with `interrupt`.")
         return opened
 
-    def _patch(self, rows: list[NetChange]) -> bytes:
-        held = self._bench.blobs.of_file
-        return make_patch(PatchFile(row.change, held(row.change.before), held(row.change.after)) for row in rows)
+
+def patch_of(changes: Sequence[FileChange], blobs: Blobs) -> bytes:
+    """Return changes as a patch. Blocks. Raises `StorageError` when a content cannot be read."""
+    held = blobs.of_file
+    return make_patch(PatchFile(change, held(change.before), held(change.after)) for change in changes)
 
 
 def _behind(first: bytes, rest: Iterator[bytes]) -> Iterator[bytes]:

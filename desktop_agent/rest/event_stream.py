@@ -31,14 +31,23 @@ class EventStream:
     """One client's way through a session."""
 
     def __init__(
-        self, sessions: OpenSessions, session_id: SessionId, journal: Path, blobs: Blobs, *, after: int, tick_s: float
+        self,
+        sessions: OpenSessions,
+        session_id: SessionId,
+        journal: Path,
+        blobs: Blobs,
+        *,
+        after: int,
+        until: str,
+        tick_s: float,
     ) -> None:
-        """`after` is the last event that the client has; with 0 it gets all of them."""
+        """`after` is the last event that the client has, 0 none. The stream ends with an event of the type `until`."""
         self._sessions = sessions
         self._id = session_id
         self._journal = journal
         self._blobs = blobs
         self._last = after
+        self._until = until
         self._tick_s = tick_s
 
     async def blocks(self) -> AsyncGenerator[bytes]:
@@ -47,6 +56,8 @@ class EventStream:
         try:
             async for event in self._events():
                 yield block_of(event) if event is not None else b": still here\n\n"
+                if event is not None and event.type == self._until:
+                    return
         except StorageError as error:
             failure = json.dumps({"code": "storage", "message": error.title, "hint": error.hint})
             yield f"event: error\ndata: {failure}\n\n".encode()

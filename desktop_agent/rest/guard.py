@@ -13,7 +13,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from desktop_agent.rest.limits import ServerLimits
 from desktop_agent.rest.problems import RequestError, failure_answer, refusal
 
-_WITHOUT_BODY: Final = frozenset({"GET", "HEAD", "OPTIONS"})
+_READING: Final = frozenset({"GET", "HEAD"})
 _MOST_DRAINED_BYTES: Final = 2**20
 _DRAIN_S: Final = 1.0
 
@@ -78,7 +78,7 @@ class Guard:
         for origin in _values(scope, b"origin"):
             if origin != f"{self._entrance.scheme}://{hosts[0]}":
                 raise refusal(403, "foreign_origin", "Pages of other sites may not use this server.")
-        if scope["path"] in self._entrance.public and scope["method"] in _WITHOUT_BODY:
+        if scope["path"] in self._entrance.public and scope["method"] in _READING:
             return
         given = list(_values(scope, b"authorization"))
         if not given:
@@ -90,8 +90,6 @@ class Guard:
 
     async def _drain(self, scope: Scope, receive: Receive) -> None:
         """Read on for a moment: a connection that ends with something unread may take the answer with it."""
-        if scope["method"] in _WITHOUT_BODY:
-            return
         left = _MOST_DRAINED_BYTES
         try:
             async with asyncio.timeout(min(_DRAIN_S, self._limits.body_s)):
@@ -110,12 +108,6 @@ class Guard:
 
     async def _body(self, scope: Scope, receive: Receive) -> bytes:
         """Return the whole body. Raises `RequestError` for one that is too long or comes too slowly."""
-        if scope["method"] in _WITHOUT_BODY:
-            if any(value != "0" for value in _values(scope, b"content-length")) or any(
-                _values(scope, b"transfer-encoding")
-            ):
-                raise refusal(400, "unexpected_body", f"{scope['method']} takes no body.")
-            return b""
         too_long = refusal(413, "too_large", f"A body has {self._limits.body_bytes} bytes at most.")
         if any(int(value) > self._limits.body_bytes for value in _values(scope, b"content-length") if value.isdigit()):
             raise too_long

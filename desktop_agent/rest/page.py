@@ -1,4 +1,4 @@
-"""The page for phones: three files, the same for everybody, which hold nothing of the user's.
+"""The page for phones: four files, the same for everybody, which hold nothing of the user's.
 
 Its security policy lets it run its own script and style alone, and talk to this server alone.
 """
@@ -16,9 +16,10 @@ _FILES = (
     ("/", "index.html", "text/html; charset=utf-8"),
     ("/page.js", "page.js", "text/javascript; charset=utf-8"),
     ("/page.css", "page.css", "text/css; charset=utf-8"),
+    ("/icon.svg", "icon.svg", "image/svg+xml"),
 )
 _POLICY = (
-    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; base-uri 'none'; "
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; base-uri 'none'; "
     "form-action 'none'; frame-ancestors 'none'; require-trusted-types-for 'script'; trusted-types 'none'"
 )
 _HEADERS = {

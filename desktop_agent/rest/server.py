@@ -1,5 +1,6 @@
 """The server: listens, serves until it is interrupted, and leaves nothing running."""
 
+import asyncio
 import secrets
 import socket
 import ssl
@@ -61,14 +62,14 @@ class RestServer:
         self._tools = ToolEndpoints(bench, options.folder)
         self.endpoints: tuple[AnyEndpoint, ...] = (
             *SessionEndpoints(bench, self._sessions, options.folder, options.limits.tick_s).all(),
-            *ApprovalEndpoints(self._sessions).all(),
+            *ApprovalEndpoints(self._sessions, bench.blobs).all(),
             *ChangeEndpoints(bench, self._sessions).all(),
             *JobEndpoints(self._sessions).all(),
             *self._tools.all(),
         )
         """What can be asked of it."""
         self._socket: socket.socket | None = None
-        self._server: uvicorn.Server | None = None
+        self._server: _Server | None = None
 
     @property
     def url(self) -> str:
@@ -112,7 +113,7 @@ class RestServer:
         self._sessions.end_streams()
         self._tools.interrupt()
         if self._server is not None:
-            self._server.should_exit = True
+            self._server.end()
 
     @property
     def _port(self) -> int:
@@ -140,6 +141,7 @@ class RestServer:
             log_config=None,
             access_log=False,
             server_header=False,
+            date_header=False,
             proxy_headers=False,
             limit_concurrency=limits.connections,
             timeout_graceful_shutdown=limits.closing_s,
@@ -150,7 +152,20 @@ class RestServer:
 
 
 class _Server(uvicorn.Server):
-    """uvicorn's server, which leaves signals to the command."""
+    """uvicorn's server, which leaves signals to the command, and rests while nobody asks for anything."""
+
+    def __init__(self, config: uvicorn.Config) -> None:
+        super().__init__(config)
+        self._ended = asyncio.Event()
+
+    def end(self) -> None:
+        """End it in order."""
+        self.should_exit = True
+        self._ended.set()
+
+    async def main_loop(self) -> None:
+        """Wait for the end. uvicorn looks ten times a second, for the sake of a header that is left out here."""
+        await self._ended.wait()
 
     @contextmanager
     def capture_signals(self) -> Generator[None]:

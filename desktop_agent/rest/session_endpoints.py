@@ -3,8 +3,9 @@
 import asyncio
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Annotated
 
-from msgspec import Struct
+from msgspec import Meta, Struct
 from starlette.responses import Response
 
 from desktop_agent.composition.session_plan import SessionOptions
@@ -33,10 +34,12 @@ class _Which(Struct, frozen=True, forbid_unknown_fields=True):
 
 
 class _From(Struct, frozen=True, forbid_unknown_fields=True):
-    """From where on."""
+    """From where on, and how far."""
 
-    after: int = 0
+    after: Annotated[int, Meta(ge=0, le=10**15)] = 0
     """The number of the last event that the client has. `Last-Event-ID` says the same, and comes first."""
+    until: str = ""
+    """The type of event that the stream ends with; without it, it goes on."""
 
 
 class SessionEndpoints:
@@ -204,9 +207,10 @@ class SessionEndpoints:
     async def _events(self, asked: Asked[None, _From]) -> Response:
         session_id = asked.path["session_id"]
         journal = await asyncio.to_thread(self._bench.catalog.journal_path, session_id)
+        until = asked.query.until
         after = _number(asked.headers["last-event-id"]) if "last-event-id" in asked.headers else asked.query.after
         stream = EventStream(
-            self._sessions, session_id, journal, self._bench.blobs, after=max(after, 0), tick_s=self._tick_s
+            self._sessions, session_id, journal, self._bench.blobs, after=after, until=until, tick_s=self._tick_s
         )
         return EventAnswer(stream)
 

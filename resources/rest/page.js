@@ -54,9 +54,13 @@ function say(text) {
 
 // -- what is shown --
 
+// What steers how text is shown, or cannot be seen at all, is shown by its number: nothing may look like something else.
+const HIDDEN = /[\u0000-\u0008\u000b\u000c\u000e-\u001f\u007f-\u009f\u00ad\u061c\u200b\u200e\u200f\u202a-\u202e\u2060-\u206f\ufeff]/g;
+const visible = (text) => text.replace(HIDDEN, (sign) => `[U+${sign.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}]`);
+
 function element(tag, { text, name, children = [] } = {}) {
   const made = document.createElement(tag);
-  if (text !== undefined) made.textContent = text;
+  if (text !== undefined) made.textContent = visible(text);
   if (name) made.className = name;
   made.append(...children);
   return made;
@@ -87,6 +91,7 @@ function updateState() {
 function takeIn(event) {
   switch (event.type) {
     case "prompt_submitted":
+      if (event.turn === 1) nameSession(event.text.split("\n")[0]);
       add(element("div", { name: "prompt", text: event.text }));
       break;
     case "turn_started":
@@ -99,11 +104,11 @@ function takeIn(event) {
       break;
     case "text_delta":
       shown.streaming ??= add(element("div", { name: "reply" }));
-      shown.streaming.append(event.text);
+      shown.streaming.append(visible(event.text));
       break;
     case "message_done": {
       const text = event.content.filter((block) => block.type === "text").map((block) => block.text).join("\n\n").trim();
-      if (shown.streaming) shown.streaming.textContent = text;
+      if (shown.streaming) shown.streaming.textContent = visible(text);
       else if (text) add(element("div", { name: "reply", text }));
       shown.streaming = null;
       break;
@@ -131,15 +136,20 @@ function takeIn(event) {
       if (!at("changes").hidden && event.seq > 0) void showChanges();
       break;
     case "session_renamed":
-      for (const option of at("session").options) if (option.value === shown.session) option.textContent = event.title;
+      nameSession(event.title);
       break;
   }
   updateState();
 }
 
+function nameSession(title) {
+  for (const option of at("session").options) if (option.value === shown.session) option.textContent = visible(title);
+}
+
 // -- questions --
 
 function card(request) {
+  const place = ofSession(`/approvals/${encodeURIComponent(request.call_id)}`);
   const needsWindow = request.question?.fields?.length > 0;
   const children = [element("h2", { text: request.title })];
   if (request.reason) children.push(element("p", { text: request.reason }));
@@ -151,7 +161,11 @@ function card(request) {
   if (request.command !== null) children.push(element("pre", { text: request.command }));
   if (request.cwd) children.push(element("p", { text: `In ${request.cwd}` }));
   for (const detail of request.details) children.push(element("p", { text: detail }));
-  if (request.changes.length) children.push(element("pre", { text: request.changes.map(describe).join("\n") }));
+  if (request.changes.length) {
+    const diff = element("pre", { name: "diff", text: request.changes.map(describe).join("\n") });
+    children.push(diff);
+    void tryTo(async () => diff.replaceChildren(...drawn(await (await ask(`${place}/diff`)).text())));
+  }
   if (request.confinement) children.push(element("p", { text: request.confinement }));
   for (const note of [...request.risks, ...request.safety]) children.push(element("p", { name: "risk", text: note }));
   if (needsWindow) children.push(element("p", { text: "This is a form: fill it in in the window, or decline." }));
@@ -165,7 +179,7 @@ function card(request) {
   const answer = (decision) => tryTo(async () => {
     allow.disabled = deny.disabled = true;
     try {
-      await ask(ofSession(`/approvals/${encodeURIComponent(request.call_id)}`), { method: "POST", body: decision });
+      await ask(place, { method: "POST", body: decision });
     } catch (error) {
       [allow.disabled, deny.disabled] = [needsWindow, false];
       throw error;
@@ -188,21 +202,32 @@ async function showChanges() {
   await tryTo(async () => {
     const patch = await (await ask(ofSession("/diff"))).text();
     if (session !== shown.session) return;
-    if (!patch) {
-      at("changes").replaceChildren(element("p", { name: "empty", text: "Nothing was changed." }));
-      return;
-    }
-    const lines = patch.replace(/\n$/, "").split("\n");
-    const drawn = lines.slice(0, MOST_LINES).map((text) => element("span", { text, name: kindOf(text) }));
-    if (lines.length > MOST_LINES) drawn.push(element("span", { name: "hunk", text: `${lines.length - MOST_LINES} more lines.` }));
-    at("changes").replaceChildren(element("pre", { children: drawn }));
+    const nothing = element("p", { name: "empty", text: "Nothing was changed." });
+    at("changes").replaceChildren(patch ? element("pre", { name: "diff", children: drawn(patch) }) : nothing);
   });
 }
 
-function kindOf(line) {
-  if (/^(diff |--- |\+\+\+ )/.test(line)) return "file";
-  if (line.startsWith("@@")) return "hunk";
-  return line.startsWith("+") ? "added" : line.startsWith("-") ? "removed" : "";
+function drawn(patch) {
+  const lines = patch.replace(/\n$/, "").split("\n");
+  const rows = [];
+  let head = null; // the row of a file's name, until its first hunk
+  for (const text of lines.slice(0, MOST_LINES)) {
+    if (text.startsWith("diff --git ")) {
+      head = element("span", { name: "file", text: text.slice(text.indexOf(" b/") + 3) });
+      rows.push(head);
+    } else if (text.startsWith("@@")) {
+      head = null;
+      rows.push(element("span", { name: "hunk", text }));
+    } else if (head === null) {
+      rows.push(element("span", { name: { "+": "added", "-": "removed" }[text[0]] ?? "", text }));
+    } else if (/^[-+]{3} [ab]\//.test(text)) {
+      head.textContent = visible(text.slice(6));
+    } else if (/^(new|deleted) file|^(rename|old|new|Binary|GIT binary)/.test(text)) {
+      rows.push(element("span", { name: "hunk", text }));
+    }
+  }
+  if (lines.length > MOST_LINES) rows.push(element("span", { name: "hunk", text: `${lines.length - MOST_LINES} more lines.` }));
+  return rows;
 }
 
 // -- events --

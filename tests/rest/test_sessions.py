@@ -114,6 +114,8 @@ async def test_an_unknown_session_or_path_is_not_found_and_an_unknown_method_not
         answer = await served.client.put("/v1/sessions")
         assert answer.status_code == 405
         assert answer.json()["error"]["code"] == "method_not_allowed"
+        assert {*answer.headers["allow"].split(", ")} == {"GET", "HEAD", "POST"}
+        assert (await served.client.head("/v1/sessions")).status_code == 200
 
 
 async def test_the_end_of_the_server_ends_streams_turns_and_sessions(tmp_path: Path) -> None:

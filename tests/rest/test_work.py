@@ -38,6 +38,7 @@ async def test_a_question_waits_in_the_list_until_it_is_answered(tmp_path: Path)
         assert waiting["request"]["changes"][0]["path"] == "poem.txt"
         assert (await served.get(f"{session}/approvals")).json()["approvals"] == [waiting]
         path = f"{session}/approvals/{waiting['request']['call_id']}"
+        assert "-The colour of the sea\n+The color of the sea" in (await served.get(f"{path}/diff")).text
         assert (await served.post(path, {"outcome": "perhaps"})).status_code == 400
         assert (await served.post(path, {"outcome": "denied", "message": "Leave it."})).status_code == 202
         blocks = await served.until(session, "turn_ended")

@@ -1,0 +1,74 @@
+"""The page for phones, in a real browser: what a model writes is text there, and a question is answered with a tap."""
+
+import asyncio
+import os
+from pathlib import Path
+
+from desktop_agent.core.providers.scripted import Call, Hang, Say
+from tests.harness import PATIENCE_S, Ground
+from tests.rest.browser import Browser, browsing
+from tests.rest.serving import serving
+
+HOSTILE = "<img src=x onerror=document.title='owned'><script>document.title='owned'</script>"
+MAKE = Call("create_file", {"path": "<b>page</b>.html", "content": f"{HOSTILE}\nelse\u202e\n"})
+PICTURES = os.environ.get("DESKTOP_AGENT_PAGE_PICTURES", "")
+"""A folder for pictures of the page, for people who change it."""
+
+
+async def test_a_phone_reads_answers_and_stops_and_takes_what_is_written_for_text(tmp_path: Path) -> None:
+    ground = Ground(tmp_path)
+    async with (
+        asyncio.timeout(PATIENCE_S * 3),
+        serving(ground, [[Say(HOSTILE), MAKE], [Say("Made.")], [Say("Now I wait"), Hang()]]) as served,
+        browsing() as page,
+    ):
+        await page("goto", f"{served.server.url}/#token={served.server.token}")
+        assert served.server.token not in str(await page("evaluate", "location.href"))
+        await page("fill", "#prompt", "Make a page")
+        await page("click", "#send")
+        await page("waitForSelector", ".card .allow")
+        assert HOSTILE in str(await page("textContent", "#conversation .reply"))
+        assert "<b>page</b>.html" in str(await page("textContent", ".card"))
+        await page("waitForSelector", ".card .added")
+        assert "+else[U+202E]" in str(await page("textContent", ".card"))
+        assert await page("textContent", "#state") == "waits for you"
+        await _picture(page, "question")
+        await page("click", ".card .allow")
+        await page("waitForSelector", ".card", {"state": "detached"})
+        await page("waitForSelector", "text=Made.")
+        assert ground.read("<b>page</b>.html") == MAKE.arguments["content"]
+        await page("click", "#show-changes")
+        await page("waitForSelector", "#changes .added")
+        assert HOSTILE in str(await page("textContent", "#changes"))
+        await _picture(page, "changes")
+        await page("click", "#show-conversation")
+        await page("fill", "#prompt", "Go on")
+        await page("click", "#send")
+        await page("waitForSelector", "#stop:enabled")
+        await page("click", "#stop")
+        await page("waitForSelector", "text=The turn ended: interrupted.")
+        await _picture(page, "stopped")
+        assert await page("title") == "Desktop Agent"
+        assert await page("evaluate", "document.querySelectorAll('main img, main script, main b b').length") == 0
+        assert await page("evaluate", "document.documentElement.scrollWidth <= innerWidth") is True
+        assert await page("problems") == []
+
+
+async def test_the_page_goes_on_when_it_was_cut_off_and_says_when_its_link_is_not_valid(tmp_path: Path) -> None:
+    async with asyncio.timeout(PATIENCE_S * 3), browsing() as page:
+        async with serving(tmp_path, [[Say("One.")]]) as served:
+            session = await served.start()
+            await served.run(session)
+            await page("goto", f"{served.server.url}/#token={served.server.token}")
+            await page("waitForSelector", "text=One.")
+        await page("waitForSelector", "text=Trying again")
+        async with serving(tmp_path / "other") as served:
+            await page("goto", f"{served.server.url}/#token=wrong")
+            await page("waitForSelector", "text=not valid any more")
+
+
+async def _picture(page: Browser, name: str) -> None:
+    if PICTURES:
+        for scheme in ("light", "dark"):
+            await page("emulateMedia", {"colorScheme": scheme})
+            await page("screenshot", {"path": f"{PICTURES}/{name}-{scheme}.png"})
