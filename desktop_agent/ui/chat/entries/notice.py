@@ -17,6 +17,7 @@ from desktop_agent.ui.chat.markdown.blocks import plain_blocks
 from desktop_agent.ui.chat.text.column import Column
 from desktop_agent.ui.theme import Radius, Space
 from desktop_agent.ui.widgets.buttons import Slot, make_button
+from desktop_agent.ui.wording.quoted_code import quoted
 
 _PADDING = 12
 _SIGN_WIDTH = 22
@@ -63,9 +64,9 @@ class NoticeWidget(EntryWidget):
         styles, actions = place.styles, place.actions
         self._seconds = QTimer(self, interval=1000)
         self._seconds.timeout.connect(self._count_down)
-        self._texts = [Paragraph(notice.title, styles, self, font=styles.strong)]
+        self._texts = [Paragraph(quoted(notice.title), styles, self, font=styles.strong)]
         if notice.hint:
-            self._texts.append(Paragraph(notice.hint, styles, self, role="muted", font=styles.body))
+            self._texts.append(Paragraph(quoted(notice.hint), styles, self, role="muted", font=styles.body))
         self._buttons: list[QPushButton] = []
         self._try_now: QPushButton | None = None
         if notice.code == RETRYING:
@@ -102,7 +103,7 @@ class NoticeWidget(EntryWidget):
             self._details.setText(self.tr("Hide details") if self.is_column_shown else self.tr("Details"))
         if self._try_now is not None:
             self._offer_try(self._try_now)
-        self.setAccessibleName(" ".join(part for part in (notice.title, notice.hint) if part))
+        self.setAccessibleName(quoted(" ".join(part for part in (notice.title, notice.hint) if part)))
         if self._width:
             self.set_width(self._width)
         self.update()

@@ -117,6 +117,10 @@ class TestNotices:
         stage.show(notice("error", "server", "The model is down.", "Try later."))
         assert stage.widget(0).accessibleName() == "The model is down. Try later."
 
+    def test_what_to_type_stands_in_quotes(self, stage: Stage) -> None:
+        stage.show(notice("error", "signed_out", "You are not signed in.", "Sign in: `auth sign-in openai`."))
+        assert stage.widget(0).accessibleName() == "You are not signed in. Sign in: “auth sign-in openai”."
+
     def test_details_come_on_demand(self, stage: Stage) -> None:
         stage.show(notice("error", "server", detail="HTTP 500\nrequest id 7"))
         assert not stage.widget(0).is_column_shown
