@@ -1,5 +1,7 @@
 """What a receiver gets of a session, over HTTP, decoded by OTLP's own classes."""
 
+import json
+
 from desktop_agent.core.base.errors import ProviderError
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
@@ -124,3 +126,44 @@ async def test_an_answer_that_is_stopped_ends_its_spans(ground: Ground, receiver
         s.submit(ops.Interrupt())
         await s.rx.expect(ev.TurnEnded)
     assert [span.name for span in receiver.spans] == ["chat scripted", "invoke_agent desktop-agent"]
+
+
+async def test_a_compaction_arrives_with_the_request_for_it(ground: Ground, receiver: OtlpReceiver) -> None:
+    send_to(receiver, ground)
+    summary = Say(json.dumps({"goals": ["ship it"]}))
+    async with ground.session([[Say("one")], [Say("two")], [summary], [Say("no summary")], [Say("three")]]) as s:
+        await s.prompt()
+        await s.prompt()
+        s.submit(ops.Compact())
+        compacted = await s.rx.expect(ev.Compacted)
+        await s.prompt()
+    (span,) = [span for span in receiver.spans if span.name == "compaction"]
+    asked = [each for each in receiver.spans if each.attributes.get("desktop_agent.request.purpose") == "summary"]
+    assert span.attributes["desktop_agent.compaction.tokens_before"] == compacted.tokens_before
+    assert [span.start_ns <= each.start_ns <= each.end_ns <= span.end_ns for each in asked] == [True]
+    assert asked[0].parent == span.id
+    assert receiver.value("compactions_total", success=True, automatic=False) == 1
+
+
+async def test_a_summary_that_fails_is_counted(ground: Ground, receiver: OtlpReceiver) -> None:
+    send_to(receiver, ground)
+    refused = ProviderError("No.", fault="invalid_request")
+    async with ground.session([[Say("one")], [Say("two")], [Fail(refused)]]) as s:
+        await s.prompt()
+        await s.prompt()
+        s.submit(ops.Compact())
+        await s.rx.expect(ev.Notice)
+    (span,) = [span for span in receiver.spans if span.name == "compaction"]
+    assert span.is_error
+    assert receiver.value("compactions_total", success=False) == 1
+
+
+async def test_two_sessions_of_a_process_share_a_way_out_and_are_told_apart(
+    ground: Ground, receiver: OtlpReceiver
+) -> None:
+    send_to(receiver, ground)
+    async with ground.session([[Say("one")]]) as first, ground.session([[Say("two")]]) as second:
+        await first.prompt()
+        await second.prompt()
+    turns = [span for span in receiver.spans if span.name.startswith("invoke_agent")]
+    assert [span.attributes["gen_ai.conversation.id"] for span in turns] == [first.id, second.id]

@@ -1,7 +1,5 @@
 """The spans of compactions, how full the context is, and what the model no longer sees."""
 
-from opentelemetry.trace import Span
-
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.telemetry.conventions import (
     AUTOMATIC,
@@ -22,7 +20,6 @@ class ContextFold:
     def __init__(self, trace: SessionTrace, instruments: Instruments) -> None:
         self._trace = trace
         self._instruments = instruments
-        self._span: Span | None = None
         self._summarised_ns: int | None = None
         """When the summary was there, or not to be had."""
 
@@ -35,7 +32,7 @@ class ContextFold:
                 self._summarised_ns = self._trace.now_ns()
             case ev.ToolProgress(call_id="", name="compact"):
                 self._give_up()
-                self._span = self._trace.start(COMPACTION_SPAN, {}, under=self._trace.turn)
+                self._trace.compaction = self._trace.start(COMPACTION_SPAN, {}, under=self._trace.turn)
             case ev.Compacted():
                 self._compacted(event)
             case ev.TurnStarted() | ev.TurnEnded():
@@ -53,14 +50,14 @@ class ContextFold:
         self._instruments.count(COMPACTIONS, {"automatic": event.is_automatic, "success": True})
         if event.shortened:
             self._instruments.count(DROPS, {"kind": "result"}, len(event.shortened))
-        span = self._span or self._trace.start(COMPACTION_SPAN, {}, under=self._trace.turn)
-        self._span = self._summarised_ns = None
+        span = self._trace.compaction or self._trace.start(COMPACTION_SPAN, {}, under=self._trace.turn)
+        self._trace.compaction = self._summarised_ns = None
         facts = {AUTOMATIC: event.is_automatic, TOKENS_BEFORE: event.tokens_before, TOKENS_AFTER: event.tokens_after}
         self._trace.end(span, facts)
 
     def _give_up(self) -> None:
         """End a compaction that came to nothing."""
-        if self._span is not None:
+        if self._trace.compaction is not None:
             self._instruments.count(COMPACTIONS, {"automatic": self._trace.turn is not None, "success": False})
-            self._trace.end(self._span, {}, error="no_summary", at_ns=self._summarised_ns)
-        self._span = self._summarised_ns = None
+            self._trace.end(self._trace.compaction, {}, error="no_summary", at_ns=self._summarised_ns)
+        self._trace.compaction = self._summarised_ns = None

@@ -60,8 +60,8 @@ class RequestFold:
         begun_ns = self._trace.now_ns()
         attributes = {**_labels(event.model), TURN: event.turn, PURPOSE: event.purpose}
         name = f"{REQUEST_SPAN} {event.model.model}"
-        # A title is made after the turn that it is for.
-        under = self._trace.turn
+        # A title is made after the turn that it is for, and so is under nothing.
+        under = (self._trace.compaction if event.purpose == "summary" else None) or self._trace.turn
         span = self._trace.start(name, attributes, under=under, kind=SpanKind.CLIENT, at_ns=begun_ns)
         self._open[event.request_id] = (span, begun_ns)
 

@@ -20,6 +20,8 @@ class SessionTrace:
         self._facts = facts
         self.turn: Span | None = None
         """The span of the turn that runs."""
+        self.compaction: Span | None = None
+        """The span of the summary that is made."""
         self._open: dict[Span, None] = {}
 
     def now_ns(self) -> int:
@@ -61,4 +63,4 @@ class SessionTrace:
         """End what is open."""
         for span in reversed(tuple(self._open)):
             self.end(span, {})
-        self.turn = None
+        self.turn = self.compaction = None
