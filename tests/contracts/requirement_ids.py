@@ -54,7 +54,6 @@ DECIDED: Mapping[str, str] = {
     "R-01": _DESIGN + "read, edit and command tools are three base classes; there are no payload kinds.",
     "R-02": _DESIGN + "as R-01.",
     "R-03": _DESIGN + "ToolContext has what a call may use.",
-    "R-04": _DESIGN + "ToolResult; there is no telemetry preview yet (Z-111 is shown for what the model reads).",
     "R-05": _DESIGN + "as R-01.",
     "R-07": _DESIGN + "two tools of one name are an error (Z-67), not a warning.",
     "R-11": _DESIGN + "results are events of the session.",

@@ -1,6 +1,7 @@
 """Telemetry of one session: listens to its events while the settings want it, and never gets in their way."""
 
 from collections.abc import Callable
+from functools import partial
 
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.settings import TelemetrySettings
@@ -25,13 +26,17 @@ class SessionTelemetry:
         self._facts = facts
         self._lease: Lease | None = None
         self._fold: Fold | None = None
+        self._is_outdated = False
+        """Whether the settings became others than those that it began with."""
 
     async def prepare(self) -> None:
         """Begin, go on or end as the settings say now. The first time takes as long as an import. Never raises."""
         wanted = self._settings()
-        if (self._lease.wanted if self._lease is not None else TelemetrySettings()) == wanted:
+        known = self._lease.wanted if self._lease is not None else TelemetrySettings()
+        if known == wanted and not self._is_outdated:
             return
         await self.aclose()
+        self._is_outdated = False
         self._lease = await self._telemetry.enter(wanted)
         if self._lease is not None and self._lease.pipeline is not None:
             self._fold = self._lease.pipeline.fold(self._facts)
@@ -44,22 +49,27 @@ class SessionTelemetry:
     async def aclose(self) -> None:
         """End what is open and send it. Takes no time worth mentioning, whatever the receiver does."""
         self._observe(None)
-        if self._fold is not None:
-            self._fold.close()
-            self._fold = None
-        if self._lease is not None:
-            lease, self._lease = self._lease, None
-            await self._telemetry.leave(lease)
+        fold, self._fold = self._fold, None
+        lease, self._lease = self._lease, None
+        if lease is None:
+            return
+        if fold is not None:
+            self._guarded(fold.close, lease)
+        await self._telemetry.leave(lease)
 
     def _listen(self, event: ev.Event) -> None:
         """Fold an event. What goes wrong ends telemetry, never what the event is about."""
         if self._fold is None or self._lease is None:
             return
-        if self._settings() != self._lease.wanted:  # switched off, or to another receiver: with the next turn
+        if self._settings() != self._lease.wanted:  # switched off, or to another receiver: from the next turn on
+            self._is_outdated = True
             self._observe(None)
-            return
+        else:
+            self._guarded(partial(self._fold.apply, event), self._lease)
+
+    def _guarded(self, step: Callable[[], None], lease: Lease) -> None:
         try:
-            self._fold.apply(event)
+            step()
         except Exception as error:  # noqa: BLE001 - a turn does not depend on being watched
-            self._lease.health.failed(f"It was ended by a defect: {type(error).__name__}")
+            lease.health.failed(f"It was ended by a defect: {type(error).__name__}")
             self._observe(None)

@@ -52,6 +52,9 @@ class Pipeline(Protocol):
         ...
 
 
+_MakePipeline = Callable[[TelemetrySettings, Mapping[str, str], str, Health], Pipeline]
+
+
 class _Use:
     """A way out, and how many sessions use it."""
 
@@ -91,7 +94,11 @@ class Telemetry:
             use.ready = asyncio.create_task(self._made(wanted, use), name="telemetry")
         use.users += 1
         assert use.ready is not None
-        pipeline = await asyncio.shield(use.ready)
+        try:
+            pipeline = await asyncio.shield(use.ready)
+        except asyncio.CancelledError:
+            use.users -= 1
+            raise
         return Lease(wanted, use.health, pipeline)
 
     async def leave(self, lease: Lease) -> None:
@@ -108,12 +115,12 @@ class Telemetry:
             logger.warning("%s %s", notice.title, notice.detail)
 
     async def _made(self, wanted: TelemetrySettings, use: _Use) -> Pipeline | None:
-        make = cast(
-            "Callable[[TelemetrySettings, Mapping[str, str], str, Health], Pipeline]",
-            (await asyncio.to_thread(importlib.import_module, _SDK)).SdkPipeline,
-        )
+        def make() -> Pipeline:
+            kind = cast("_MakePipeline", importlib.import_module(_SDK).SdkPipeline)
+            return kind(wanted, self._environ, self._instance_id, use.health)
+
         try:
-            pipeline = await asyncio.to_thread(make, wanted, self._environ, self._instance_id, use.health)
+            pipeline = await asyncio.to_thread(make)
         except Exception as error:  # noqa: BLE001 - whatever the SDK makes of settings, sessions go on without it
             use.health.failed(f"{type(error).__name__}: {error}")
             return None

@@ -86,6 +86,7 @@ async def test_a_file_gets_whole_lines_of_otlps_json(ground: Ground, tmp_path: P
 
 @given(st.text(max_size=300), st.integers(0, 40))
 def test_a_text_is_cut_to_its_limits_and_says_so(text: str, repeats: int) -> None:
+    """R-04: the limits and the mark of a preview."""
     whole = text * repeats
     kept = Contents(()).text(whole)
     body = kept.removesuffix(f"\n{CUT_MARK}")

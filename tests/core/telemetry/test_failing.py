@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 
 from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
 from desktop_agent.core.providers.scripted import Call, Say
 from desktop_agent.core.settings import Settings, TelemetrySettings
 from desktop_agent.core.settings.live_settings import LiveSettings
 from desktop_agent.core.telemetry.sdk import event_fold, pipeline
+from tests.barrier import Meeting, MeetingTool
 from tests.core.telemetry.sending import send_to
 from tests.harness import Ground
 from tests.servers.otlp_receiver import OtlpReceiver
@@ -118,9 +120,33 @@ async def test_a_file_that_cannot_be_written_is_said(ground: Ground, tmp_path: P
 async def test_what_is_switched_off_stops_at_once(ground: Ground, receiver: OtlpReceiver) -> None:
     send_to(receiver, ground)
     ground.live = LiveSettings(ground.settings)
-    async with ground.session([[READ], [Say("a")], [Say("b")]]) as s:
+    async with ground.session([[READ], [Say("a")], [Say("b")], [Say("c")]]) as s:
         await s.prompt()
         await ground.live.change("telemetry.otlp_address", "")
         await s.prompt()
+        await ground.live.change("telemetry.otlp_address", receiver.url)
+        await s.prompt()
     turns = [span for span in receiver.spans if span.name.startswith("invoke_agent")]
-    assert [span.attributes["desktop_agent.turn"] for span in turns] == [1]
+    assert [span.attributes["desktop_agent.turn"] for span in turns] == [1, 3]
+
+
+async def test_what_is_switched_off_and_on_within_a_turn_goes_on_with_the_next(
+    ground: Ground, receiver: OtlpReceiver
+) -> None:
+    send_to(receiver, ground)
+    live = ground.live = LiveSettings(ground.settings)
+    meeting = Meeting(2)
+    ground.extra_tools = (MeetingTool(meeting, []),)
+    async with ground.session([[Call("meet", {"name": "a"})], [Say("a")], [Say("b")]]) as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        await meeting.until(1)
+        await live.change("telemetry.otlp_address", "")
+        await meeting.meet()
+        await s.rx.expect(ev.ToolCallFinished)
+        await live.change("telemetry.otlp_address", receiver.url)
+        await s.rx.expect(ev.TurnEnded)
+        await s.prompt()
+    called = [span for span in receiver.spans if span.name == "execute_tool meet"]
+    assert "desktop_agent.tool.output_bytes" not in called[0].attributes, "it was ended before"
+    turns = [span for span in receiver.spans if span.name.startswith("invoke_agent")]
+    assert [span.attributes.get("desktop_agent.turn.end_reason") for span in turns] == [None, "completed"]

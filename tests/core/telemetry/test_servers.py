@@ -9,6 +9,7 @@ from desktop_agent.core.protocol import ops
 from desktop_agent.core.providers.scripted import Call, Say
 from desktop_agent.core.settings.live_settings import LiveSettings
 from tests.core.mcp.conftest import PROGRAM
+from tests.core.tools.servers.test_server_calls import PatientClock
 from tests.harness import Ground
 from tests.servers.otlp_receiver import OtlpReceiver
 
@@ -17,6 +18,7 @@ from tests.servers.otlp_receiver import OtlpReceiver
 def ground(tmp_path: Path, receiver: OtlpReceiver) -> Ground:
     """Settings with a receiver, a server that works and one that does not."""
     ground = Ground(tmp_path)
+    ground.clock = PatientClock()  # a server's time without a call must pass as it does
     path = ground.paths.config / "config.toml"
     path.parent.mkdir(parents=True)
     path.write_text(
