@@ -1,8 +1,14 @@
-"""The page *Usage*: reads what all sessions used, beside the window's thread, and shows it in a window of its own."""
+"""The page *Usage*: reads what all sessions used, beside the window's thread, and shows it in a window of its own.
+
+What the page needs is imported when it is opened for the first time: the core's part in a thread, the widgets one
+module a turn of the loop.
+"""
 
 import asyncio
 import threading
 from datetime import UTC, date, timedelta
+from importlib import import_module
+from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject
 from PySide6.QtWidgets import QWidget
@@ -11,12 +17,17 @@ from desktop_agent.app.background_tasks import Try
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import StorageError
-from desktop_agent.core.usage.reader import UsageReader
-from desktop_agent.core.usage.report import report_of
-from desktop_agent.core.usage.uses import SessionFigures
 from desktop_agent.ui.theme import Theme
-from desktop_agent.ui.usage.shown import Shown, shown_of
-from desktop_agent.ui.usage.window import UsageWindow
+
+if TYPE_CHECKING:
+    from desktop_agent.core.usage.reader import UsageReader
+    from desktop_agent.core.usage.uses import SessionFigures
+    from desktop_agent.ui.usage.shown import Shown
+    from desktop_agent.ui.usage.window import UsageWindow
+
+_CORE = ("core.usage.reader", "core.usage.records")
+_WIDGETS = ("ui.usage.figure_words", "ui.usage.shown", "ui.usage.plot_card", "ui.usage.figure_table", "ui.usage.window")
+"""None of them takes a frame to import after those before it."""
 
 
 class UsageDisplay(QObject):
@@ -26,9 +37,10 @@ class UsageDisplay(QObject):
         super().__init__(parent)
         self._parent = parent
         self._theme = theme
-        self._reader = UsageReader.of(bench.paths, bench.catalog)
+        self._bench = bench
         self._clock = SystemClock()
         self._try = try_
+        self._reader: UsageReader | None = None
         self._window: UsageWindow | None = None
         self._reading = asyncio.Lock()
         self._stopped = threading.Event()
@@ -39,16 +51,42 @@ class UsageDisplay(QObject):
 
     def open(self) -> None:
         """Show the window in front, with what was used by now."""
-        if (window := self._window) is None:
-            self._window = window = UsageWindow(self._theme, self._parent)
-            window.period_chosen.connect(self._on_period)
-            window.cancelled.connect(self.stop)
-            window.finished.connect(self._on_closed)
-        self._try(self._read(window))
+        self._try(self._open())
 
     def stop(self) -> None:
         """Read no more; what was read is shown."""
         self._stopped.set()
+
+    async def _open(self) -> None:
+        reader = self._reader = self._reader or await self._make_reader()
+        if (window := self._window) is None:
+            self._window = window = self._make_window()
+            await asyncio.sleep(0)  # to build it was enough for one turn of the loop
+        if self._window is window:
+            window.show()
+            window.raise_()
+            window.activateWindow()
+            await self._read(window, reader)
+
+    async def _make_reader(self) -> "UsageReader":
+        """Import everything, and return what reads."""
+        for module in _CORE:
+            await asyncio.to_thread(import_module, f"desktop_agent.{module}")
+        for module in _WIDGETS:
+            await asyncio.sleep(0)
+            import_module(f"desktop_agent.{module}")
+        from desktop_agent.core.usage.reader import UsageReader
+
+        return UsageReader.of(self._bench.paths, self._bench.catalog)
+
+    def _make_window(self) -> "UsageWindow":
+        from desktop_agent.ui.usage.window import UsageWindow
+
+        window = UsageWindow(self._theme, self._parent)
+        window.period_chosen.connect(self._on_period)
+        window.cancelled.connect(self.stop)
+        window.finished.connect(self._on_closed)
+        return window
 
     def _on_closed(self) -> None:
         self._window = None
@@ -59,14 +97,8 @@ class UsageDisplay(QObject):
         if self._window is not None:
             self._try(self._show(self._window, days))
 
-    async def _read(self, window: UsageWindow) -> None:
+    async def _read(self, window: "UsageWindow", reader: "UsageReader") -> None:
         self._stopped.set()
-        await asyncio.sleep(0)  # to build it was enough for one turn of the loop
-        if self._window is not window:
-            return
-        window.show()
-        window.raise_()
-        window.activateWindow()
         async with self._reading:
             if self._window is not window:
                 return
@@ -80,20 +112,20 @@ class UsageDisplay(QObject):
                     loop.call_soon_threadsafe(self._on_progress, window, done, total)
 
             try:
-                self._sessions = await asyncio.to_thread(
-                    self._reader.read, progress=progress, is_stopped=stopped.is_set
-                )
+                sessions = await asyncio.to_thread(reader.read, progress=progress, is_stopped=stopped.is_set)
             except StorageError as error:
                 if self._window is window:
                     window.show_problem(f"{error.title} {error.hint}")
                 return
-            await self._show(window, window.period if self._window is window else None, is_part=stopped.is_set())
+            if self._window is window:
+                self._sessions = sessions
+                await self._show(window, window.period, is_part=stopped.is_set())
 
-    def _on_progress(self, window: UsageWindow, done: int, total: int) -> None:
+    def _on_progress(self, window: "UsageWindow", done: int, total: int) -> None:
         if self._window is window:
             window.show_reading(done, total)
 
-    async def _show(self, window: UsageWindow, days: int | None, *, is_part: bool = False) -> None:
+    async def _show(self, window: "UsageWindow", days: int | None, *, is_part: bool = False) -> None:
         self._choice = choice = self._choice + 1
         today = self._clock.now().astimezone(UTC).date()
         first = today - timedelta(days=days - 1) if days is not None else None
@@ -103,5 +135,8 @@ class UsageDisplay(QObject):
             window.show_figures(shown, note)
 
 
-def _shown(sessions: tuple[SessionFigures, ...], first: date | None, today: date) -> Shown:
+def _shown(sessions: "tuple[SessionFigures, ...]", first: date | None, today: date) -> "Shown":
+    from desktop_agent.core.usage.report import report_of
+    from desktop_agent.ui.usage.shown import shown_of
+
     return shown_of(report_of(sessions, first, today))
