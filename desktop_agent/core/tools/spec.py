@@ -286,6 +286,10 @@ class ServerTool(Tool[A]):
         """
         return None
 
+    def introduction(self, change: ToolChange | None) -> str:
+        """Return what the program says of the tool, for a user who has not allowed it yet; `change` is the last one."""
+        return ""
+
     async def allow(self, rules: Sequence[Rule], *, is_lasting: bool) -> None:
         """Take in that the user allowed the tool as it was at the last `change`: once, or from now on by `rules`."""
 

@@ -62,6 +62,11 @@ class FoldBar(QWidget):
         """Whether all of the text was in sight."""
         return self._field.unseen().is_nothing
 
+    def stay_away(self) -> None:
+        """Say nothing below a text that may be left unseen."""
+        self._field.seen.disconnect(self._on_seen)
+        self.hide()
+
     def text(self) -> str:
         """Return what it says."""
         return self._words.text()

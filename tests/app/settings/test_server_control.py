@@ -122,7 +122,7 @@ def test_the_user_signs_in_from_the_card_and_what_is_kept_goes_with_the_server(
         dialog = await open_page(user)
         await add(user, "far", server.url)
         await user.see(QPushButton, "serverSignInButton")
-        assert "It waits for you to sign in." in texts(dialog)
+        assert "It needs you to sign in." in texts(dialog)
         async with UserInBrowser() as at_the_browser:
             with BrowserOfTheDesktop(at_the_browser) as desktop:
                 await user.click("serverSignInButton")

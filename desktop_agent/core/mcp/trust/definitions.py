@@ -20,6 +20,18 @@ MOST_SHOWN_CHARS = 60_000
 """Of one definition. Of what is behind, its length and digest are shown, so that a change there is seen as one."""
 
 
+MOST_INTRODUCED_CHARS = 8_000
+"""Of a definition that is shown for the first time."""
+
+
+def introduced(text: str) -> str:
+    """Return a definition in lines as far as it is shown when the user is asked about the tool for the first time."""
+    if len(text) <= MOST_INTRODUCED_CHARS:
+        return text.removesuffix("\n")
+    left = len(text) - MOST_INTRODUCED_CHARS
+    return f"{text[:MOST_INTRODUCED_CHARS]}\n… {left:,} more characters that are not shown"
+
+
 def definition_digest(tool: OfferedTool) -> Digest:
     """Return what is the same for two definitions only if they say the same."""
     return digest_of(json.dumps(msgspec.to_builtins(tool), sort_keys=True).encode())

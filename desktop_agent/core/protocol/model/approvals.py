@@ -143,6 +143,8 @@ class ApprovalRequest(Struct, frozen=True, kw_only=True):
     """What the server of the call asks of the user."""
     tool_change: ToolChange | None = None
     """What changed about a server's tool since the user allowed it; a yes for more than once is for it as it is now."""
+    tool_definition: str = ""
+    """What a server says of its tool, in lines, while the user has not allowed it yet; cut, with nothing hidden."""
 
 
 class Allowed(Struct, frozen=True, kw_only=True, tag_field="outcome", tag="allowed"):

@@ -72,6 +72,8 @@ class Case(Struct, frozen=True, kw_only=True):
     changes: tuple[FileChange, ...] = ()
     tool_change: ToolChange | None = None
     """How the server's tool differs from what the user allowed."""
+    definition: str = ""
+    """What the server says of its tool, while the user has not allowed it."""
     reason: str = ""
     """Instead of the policy's own, for a question that comes of what just happened."""
 
@@ -129,6 +131,7 @@ def draft(case: Case, verdict: Allow | Ask) -> ApprovalRequest:
     """Return the question without what takes looking at the disk: safety copies and scripts."""
     question = _as_question(verdict)
     facts = case.facts
+    tool_change = _shown_change(case, question)
     return ApprovalRequest(
         call_id=case.call.id,
         tool=case.call.name,
@@ -146,7 +149,8 @@ def draft(case: Case, verdict: Allow | Ask) -> ApprovalRequest:
         is_escalation=question.is_escalation,
         rule_kind=question.rule_kind,
         rule_patterns=question.rule_patterns,
-        tool_change=_shown_change(case, question),
+        tool_change=tool_change,
+        tool_definition=case.definition if tool_change is None else "",
     )
 
 

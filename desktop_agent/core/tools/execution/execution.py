@@ -211,8 +211,14 @@ class Execution:
             details=tool.circumstances(arguments),
             tool_change=change.kind if change is not None else "",
         )
-        title = tool.heading(call.title)
-        permit = await self._enter(call, Case(call=call.as_model(), facts=facts, title=title, tool_change=change))
+        case = Case(
+            call=call.as_model(),
+            facts=facts,
+            title=tool.heading(call.title),
+            tool_change=change,
+            definition=tool.introduction(change),
+        )
+        permit = await self._enter(call, case)
         if permit.answer is not None:
             await tool.allow(permit.rules, is_lasting=permit.is_lasting)
         await self._still_there()

@@ -13,7 +13,7 @@ from desktop_agent.core.context.tokens import tool_tokens
 from desktop_agent.core.mcp.connection import Connection
 from desktop_agent.core.mcp.definition import Program
 from desktop_agent.core.mcp.offers import OfferedTool, Progress
-from desktop_agent.core.mcp.trust.definitions import is_same_definition
+from desktop_agent.core.mcp.trust.definitions import introduced, is_same_definition
 from desktop_agent.core.protocol.model import Capability, JsonObject, Rule, ToolChange, ToolDefinition, ToolResult
 from desktop_agent.core.tools.servers.naming import shown_name, wire_name
 from desktop_agent.core.tools.servers.results import is_plain, result_of
@@ -120,6 +120,13 @@ class McpTool(ServerTool[McpArguments]):
             return None
         self._judged = await self._offered_now()
         return await self._trust.change(self._connection.definition, self._judged)
+
+    def introduction(self, change: ToolChange | None) -> str:
+        if self._trust is None or change is None or change.kind != "unknown":
+            return ""
+        definition = self._connection.definition
+        is_known = self._trust.is_allowed_once(definition, change.tool, change.digest)
+        return "" if is_known else introduced(change.after)
 
     async def allow(self, rules: Sequence[Rule], *, is_lasting: bool) -> None:
         if self._trust is not None:

@@ -38,6 +38,10 @@ class SessionTrust:
         """How many definitions the user let act in this session: with another one, what the model is told changes."""
         return len(self._allowed_once)
 
+    def is_allowed_once(self, server: ServerDefinition, tool: str, digest: Digest) -> bool:
+        """Whether the user let the tool with this definition act in this session."""
+        return (server.fingerprint, tool, digest) in self._allowed_once
+
     async def told(
         self, server: ServerDefinition, tools: Iterable[OfferedTool], trusted: TrustedTools
     ) -> dict[str, OfferedTool]:

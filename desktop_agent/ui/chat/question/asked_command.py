@@ -20,17 +20,23 @@ COMMAND = "command"
 _MOST_CHANGE_LINES = 14
 """Of what changed of a tool; longer ones are scrolled."""
 
+_FLAT_PADDING = 9
+"""Of a button without a frame: its words begin where the fields do."""
+
 
 class AskedCommand(QObject):
     """The fields whose whole text must have been seen: the command, the details, and what changed of a tool.
 
-    `edit` is the button that lets the user change the command.
+    `edit` is the button that lets the user change the command, `unfold` shows what the server says of a tool that was
+    never allowed: that may stay folded.
 
     Signals:
         changed: the command reads differently now.
+        resize_wanted: there is more or less to show.
     """
 
     changed = Signal()
+    resize_wanted = Signal()
 
     def __init__(self, request: ApprovalRequest, drafts: dict[str, str], styles: TextStyles, card: QWidget) -> None:
         super().__init__(card)
@@ -52,6 +58,15 @@ class AskedCommand(QObject):
         self._change = CardCommand(change.diff, styles, card, self.tr("What changed")) if change is not None else None
         if self._change is not None:
             self._change.most_lines = _MOST_CHANGE_LINES
+        self._styles = styles
+        self._card = card
+        self._definition: CardCommand | None = None
+        """Made when the user wants to see it."""
+        self.unfold = make_button(
+            object_name="toolDefinitionButton", clicked=self._on_unfold, variant="flat", parent=card, is_compact=True
+        )
+        self.unfold.setVisible(bool(request.tool_definition))
+        self._name_unfold()
         self.fields = [field for field in (self._command, self._details, self._change) if field is not None]
 
     @property
@@ -119,7 +134,29 @@ class AskedCommand(QObject):
         for field in (self._details, self._change):
             if field is not None:
                 y += field.place(QRect(x, y, width, 0), 0) + Space.S
+        if not self.unfold.isHidden():
+            size = self.unfold.sizeHint()
+            self.unfold.setGeometry(x - _FLAT_PADDING, y, min(width, size.width()), size.height())
+            y += size.height() + Space.XS
+        if self._definition is not None and not self._definition.isHidden():
+            y += self._definition.place(QRect(x, y, width, 0), 0) + Space.S
         return y
+
+    def _on_unfold(self) -> None:
+        if self._definition is None:
+            text = self._request.tool_definition
+            self._definition = CardCommand(text, self._styles, self._card, self.tr("What the server says of the tool"))
+            self._definition.most_lines = _MOST_CHANGE_LINES
+            self._definition.fold.stay_away()
+            self._definition.show()
+        else:
+            self._definition.setVisible(self._definition.isHidden())
+        self._name_unfold()
+        self.resize_wanted.emit()
+
+    def _name_unfold(self) -> None:
+        is_unfolded = self._definition is not None and not self._definition.isHidden()
+        self.unfold.setText(self.tr("Hide the definition") if is_unfolded else self.tr("Show what the tool is"))
 
     def _on_edit(self) -> None:
         assert self._command is not None

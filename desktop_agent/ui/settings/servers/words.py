@@ -8,6 +8,7 @@ from desktop_agent.core.mcp.status import STATE_WORDS, unused_line
 from desktop_agent.ui.settings.servers.view import ServerView
 
 _LONGEST = 60
+_LONGEST_PROBLEM = 400
 
 
 def _tr(text: str) -> str:
@@ -19,8 +20,9 @@ def state_line(server: ServerView) -> str:
     if not server.definition.is_enabled:
         return _tr("Switched off. The model is not offered its tools.")
     if server.status.needs_sign_in:
-        is_running = server.status.state == "ready"
-        return _tr("Running. A call needs you to allow more.") if is_running else _tr("It waits for you to sign in.")
+        if server.status.state == "ready":
+            return _tr("Running. A call needs you to allow more.")
+        return cut(server.status.problem, _LONGEST_PROBLEM)
     return _tr(STATE_WORDS[server.status.state])
 
 
@@ -59,8 +61,9 @@ def tools_line(server: ServerView) -> str:
 def problem_line(server: ServerView) -> str:
     """Say what went wrong last and what can be done about it; empty when nothing did."""
     status = server.status
-    hint = "" if status.needs_sign_in else status.hint  # the card has a button for that
-    texts = [named(text) for text in (status.problem, hint) if text]
+    if status.needs_sign_in:  # its state says it, and the card has a button for it
+        return ""
+    texts = [named(text) for text in (status.problem, status.hint) if text]
     return " ".join(text if text.endswith((".", "!", "?")) else f"{text}." for text in texts)
 
 

@@ -10,6 +10,7 @@ import pytest
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.errors import ToolError
 from desktop_agent.core.mcp.pool import ServerPool
+from desktop_agent.core.mcp.trust.definitions import MOST_INTRODUCED_CHARS
 from desktop_agent.core.mcp.trust.records import ToolTrust, TrustedTools
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol import ops
@@ -316,3 +317,41 @@ async def test_a_record_that_cannot_be_written_is_said_and_asks_again(ground: Gr
         said = [notice.title for notice in s.rx.all(ev.Notice)]
 
     assert said == ["What you allowed of the tool could not be kept, so you will be asked again."]
+
+
+async def test_the_first_question_about_a_tool_says_what_the_server_says_of_it_and_later_ones_do_not(
+    ground: Ground,
+) -> None:
+    async with ground.session([[ECHO], [ECHO], DONE]) as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        first = await s.answer(Denied())
+        second = await s.answer()
+        await s.rx.expect(ev.TurnEnded)
+    async with ground.session([[ECHO], [ECHO], DONE]) as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        new_session = await s.answer()
+        allowed = await s.answer()
+        await s.rx.expect(ev.TurnEnded)
+
+    assert first.request.tool_definition.startswith("Name: echo\nDescription:\n  The tool echo.\n")
+    assert '"text"' in first.request.tool_definition
+    assert first.request.tool_change is None
+    assert second.request.tool_definition == new_session.request.tool_definition == first.request.tool_definition
+    assert allowed.request.tool_definition == ""
+
+
+async def test_a_hostile_definition_is_shown_cut_and_with_nothing_hidden(ground: Ground) -> None:
+    poisoned: JsonObject = {"description": "Echo.\u202e\x1b[2J" + "x" * 50_000}
+    ground.write("tools.json", json.dumps({"echo": poisoned}))
+
+    async with ground.session([[ECHO], DONE]) as s:
+        s.submit(ops.SubmitPrompt(text="go"))
+        asked = await s.answer()
+        await s.rx.expect(ev.TurnEnded)
+
+    shown = asked.request.tool_definition
+    assert len(shown) < MOST_INTRODUCED_CHARS + 100
+    assert "more characters that are not shown" in shown
+    assert "\u202e" not in shown
+    assert "\x1b" not in shown
+    assert "⟨U+202E⟩" in shown

@@ -263,3 +263,17 @@ REFUSED: list[tuple[JsonObject, str]] = [
 @pytest.mark.parametrize(("request_", "why"), REFUSED)
 async def test_what_cannot_be_asked_is_refused_in_words(ground: Ground, request_: JsonObject, why: str) -> None:
     assert why in await refused(ground, request_)
+
+
+async def test_a_yes_for_the_session_ends_when_the_session_is_closed(ground: Ground) -> None:
+    script = [*sampling(COLOUR, [Say("Red.")], [Say("Blue.")], times=2), *sampling(COLOUR, [Say("Green.")])]
+    async with ground.session(script[:4]) as s:
+        await begin(s)
+        await reply_to(s, Allowed(scope="session"))
+        asked = len(s.rx.all(ev.ApprovalRequested))
+    async with ground.session(sampling(COLOUR, [Say("Green.")]), resume=s.id) as again:
+        question = await begin(again)
+        await reply_to(again, Allowed())
+
+    assert asked == 2, "the call, and the first of what it asked the model"
+    assert question.texts[-1].text == "Name a colour."

@@ -202,6 +202,28 @@ class TestAToolThatChanged:
         assert "The server changed it." in card(stage).accessibleName()
 
 
+class TestAToolThatWasNeverAllowed:
+    def test_unfolds_what_the_server_says_of_it_and_need_not_be_seen(self, stage: Stage) -> None:
+        text = "\n".join(f"Line {number}" for number in range(60))
+        answers = ask(stage, replace(question(None), changes=(), tool_definition=text))
+        until_it_listens(stage)
+        assert not card(stage).findChildren(QPlainTextEdit)
+        click(stage.button("Show what the tool is"))
+        assert command_field(stage).toPlainText() == text
+        assert command_field(stage).isReadOnly()
+        unfolded = card(stage).height()
+        click(stage.button("Hide the definition"))
+        assert not command_field(stage).isVisible()
+        assert card(stage).height() < unfolded - command_field(stage).height()
+        click(stage.button("Show what the tool is"))
+        click(stage.button("Allow once"))
+        assert answers == [("c1", Allowed())]
+
+    def test_says_nothing_where_there_is_nothing_to_say(self, stage: Stage) -> None:
+        ask(stage, question())
+        assert not any("what the tool is" in words for words in stage.buttons())
+
+
 def changed_tool(*, lines: int) -> ApprovalRequest:
     text = "\n".join(f"line {number}" for number in range(lines))
     diff = "\n".join(f"+ line {number}" for number in range(lines))

@@ -1,0 +1,81 @@
+"""Sessions of one folder share the process of a server, for as long as one of them is open."""
+
+import asyncio
+from collections.abc import Iterable
+
+import psutil
+
+from desktop_agent.composition.workbench import Workbench
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol import ops
+from desktop_agent.core.protocol.model import ModelRef
+from desktop_agent.core.providers.base import Provider
+from desktop_agent.core.providers.scripted import Call, Reply, Say, ScriptedProvider, in_order
+from tests.core.tools.servers.test_server_calls import PatientClock, program, with_servers
+from tests.harness import MODEL, Ground, Open, Receiver
+
+
+class Application:
+    """One application, whose sessions have a model each."""
+
+    def __init__(self, ground: Ground) -> None:
+        self._ground = ground
+        self._next = ScriptedProvider(in_order([]))
+        self._bench: Workbench = ground.bench(self._next, self._provider)
+
+    async def _provider(self, _model: ModelRef) -> Provider:
+        return self._next
+
+    async def open(self, script: Iterable[Reply]) -> Open:
+        provider = self._next = ScriptedProvider(in_order(script))
+        rx = Receiver()
+        folder = self._ground.workspace
+        session = await self._bench.create_session(folder, sink=rx, model=MODEL, approval="on_write")
+        return Open(session, rx, provider, folder, asyncio.create_task(session.run(), name="session"))
+
+    @property
+    def pids(self) -> list[int]:
+        """The processes of all servers."""
+        return [status.pid for status in self._bench.shared_tools.servers.statuses() if status.pid is not None]
+
+
+async def echo(s: Open, text: str) -> str:
+    s.submit(ops.SubmitPrompt(text="go"))
+    await s.answer()
+    result = (await s.rx.expect(ev.ToolCallFinished)).result.content
+    await s.rx.expect(ev.TurnEnded)
+    assert result == text
+    return result
+
+
+async def close(s: Open) -> None:
+    s.submit(ops.Shutdown())
+    await s.task
+
+
+def saying(*texts: str) -> list[Reply]:
+    calls: list[list[Reply]] = [[[Call("program__echo", {"text": text})], [Say("ok")]] for text in texts]
+    return [reply for call in calls for reply in call]
+
+
+async def test_closing_one_session_leaves_the_others_server_running_and_the_last_one_leaves_nothing(
+    ground: Ground,
+) -> None:
+    ground.clock = PatientClock()
+    with_servers(ground, program())
+    application = Application(ground)
+    one = await application.open(saying("one"))
+    await echo(one, "one")
+    two = await application.open(saying("two", "still two"))
+    await echo(two, "two")
+    (pid,) = application.pids
+
+    await close(one)
+
+    assert psutil.pid_exists(pid)
+    await echo(two, "still two")
+    assert application.pids == [pid]
+    await close(two)
+    assert not psutil.pid_exists(pid)
+    assert application.pids == []
+    assert psutil.Process().children(recursive=True) == []
