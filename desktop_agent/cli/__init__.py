@@ -41,6 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         from desktop_agent.core.system.own_environment import take_environment
 
         environ = take_environment()
+        _occupy_standard_descriptors()
     arguments = list(sys.argv[1:] if argv is None else argv)
     # A folder may be named like a command; then it is written ./run.
     if arguments and arguments[0] in (*COMMANDS, "-h", "--help", "--version"):
@@ -53,6 +54,13 @@ def main(argv: Sequence[str] | None = None) -> int:
     from desktop_agent import app
 
     return app.main(arguments, environ)
+
+
+def _occupy_standard_descriptors() -> None:
+    """Open nothing in place of standard streams that were closed: else a file of ours gets their numbers."""
+    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(descriptor)
 
 
 def _plain_word(arguments: Sequence[str]) -> str | None:

@@ -95,16 +95,22 @@ def _json(document: JsonObject, indent: int | None = None) -> str:
 
 def _standard_output() -> TextIOWrapper:
     """Standard output, with escapes for what has no form in its encoding, such as a file name that is not UTF-8."""
-    out = cast("TextIOWrapper", sys.stdout)
+    # typeshed leaves out that both are None after `>&-`.
+    out = cast("TextIOWrapper | None", sys.stdout)
+    if out is None:
+        return _nowhere()
     out.reconfigure(errors="backslashreplace")
     return out
 
 
 def _standard_error() -> TextIO:
     """Standard error, or nowhere when the process was started without one."""
-    # typeshed leaves out that it is None after `2>&-`.
     err = cast("TextIO | None", sys.stderr)
-    return err if err is not None else Path(os.devnull).open("w", encoding="utf-8")
+    return err if err is not None else _nowhere()
+
+
+def _nowhere() -> TextIOWrapper:
+    return Path(os.devnull).open("w", encoding="utf-8")
 
 
 def _silence(stream: TextIO) -> None:

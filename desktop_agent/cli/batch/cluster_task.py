@@ -14,7 +14,9 @@ from msgspec import convert
 from desktop_agent.cli.batch import WORKER
 from desktop_agent.core.base.clock import SystemClock
 from desktop_agent.core.base.package import __version__
+from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.headless.batch.cluster import Call
+from desktop_agent.headless.batch.copies import sweep
 from desktop_agent.headless.batch.local_workers import LocalWorkers
 from desktop_agent.headless.batch.outcome import TaskOutcome
 from desktop_agent.headless.batch.workers import WorkerLostError
@@ -35,6 +37,7 @@ async def run_task(text: str) -> str:
         return json.dumps({"lost": f"{error} ({get_worker().address})"})
     finally:
         await workers.aclose()
+        await asyncio.to_thread(sweep, AppPaths.from_environment(os.environ).cache / "batch")
     return json.dumps({"outcome": json.loads(outcome.line())})
 
 

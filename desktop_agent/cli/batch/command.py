@@ -36,10 +36,14 @@ def main(args: argparse.Namespace, console: Console) -> int:
     tasks = read_tasks(args.tasks, _check)
     if args.resume and (args.output is None or not args.output.exists()):
         raise UsageError("There is no batch to go on with.", hint="Name the file of its results with --output.")
-    sweep(AppPaths.from_environment(args.environ).cache / "batch")
+    copies = AppPaths.from_environment(args.environ).cache / "batch"
+    sweep(copies)
     results = Results(console.write_line) if args.output is None else ResultsFile(args.output)
-    with results if isinstance(results, ResultsFile) else nullcontext():
-        summary = asyncio.run(_run(args, console, tls, tasks, results))  # noqa: TID251 - entry point
+    try:
+        with results if isinstance(results, ResultsFile) else nullcontext():
+            summary = asyncio.run(_run(args, console, tls, tasks, results))  # noqa: TID251 - entry point
+    finally:
+        sweep(copies)  # of the workers that were stopped
     words = summary_words(summary)
     if args.output is None:
         console.say(words)

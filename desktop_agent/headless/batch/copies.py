@@ -42,7 +42,7 @@ def copy_of(workspace: str, scratch: Path) -> Generator[Path]:
 
 
 def sweep(scratch: Path) -> None:
-    """Remove copies of workers that were killed. Blocks."""
+    """Remove copies of workers that were killed or stopped. Blocks."""
     for lock_file in scratch.glob(f"*{_LOCK}"):
         lock = FileLock(lock_file)
         try:

@@ -54,3 +54,9 @@ class ClusterLab(Lab):
             except psutil.Error:  # it has just ended
                 continue
         return found
+
+    def processor_s(self) -> float:
+        """The processor time of the cluster so far, with all that has run on it and ended."""
+        cluster = psutil.Process(self._cluster)
+        times = [process.cpu_times() for process in (cluster, *cluster.children(recursive=True))]
+        return sum(time.user + time.system + time.children_user + time.children_system for time in times)

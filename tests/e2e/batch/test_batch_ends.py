@@ -1,0 +1,80 @@
+"""How `desktop-agent batch` ends: by signals, when its reader goes, and at its budget. Nothing is left behind."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from desktop_agent.cli import main
+from desktop_agent.headless.batch.outcome import TaskOutcome
+from tests.e2e.batch.lab import DEMO, Lab, task
+
+
+@pytest.fixture
+def lab(tmp_path: Path) -> Lab:
+    return Lab(tmp_path)
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_stops_what_runs_and_a_task_without_a_result_runs_again(
+    lab: Lab, tmp_path: Path, how: signal.Signals
+) -> None:
+    pipe = tmp_path / "asked"
+    os.mkfifo(pipe)
+    asks = f"sh -c 'echo asked > {pipe}; exec sleep 300'"
+    lab.write([task("slow", DEMO, **{"approval": "always", "approval-command": asks})])
+    with lab.start() as process:
+        assert "asked" in pipe.read_text(encoding="utf-8")
+        process.send_signal(how)
+        out, err = process.communicate()
+    assert process.returncode == 130
+    assert "0 of 1 tasks done, interrupted" in out
+    assert "Traceback" not in err
+    assert lab.processes() == []
+    assert list((tmp_path / "home" / "cache" / "batch").iterdir()) == []
+    lab.write([task("slow", DEMO)])
+    assert lab.run()[0] == 0
+    assert [outcome["id"] for outcome in lab.outcomes] == ["slow"]
+
+
+def test_a_reader_that_goes_ends_the_batch_quietly(lab: Lab) -> None:
+    lab.write_demo(4)
+    argv = [sys.executable, "-m", "desktop_agent", "batch", str(lab.tasks), "--workers", "1"]
+    with subprocess.Popen(argv, env=lab.environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+        assert process.stdout is not None
+        assert process.stderr is not None
+        assert json.loads(process.stdout.readline())["id"] == "t0"
+        process.stdout.close()
+        err = process.stderr.read()
+        assert process.wait() == 1
+    assert b"error" not in err.lower()
+    assert b"Traceback" not in err
+    assert lab.processes() == []
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_without_standard_output_or_error_a_batch_writes_its_results(lab: Lab, closed: str) -> None:
+    lab.write_demo(1)
+    script = f'exec "$@" {closed}'
+    argv = [sys.executable, "-m", "desktop_agent", "batch", str(lab.tasks), "--output", str(lab.results)]
+    with subprocess.Popen(
+        ["sh", "-c", script, "sh", *argv], env=lab.environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as process:
+        _, err = process.communicate()
+    assert b"Traceback" not in err
+    assert [outcome["exit_code"] for outcome in lab.outcomes] == [0]
+    assert process.returncode == 0
+    assert lab.processes() == []
+
+
+def test_a_batch_that_has_cost_too_much_starts_no_task(lab: Lab, capsys: pytest.CaptureFixture[str]) -> None:
+    lab.write_demo(2)
+    spent = TaskOutcome(id="t0", exit_code=0, stopped_reason="completed", cost=2.5)
+    lab.results.write_text(f"{spent.line()}\n", encoding="utf-8")
+    assert main(["batch", str(lab.tasks), "--output", str(lab.results), "--max-cost", "2"]) == 4
+    assert "1 of 2 tasks done, 1 of them before, $2.50, stopped by --max-cost" in capsys.readouterr().out
+    assert len(lab.outcomes) == 1
