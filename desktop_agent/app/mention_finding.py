@@ -1,7 +1,7 @@
 """Finds what can be mentioned while an `@` is typed: files, sessions and resources, beside the window's thread."""
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ from desktop_agent.app.background_tasks import Try
 from desktop_agent.app.navigator import Navigator
 from desktop_agent.app.window_panels import WindowPanels
 from desktop_agent.composition.workbench import Workbench
+from desktop_agent.core.base.errors import WorkspaceError
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol.model import SessionSummary
 
@@ -47,6 +48,8 @@ class MentionFinding(QObject):
         """The question that is still to be answered."""
         self._is_answering = False
         self._mentions.wanted.connect(self._on_wanted)
+        panels.composer.edit.files_given.connect(self._on_files_given)
+        panels.files.mention_requested.connect(self._mentions.insert)
         navigator.workspace_changed.connect(self._on_workspace_changed)
 
     def _on_workspace_changed(self, _root: Path) -> None:
@@ -60,6 +63,16 @@ class MentionFinding(QObject):
         if not self._is_answering:
             self._is_answering = True
             self._try(self._answer_all())
+
+    def _on_files_given(self, files: Sequence[str]) -> None:
+        self._try(self._mention(files))
+
+    async def _mention(self, files: Sequence[str]) -> None:
+        """Mention files that were dropped or pasted. Raises `WorkspaceError` for those outside of the folder."""
+        if (workspace := self._navigator.workspace) is None:
+            return
+        for path in await asyncio.to_thread(_below, workspace, files):
+            self._mentions.insert(path)
 
     async def _answer_all(self) -> None:
         try:
@@ -133,6 +146,25 @@ class MentionFinding(QObject):
         except ServerError:
             return ()  # the user types on; whether it can be fetched is said when the message is sent
         return completed(typed.source, part, values)
+
+
+def _below(workspace: Path, files: Sequence[str]) -> list[str]:
+    """Return the paths of files relative to the workspace, folders with a slash. Blocks.
+
+    Raises `WorkspaceError` when one is not in there.
+    """
+    root = workspace.resolve()
+    found: list[str] = []
+    for file in files:
+        path = Path(file)
+        place = path.parent.resolve() / path.name
+        if not place.is_relative_to(root) or place == root:
+            raise WorkspaceError(
+                f"{path.name} is outside of the folder, so it was not mentioned.",
+                hint="Copy it into the folder, or open its own folder.",
+            )
+        found.append(place.relative_to(root).as_posix() + ("/" if place.is_dir() else ""))
+    return found
 
 
 def _session_source() -> str:

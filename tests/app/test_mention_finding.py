@@ -44,7 +44,12 @@ def test_files_are_offered_without_ignored_ones_and_come_with_the_message(go: Go
         await user.see_turn_end()
 
         (project / "notes three.txt").write_text("")
-        user.window.panels.composer.set_text("")
+        composer.set_text("")
+        composer.edit.files_given.emit([str(project / "more" / "notes two.txt"), str(project / "more")])
+        await user.until_true(lambda: composer.text() == '@"more/notes two.txt" @more/ ', "both are mentioned")
+        composer.edit.files_given.emit([str(project.parent)])
+        await user.until_true(lambda: any("outside of the folder" in line for line in user.banner), "it says why not")
+        composer.set_text("")
         assert await shown_for(user, "@session:") == [user.transcript.session.title]
 
     go([str(project), "--provider", "demo"], journey)

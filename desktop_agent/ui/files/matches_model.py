@@ -33,6 +33,9 @@ class MatchesModel(QAbstractListModel):
         """Return what git and the agent say about the file in this row."""
         return self._marks.of(self._matches[row].text, is_dir=False)
 
+    def flags(self, index: AnyIndex) -> Qt.ItemFlag:
+        return super().flags(index) | Qt.ItemFlag.ItemIsDragEnabled
+
     def rowCount(self, parent: AnyIndex = NO_PARENT) -> int:
         return 0 if parent.isValid() else len(self._matches)
 

@@ -184,6 +184,9 @@ class FileTreeModel(QAbstractListModel):
 
     # --- Qt -------------------------------------------------------------------------------------------------------
 
+    def flags(self, index: AnyIndex) -> Qt.ItemFlag:
+        return super().flags(index) | Qt.ItemFlag.ItemIsDragEnabled
+
     def rowCount(self, parent: AnyIndex = NO_PARENT) -> int:
         return 0 if parent.isValid() else len(self.outline)
 

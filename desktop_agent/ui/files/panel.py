@@ -30,11 +30,13 @@ class FileTree(QWidget):
     Signals:
         file_activated: open this file (a `str`, an absolute path).
         show_changes_requested: show what changed in this file (a `str`, relative to the workspace, with `/`).
+        mention_requested: let the message mention this (a `str`, relative to the workspace; a folder ends in `/`).
         repository_changed: branch and changed files are known anew: a `RepoStatus`, or a `NoStatus` with the reason.
     """
 
     file_activated = Signal(object)
     show_changes_requested = Signal(object)
+    mention_requested = Signal(object)
     repository_changed = Signal(object)
 
     def __init__(self, theme: Theme, spawn: Spawn, parent: QWidget | None = None) -> None:
@@ -125,6 +127,7 @@ class FileTree(QWidget):
             workspace=lambda: self._reader.workspace,
             open_file=self.file_activated.emit,
             show_changes=self.show_changes_requested.emit,
+            mention=self.mention_requested.emit,
         )
         self._filter.returnPressed.connect(actions.choose)
         self._rows.opened.connect(self._shown.step_in)

@@ -1,9 +1,9 @@
-"""What the user does with one file or folder of the list: open it, see its changes, copy its path."""
+"""What the user does with one file or folder of the list: open it, see its changes, mention it, copy its path."""
 
 from collections.abc import Callable
 from pathlib import Path
 
-from PySide6.QtCore import QModelIndex, QObject, QPoint, Qt
+from PySide6.QtCore import QMimeData, QModelIndex, QObject, QPoint, Qt, QUrl
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QMenu, QWidget
 
@@ -23,8 +23,9 @@ class PathActions(QObject):
         workspace: Callable[[], Path | None],
         open_file: Callable[[str], None],
         show_changes: Callable[[str], None],
+        mention: Callable[[str], None],
     ) -> None:
-        """`open_file` gets an absolute path, `show_changes` one relative to the workspace."""
+        """`open_file` gets an absolute path, the others one relative to the workspace."""
         super().__init__(parent)
         self._rows = rows
         self._shown = shown
@@ -32,6 +33,8 @@ class PathActions(QObject):
         self._workspace = workspace
         self._open_file = open_file
         self._show_changes_of = show_changes
+        self._mention_path = mention
+        rows.dragged = self._dragged
         rows.clicked.connect(self._on_clicked)
         rows.doubleClicked.connect(self._on_double_clicked)
         rows.chosen.connect(self.choose)
@@ -64,6 +67,7 @@ class PathActions(QObject):
         menu.addAction(self.tr("Close") if self._shown.is_open_folder(index.row()) else self.tr("Open"), self.choose)
         if self._shown.is_touched_file(index.row()):  # the review has nothing else
             menu.addAction(self.tr("Show changes"), self._show_changes)
+        menu.addAction(self.tr("Mention in the message"), self._mention)
         menu.addSeparator()
         menu.addAction(self.tr("Copy path"), self._copy_absolute)
         menu.addAction(self.tr("Copy relative path"), self._copy_relative)
@@ -76,6 +80,20 @@ class PathActions(QObject):
     def _show_changes(self) -> None:
         if self._rows.row >= 0:
             self._show_changes_of(self._shown.path_at(self._rows.row))
+
+    def _mention(self) -> None:
+        """Let the message mention it: a folder with a slash at its end."""
+        if self._rows.row >= 0:
+            slash = "/" if self._shown.is_folder(self._rows.row) else ""
+            self._mention_path(f"{self._shown.path_at(self._rows.row)}{slash}")
+
+    def _dragged(self) -> QMimeData | None:
+        """Return what leaves the list with the mouse: the address of the file, as other programs take it."""
+        if (path := self._absolute()) is None:
+            return None
+        data = QMimeData()
+        data.setUrls([QUrl.fromLocalFile(str(path))])
+        return data
 
     def _copy_absolute(self) -> None:
         if (path := self._absolute()) is not None:

@@ -1,7 +1,9 @@
 """The list in which the tree, or the matches of the filter, are shown."""
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtGui import QKeyEvent, QKeySequence
+from collections.abc import Callable
+
+from PySide6.QtCore import QMimeData, Qt, Signal
+from PySide6.QtGui import QDrag, QKeyEvent, QKeySequence
 from PySide6.QtWidgets import QAbstractItemView, QHeaderView, QTableView
 
 from desktop_agent.ui.theme import Height
@@ -28,6 +30,9 @@ class FileRows(QTableView):
     def __init__(self) -> None:
         super().__init__()
         self.ring = set_up_list(self)
+        self.dragged: Callable[[], QMimeData | None] = lambda: None
+        """Gives what is dragged away: the current row."""
+        self.setDragDropMode(QAbstractItemView.DragDropMode.DragOnly)
         self.setShowGrid(False)
         self.setWordWrap(False)
         self.setTabKeyNavigation(False)
@@ -52,6 +57,12 @@ class FileRows(QTableView):
     def select_row(self, row: int) -> None:
         """Make a row the current one and bring it into view."""
         self.setCurrentIndex(self.model().index(row, 0))
+
+    def startDrag(self, supportedActions: Qt.DropAction) -> None:
+        if (data := self.dragged()) is not None:
+            drag = QDrag(self)
+            drag.setMimeData(data)
+            drag.exec(Qt.DropAction.CopyAction)  # the file itself stays where it is
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         plain = event.modifiers() in (Qt.KeyboardModifier.NoModifier, Qt.KeyboardModifier.KeypadModifier)

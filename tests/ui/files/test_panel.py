@@ -326,23 +326,46 @@ def menu_of(desk: "Desk", name: str) -> dict[str, QAction]:
 
 def test_the_menu_offers_what_works_for_the_row(desk: "Desk", repository: Path) -> None:
     (repository / "README.md").write_text("changed\n", encoding="utf-8")
+    mentioned: list[object] = []
+    desk.tree.mention_requested.connect(mentioned.append)
 
     async def scenario() -> None:
         await desk.open_workspace(repository)
-        assert list(menu_of(desk, "src")) == ["Open", "Copy path", "Copy relative path"]
-        assert list(menu_of(desk, ".gitignore")) == ["Open", "Copy path", "Copy relative path"]
+        assert list(menu_of(desk, "src")) == ["Open", "Mention in the message", "Copy path", "Copy relative path"]
+        assert list(menu_of(desk, ".gitignore")) == [
+            "Open",
+            "Mention in the message",
+            "Copy path",
+            "Copy relative path",
+        ]
         assert "Show changes" not in menu_of(desk, "README.md"), "the review knows what the agent changed, not more"
         desk.tree.set_touched(["README.md"])
         menu = menu_of(desk, "README.md")
-        assert list(menu) == ["Open", "Show changes", "Copy path", "Copy relative path"]
+        assert list(menu) == ["Open", "Show changes", "Mention in the message", "Copy path", "Copy relative path"]
         menu["Show changes"].trigger()
         assert desk.changes_asked_for == ["README.md"]
+        menu["Mention in the message"].trigger()
+        menu_of(desk, "src")["Mention in the message"].trigger()
+        assert mentioned == ["README.md", "src/"]
+        menu = menu_of(desk, "README.md")
         menu["Copy path"].trigger()
         assert QGuiApplication.clipboard().text() == str(repository / "README.md")
         menu["Copy relative path"].trigger()
         assert QGuiApplication.clipboard().text() == "README.md"
         menu["Open"].trigger()
         assert desk.opened == [str(repository / "README.md")]
+
+    desk.drive(scenario)
+
+
+def test_a_row_is_dragged_as_the_address_of_its_file(desk: "Desk", folder: Path) -> None:
+    async def scenario() -> None:
+        await desk.open_workspace(folder)
+        desk.rows.select_row(0)
+        data = desk.rows.dragged()
+        assert data is not None
+        assert [url.toLocalFile() for url in data.urls()] == [str(folder / desk.shown()[0])]
+        assert desk.model.flags(desk.model.index(0, 0)) & Qt.ItemFlag.ItemIsDragEnabled
 
     desk.drive(scenario)
 

@@ -67,6 +67,13 @@ class MentionOffers(QObject):
         self._is_path, self._sources = is_path, sources
         self._mark()
 
+    def insert(self, path: str) -> None:
+        """Mention a path of the workspace at the cursor."""
+        from desktop_agent.core.mentions.path_grammar import written_path
+
+        self._edit.insert_word(written_path(path))
+        self._edit.setFocus(Qt.FocusReason.OtherFocusReason)
+
     def place(self, area: QRect) -> None:
         """Stand above `area` of the composer, where the `@` is."""
         self._area = area

@@ -31,11 +31,13 @@ class MessageEdit(QPlainTextEdit):
     Signals:
         submitted: Enter was pressed.
         focus_changed: it got or lost the focus.
+        files_given: files (absolute paths) were dropped or pasted here.
         composing_changed: an input method shows other characters that are not yet entered.
     """
 
     submitted = Signal()
     focus_changed = Signal()
+    files_given = Signal(object)
     composing_changed = Signal()
 
     def __init__(self, parent: QWidget) -> None:
@@ -121,9 +123,25 @@ class MessageEdit(QPlainTextEdit):
         else:
             super().keyPressEvent(event)
 
+    def canInsertFromMimeData(self, source: QMimeData) -> bool:
+        return bool(_files_in(source)) or super().canInsertFromMimeData(source)
+
     def insertFromMimeData(self, source: QMimeData) -> None:
-        if not self.refuses(source):
+        if files := _files_in(source):
+            self.files_given.emit(files)
+        elif not self.refuses(source):
             super().insertFromMimeData(source)
+
+    def insert_word(self, word: str) -> None:
+        """Put a word at the cursor, with a blank on each side that has none."""
+        cursor = self.textCursor()
+        text, start, end = self.toPlainText(), cursor.selectionStart(), cursor.selectionEnd()
+        before = "" if start == 0 or text[start - 1].isspace() else " "
+        after = "" if text[end : end + 1].isspace() else " "
+        cursor.insertText(f"{before}{word}{after}")
+        if not after:
+            cursor.movePosition(QTextCursor.MoveOperation.NextCharacter)
+        self.setTextCursor(cursor)
 
     def show_marks(self, marks: Sequence[tuple[int, int]], ground: QColor, colour: QColor) -> None:
         """Let these parts stand out: text of this colour on a rounded ground."""
@@ -194,6 +212,12 @@ class MessageEdit(QPlainTextEdit):
     def _show_prompt(self, prompt: str | None) -> None:
         if prompt is not None:
             self.replace_text(prompt)
+
+
+def _files_in(data: QMimeData) -> tuple[str, ...]:
+    """Return the local files that data is about; none if it has others, too."""
+    urls = data.urls() if data.hasUrls() else []
+    return tuple(url.toLocalFile() for url in urls) if all(url.isLocalFile() for url in urls) else ()
 
 
 def _is_enter(event: QKeyEvent) -> bool:

@@ -3,7 +3,7 @@
 from typing import cast
 
 import pytest
-from PySide6.QtCore import QPoint, Qt
+from PySide6.QtCore import QMimeData, QPoint, Qt, QUrl
 from PySide6.QtGui import QInputMethodEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
@@ -248,3 +248,28 @@ def test_only_what_comes_along_stands_out(desk: Desk) -> None:
     desk.composer.set_text("@property @src @src/app.py:1-2 `@src/app.py` @docs:one @other:one")
 
     assert desk.marked == ["@src", "@src/app.py:1-2", "@docs:one"]
+
+
+def test_a_path_is_mentioned_at_the_cursor_with_a_blank_around_it(desk: Desk) -> None:
+    desk.composer.set_text("Compare with others")
+    cursor = desk.edit.textCursor()
+    cursor.setPosition(len("Compare"))
+    desk.edit.setTextCursor(cursor)
+    desk.mentions.insert("my notes.md")
+    desk.mentions.insert("src/")
+
+    assert desk.composer.text() == 'Compare @"my notes.md" @src/ with others'
+    assert desk.popup is None
+
+
+def test_files_that_are_pasted_are_given_and_addresses_of_the_web_are_text(desk: Desk) -> None:
+    given = record(desk.edit.files_given)
+    files, web = QMimeData(), QMimeData()
+    files.setUrls([QUrl.fromLocalFile("/room/a b.txt")])
+    web.setUrls([QUrl("https://example.org/")])
+    web.setText("https://example.org/")
+    desk.edit.insertFromMimeData(files)
+    desk.edit.insertFromMimeData(web)
+
+    assert given == [(("/room/a b.txt",),)]
+    assert desk.composer.text() == "https://example.org/"
