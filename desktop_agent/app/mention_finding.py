@@ -114,7 +114,7 @@ class MentionFinding(QObject):
             self._paths, self._listed_at = paths, asyncio.get_running_loop().time()
             servers = self._bench.shared_tools.servers.connections(workspace)
             names = (connection.definition.name for connection in servers)
-            self._mentions.set_known(paths.has, frozenset((_session_source(), *names)))
+            self._mentions.set_known(paths.has, frozenset(names))
 
     def _sources(self, workspace: Path, paths: "FolderPaths") -> "MentionSources":
         from desktop_agent.core.mentions.offers import MentionSources, OfferedSession
@@ -165,12 +165,6 @@ def _below(workspace: Path, files: Sequence[str]) -> list[str]:
             )
         found.append(place.relative_to(root).as_posix() + ("/" if place.is_dir() else ""))
     return found
-
-
-def _session_source() -> str:
-    from desktop_agent.core.mentions.offers import SESSION_SOURCE
-
-    return SESSION_SOURCE
 
 
 def _offers_for(typed: "TypedMention", sources: "MentionSources") -> "tuple[MentionOffer, ...]":

@@ -13,6 +13,7 @@ from desktop_agent.composition.shared_parts import SharedParts
 from desktop_agent.composition.tool_parts import ToolParts, build_tool_parts
 from desktop_agent.core.approvals.pending import Approvals
 from desktop_agent.core.mentions.files import FileMentions
+from desktop_agent.core.mentions.pasted import PastedContents, PastedMentions
 from desktop_agent.core.mentions.prompts import PromptMentions
 from desktop_agent.core.mentions.resources import ResourceMentions
 from desktop_agent.core.mentions.sessions import SessionMentions
@@ -95,6 +96,7 @@ def _mentions(shared: SharedParts, plan: SessionPlan, parts: ToolParts) -> Promp
         ResourceMentions(parts.servers.connections, shared.blobs.put_ref),
         FileMentions(parts.toolbox, parts.policies, takes_pictures),
         SessionMentions(shared.catalog, shared.blobs),
+        PastedMentions(PastedContents.of(shared.paths), shared.blobs.put_ref, takes_pictures),
     )
 
 

@@ -4,7 +4,9 @@ from pathlib import Path
 
 import pytest
 from PySide6.QtCore import Qt
+from PySide6.QtGui import QImage
 
+from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.protocol.events import PromptSubmitted
 from desktop_agent.ui.chat.composer.mention_popup import MentionPopup
 from tests.app.conftest import Go
@@ -49,6 +51,14 @@ def test_files_are_offered_without_ignored_ones_and_come_with_the_message(go: Go
         await user.until_true(lambda: composer.text() == '@"more/notes two.txt" @more/ ', "both are mentioned")
         composer.edit.files_given.emit([str(project.parent)])
         await user.until_true(lambda: any("outside of the folder" in line for line in user.banner), "it says why not")
+        composer.set_text("")
+        picture = QImage(6_000, 30, QImage.Format.Format_RGB32)
+        picture.fill(0)
+        composer.edit.picture_given.emit(picture)
+        await user.until_true(lambda: composer.text().startswith("@pasted:picture-"), "the picture is mentioned")
+        (kept,) = (AppPaths.from_environment().data / "pasted").iterdir()
+        assert composer.text() == f"@pasted:{kept.name} "
+        assert (QImage(str(kept)).width(), QImage(str(kept)).height()) == (2_000, 10)
         composer.set_text("")
         assert await shown_for(user, "@session:") == [user.transcript.session.title]
 

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from desktop_agent.app.background_tasks import Try
 from desktop_agent.app.mention_finding import MentionFinding
 from desktop_agent.app.navigator import Navigator
+from desktop_agent.app.pasting import Pasting
 from desktop_agent.app.sessions.draft_autosave import DraftAutosave
 from desktop_agent.app.sessions.ports import OpeningPort
 from desktop_agent.app.sessions.searching import Searching
@@ -58,6 +59,7 @@ class WindowSessions:
             default_model=default_model,
             refresh_list=self._listed.refresh,
         )
+        Pasting(panels, bench, clock, try_)
         MentionFinding(panels, bench, self.navigator, self._listed.known, try_)
         self.ways = WaysToBegin(panels, theme, bench, self.navigator, setup, try_)
         choice = SessionChoice(panels, self.navigator, self.ways, try_)

@@ -11,6 +11,7 @@ from desktop_agent.core.base.hidden_text import named
 from desktop_agent.core.mentions.files import FileMentions
 from desktop_agent.core.mentions.grammar import Mention, mentions_in
 from desktop_agent.core.mentions.offers import SESSION_SOURCE
+from desktop_agent.core.mentions.pasted import PASTED_SOURCE, PastedMentions
 from desktop_agent.core.mentions.path_grammar import PathMention, paths_in
 from desktop_agent.core.mentions.resources import ResourceMentions
 from desktop_agent.core.mentions.sessions import SessionMentions
@@ -28,16 +29,19 @@ AnyMention = Mention | PathMention
 class PromptMentions:
     """The mentions of one session's prompts."""
 
-    def __init__(self, resources: ResourceMentions, files: FileMentions, sessions: SessionMentions) -> None:
+    def __init__(
+        self, resources: ResourceMentions, files: FileMentions, sessions: SessionMentions, pasted: PastedMentions
+    ) -> None:
         self._resources = resources
         self._files = files
         self._sessions = sessions
+        self._pasted = pasted
 
     def found_in(self, text: str) -> tuple[AnyMention, ...]:
         """Return what a prompt may mention, each once, in its order. Looks at no file: some may turn out as text."""
         found: dict[int, AnyMention] = {each.start: each for each in paths_in(text)}
         if sourced := mentions_in(text):
-            sources = {*self._resources.names(), SESSION_SOURCE}
+            sources = {*self._resources.names(), SESSION_SOURCE, PASTED_SOURCE}
             found |= {each.start: each for each in sourced if each.source in sources}
         once = {_meaning(found[start]): found[start] for start in sorted(found, reverse=True)}
         return tuple(sorted(once.values(), key=lambda mention: mention.start))
@@ -64,8 +68,14 @@ class PromptMentions:
         try:
             if isinstance(mention, PathMention):
                 return await self._files.attach(mention)
-            if mention.source == SESSION_SOURCE and SESSION_SOURCE not in self._resources.names():
-                return await self._sessions.attach(mention)
+            if mention.source not in self._resources.names():  # then it is one of ours, or a server that is gone
+                match mention.source:
+                    case "session":
+                        return await self._sessions.attach(mention)
+                    case "pasted":
+                        return await self._pasted.attach(mention)
+                    case _:
+                        pass
             return await self._resources.attach(mention)
         except StorageError:
             raise

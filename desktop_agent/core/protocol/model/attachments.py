@@ -22,7 +22,7 @@ class Attachment(Struct, frozen=True, kw_only=True):
     server: str = ""
     """The name of the MCP server that it came from; empty for all but a resource."""
     uri: str
-    """Its address there; the path of a file or folder, relative to the workspace; the id of a session."""
+    """Its address there; the path of a file or folder, relative to the workspace; the id of a session; a name."""
     name: str
     kind: AttachmentKind = "resource"
     lines: str = ""

@@ -48,6 +48,7 @@ class Composer(QWidget):
         self._blocked = ""
         self._field = QRect()
         self.edit = MessageEdit(self)
+        self.edit.gives_contents = True
         self.edit.submitted.connect(self._on_submitted)
         self.edit.textChanged.connect(self._on_text_changed)
         self.edit.focus_changed.connect(self.update)

@@ -17,6 +17,11 @@ if TYPE_CHECKING:
     from desktop_agent.ui.chat.composer.mention_popup import MentionPopup
 
 
+_PASTED = "pasted"
+_OWN_SOURCES = frozenset({"session", _PASTED})
+"""What may stand before a colon besides the names of servers."""
+
+
 class MentionOffers(QObject):
     """Follows the text, the cursor and the focus of a field; its list exists only while there is something to choose.
 
@@ -37,7 +42,7 @@ class MentionOffers(QObject):
         self._popup: MentionPopup | None = None
         self._area = QRect()
         self._is_path: Callable[[str], bool] = lambda _path: False
-        self._sources: frozenset[str] = frozenset()
+        self._sources = _OWN_SOURCES
         edit.key_takers.append(self._takes_key)
         edit.escape_takers.append(self._takes_escape)
         edit.textChanged.connect(self._on_text_changed)
@@ -64,7 +69,7 @@ class MentionOffers(QObject):
 
     def set_known(self, is_path: Callable[[str], bool], sources: frozenset[str]) -> None:
         """Say what is there: paths, and what may stand before a colon."""
-        self._is_path, self._sources = is_path, sources
+        self._is_path, self._sources = is_path, sources | _OWN_SOURCES
         self._mark()
 
     def insert(self, path: str) -> None:
@@ -73,6 +78,12 @@ class MentionOffers(QObject):
 
         self._edit.insert_word(written_path(path))
         self._edit.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    def insert_pasted(self, name: str) -> None:
+        """Mention at the cursor what was pasted and is kept by this name."""
+        from desktop_agent.core.mentions.grammar import written
+
+        self._edit.insert_word(written(_PASTED, name))
 
     def place(self, area: QRect) -> None:
         """Stand above `area` of the composer, where the `@` is."""

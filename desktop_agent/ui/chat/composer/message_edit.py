@@ -6,6 +6,7 @@ from PySide6.QtCore import QEvent, QMimeData, QRectF, Qt, Signal
 from PySide6.QtGui import (
     QColor,
     QFocusEvent,
+    QImage,
     QInputMethodEvent,
     QKeyEvent,
     QKeySequence,
@@ -21,6 +22,9 @@ from desktop_agent.ui.chat.composer.prompt_history import PromptHistory
 
 MIN_LINES = 2
 MAX_LINES = 10
+LONGEST_PASTED = 20_000
+"""Characters. What is longer is mentioned instead: nobody reads it in a field of ten lines."""
+
 _MARGIN = 2
 _MARK_RADIUS = 4
 
@@ -31,12 +35,16 @@ class MessageEdit(QPlainTextEdit):
     Signals:
         submitted: Enter was pressed.
         focus_changed: it got or lost the focus.
+        picture_given: a picture (`QImage`) was pasted or dropped here.
+        long_text_given: more text was pasted here than can be read in a few lines.
         files_given: files (absolute paths) were dropped or pasted here.
         composing_changed: an input method shows other characters that are not yet entered.
     """
 
     submitted = Signal()
     focus_changed = Signal()
+    picture_given = Signal(QImage)
+    long_text_given = Signal(str)
     files_given = Signal(object)
     composing_changed = Signal()
 
@@ -49,6 +57,8 @@ class MessageEdit(QPlainTextEdit):
         """The lists above the field: each is asked first about every key, and says whether it has acted on it."""
         self.escape_takers: list[Callable[[], bool]] = []
         """Whether Escape is for one of these lists, and not for the window's shortcut."""
+        self.gives_contents = False
+        """Whether somebody takes files, pictures and long texts; otherwise they are what they are in any field."""
         self.marks: Sequence[tuple[int, int]] = ()
         """What stands out in the text: from where to where, in its order."""
         self._mark_ground = QColor()
@@ -124,13 +134,26 @@ class MessageEdit(QPlainTextEdit):
             super().keyPressEvent(event)
 
     def canInsertFromMimeData(self, source: QMimeData) -> bool:
-        return bool(_files_in(source)) or super().canInsertFromMimeData(source)
+        is_content = self.gives_contents and (bool(_files_in(source)) or source.hasImage())
+        return is_content or super().canInsertFromMimeData(source)
 
     def insertFromMimeData(self, source: QMimeData) -> None:
+        if self.gives_contents and self._gives(source):
+            return
+        if not self.refuses(source):
+            super().insertFromMimeData(source)
+
+    def _gives(self, source: QMimeData) -> bool:
+        """Hand on what is no short text; whether it was that."""
         if files := _files_in(source):
             self.files_given.emit(files)
-        elif not self.refuses(source):
-            super().insertFromMimeData(source)
+        elif source.hasImage() and not source.hasText():  # a cell of a table is both, and wanted as text
+            self.picture_given.emit(QImage(source.imageData()))
+        elif len(text := source.text()) > LONGEST_PASTED:
+            self.long_text_given.emit(text)
+        else:
+            return False
+        return True
 
     def insert_word(self, word: str) -> None:
         """Put a word at the cursor, with a blank on each side that has none."""

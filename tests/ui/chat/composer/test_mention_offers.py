@@ -4,7 +4,7 @@ from typing import cast
 
 import pytest
 from PySide6.QtCore import QMimeData, QPoint, Qt, QUrl
-from PySide6.QtGui import QInputMethodEvent
+from PySide6.QtGui import QImage, QInputMethodEvent
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QVBoxLayout, QWidget
 from pytestqt.qtbot import QtBot
@@ -15,6 +15,7 @@ from desktop_agent.core.mentions.grammar import TypedMention
 from desktop_agent.core.mentions.offers import FolderPaths, MentionSources, OfferedSession, offers_for
 from desktop_agent.ui.chat.composer.composer import Composer
 from desktop_agent.ui.chat.composer.mention_popup import MentionPopup
+from desktop_agent.ui.chat.composer.message_edit import LONGEST_PASTED
 from desktop_agent.ui.theme import Theme
 from tests.ui.chat.stage import record, type_text
 
@@ -273,3 +274,26 @@ def test_files_that_are_pasted_are_given_and_addresses_of_the_web_are_text(desk:
 
     assert given == [(("/room/a b.txt",),)]
     assert desk.composer.text() == "https://example.org/"
+
+
+def test_a_picture_and_a_long_text_are_given_and_a_short_text_is_typed(desk: Desk) -> None:
+    pictures, texts = record(desk.edit.picture_given), record(desk.edit.long_text_given)
+    picture, long, short = QMimeData(), QMimeData(), QMimeData()
+    picture.setImageData(QImage(3, 2, QImage.Format.Format_RGB32))
+    long.setText("x" * (LONGEST_PASTED + 1))
+    short.setText("x" * 10)
+    assert desk.edit.canInsertFromMimeData(picture)
+    for data in (picture, long, short):
+        desk.edit.insertFromMimeData(data)
+
+    assert [cast("QImage", given).width() for (given,) in pictures] == [3]
+    assert texts == [("x" * (LONGEST_PASTED + 1),)]
+    assert desk.composer.text() == "x" * 10
+
+
+def test_what_was_pasted_is_mentioned_by_its_name_and_stands_out(desk: Desk) -> None:
+    desk.type("See")
+    desk.mentions.insert_pasted("picture-234501.png")
+
+    assert desk.composer.text() == "See @pasted:picture-234501.png "
+    assert desk.marked == ["@pasted:picture-234501.png"]

@@ -1,0 +1,130 @@
+"""What is pasted into a message and is no text, or too much of it: kept for a while, and mentioned as `@pasted:NAME`.
+
+Once the message was sent, the journal has its content, and the file here is not needed any more.
+"""
+
+import asyncio
+import re
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from datetime import datetime, timedelta
+from pathlib import Path
+
+from msgspec.structs import replace
+
+from desktop_agent.core.base.errors import StorageError, UsageError
+from desktop_agent.core.base.images import PictureError, inspect_picture
+from desktop_agent.core.base.paths import AppPaths
+from desktop_agent.core.base.private_files import PRIVATE_FILE, make_private_folder
+from desktop_agent.core.mcp.offers import MediaPart
+from desktop_agent.core.mentions.grammar import Mention
+from desktop_agent.core.protocol.model import Attachment
+from desktop_agent.core.store.journal.lines import open_regular
+from desktop_agent.core.system.file_writes import write_atomically
+from desktop_agent.core.tools.output import OutputLimits, fit
+from desktop_agent.core.tools.servers.results import Keep, read_parts
+
+PASTED_SOURCE = "pasted"
+"""What a mention of it begins with, unless an MCP server has that name."""
+
+LARGEST_BYTES = 10 * 2**20
+KEPT = timedelta(days=30)
+"""How long a content is kept that is in no message, such as a draft's."""
+
+_NAME = re.compile(r"[a-z]{1,20}-[0-9]{1,10}(?:-[0-9]{1,4})?\.(?:png|jpg|txt)")
+_TEXT_LIMIT = OutputLimits(max_bytes=400_000, max_lines=400_000)
+"""What the model reads of a text: of one that is longer, the beginning and the end."""
+
+
+class PastedContents:
+    """The folder of what was pasted. Methods block."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    @classmethod
+    def of(cls, paths: AppPaths) -> "PastedContents":
+        """Return those of the application."""
+        return cls(paths.data / "pasted")
+
+    def keep(self, content: bytes, kind: str, suffix: str, now: datetime) -> str:
+        """Keep a content, and return the name it is mentioned by. What is too old goes.
+
+        Raises `UsageError` for too much, and `StorageError`.
+        """
+        if len(content) > LARGEST_BYTES:
+            size = f"What was pasted has {len(content) / 2**20:,.1f} MiB"
+            raise UsageError(
+                f"{size}, and no more than {LARGEST_BYTES // 2**20} MiB can come with a message.",
+                hint="Save it as a file in the folder, and mention that.",
+            )
+        try:
+            make_private_folder(self._folder)
+            self._remove_old(now)
+            name = self._unused(f"{kind}-{now:%H%M%S}", suffix)
+            write_atomically(self._folder / name, content, mode=PRIVATE_FILE)
+        except OSError as error:
+            raise StorageError("What was pasted could not be kept.", hint="Check the free space.") from error
+        return name
+
+    def read(self, name: str) -> bytes:
+        """Return a content. Raises `UsageError` when there is none of that name any more."""
+        if _NAME.fullmatch(name) is None:
+            raise UsageError("Nothing of that name was pasted.")
+        try:
+            with open_regular(self._folder / name) as file:
+                return file.read(LARGEST_BYTES)
+        except OSError as error:
+            raise UsageError("It is not kept any more.", hint="Paste it again.") from error
+
+    def _unused(self, beginning: str, suffix: str) -> str:
+        name = f"{beginning}.{suffix}"
+        number = 2
+        while (self._folder / name).exists():
+            name = f"{beginning}-{number}.{suffix}"
+            number += 1
+        return name
+
+    def _remove_old(self, now: datetime) -> None:
+        oldest = (now - KEPT).timestamp()
+        for path in self._folder.iterdir():
+            with suppress(OSError):
+                if _NAME.fullmatch(path.name) and path.lstat().st_mtime < oldest:
+                    path.unlink()
+
+
+class PastedMentions:
+    """What messages of one session bring along of it."""
+
+    def __init__(
+        self, contents: PastedContents, keep: Keep, takes_pictures: Callable[[], Awaitable[bool | None]]
+    ) -> None:
+        """`takes_pictures` says whether the model that answers is known to take pictures, or not to."""
+        self._contents = contents
+        self._keep = keep
+        self._takes_pictures = takes_pictures
+
+    async def attach(self, mention: Mention) -> Attachment:
+        """Return what was pasted. Raises `UsageError` and `StorageError`."""
+        read = await asyncio.to_thread(self._attachment, mention)
+        if read.kind == "picture" and await self._takes_pictures() is False:
+            raise UsageError("It is a picture, and the model of this session takes none.", hint="Choose another model.")
+        return read
+
+    def _attachment(self, mention: Mention) -> Attachment:
+        content = self._contents.read(mention.target)
+        name, size = mention.target, len(content)
+        read = Attachment(mention=mention.written, uri=name, name=name, size=size, kind="file", media_type="text/plain")
+        if mention.target.endswith(".txt"):
+            fitted = fit(content.decode("utf-8", "replace"), limits=_TEXT_LIMIT)
+            whole = self._keep(content, "text/plain") if fitted.is_truncated else None
+            return replace(read, text=fitted.text, content=whole)
+        try:
+            picture = inspect_picture(content)
+        except PictureError as error:
+            raise UsageError(f"It cannot be shown to a model: {error}.") from error
+        shown = read_parts([MediaPart(content, picture.media_type)], self._keep)
+        if not shown.pictures:
+            raise UsageError("It is a picture that is too large for a model.")
+        images = tuple(shown.pictures)
+        return replace(read, kind="picture", media_type=picture.media_type, text=shown.texts[0], images=images)
