@@ -10,6 +10,7 @@ from desktop_agent.ui.usage.plot import Plot
 from desktop_agent.ui.usage.plot_data import BarData, ColumnData
 from desktop_agent.ui.widgets.labels import ElidedLabel, make_label
 from desktop_agent.ui.widgets.layouts import hbox, vbox
+from desktop_agent.ui.wording.tooltips import plain_tooltip
 
 
 class _Card(QWidget):
@@ -30,6 +31,7 @@ class _Card(QWidget):
     def say(self, text: str) -> None:
         """Say this of the current item, or of all."""
         self._said.setText(text.replace("\N{NARROW NO-BREAK SPACE}", " "))  # a label names what cannot be seen
+        self._said.setToolTip(plain_tooltip(text))  # all of it, where there is no room for it
         self._plot.setAccessibleDescription(text)
 
     def show_data(self, data: ColumnData | BarData) -> None:

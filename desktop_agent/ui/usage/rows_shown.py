@@ -66,7 +66,7 @@ def costs_of(rows: Mapping[Key, Figures], name: Name) -> BarData:
             name=name(key),
             value=figures.usage.cost_usd,
             text=words.cost(figures.usage, figures.requests),
-            detail=say("{0}: {1} tokens read, {2} written, {3} requests").format(
+            detail=say("{0}; {1} tokens read, {2} written, {3} requests").format(
                 _cost_said(figures),
                 counted(figures.usage.all_input_tokens),
                 counted(figures.usage.output_tokens),
@@ -135,7 +135,7 @@ def _cost_said(figures: Figures) -> str:
         return say("cost not known")
     if usage.unpriced_tokens:
         known = money(usage.cost_usd, is_least=True)
-        return say("{0} (the price of {1} tokens is not known)").format(known, counted(usage.unpriced_tokens))
+        return say("{0}, {1} tokens without a price").format(known, counted(usage.unpriced_tokens))
     return money(usage.cost_usd)
 
 
