@@ -680,10 +680,10 @@ async def test_a_stop_while_changes_are_written_or_looked_for_waits_until_they_a
     owner = Ledger if method == "apply" else StatCapture
     real = getattr(owner, method)
 
-    def waiting(self: object, *arguments: object) -> object:
+    def waiting(self: object, *arguments: object, **named: object) -> object:
         begun.set()
         go_on.wait(PATIENCE_S)
-        return real(self, *arguments)
+        return real(self, *arguments, **named)
 
     monkeypatch.setattr(owner, method, waiting)
     ground.write("a.py", "x = 1\n")
@@ -691,7 +691,7 @@ async def test_a_stop_while_changes_are_written_or_looked_for_waits_until_they_a
     async with ground.session([[call], [Say("never")]]) as s:
         s.submit(ops.SubmitPrompt(text="go"))
         await s.answer()
-        await asyncio.to_thread(begun.wait)
+        assert await asyncio.to_thread(begun.wait, PATIENCE_S)
         s.submit(ops.Interrupt())
         s.submit(ops.SubmitPrompt(text="later"))
         await s.rx.expect(ev.Queued)  # by now the stop has been served
