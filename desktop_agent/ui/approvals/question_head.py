@@ -40,7 +40,9 @@ class QuestionHead(QWidget):
         self.heading = make_label(visible(request.title), role="title", wraps=True, is_plain=True)
         """Can have the focus, and no key does harm to it."""
         self.command = CommandEdit(theme, request.command, request.cause) if request.command is not None else None
-        self.details = self._make_details() if request.details else None
+        # What else decides what would run: variables, input, a special shell. All of it can be looked through.
+        details = "\n".join(request.details)
+        self.details = self._make_field(details, "approvalDetails", self.tr("Details")) if details else None
         self.folds: list[FoldBar] = []
         """The fields that the user must have seen to their end before allowing the call."""
         self._lay_out()
@@ -78,6 +80,11 @@ class QuestionHead(QWidget):
             box.addWidget(self.details)
             box.addWidget(fold)
             self.folds.append(fold)
+        if self._request.tool_definition:
+            said = self.tr("What the server says of the tool")
+            box.addSpacing(Space.XS)
+            box.addWidget(make_label(said, role="secondary"))
+            box.addWidget(self._make_field(self._request.tool_definition, "approvalToolDefinition", said))
         if self._request.reason:
             box.addSpacing(Space.XS)
             box.addLayout(self._why())
@@ -92,11 +99,10 @@ class QuestionHead(QWidget):
         question = make_label(self.tr("Why am I asked?"), role="secondary")
         return hbox((question, Qt.AlignmentFlag.AlignTop), (self._reason, 1), spacing=Space.S)
 
-    def _make_details(self) -> ExactField:
-        """What else decides what would run: variables, input, a special shell. All of it can be looked through."""
-        field = ExactField(self._theme, "\n".join(self._request.details))
-        field.setObjectName("approvalDetails")
-        field.setAccessibleName(self.tr("Details"))
+    def _make_field(self, text: str, name: str, accessible_name: str) -> ExactField:
+        field = ExactField(self._theme, text)
+        field.setObjectName(name)
+        field.setAccessibleName(accessible_name)
         field.setReadOnly(True)
         field.setTabChangesFocus(True)
         field.setFrameShape(QFrame.Shape.NoFrame)

@@ -227,6 +227,18 @@ def test_details_without_any_blank_are_wrapped_and_stay_in_sight(ask: Ask) -> No
     assert details.verticalScrollBar().maximum() > 0
 
 
+def test_what_a_server_says_of_a_tool_that_was_never_allowed_is_there_and_need_not_be_seen(
+    qtbot: QtBot, ask: Ask
+) -> None:
+    text = "\n".join(f"Line {number}" for number in range(200))
+    dialog = ask(replace(COMMAND, command=None, tool_definition=text))
+    field = child(dialog, QPlainTextEdit, "approvalToolDefinition")
+    assert field.toPlainText() == text
+    assert field.isReadOnly()
+    assert field.verticalScrollBar().maximum() > 0
+    qtbot.waitUntil(lambda: dialog.can_allow)
+
+
 def test_a_path_outside_the_workspace_is_said_to_be_there(ask: Ask, session: Session) -> None:
     session.change(1, "c", "../other/a.py", "1\n", "2\n")
     request = ApprovalRequest(
