@@ -20,6 +20,8 @@ from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.codec import encode_event
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.store.journal.follow import Follower
+from desktop_agent.core.store.journal.reading import cannot_read
+from desktop_agent.core.store.journal.seeking import offset_after
 from desktop_agent.rest.feed import Feed
 from desktop_agent.rest.open_sessions import OpenSessions
 
@@ -78,7 +80,7 @@ class EventStream:
             while True:
                 if listening.is_behind:
                     listening.is_behind = False
-                    for event in await self._recorded(Follower(self._journal, self._blobs), feed.last_seq):
+                    for event in await self._recorded(await self._follower(), feed.last_seq):
                         yield event
                 for event in listening.take():
                     if not isinstance(event, ev.DurableEvent) or event.seq == 0 or self._is_next(event):
@@ -92,7 +94,7 @@ class EventStream:
 
     async def _followed(self) -> AsyncGenerator[ev.Event | None]:
         """Yield what another process, or none, writes, until the session is opened here."""
-        follower = Follower(self._journal, self._blobs)
+        follower = await self._follower()
         silent_s = 0.0
         while self._sessions.find(self._id) is None and not self._sessions.is_closing:
             for event in await self._recorded(follower, None):
@@ -103,6 +105,14 @@ class EventStream:
                 yield None
             await self._sessions.wait_for_change(POLL_S)
             silent_s += POLL_S
+
+    async def _follower(self) -> Follower:
+        """Return what reads on from where the client is, near enough."""
+        try:
+            start = await asyncio.to_thread(offset_after, self._journal, self._last) if self._last else 0
+        except OSError as error:
+            raise cannot_read(self._journal, error) from error
+        return Follower(self._journal, self._blobs, start)
 
     async def _recorded(self, follower: Follower, last: int | None) -> Iterator[ev.JournalEvent]:
         """Return what the client does not have of the journal, up to what the session has told.

@@ -139,6 +139,7 @@ class RestServer:
             ws="none",
             lifespan="off",
             log_config=None,
+            log_level="error",  # what strangers send is no news
             access_log=False,
             server_header=False,
             date_header=False,

@@ -16,18 +16,19 @@ _WITNESS_BYTES = 512
 class Follower:
     """Reads a journal that another process writes. Blocks; it changes nothing, and the writer does not notice."""
 
-    def __init__(self, path: Path, blobs: Blobs) -> None:
+    def __init__(self, path: Path, blobs: Blobs, start: int = 0) -> None:
+        """Begin at byte `start`, which is the beginning of a line."""
         self._path = path
         self._blobs = blobs
-        self._offset = 0
+        self._offset = start
         self._line = 1
-        self._is_first = True
+        self._is_first = start == 0
         self._identity: tuple[int, int] | None = None
         self._witness = b""
         """The last bytes before the offset."""
 
     def read(self) -> list[JournalEvent]:
-        """Return what was added since the last call; everything at the first. What cannot be read is left out.
+        """Return what was added since the last call; all of it at the first. What cannot be read is left out.
 
         Raises `StorageError` when the journal is gone, or is not a longer form of what it was: a writer took a record
         back because its disk failed, or a repair replaced the file. Then only reading all of it anew helps.
