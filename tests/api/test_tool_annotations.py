@@ -191,7 +191,7 @@ def test_what_the_docstring_says_of_an_argument_is_told_with_it_and_only_there()
         ({"box": Box(Inner(2), name="b")}, '{"box":{"inner":{"size":2},"name":"b"}}'),
         (object(), "answer returned what is no JSON"),
     ],
-    ids=str,
+    ids=["structs", "a list", "a dict", "an object"],
 )
 async def test_what_a_function_returns_is_read_as_json(agent_with: MakeAgent, result: object, content: str) -> None:
     @tool(is_read_only=True)
