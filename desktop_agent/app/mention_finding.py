@@ -5,7 +5,8 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from PySide6.QtCore import QObject
+from PySide6.QtCore import QObject, Qt
+from PySide6.QtWidgets import QFileDialog
 
 from desktop_agent.app.background_tasks import Try
 from desktop_agent.app.navigator import Navigator
@@ -47,6 +48,8 @@ class MentionFinding(QObject):
         self._typed: TypedMention | None = None
         """The question that is still to be answered."""
         self._is_answering = False
+        self._window = panels.window
+        panels.composer.attach.clicked.connect(self._choose_files)
         self._mentions.wanted.connect(self._on_wanted)
         panels.composer.edit.files_given.connect(self._on_files_given)
         panels.files.mention_requested.connect(self._mentions.insert)
@@ -63,6 +66,16 @@ class MentionFinding(QObject):
         if not self._is_answering:
             self._is_answering = True
             self._try(self._answer_all())
+
+    def _choose_files(self) -> None:
+        """Let the user choose files of the folder to mention."""
+        if (workspace := self._navigator.workspace) is None:
+            return
+        dialog = QFileDialog(self._window, self.tr("Mention files"), str(workspace))
+        dialog.setFileMode(QFileDialog.FileMode.ExistingFiles)
+        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        dialog.filesSelected.connect(self._on_files_given)
+        dialog.open()
 
     def _on_files_given(self, files: Sequence[str]) -> None:
         self._try(self._mention(files))

@@ -10,7 +10,7 @@ from PySide6.QtWidgets import QPlainTextEdit
 
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.protocol.events import JobsReported
-from desktop_agent.core.protocol.model import Job, ToolCall
+from desktop_agent.core.protocol.model import Attachment, Job, ToolCall
 from desktop_agent.core.store.blobs import Blobs
 from desktop_agent.core.transcript import ToolEntry
 from desktop_agent.ui.chat.picture_window import PictureWindow
@@ -49,6 +49,20 @@ def test_output_and_pictures_open_in_windows_of_their_own(go: Go, project: Path)
         transcript.entry_actions.picture_requested.emit(ref, entry)
         await user.until_true(lambda: bool(window.findChildren(PictureWindow)), "the picture is shown")
         window.findChildren(PictureWindow)[0].close()
+        await user.until_true(lambda: not window.findChildren(PictureWindow), "the picture is gone")
+        transcript.entry_actions.attachment_requested.emit(
+            Attachment(mention="", uri="", name="dot.png", images=(ref,))
+        )
+        await user.until_true(lambda: bool(window.findChildren(PictureWindow)), "the mentioned picture is shown")
+        window.findChildren(PictureWindow)[0].close()
+        await user.until_true(lambda: not window.findChildren(OutputWindow), "the output is gone")
+        sent = Attachment(mention="@a.py:2", uri="a.py", name="a.py", kind="file", lines="2", text="what was sent")
+        transcript.entry_actions.attachment_requested.emit(sent)
+        await user.until_true(lambda: bool(window.findChildren(OutputWindow)), "the mentioned text is shown")
+        [shown] = window.findChildren(OutputWindow)
+        assert "a.py:2" in shown.windowTitle()
+        assert shown.findChildren(QPlainTextEdit)[0].toPlainText() == "what was sent"
+        shown.close()
 
     go([str(project)], journey)
 

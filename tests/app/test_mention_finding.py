@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QImage
+from PySide6.QtWidgets import QFileDialog
 
 from desktop_agent.core.base.paths import AppPaths
 from desktop_agent.core.protocol.events import PromptSubmitted
@@ -18,7 +19,9 @@ pytestmark = pytest.mark.usefixtures("qapp")
 async def shown_for(user: Driver, text: str) -> list[str]:
     """Type this behind what stands there, and return what is offered."""
     edit = user.window.panels.composer.edit
+    user.window.main_window.activateWindow()
     edit.setFocus()
+    await user.until_true(edit.hasFocus, "the field has the focus")
     edit.insertPlainText(text)
     popup = await user.see(MentionPopup, "mentionPopup")
     return [offer.label for offer in popup.offers]
@@ -35,7 +38,7 @@ def test_files_are_offered_without_ignored_ones_and_come_with_the_message(go: Go
         assert await shown_for(user, "@not") == ["notes.txt", "more/notes two.txt"]
         await user.press(Qt.Key.Key_Down)
         await user.press(Qt.Key.Key_Return)
-        composer = user.window.panels.composer
+        composer, window = user.window.panels.composer, user.window.main_window
         assert composer.text() == '@"more/notes two.txt" '
         assert composer.edit.marks == ((0, 21),)
         await user.click("sendButton")
@@ -49,6 +52,13 @@ def test_files_are_offered_without_ignored_ones_and_come_with_the_message(go: Go
         composer.set_text("")
         composer.edit.files_given.emit([str(project / "more" / "notes two.txt"), str(project / "more")])
         await user.until_true(lambda: composer.text() == '@"more/notes two.txt" @more/ ', "both are mentioned")
+        composer.set_text("")
+        await user.click("attachButton")
+        dialog = await user.until(lambda: next(iter(window.findChildren(QFileDialog)), None), "files can be chosen")
+        assert Path(dialog.directory().absolutePath()) == project
+        dialog.filesSelected.emit([str(project / "notes.txt")])
+        dialog.close()
+        await user.until_true(lambda: composer.text() == "@notes.txt ", "it is mentioned")
         composer.edit.files_given.emit([str(project.parent)])
         await user.until_true(lambda: any("outside of the folder" in line for line in user.banner), "it says why not")
         composer.set_text("")

@@ -14,6 +14,7 @@ from desktop_agent.ui.chat.composer.mention_offers import MentionOffers
 from desktop_agent.ui.chat.composer.message_edit import MessageEdit
 from desktop_agent.ui.chat.composer.waiting_prompts import WaitingPrompts
 from desktop_agent.ui.theme import Radius, Space, Theme
+from desktop_agent.ui.widgets.buttons import make_button
 
 _MARGIN_X = 20
 _MARGIN_Y = 12
@@ -26,7 +27,7 @@ _INNER = 12
 class Composer(QWidget):
     """The message field (`edit`) with its `controls`, the `waiting` prompts above it, and what it offers.
 
-    It offers `commands` and `mentions`.
+    It offers `commands` and `mentions`; `attach` is for files that are chosen by mouse.
 
     Signals:
         prompt_submitted: the user sent this prompt; it is queued when a turn is running.
@@ -53,6 +54,15 @@ class Composer(QWidget):
         self.edit.textChanged.connect(self._on_text_changed)
         self.edit.focus_changed.connect(self.update)
         self.setFocusProxy(self.edit)
+        self.attach = make_button(
+            "+",
+            object_name="attachButton",
+            accessible_name=self.tr("Mention files…"),
+            variant="flat",
+            is_compact=True,
+            parent=self,
+        )
+        self.attach.setToolTip(self.tr("Mention files… (or type @)"))
         self.waiting = WaitingPrompts(theme, self)
         self.controls = ControlRow(theme, self)
         self.controls.send.clicked.connect(self._on_submitted)
@@ -94,6 +104,7 @@ class Composer(QWidget):
         self._blocked = reason
         self.edit.setEnabled(not reason)
         self.edit.setAccessibleDescription(reason)
+        self.attach.setEnabled(not reason)
         self.controls.set_enabled(is_enabled=not reason)
         self.controls.send.setToolTip(reason)
         self._on_text_changed()
@@ -134,8 +145,11 @@ class Composer(QWidget):
         left = (self.width() - width) // 2
         top = self.waiting.place(left, _MARGIN_Y, width)
         inner = QRect(left + _INNER, top + _INNER - 2, width - 2 * _INNER, 0)
-        edit_height = self.edit.wanted_height(inner.width())
-        self.edit.setGeometry(inner.x(), inner.y(), inner.width(), edit_height)
+        attach = self.attach.sizeHint()
+        edit_width = max(inner.width() - attach.width() - Space.XS, 1)
+        edit_height = self.edit.wanted_height(edit_width)
+        self.edit.setGeometry(inner.x(), inner.y(), edit_width, edit_height)
+        self.attach.setGeometry(inner.x() + inner.width() - attach.width(), inner.y(), attach.width(), attach.height())
         bottom = self.controls.place(QRect(inner.x(), inner.y() + edit_height + Space.S, inner.width(), 0))
         self._field = QRect(left, top, width, bottom + _INNER - top)
         self.setFixedHeight(bottom + _INNER + _MARGIN_Y)

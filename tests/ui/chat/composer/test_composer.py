@@ -46,8 +46,9 @@ class Desk:
         return self.composer.findChildren(QWidget, name)[0]
 
     def buttons(self) -> list[str]:
+        """What is below the field."""
         found = self.composer.findChildren(QPushButton)
-        return [button.text() for button in found if button.isVisible()]
+        return [button.text() for button in found if button.isVisible() and button is not self.composer.attach]
 
 
 @pytest.fixture
@@ -375,3 +376,13 @@ def test_the_cost_gives_way_before_the_meter_and_after_its_words(desk: Desk) -> 
     desk.qtbot.waitUntil(meter.isHidden)
     control.setFixedWidth(80)
     desk.qtbot.waitUntil(lambda: cost.isVisible() and meter.width() == whole)
+
+
+def test_the_button_for_files_stands_inside_the_field_beside_the_text(desk: Desk) -> None:
+    attach, edit = desk.composer.attach, desk.composer.edit
+    assert (attach.objectName(), attach.accessibleName()) == ("attachButton", "Mention files…")
+    for width in (320, 700):
+        desk.composer.resize(width, desk.composer.height())
+        assert desk.composer.rect().contains(attach.geometry())
+        assert not attach.geometry().intersects(edit.geometry())
+        assert attach.geometry().bottom() <= edit.geometry().bottom()
