@@ -50,6 +50,8 @@ class RunOptions(Struct, frozen=True, kw_only=True):
     """Go on with this session instead of starting one; its workspace is used."""
     session: SessionOptions = SessionOptions()
     """What the session is opened with. In one that goes on, what is None stays as it is."""
+    include: tuple[str, ...] = ()
+    """Files that come with the first prompt, by their absolute paths."""
     undo_last_turn: bool = False
     """Take the run's own changes back at its end: to see what it would do."""
     output: OutputSchema | None = None
@@ -89,6 +91,7 @@ class HeadlessRun:
         self._unheard: AgentError | None = None
         self._has_content = options.resume is not None
         """Whether the session holds more than what a command said."""
+        self._include = options.include
         self._is_dropped = False
         self._turn_before = 0
         self._ended: asyncio.Future[ev.TurnEnded | ev.CommandRun] | None = None
@@ -111,16 +114,24 @@ class HeadlessRun:
             problem = await self._correct_output(serving, ended)
             turns = [end for end in ended if isinstance(end, ev.TurnEnded)]
             undone = await self._undo(turns[-1], serving) if self._options.undo_last_turn and turns else None
+        except UsageError:
+            await self._close(serving)
+            await self._drop_empty()  # nothing was sent
+            raise
         finally:
-            self._session.submit(ops.Shutdown())
-            await serving
-            await self._answering.aclose()
+            await self._close(serving)
         usage = self._transcript.turns.usage - before
         if not turns:
             assert isinstance(ended[-1], ev.CommandRun)
             await self._drop_empty()
             return command_result(ended[-1], "" if self._is_dropped else self._session.id, usage)
         return self._checked(collect_result(self._transcript, turns, usage=usage, undone=undone), problem)
+
+    async def _close(self, serving: asyncio.Task[None]) -> None:
+        assert self._session is not None
+        self._session.submit(ops.Shutdown())
+        await serving
+        await self._answering.aclose()
 
     # -- the prompts --
 
@@ -141,7 +152,9 @@ class HeadlessRun:
         if is_command(prompt):
             self._session.submit(ops.RunCommand(text=prompt))
         else:
-            self._session.submit(ops.SubmitPrompt(text=prompt_of(prompt) if prompt.startswith("//") else prompt))
+            text, include = prompt_of(prompt) if prompt.startswith("//") else prompt, self._include
+            self._include = ()
+            self._session.submit(ops.SubmitPrompt(text=text, include=include))
         if self._is_interrupted:  # before there was a session, or a turn
             self._session.submit(ops.Interrupt())
         return await self._first(self._ended, serving)

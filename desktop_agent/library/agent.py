@@ -23,7 +23,7 @@ from desktop_agent.core.tools.spec import AnyTool
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.library.answering import Answering, Approver
 from desktop_agent.library.changes import Changes
-from desktop_agent.library.opening import model_meant, workbench_of
+from desktop_agent.library.opening import absolute_path, model_meant, workbench_of
 from desktop_agent.library.output_schema import OutputSchema
 from desktop_agent.library.results import Result, StructuredResult, error_of
 from desktop_agent.library.structured import answer_as
@@ -133,16 +133,19 @@ class Agent:
     # -- asking --
 
     @overload
-    async def run(self, prompt: str) -> Result: ...
+    async def run(self, prompt: str, *, include: Sequence[Path | str] = ()) -> Result: ...
     @overload
-    async def run(self, prompt: str, *, output: type[T]) -> StructuredResult[T]: ...
+    async def run(self, prompt: str, *, include: Sequence[Path | str] = (), output: type[T]) -> StructuredResult[T]: ...
     @overload
-    async def run(self, prompt: str, *, output: Mapping[str, object]) -> StructuredResult[object]: ...
-    async def run(self, prompt: str, *, output: object = None) -> Result:
+    async def run(
+        self, prompt: str, *, include: Sequence[Path | str] = (), output: Mapping[str, object]
+    ) -> StructuredResult[object]: ...
+    async def run(self, prompt: str, *, include: Sequence[Path | str] = (), output: object = None) -> Result:
         """Run one turn to its end and return what it came to.
 
-        With `output`, a type or a JSON Schema, the answer is a value of it: the model is told, and asked again twice
-        where it is none. Each of that is a turn.
+        The model reads the files to `include`, texts and pictures, wherever they are. With `output`, a type or a JSON
+        Schema, the answer is a value of it: the model is told, and asked again twice where it is none. Each of that is
+        a turn.
 
         Cancelling this stops the turn first; the session can be used on. Raises `RunFailedError` (with the `result` so
         far) when the model, the disk or the folder failed, `InvalidOutputError`, which is one, without a valid answer,
@@ -150,18 +153,18 @@ class Agent:
         `approve` raised, and `TypeError` for an `output` that JSON has no form of.
         """
         if output is None:
-            return await self._run_turn(prompt)
+            return await self._run_turn(prompt, include)
         wanted = await asyncio.to_thread(OutputSchema.of, output)
-        return await answer_as(wanted, prompt, self._run_turn, self.transcript)
+        return await answer_as(wanted, prompt, include, self._run_turn, self.transcript)
 
-    async def _run_turn(self, prompt: str) -> Result:
+    async def _run_turn(self, prompt: str, include: Sequence[Path | str]) -> Result:
         turn: RunningTurn | None = None
-        async for _event in self.stream(prompt):
+        async for _event in self.stream(prompt, include=include):
             turn = self._turn
         assert turn is not None
         return turn.result()
 
-    async def stream(self, prompt: str) -> AsyncGenerator[Event]:
+    async def stream(self, prompt: str, *, include: Sequence[Path | str] = ()) -> AsyncGenerator[Event]:
         """Run one turn and yield its events as they come, `TurnEnded` last. Raises what `run` raises, at the end.
 
         Closing the iterator early, or cancelling who iterates, stops the turn.
@@ -169,7 +172,7 @@ class Agent:
         session = await self._ready_session()
         self._answering.failure = None
         turn = self._turn = RunningTurn(session.id, prompt, self._submit)
-        session.submit(ops.SubmitPrompt(text=prompt))
+        session.submit(ops.SubmitPrompt(text=prompt, include=tuple(map(absolute_path, include))))
         try:
             async for event in turn.events():
                 yield event

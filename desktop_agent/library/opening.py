@@ -44,6 +44,11 @@ def workbench_of(
     return Workbench(paths, live, environ=environ, provider_source=source, tools=every)
 
 
+def absolute_path(path: Path | str) -> str:
+    """Return where a path of the program leads, from the current folder; `~` is the home."""
+    return str(Path(path).expanduser().absolute())
+
+
 def model_meant(model: ModelRef | str | None, bench: Workbench, *, has_provider: bool) -> ModelRef | None:
     """Return the model that is meant; None is the one of the settings or of the session."""
     if not isinstance(model, str):

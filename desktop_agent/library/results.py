@@ -19,7 +19,7 @@ from desktop_agent.core.base.errors import (
 from desktop_agent.core.base.ids import SessionId
 from desktop_agent.core.protocol import events as ev
 from desktop_agent.core.protocol.model import FileChange, Usage
-from desktop_agent.core.session.failure_notices import NO_ACCOUNT, SIGNED_OUT, UNSAFE_SETTINGS
+from desktop_agent.core.session.failure_notices import NO_ACCOUNT, NOT_FETCHED, SIGNED_OUT, UNSAFE_SETTINGS
 from desktop_agent.core.transcript.reading import readable
 
 T = TypeVar("T")
@@ -38,6 +38,7 @@ _KINDS: dict[str, type[AgentError]] = {
     "not_undone": WorkspaceError,
     "not_redone": WorkspaceError,
     "busy": UsageError,
+    NOT_FETCHED: UsageError,
     "nothing_selected": UsageError,
 }
 

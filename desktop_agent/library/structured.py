@@ -1,6 +1,7 @@
 """Turns whose answer must be a value: the model is asked again for one that is none."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
+from pathlib import Path
 
 from desktop_agent.core.transcript import Transcript
 from desktop_agent.library.output_schema import OutputSchema
@@ -8,13 +9,18 @@ from desktop_agent.library.results import InvalidOutputError, Result, Structured
 
 
 async def answer_as(
-    output: OutputSchema, prompt: str, run: Callable[[str], Awaitable[Result]], transcript: Transcript
+    output: OutputSchema,
+    prompt: str,
+    include: Sequence[Path | str],
+    run: Callable[[str, Sequence[Path | str]], Awaitable[Result]],
+    transcript: Transcript,
 ) -> StructuredResult[object]:
     """Run `prompt`, and further turns as long as the answer is wrong; return all of that with the value.
 
-    `run` runs one turn. Raises what it raises, and `InvalidOutputError` when there is no value in the end.
+    `run` runs one turn with files to include. Raises what it raises, and `InvalidOutputError` when there is no value in
+    the end.
     """
-    results = [await run(f"{prompt}\n\n{output.instructions}")]
+    results = [await run(f"{prompt}\n\n{output.instructions}", include)]
     for is_last in (*[False] * output.corrections, True):
         last = results[-1]
         if not last.is_completed:
@@ -24,5 +30,5 @@ async def answer_as(
             break
         if is_last:
             raise InvalidOutputError(combined(results), mistake)
-        results.append(await run(output.correction(mistake)))
+        results.append(await run(output.correction(mistake), ()))
     return with_output(combined(results), output.value_in(transcript, results[-1].turn))

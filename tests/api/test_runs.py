@@ -43,6 +43,18 @@ async def test_a_run_returns_what_was_said_and_changed(agent_with: MakeAgent, po
     assert "color" in read(poem)
 
 
+async def test_files_come_along_with_a_prompt(poem: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write(tmp_path / "spec.md", "Count to three.")
+    monkeypatch.chdir(tmp_path)
+    provider = ScriptedProvider(in_order([[Say("3")]]))
+    async with Agent(poem.parent, provider=provider, home=tmp_path / "home") as agent:
+        assert (await agent.run("Do it.", include=["spec.md", poem], output=int)).output == 3
+        with pytest.raises(UsageError, match=r"none.md` could not be included.* There is no such file"):
+            await agent.run("Do it.", include=["none.md"])
+        assert agent.transcript.turn == 1
+    assert "Count to three." in str(provider.requests[0])
+
+
 async def test_the_demo_needs_nothing_but_its_name(poem: Path, tmp_path: Path) -> None:
     async with Agent(poem.parent, model="demo", home=tmp_path / "home") as agent:
         model = agent.transcript.session.model

@@ -71,6 +71,8 @@ def _words_of(name: str, value: object) -> list[str]:
             return [f"--{name}" if value else f"--no-{name}"]
         case str() | int() | float():
             return [f"--{name}={value}"]
+        case list() if name == "include":
+            return [f"--{name}={each}" for each in cast("list[object]", value)]
         case list():
             return [f"--{name}={','.join(map(str, cast('list[object]', value)))}"]
         case _:

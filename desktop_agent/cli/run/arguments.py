@@ -16,6 +16,8 @@ def add_arguments(commands: Commands) -> None:
     prompt.add_argument("--prompt", action="append", metavar="TEXT", help="the prompt; several are a turn each")
     prompt.add_argument("--prompt-file", metavar="F", help="read the prompt from a file")
     prompt.add_argument("stdin", nargs="?", choices=["-"], help="read the prompt from standard input")
+    include_help = "files that come with the first prompt: texts and pictures, also from outside of the folder"
+    run.add_argument("--include", nargs="+", action="extend", default=[], metavar="F", help=include_help)
     session = run.add_mutually_exclusive_group()
     session.add_argument("--resume", metavar="ID", help="go on with this session")
     session.add_argument("--continue", dest="continue_last", action="store_true", help="go on with the last one here")

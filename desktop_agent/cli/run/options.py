@@ -1,6 +1,7 @@
 """What the options of `desktop-agent run` ask for."""
 
 import argparse
+import os
 import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -15,6 +16,7 @@ from desktop_agent.core.providers.demo import DEMO_MODEL
 from desktop_agent.core.session.limits import TurnLimits
 from desktop_agent.core.settings import RunnerSettings
 from desktop_agent.core.settings.model_choice import NamedModel
+from desktop_agent.core.slash.parse import is_command
 from desktop_agent.core.system.workspace import current_folder
 from desktop_agent.core.tools.access import CallRules
 from desktop_agent.core.tools.files.suggest import closest_names
@@ -90,8 +92,9 @@ def _check_tools(source: str, names: Sequence[str], bench: Workbench) -> None:
 def _options(args: argparse.Namespace, bench: Workbench) -> RunOptions:
     workspace: Path = args.workspace or current_folder()
     output = OutputSchema.read(args.output_schema) if args.output_schema is not None else None
+    prompts = _prompts(args)
     return RunOptions(
-        prompts=_prompts(args),
+        prompts=prompts,
         workspace=workspace,
         resume=_session(args, bench, workspace),
         session=SessionOptions(
@@ -113,6 +116,7 @@ def _options(args: argparse.Namespace, bench: Workbench) -> RunOptions:
             ),
             instructions=output.instructions if output is not None else "",
         ),
+        include=_included(args.include, prompts),
         undo_last_turn=args.undo_last_turn,
         output=output,
     )
@@ -136,6 +140,21 @@ def _prompts(args: argparse.Namespace) -> tuple[str, ...]:
     if not all(text.strip() for text in texts):
         raise UsageError("The prompt is empty.")
     return tuple(texts)
+
+
+def _included(names: Sequence[str], prompts: Sequence[str]) -> tuple[str, ...]:
+    """The files that come with the first prompt. Raises `UsageError` for one that cannot be read."""
+    if names and all(map(is_command, prompts)):
+        raise UsageError("--include goes with a prompt, and a slash command is none.")
+    for name in names:
+        path = Path(name)
+        if not path.exists():
+            raise UsageError(f"The file to include is not there: {name}.", hint="--include takes paths of files.")
+        if path.is_dir():
+            raise UsageError(f"--include takes files, and {name} is a folder.", hint="Name the files in it.")
+        if not os.access(path, os.R_OK):
+            raise UsageError(f"The file to include cannot be read: {name}.")
+    return tuple(str(Path(name).absolute()) for name in names)
 
 
 def _session(args: argparse.Namespace, bench: Workbench, workspace: Path) -> SessionId | None:
@@ -172,6 +191,9 @@ def _check_stream(args: argparse.Namespace) -> None:
         if getattr(args, option) is not None:
             name = f"--{option.replace('_', '-')}"
             raise UsageError(f"{name} does not go with --input-format stream.", hint="The program that reads does it.")
+    if args.include:
+        hint = 'Write {"type": "submit_prompt", "text": "…", "include": ["FILE"]} to standard input.'
+        raise UsageError("--include does not go with --input-format stream.", hint=hint)
     if args.undo_last_turn:
         hint = 'Write {"type": "undo_changes", "selection": {}} to standard input.'
         raise UsageError("--undo-last-turn does not go with --input-format stream.", hint=hint)

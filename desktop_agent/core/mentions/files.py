@@ -1,7 +1,8 @@
 """What a mention of a file or folder brings into the conversation: read as `read_file` would, or not at all.
 
 A file outside of the workspace, one that the policy would ask about (secrets), and one that is no text and no picture
-are refused in words. Of a long file the model reads the beginning, and how to read on.
+are refused in words. Of a long file the model reads the beginning, and how to read on. A file that the user names for a
+prompt otherwise, as on the command line, is included the same way, also from outside: no text of others can name it.
 """
 
 import asyncio
@@ -55,15 +56,28 @@ class FileMentions:
         place = await asyncio.to_thread(_find, mention, boundary)
         if place is None:
             return None
-        await self._require_allowed(place)
+        await self._require_allowed(place, "Ask the agent to read it: then you are asked, and can allow it.")
         if await asyncio.to_thread(place.absolute.is_dir):
             return await self._listed(mention, place, boundary)
-        read = await asyncio.to_thread(self._read, mention, place, boundary)
+        return await self._shown(await asyncio.to_thread(self._read, mention, place, boundary))
+
+    async def include(self, path: str) -> Attachment:
+        """Return a file that the user named for a prompt, wherever it is. Raises `UsageError` and `StorageError`."""
+        boundary = self._box.boundary()
+        place = await asyncio.to_thread(_named, path, boundary)
+        await self._require_allowed(place, "Copy what the model may read of it into another file, and include that.")
+        is_outside = os.path.isabs(place.relative)  # noqa: PTH117 - as `ResolvedPath` says it
+        mention = PathMention(path, path, 0)
+        read = await asyncio.to_thread(self._read, mention, place, None if is_outside else boundary)
+        return await self._shown(replace(read, digest=None) if is_outside else read)
+
+    async def _shown(self, read: Attachment) -> Attachment:
+        """Return what was read, if the model takes it."""
         if read.kind == "picture" and await self._takes_pictures() is False:
             raise UsageError("It is a picture, and the model of this session takes none.", hint="Choose another model.")
         return read
 
-    async def _require_allowed(self, place: ResolvedPath) -> None:
+    async def _require_allowed(self, place: ResolvedPath, instead: str) -> None:
         """Raise `UsageError` for what `read_file` would be asked about or refused. The mention is the user's own call.
 
         So the policy that asks before every call of the model's does not count, and rules do.
@@ -78,7 +92,7 @@ class FileMentions:
         context = await self._policies.context_for(facts)
         verdict = decide(facts, replace(context, policy="on_write"))
         if not isinstance(verdict, Allow):
-            raise UsageError(verdict.reason, hint="Ask the agent to read it: then you are asked, and can allow it.")
+            raise UsageError(verdict.reason, hint=instead)
 
     async def _listed(self, mention: PathMention, place: ResolvedPath, boundary: Boundary) -> Attachment:
         if mention.first:
@@ -99,13 +113,14 @@ class FileMentions:
             text=text,
         )
 
-    def _read(self, mention: PathMention, place: ResolvedPath, boundary: Boundary) -> Attachment:
-        """Read a file. Blocks."""
+    def _read(self, mention: PathMention, place: ResolvedPath, boundary: Boundary | None) -> Attachment:
+        """Read a file, which must lie in the boundary if there is one. Blocks."""
         try:
             if not stat.S_ISREG(place.absolute.stat().st_mode):
                 raise UsageError("It is a device, pipe or socket, which cannot be read as a file.")
             with place.absolute.open("rb") as file:
-                boundary.require_opened(file.fileno(), mention.path)
+                if boundary is not None:
+                    boundary.require_opened(file.fileno(), mention.path)
                 before = os.fstat(file.fileno())
                 read = self._content(mention, place, file, before.st_size)
                 digest = _digest(file) if read.kind == "file" and before.st_size <= LARGEST_EDITED_BYTES else None
@@ -166,6 +181,22 @@ def _find(mention: PathMention, boundary: Boundary) -> ResolvedPath | None:
     similar = paths_named(place.absolute.name, boundary.root) or closest_paths(place.absolute, boundary.root)
     hint = f"Did you mean {' or '.join(f'`{each}`' for each in similar)}?" if similar else ""
     raise UsageError("There is no such file in the folder of this session.", hint=hint)
+
+
+def _named(path: str, boundary: Boundary) -> ResolvedPath:
+    """Return where a file is that the user named. Blocks."""
+    try:
+        place = boundary.follow(boundary.for_reading(path))
+    except ToolError as error:
+        if error.error_type != "permission":
+            raise UsageError(str(error)) from error
+        outside = (boundary.root / path).resolve()
+        place = ResolvedPath(outside, str(outside))
+    if place.absolute.is_dir():
+        raise UsageError("It is a folder.", hint="Include its files by their names.")
+    if not place.absolute.exists():
+        raise UsageError("There is no such file.")
+    return place
 
 
 def _text_of(mention: PathMention, file: BufferedReader, beginning: bytes, size: int) -> FilePart:

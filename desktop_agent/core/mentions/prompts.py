@@ -46,13 +46,15 @@ class PromptMentions:
         once = {_meaning(found[start]): found[start] for start in sorted(found, reverse=True)}
         return tuple(sorted(once.values(), key=lambda mention: mention.start))
 
-    async def fetched(self, mentions: Sequence[AnyMention]) -> tuple[Attachment, ...]:
-        """Return what they stand for now, in their order; servers that do not run are started.
+    async def fetched(self, mentions: Sequence[AnyMention], include: Sequence[str] = ()) -> tuple[Attachment, ...]:
+        """Return the files to include and what the mentions stand for now; servers that do not run are started.
 
         Raises `AgentError` that says what could not be fetched, and `StorageError`.
         """
-        _require_few(sum(not isinstance(each, PathMention) or each.is_certain for each in mentions))
-        fetching = [asyncio.create_task(self._fetch(mention)) for mention in mentions[:MOST_LOOKED_AT]]
+        certain = sum(not isinstance(each, PathMention) or each.is_certain for each in mentions)
+        _require_few(certain + len(include))
+        including = [asyncio.create_task(self._include(path)) for path in dict.fromkeys(include)]
+        fetching = [*including, *(asyncio.create_task(self._fetch(mention)) for mention in mentions[:MOST_LOOKED_AT])]
         try:
             found = await asyncio.gather(*fetching)
         finally:
@@ -63,6 +65,13 @@ class PromptMentions:
         attached = tuple(each for each in found if each is not None)
         _require_few(len(attached))
         return attached
+
+    async def _include(self, path: str) -> Attachment | None:
+        try:
+            return await self._files.include(path)
+        except UsageError as error:
+            title = f"`{named(path)}` could not be included, so the message was not sent. {error.title}"
+            raise UsageError(title, hint=error.hint, detail=error.detail) from error
 
     async def _fetch(self, mention: AnyMention) -> Attachment | None:
         try:
@@ -95,6 +104,6 @@ def _meaning(mention: AnyMention) -> tuple[str, ...]:
 def _require_few(count: int) -> None:
     if count > MOST_MENTIONS:
         raise UsageError(
-            f"The message mentions {count} things, so it was not sent.",
-            hint=f"Mention at most {MOST_MENTIONS} at a time.",
+            f"The message brings {count} things along, so it was not sent.",
+            hint=f"Mention or include at most {MOST_MENTIONS} at a time.",
         )

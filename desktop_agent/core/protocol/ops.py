@@ -27,6 +27,8 @@ class SubmitPrompt(Struct, frozen=True, kw_only=True):
     """Start a turn with this prompt, or queue it when one is running."""
 
     text: str
+    include: tuple[str, ...] = ()
+    """Paths of files that come along, relative to the workspace or absolute; the user may name some outside of it."""
     type: Literal["submit_prompt"] = "submit_prompt"
 
 

@@ -23,6 +23,14 @@ class ArrivedPrompt(Struct, frozen=True, kw_only=True):
     is_stopped: bool = False
 
 
+class _Waiting(Struct, frozen=True):
+    """A prompt that is not complete yet."""
+
+    text: str
+    typed: str
+    include: tuple[str, ...]
+
+
 class ArrivingPrompts:
     """The prompts that wait for what they mention, or for one before them: they arrive in their order."""
 
@@ -30,7 +38,7 @@ class ArrivingPrompts:
         """`arrived` is called on the event loop's thread, with each that could not be taken at once."""
         self._mentions = mentions
         self._arrived = arrived
-        self._waiting: deque[tuple[str, str]] = deque()
+        self._waiting: deque[_Waiting] = deque()
         self._task: asyncio.Task[None] | None = None
 
     @property
@@ -38,14 +46,15 @@ class ArrivingPrompts:
         """Whether a prompt is still to arrive."""
         return bool(self._waiting)
 
-    def keeps(self, text: str, typed: str) -> bool:
+    def keeps(self, text: str, typed: str, include: tuple[str, ...] = ()) -> bool:
         """Keep a prompt until it is complete; whether there was something to wait for.
 
-        Only mentions in `typed`, which the user wrote, count: not those in the file of a command.
+        Only mentions in `typed`, which the user wrote, count: not those in the file of a command. The files to
+        `include` come before them.
         """
-        if self._task is None and not self._mentions.found_in(typed):
+        if self._task is None and not include and not self._mentions.found_in(typed):
             return False
-        self._waiting.append((text, typed))
+        self._waiting.append(_Waiting(text, typed, include))
         if self._task is None:
             self._task = asyncio.create_task(self._work(), name="what prompts mention")
             self._task.add_done_callback(self._over)
@@ -64,7 +73,7 @@ class ArrivingPrompts:
 
     async def _work(self) -> None:
         while self._waiting:
-            arrived = await self._completed(*self._waiting[0])
+            arrived = await self._completed(self._waiting[0])
             self._waiting.popleft()
             self._arrived(arrived)
 
@@ -74,10 +83,11 @@ class ArrivingPrompts:
         if not task.cancelled() and (error := task.exception()) is not None:
             logger.error("What prompts mention could not be fetched", exc_info=error)
         while self._waiting:
-            self._arrived(ArrivedPrompt(text=self._waiting.popleft()[0], is_stopped=True))
+            self._arrived(ArrivedPrompt(text=self._waiting.popleft().text, is_stopped=True))
 
-    async def _completed(self, text: str, typed: str) -> ArrivedPrompt:
+    async def _completed(self, prompt: _Waiting) -> ArrivedPrompt:
         try:
-            return ArrivedPrompt(text=text, attachments=await self._mentions.fetched(self._mentions.found_in(typed)))
+            attached = await self._mentions.fetched(self._mentions.found_in(prompt.typed), prompt.include)
+            return ArrivedPrompt(text=prompt.text, attachments=attached)
         except AgentError as error:
-            return ArrivedPrompt(text=text, error=error)
+            return ArrivedPrompt(text=prompt.text, error=error)

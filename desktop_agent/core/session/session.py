@@ -125,8 +125,8 @@ class Session:
             await self._changes.carry_out(op)
             return
         match op:
-            case ops.SubmitPrompt(text=text):
-                await self._submit_prompt(text, text)
+            case ops.SubmitPrompt(text=text, include=include):
+                await self._submit_prompt(text, text, include)
             case ArrivedPrompt():
                 await self._take(op)
             case ops.Unqueue(prompt_id=prompt_id):
@@ -168,9 +168,9 @@ class Session:
         is_working = self._turns.is_running or self._turns.has_next or self._parts.context_manager.is_compacting
         return self._mailbox.empty() and not is_working and not self._arriving.is_waiting
 
-    async def _submit_prompt(self, text: str, typed: str) -> None:
-        """Take a prompt of which the user typed this part: what that mentions comes with it."""
-        if not self._arriving.keeps(text, typed):
+    async def _submit_prompt(self, text: str, typed: str, include: tuple[str, ...] = ()) -> None:
+        """Take a prompt of which the user typed this part: what that mentions comes with it, and files to include."""
+        if not self._arriving.keeps(text, typed, include):
             await self._turns.submit_prompt(text)
 
     async def _take(self, prompt: ArrivedPrompt) -> None:

@@ -21,16 +21,16 @@ def ground(tmp_path: Path) -> Ground:
     return ground
 
 
-async def sent(s: Open, text: str) -> ev.PromptSubmitted:
+async def sent(s: Open, text: str, *include: str) -> ev.PromptSubmitted:
     """Send a prompt and wait for the end of its turn."""
-    s.submit(ops.SubmitPrompt(text=text))
+    s.submit(ops.SubmitPrompt(text=text, include=include))
     await s.rx.expect(ev.TurnEnded)
     return s.rx.all(ev.PromptSubmitted)[-1]
 
 
-async def refused(s: Open, text: str) -> ev.Notice:
+async def refused(s: Open, text: str, *include: str) -> ev.Notice:
     """Send a prompt that is given back, and return why."""
-    s.submit(ops.SubmitPrompt(text=text))
+    s.submit(ops.SubmitPrompt(text=text, include=include))
     rejected = await s.rx.expect(ev.PromptRejected)
     assert rejected.text == text
     assert not s.rx.all(ev.TurnStarted)
