@@ -37,17 +37,15 @@ def main(argv: Sequence[str] | None = None) -> int:
     """
     environ: Mapping[str, str] = os.environ
     if argv is None:
+        _open_standard_streams()
         gc.disable()  # until what is asked for is imported: with the collector on, that would be gone over all the time
         from desktop_agent.core.system.own_environment import take_environment
 
         environ = take_environment()
-        _occupy_standard_descriptors()
     arguments = list(sys.argv[1:] if argv is None else argv)
     # A folder may be named like a command; then it is written ./run.
     if arguments and arguments[0] in (*COMMANDS, "-h", "--help", "--version"):
-        from desktop_agent.cli.dispatch import run_command
-
-        return run_command(arguments, environ)
+        return _command(arguments, environ, is_own_process=argv is None)
     word = _plain_word(arguments)
     if word is not None and not Path(word).expanduser().is_dir():
         return _refuse(word)
@@ -56,11 +54,32 @@ def main(argv: Sequence[str] | None = None) -> int:
     return app.main(arguments, environ)
 
 
-def _occupy_standard_descriptors() -> None:
-    """Open nothing in place of standard streams that were closed: else a file of ours gets their numbers."""
-    while (descriptor := os.open(os.devnull, os.O_RDWR)) <= 2:
-        pass
-    os.close(descriptor)
+def _command(arguments: Sequence[str], environ: Mapping[str, str], *, is_own_process: bool) -> int:
+    """Carry out a command; in a process of its own, a signal ends it without a word, from the first import on."""
+    if not is_own_process:
+        from desktop_agent.cli.dispatch import run_command
+
+        return run_command(arguments, environ)
+    try:
+        from desktop_agent.cli.ending import ending_by_signals
+
+        with ending_by_signals():
+            from desktop_agent.cli.dispatch import run_command
+
+            return run_command(arguments, environ)
+    except KeyboardInterrupt:
+        return 130
+
+
+def _open_standard_streams() -> None:
+    """Open nowhere those that the process was started without: the next file would get their number and output."""
+    for descriptor in range(3):
+        try:
+            os.fstat(descriptor)
+        except OSError:
+            os.open(os.devnull, os.O_RDWR)  # gets the lowest number that is free, which is this one
+            name, mode = (("stdin", "r"), ("stdout", "w"), ("stderr", "w"))[descriptor]
+            setattr(sys, name, os.fdopen(descriptor, mode, encoding="utf-8", closefd=False))
 
 
 def _plain_word(arguments: Sequence[str]) -> str | None:

@@ -5,6 +5,8 @@ import signal
 from contextlib import suppress
 from typing import Protocol, TypeVar
 
+from desktop_agent.cli.ending import heeded_signals
+
 T_co = TypeVar("T_co", covariant=True)
 
 
@@ -17,10 +19,16 @@ class Interruptible(Protocol[T_co]):
 
 
 async def run_to_end(work: Interruptible[T_co]) -> T_co:
-    """Run `work` and return what it came to; Ctrl+C, TERM and the end of the terminal interrupt it."""
+    """Run `work` and return what it came to; signals that ask for the end interrupt it meanwhile."""
     loop = asyncio.get_running_loop()
+    before = {number: signal.getsignal(number) for number in heeded_signals()}
     with suppress(NotImplementedError):  # Windows: Ctrl+C raises KeyboardInterrupt there instead
-        loop.add_signal_handler(signal.SIGINT, work.interrupt)
-        loop.add_signal_handler(signal.SIGTERM, work.interrupt)
-        loop.add_signal_handler(signal.SIGHUP, work.interrupt)  # the terminal was closed
-    return await work.run()
+        for number in before:
+            loop.add_signal_handler(number, work.interrupt)
+    try:
+        return await work.run()
+    finally:
+        with suppress(NotImplementedError):
+            for number, handler in before.items():
+                loop.remove_signal_handler(number)
+                signal.signal(number, handler)

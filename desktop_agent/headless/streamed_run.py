@@ -90,6 +90,9 @@ class StreamedRun:
             session.submit(ops.Shutdown(when_idle=True))
 
     def _result(self, usage: Usage) -> RunResult:
+        if not self._ends and self._is_interrupted:
+            turn = self._transcript.turn + 1
+            self._ends = [ev.TurnEnded(turn=turn, reason="interrupted", requests=0, duration_s=0.0)]
         if not self._ends:
             raise UsageError("No turn was run.", hint='Write {"type": "submit_prompt", "text": "…"} to standard input.')
         result = collect_result(self._transcript, self._ends, usage=usage, undone=None)

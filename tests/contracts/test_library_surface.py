@@ -19,4 +19,4 @@ def test_a_method_that_a_class_has_from_another_one_is_part_of_it() -> None:
     found = list(surface())
     assert "StructuredResult.text: str" in found
     assert "FunctionTool.name: str" in found
-    assert any(line.startswith("Agent.run async def (self, prompt: str) -> Result") for line in found)
+    assert any(line.startswith("Agent.run async def (self, prompt: str, ") for line in found)

@@ -50,6 +50,14 @@ class ThreadedServer:
         """Add answers to the end of the script."""
         self._loop.call_soon_threadsafe(self._server.will, *answers)
 
+    def wait_for_stall(self, number: int = 1) -> None:
+        """Wait until the answer to the request number `number` (from 1) has stalled."""
+
+        async def stalled() -> None:
+            await (await self._server.request(number)).has_stalled.wait()
+
+        asyncio.run_coroutine_threadsafe(stalled(), self._loop).result()
+
     def release(self) -> None:
         """Let every stalled answer go on."""
         self._loop.call_soon_threadsafe(self._server.release)

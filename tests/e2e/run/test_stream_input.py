@@ -2,7 +2,6 @@
 
 import json
 import os
-import signal
 import subprocess
 import sys
 from collections.abc import Generator
@@ -141,16 +140,6 @@ def test_input_that_asks_for_nothing_is_bad_usage(workspace: Path) -> None:
         code, err = other.end()
     assert code == 2
     assert "No turn was run." in err
-
-
-@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
-def test_a_signal_ends_the_run_in_order(workspace: Path, number: int) -> None:
-    with serve(reply(text("Half"), fault.stall_after(events=3))) as server, program(workspace, server.url) as other:
-        other.send(type="submit_prompt", text="go")
-        other.hear("text_delta")
-        other.process.send_signal(number)
-        assert other.hear("turn_ended")["reason"] == "interrupted"
-        assert other.process.wait(60) == 130
 
 
 @pytest.mark.parametrize("options", [("--prompt", "x"), ("--output-schema", "s"), ("--approval-command", "true")])
