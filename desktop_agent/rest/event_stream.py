@@ -78,7 +78,7 @@ class EventStream:
         with feed.listen() as listening:
             listening.is_behind = True
             while True:
-                if listening.is_behind:
+                while listening.is_behind:  # again, when more was left out while the journal was read
                     listening.is_behind = False
                     for event in await self._recorded(await self._follower(), feed.last_seq):
                         yield event

@@ -17,6 +17,7 @@ from desktop_agent.core.protocol.events import SessionArchived
 from desktop_agent.core.protocol.model import JsonObject
 from desktop_agent.core.protocol.op_codec import MalformedOpError, decode_op
 from desktop_agent.core.settings.model_choice import NamedModel
+from desktop_agent.core.store.journal.records import read_last_records
 from desktop_agent.rest.endpoint import Answers, AnyEndpoint, Asked, Endpoint, NoQuery, invalid
 from desktop_agent.rest.event_stream import EventAnswer, EventStream
 from desktop_agent.rest.open_sessions import OpenSession, OpenSessions
@@ -221,7 +222,8 @@ class SessionEndpoints:
             raise SessionNotFoundError(f"There is no session {session_id} that can be read.")
         opened = self._sessions.find(session_id)
         if opened is None:
-            return SessionView(id=session_id, summary=summary, is_open=False, last_seq=None, is_running=False)
+            last_seq = await asyncio.to_thread(self._last_seq, session_id)
+            return SessionView(id=session_id, summary=summary, is_open=False, last_seq=last_seq, is_running=False)
         transcript = opened.session.transcript
         return SessionView(
             id=session_id,
@@ -231,6 +233,12 @@ class SessionEndpoints:
             is_running=transcript.turns.is_running,
             approvals=tuple(transcript.pending_approvals),
         )
+
+    def _last_seq(self, session_id: SessionId) -> int:
+        """Return the number of the last event that can be read. Blocks."""
+        journal = self._bench.catalog.journal_path(session_id)
+        found = read_last_records(journal, self._bench.blobs, count=8, max_bytes=2**16, yield_gil=lambda: None)
+        return max((record.event.seq for record in found if record.event is not None), default=0)
 
 
 def folder_meant(named: str | None, folder: Path) -> Path:

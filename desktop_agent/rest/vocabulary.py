@@ -79,8 +79,8 @@ class SessionView(Struct, frozen=True, kw_only=True):
     summary: SessionSummary
     is_open: bool
     """Whether this server has it open. Ops open it."""
-    last_seq: int | None
-    """The number of its last event, when it is open here."""
+    last_seq: int
+    """The number of its last event."""
     is_running: bool
     """Whether a turn runs."""
     approvals: tuple[ApprovalRequest, ...] = ()

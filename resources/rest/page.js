@@ -5,6 +5,7 @@
 
 const MOST_ENTRIES = 400;
 const MOST_LINES = 4000;
+const MOST_EVENTS = 3000; // of a long session, what is before is not fetched
 const LONGEST_WAIT_MS = 10_000;
 
 const at = (id) => document.getElementById(id);
@@ -127,7 +128,7 @@ function takeIn(event) {
       add(element("div", { name: "notice", text: `${event.text}\n${event.output}` }));
       break;
     case "approval_requested":
-      at("approvals").append(card(event.request));
+      question(event.request);
       break;
     case "approval_resolved":
       for (const one of [...at("approvals").children]) if (one.dataset.call === event.call_id) one.remove();
@@ -147,6 +148,11 @@ function nameSession(title) {
 }
 
 // -- questions --
+
+function question(request) {
+  for (const one of at("approvals").children) if (one.dataset.call === request.call_id) return;
+  at("approvals").append(card(request));
+}
 
 function card(request) {
   const place = ofSession(`/approvals/${encodeURIComponent(request.call_id)}`);
@@ -281,7 +287,18 @@ async function choose(session) {
   for (const id of ["conversation", "approvals", "changes"]) at(id).replaceChildren();
   updateState();
   if (!at("changes").hidden) void showChanges();
-  if (session) await follow(session, shown.reading.signal);
+  if (!session) return;
+  const { signal } = shown.reading;
+  const view = await tryTo(async () => (await ask(ofSession(""), { signal })).json());
+  if (signal.aborted) return;
+  if (view && view.last_seq > MOST_EVENTS) {
+    shown.last = view.last_seq - MOST_EVENTS;
+    shown.isRunning = view.is_running;
+    add(element("div", { name: "notice", text: "What was before is in the window, and in an export." }));
+    view.approvals.forEach(question);
+    updateState();
+  }
+  await follow(session, signal);
 }
 
 async function listSessions() {

@@ -63,7 +63,7 @@ class Served:
 
     async def run(self, session: str, prompt: str = "go") -> list[Block]:
         """Submit a prompt and return the events until its turn has ended."""
-        before = (await self.post(f"{session}/open")).json()["last_seq"]
+        before = (await self.get(session)).json()["last_seq"]
         async with asyncio.timeout(PATIENCE_S), self.events(session, after=before) as coming:
             await self.post(f"{session}/prompts", {"text": prompt})
             return await up_to(coming, "turn_ended")

@@ -55,14 +55,16 @@ async def test_a_client_that_is_cut_off_again_and_again_misses_and_repeats_nothi
         assert sum(cuts for _, cuts in heard) >= least_cuts
 
 
+@pytest.mark.parametrize("most", [1, 3])
 async def test_a_client_that_reads_slowly_gets_the_rest_from_the_journal(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, most: int, is_nightly: bool
 ) -> None:
-    monkeypatch.setattr(feed, "MOST_WAITING", 3)
-    async with serving(tmp_path, [[Say(word)] for word in ("One.", "Two.", "Three.")]) as served:
+    monkeypatch.setattr(feed, "MOST_WAITING", most)
+    turns = 100 if is_nightly else 10
+    async with serving(tmp_path, [[Say("Word by word by word.")]] * turns) as served:
         session = await served.start()
-        async with asyncio.timeout(PATIENCE_S), served.events(session) as coming:
-            for _ in range(3):
+        async with asyncio.timeout(PATIENCE_S * 6), served.events(session) as coming:
+            for _ in range(turns):
                 await served.run(session)
             await served.op(session, "archive_session")
             ids = [block.id for block in await up_to(coming, "session_archived") if block.id is not None]

@@ -8,6 +8,7 @@ import httpx2
 import pytest
 
 from desktop_agent.core.base.errors import UsageError
+from desktop_agent.rest.guard import Entrance
 from desktop_agent.rest.limits import ServerLimits
 from desktop_agent.rest.server import RestServer, ServeOptions
 from tests.certificates import Authority
@@ -53,6 +54,36 @@ async def test_pages_of_other_sites_and_names_that_lead_here_are_refused(tmp_pat
             assert (await served.get("/v1/sessions", headers=headers)).status_code == 200
         answer = await served.client.options("/v1/sessions", headers={"origin": "https://evil.example"})
         assert "access-control-allow-origin" not in answer.headers
+
+
+@pytest.mark.parametrize(
+    ("host", "is_own"),
+    [
+        ("box.example:8400", True),
+        ("BOX.example:8400", True),
+        ("192.0.2.7:8400", True),
+        ("[2001:db8::1]:8400", True),
+        ("box.example", False),
+        ("box.example:8401", False),
+        ("evil.example:8400", False),
+        ("box.example.evil:8400", False),
+        ("user@box.example:8400", False),
+        ("box.example:8400/path", False),
+        ("box.example:eight", False),
+        ("[box.example]:8400", False),
+        (":8400", False),
+    ],
+)
+def test_behind_a_name_only_that_name_and_addresses_in_digits_are_its_own(host: str, *, is_own: bool) -> None:
+    entrance = Entrance(
+        scheme="https",
+        names=frozenset({"box.example"}),
+        port=8400,
+        token="-",
+        public=frozenset(),
+        is_any_address=True,
+    )
+    assert entrance.is_own_host(host) is is_own
 
 
 async def test_bodies_that_are_too_big_are_refused_before_they_are_there(tmp_path: Path) -> None:

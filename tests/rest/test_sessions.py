@@ -38,7 +38,10 @@ async def test_a_session_that_was_closed_goes_on_with_the_next_op(tmp_path: Path
     async with serving(tmp_path, [[Say("One.")], [Say("Two.")]]) as served:
         session = await served.start()
         await served.run(session)
-        assert not (await served.post(f"{session}/close")).json()["is_open"]
+        last = (await served.get(session)).json()["last_seq"]
+        closed = (await served.post(f"{session}/close")).json()
+        assert not closed["is_open"]
+        assert closed["last_seq"] == last
         blocks = await served.run(session)
         assert blocks[-1].data["turn"] == 2
         assert (await served.get(session)).json()["is_open"]
