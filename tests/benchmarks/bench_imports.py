@@ -17,7 +17,7 @@ import pytest
 
 ROUNDS: Final = 7
 LIMITS: Final = {
-    "--help": 1.5,
+    "--help": 2.0,
     "sessions list": 2.5,
     "config show": 2.5,
     "changes list": 2.5,
