@@ -82,7 +82,8 @@ class Endpoint(Generic[B, Q]):
     def _query_of(self, request: Request) -> Q:
         given = request.query_params.multi_items()
         names = [name for name, _ in given]
-        if twice := next((name for name in names if names.count(name) > 1), None):
+        twice = next((name for name in names if names.count(name) > 1), None)
+        if twice is not None:
             raise refusal(400, "invalid", "It stands there more than once.", field=f"$.{twice}")
         return converted(dict(given), self.query, is_text=True)
 

@@ -31,7 +31,8 @@ def decode_op(fields: object) -> ops.Op:
     known = _OPS.get(kind) if isinstance(kind, str) else None
     if known is None:
         raise MalformedOpError(f"`type` must be one of {', '.join(_OPS)}")
-    if unknown := next((key for key in given if key not in known.__struct_fields__), None):
+    unknown = next((key for key in given if key not in known.__struct_fields__), None)
+    if unknown is not None:
         raise MalformedOpError(f"{kind} has no field {unknown!r}")
     try:
         return convert(given, known)

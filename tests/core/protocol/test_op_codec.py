@@ -37,3 +37,12 @@ def test_fields_of_any_kind_give_an_op_or_an_error_in_words(kind: type[ops.Op], 
     except MalformedOpError:
         return
     assert isinstance(op, kind)
+
+
+@given(st.sampled_from(KINDS), st.text(max_size=8), JSON)
+def test_a_field_that_the_op_does_not_have_is_refused_whatever_its_name(
+    kind: type[ops.Op], name: str, value: object
+) -> None:
+    if name not in kind.__struct_fields__:
+        with pytest.raises(MalformedOpError, match="has no field"):
+            decode_op({name: value, "type": kind.__struct_defaults__[-1]})
