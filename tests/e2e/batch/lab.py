@@ -5,8 +5,11 @@ import os
 import subprocess
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
+
+import psutil
 
 from tests.system_processes import processes_with
 
@@ -46,9 +49,13 @@ class Lab:
     def outcomes(self) -> list[dict[str, Any]]:
         return [json.loads(line) for line in self.results.read_text(encoding="utf-8").splitlines()]
 
-    def processes(self) -> list[int]:
-        """Everything that a batch of this lab started and that still lives."""
-        return processes_with("BATCH_LAB", self.environ["BATCH_LAB"])
+    def left(self) -> list[str]:
+        """Everything that a batch of this lab started and that stays. What its guards end may need a moment."""
+        started: list[psutil.Process] = []
+        for pid in processes_with("BATCH_LAB", self.environ["BATCH_LAB"]):
+            with suppress(psutil.NoSuchProcess):
+                started.append(psutil.Process(pid))
+        return [str(process) for process in psutil.wait_procs(started, timeout=30)[1]]
 
 
 def task(name: str, workspace: Path, **options: object) -> dict[str, Any]:

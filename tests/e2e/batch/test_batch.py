@@ -154,4 +154,4 @@ def test_killed_workers_and_coordinators_lose_and_repeat_nothing(lab: Lab, is_ni
     code, _, _ = lab.run("--workers", "2", "--retries", "9")
     assert code == 0
     assert sorted(outcome["id"] for outcome in lab.outcomes) == sorted(f"t{number}" for number in range(count))
-    assert lab.processes() == []
+    assert lab.left() == []

@@ -34,7 +34,7 @@ def test_a_signal_stops_what_runs_and_a_task_without_a_result_runs_again(
     assert process.returncode == 130
     assert "0 of 1 tasks done, interrupted" in out
     assert "Traceback" not in err
-    assert lab.processes() == []
+    assert lab.left() == []
     assert list((tmp_path / "home" / "cache" / "batch").iterdir()) == []
     lab.write([task("slow", DEMO)])
     assert lab.run()[0] == 0
@@ -53,7 +53,7 @@ def test_a_reader_that_goes_ends_the_batch_quietly(lab: Lab) -> None:
         assert process.wait() == 1
     assert b"error" not in err.lower()
     assert b"Traceback" not in err
-    assert lab.processes() == []
+    assert lab.left() == []
 
 
 @pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
@@ -68,7 +68,7 @@ def test_without_standard_output_or_error_a_batch_writes_its_results(lab: Lab, c
     assert b"Traceback" not in err
     assert [outcome["exit_code"] for outcome in lab.outcomes] == [0]
     assert process.returncode == 0
-    assert lab.processes() == []
+    assert lab.left() == []
 
 
 def test_a_batch_that_has_cost_too_much_starts_no_task(lab: Lab, capsys: pytest.CaptureFixture[str]) -> None:
