@@ -26,7 +26,7 @@ def test_a_signal_stops_what_runs_and_a_task_without_a_result_runs_again(
     pipe = tmp_path / "asked"
     os.mkfifo(pipe)
     asks = f"sh -c 'echo asked > {pipe}; exec sleep 300'"
-    lab.write([task("slow", DEMO, **{"approval": "always", "approval-command": asks})])
+    lab.write([task("slow", DEMO, **{"approval": "always", "allowed-tools": "list_files", "approval-command": asks})])
     with lab.start() as process:
         assert "asked" in pipe.read_text(encoding="utf-8")
         process.send_signal(how)

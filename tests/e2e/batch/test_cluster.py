@@ -34,7 +34,7 @@ def what_runs_ends_with_its_batch(lab: ClusterLab, folder: Path, how: signal.Sig
     pipe = folder / f"asked-{how}"
     os.mkfifo(pipe)
     asks = f"sh -c 'echo asked > {pipe}; exec sleep 300'"
-    lab.write([task("slow", DEMO, **{"approval": "always", "approval-command": asks})])
+    lab.write([task("slow", DEMO, **{"approval": "always", "allowed-tools": "list_files", "approval-command": asks})])
     with lab.start() as process:
         assert "asked" in pipe.read_text(encoding="utf-8")
         running = lab.runs()
