@@ -11,6 +11,7 @@ from PySide6.QtWidgets import QFileDialog
 from desktop_agent.app.background_tasks import Try
 from desktop_agent.app.navigator import Navigator
 from desktop_agent.app.window_panels import WindowPanels
+from desktop_agent.app.workspace_files import WorkspaceFiles
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.errors import WorkspaceError
 from desktop_agent.core.base.ids import SessionId
@@ -20,18 +21,16 @@ if TYPE_CHECKING:
     from desktop_agent.core.mentions.grammar import TypedMention
     from desktop_agent.core.mentions.offers import FolderPaths, MentionOffer, MentionSources
 
-_FRESH_S = 5.0
-"""How long a list of the files is taken for right. An older one answers, too, and is made anew meanwhile."""
-
 
 class MentionFinding(QObject):
-    """Answers the composer, the latest question only. Files are listed once a folder, and anew when that is old."""
+    """Answers the composer, the latest question only."""
 
     def __init__(
         self,
         panels: WindowPanels,
         bench: Workbench,
         navigator: Navigator,
+        files: WorkspaceFiles,
         sessions: Callable[[], Mapping[SessionId, SessionSummary]],
         try_: Try,
     ) -> None:
@@ -40,11 +39,9 @@ class MentionFinding(QObject):
         self._mentions = panels.composer.mentions
         self._bench = bench
         self._navigator = navigator
+        self._files = files
         self._sessions = sessions
         self._try = try_
-        self._paths: FolderPaths | None = None
-        self._listed_at = 0.0
-        self._is_listing = False
         self._typed: TypedMention | None = None
         """The question that is still to be answered."""
         self._is_answering = False
@@ -53,10 +50,10 @@ class MentionFinding(QObject):
         self._mentions.wanted.connect(self._on_wanted)
         panels.composer.edit.files_given.connect(self._on_files_given)
         panels.files.mention_requested.connect(self._mentions.insert)
+        files.listed.connect(self._on_listed)
         navigator.workspace_changed.connect(self._on_workspace_changed)
 
     def _on_workspace_changed(self, _root: Path) -> None:
-        self._paths = None
         self._mentions.set_known(lambda _path: False, frozenset())
         if (typed := self._mentions.typed) is not None:
             self._on_wanted(typed)
@@ -99,35 +96,22 @@ class MentionFinding(QObject):
         workspace = self._navigator.workspace
         if workspace is None:
             return
-        if self._paths is None:
-            await self._list(workspace)
-        elif asyncio.get_running_loop().time() - self._listed_at > _FRESH_S and not self._is_listing:
-            self._try(self._list_again(workspace, typed))
-        if self._typed is not None or self._paths is None:
+        paths = await self._files.latest()
+        if self._typed is not None or paths is None:
             return  # something else is being typed by now
         offers = await self._completions(workspace, typed) or await asyncio.to_thread(
-            _offers_for, typed, self._sources(workspace, self._paths)
+            _offers_for, typed, self._sources(workspace, paths)
         )
         self._mentions.show(typed, offers)
 
-    async def _list_again(self, workspace: Path, typed: "TypedMention") -> None:
-        before = self._paths
-        await self._list(workspace)
-        if self._paths is not None and before is not None and self._paths.files != before.files:
+    def _on_listed(self, paths: "FolderPaths", is_changed: bool) -> None:
+        """Mark what is mentioned, and answer anew where other files are there by now."""
+        if (workspace := self._navigator.workspace) is None:
+            return
+        servers = self._bench.shared_tools.servers.connections(workspace)
+        self._mentions.set_known(paths.has, frozenset(connection.definition.name for connection in servers))
+        if is_changed and (typed := self._mentions.typed) is not None:
             self._on_wanted(typed)
-
-    async def _list(self, workspace: Path) -> None:
-        """List the files of the folder, without those that are ignored. A folder that cannot be listed has none."""
-        self._is_listing = True
-        try:
-            paths = await _paths_of(workspace, self._bench.environ)
-        finally:
-            self._is_listing = False
-        if workspace == self._navigator.workspace:
-            self._paths, self._listed_at = paths, asyncio.get_running_loop().time()
-            servers = self._bench.shared_tools.servers.connections(workspace)
-            names = (connection.definition.name for connection in servers)
-            self._mentions.set_known(paths.has, frozenset(names))
 
     def _sources(self, workspace: Path, paths: "FolderPaths") -> "MentionSources":
         from desktop_agent.core.mentions.offers import MentionSources, OfferedSession
@@ -184,23 +168,3 @@ def _offers_for(typed: "TypedMention", sources: "MentionSources") -> "tuple[Ment
     from desktop_agent.core.mentions.offers import offers_for
 
     return offers_for(typed, sources)
-
-
-async def _paths_of(workspace: Path, environ: Mapping[str, str]) -> "FolderPaths":
-    from desktop_agent.core.base.clock import SystemClock
-    from desktop_agent.core.base.errors import ToolError
-    from desktop_agent.core.mentions.offers import FolderPaths
-    from desktop_agent.core.policy.boundary import Boundary
-    from desktop_agent.core.system.child_environment import child_environment
-    from desktop_agent.core.system.processes.runner import ProcessRunner
-    from desktop_agent.core.tools.files.listing import ListingGround, list_paths
-
-    boundary = await asyncio.to_thread(Boundary, workspace)
-    processes = ProcessRunner(SystemClock())
-    try:
-        listing = await list_paths(boundary.root, ".", ListingGround(boundary, processes, child_environment(environ)))
-    except ToolError:
-        return FolderPaths()
-    finally:
-        await processes.aclose()
-    return await asyncio.to_thread(FolderPaths, listing.paths)

@@ -1,6 +1,6 @@
 """All that one window does with sessions, put together."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from desktop_agent.app.background_tasks import Try
 from desktop_agent.app.mention_finding import MentionFinding
@@ -18,9 +18,11 @@ from desktop_agent.app.sessions.viewing import Viewing
 from desktop_agent.app.settings.setup import Setup
 from desktop_agent.app.ways_to_begin import WaysToBegin
 from desktop_agent.app.window_panels import WindowPanels
+from desktop_agent.app.workspace_files import WorkspaceFiles
 from desktop_agent.composition.workbench import Workbench
 from desktop_agent.core.base.clock import SystemClock
-from desktop_agent.core.protocol.model import ModelRef
+from desktop_agent.core.base.ids import SessionId
+from desktop_agent.core.protocol.model import ModelRef, SessionSummary
 from desktop_agent.core.store.drafts import Drafts
 from desktop_agent.ui.runtime.eventloop import TaskSpawner
 from desktop_agent.ui.theme import Theme
@@ -60,11 +62,19 @@ class WindowSessions:
             refresh_list=self._listed.refresh,
         )
         Pasting(panels, bench, clock, try_)
-        MentionFinding(panels, bench, self.navigator, self._listed.known, try_)
+        self.files = WorkspaceFiles(bench, self.navigator, try_)
+        """The files of the open folder."""
+        MentionFinding(panels, bench, self.navigator, self.files, self._listed.known, try_)
         self.ways = WaysToBegin(panels, theme, bench, self.navigator, setup, try_)
-        choice = SessionChoice(panels, self.navigator, self.ways, try_)
+        self.choice = choice = SessionChoice(panels, self.navigator, self.ways, try_)
+        """Shows what the user chooses."""
         SessionActions(panels, bench, self._live, self._listed, self.navigator, choice, try_)
         SessionFollowing(panels, self.navigator, self._viewing, choice, self._listed, self._searching, try_)
+
+    @property
+    def known(self) -> Mapping[SessionId, SessionSummary]:
+        """What the journals say of all sessions, as far as it was read."""
+        return self._listed.known()
 
     @property
     def working(self) -> int:
