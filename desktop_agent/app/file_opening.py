@@ -25,13 +25,13 @@ class FileOpening(QObject):
         self._banner = panels.conversation.banner
         self._navigator = navigator
         panels.files.file_activated.connect(self._on_file_activated)
-        panels.transcript.entry_actions.file_requested.connect(self._open_in_workspace)
-        panels.review.file_open_requested.connect(self._open_in_workspace)
+        panels.transcript.entry_actions.file_requested.connect(self.open_in_workspace)
+        panels.review.file_open_requested.connect(self.open_in_workspace)
 
     def _on_file_activated(self, path: str) -> None:
         _open_file(Path(path))
 
-    def _open_in_workspace(self, path: str, _line: int = 0) -> None:
+    def open_in_workspace(self, path: str, _line: int = 0) -> None:
         """Open it as the file tree opens it. Applications do not get the line."""
         if self._navigator.workspace is None:
             return

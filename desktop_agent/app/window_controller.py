@@ -7,6 +7,7 @@ session open elsewhere) ends in the banner, never in a crash.
 from desktop_agent.app.background_tasks import BackgroundTasks
 from desktop_agent.app.content_windows import ContentWindows
 from desktop_agent.app.file_opening import FileOpening
+from desktop_agent.app.palette import PaletteOpening
 from desktop_agent.app.quit_question import QuitQuestion
 from desktop_agent.app.sessions.ports import OpeningPort
 from desktop_agent.app.sessions.window_sessions import WindowSessions
@@ -60,7 +61,8 @@ class WindowController:
         self._quit_question = QuitQuestion(panels.window)
         self._contents = ContentWindows(panels.window, theme, bench.blobs, try_)
         self._usage = UsageDisplay(panels.window, theme, bench, try_)
-        FileOpening(panels, navigator)
+        files = FileOpening(panels, navigator)
+        PaletteOpening(panels, theme, bench, self._sessions, self._setup, try_, open_file=files.open_in_workspace)
         navigator.workspace_changed.connect(self._settings.show_workspace)
         ShownFolder(panels, bench, navigator, try_)
         self._connect()

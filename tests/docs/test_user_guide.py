@@ -9,6 +9,7 @@ from pytestqt.qtbot import QtBot
 from desktop_agent.core.mcp.reading import read_definitions
 from desktop_agent.core.settings import Settings
 from desktop_agent.core.settings.loading import parse_file, values_in
+from desktop_agent.ui.palette.place_keys import PLACE_KEYS
 from desktop_agent.ui.window.actions import Actions
 
 ROOT = Path(__file__).parents[2]
@@ -22,6 +23,13 @@ def test_every_action_with_a_shortcut_has_its_row(qtbot: QtBot) -> None:
     actions = [action for action in Actions(window).all if not action.shortcut().isEmpty()]
     rows = [f"| `{action.shortcut().toString()}` | {action.text()}" for action in actions]
     assert [row for row in rows if row not in GUIDE] == []
+
+
+def test_every_key_of_the_palettes_list_is_in_the_row_of_its_place() -> None:
+    rows = dict(re.findall(r"^\| ([a-z ]+) \| (.*) \|$", GUIDE.partition("| where | keys |")[2], re.MULTILINE))
+    missing = [f"{key.place}: {keys}" for key in PLACE_KEYS for keys in key.keys if keys not in rows[key.place]]
+    assert missing == []
+    assert {key.place for key in PLACE_KEYS} <= rows.keys()
 
 
 def test_the_settings_shown_exist_and_have_values_that_can_be_used() -> None:

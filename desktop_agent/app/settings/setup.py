@@ -94,6 +94,10 @@ class Setup(QObject):
         """Show the settings as they are in force."""
         self._open()
 
+    def find_setting(self, key: str) -> None:
+        """Show the setting with this dotted name."""
+        self._open().search_for(key)
+
     def enter_key(self, pasted: str = "") -> None:
         """Show the settings with the keyboard in the field for the key, and what was pasted elsewhere in it."""
         self._open().enter_key(pasted)

@@ -33,6 +33,8 @@ class EarlyWishes(QObject):
             self._listen(action.triggered, is_choice=True)
         for action in (actions.settings, actions.import_session, actions.export_session):
             self._listen(action.triggered)
+        for action in (actions.command_palette, actions.go_to_file, actions.shortcuts):
+            self._listen(action.triggered)
         for signal in (sessions.rename_requested, sessions.action_requested, panels.pasted_keys.found):
             self._listen(signal)
         for signal in (entries.resend_requested, entries.output_requested, entries.picture_requested):

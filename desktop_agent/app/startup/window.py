@@ -281,6 +281,8 @@ _USED_SOON: Final = (
     "approvals.dialog",
     "chat.question.approval",
     "models.popup",
+    "palette.finding",
+    "palette.palette",
     "review.media.stack",
     "review.media.kinds",
     "settings.generated_page",

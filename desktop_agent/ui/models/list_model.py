@@ -8,7 +8,7 @@ from PySide6.QtCore import QAbstractListModel, QModelIndex, QObject, Qt
 from desktop_agent.ui.models.choices import Row
 from desktop_agent.ui.models.offers import ModelKey
 from desktop_agent.ui.models.words import described
-from desktop_agent.ui.widgets.rows import NO_PARENT, AnyIndex
+from desktop_agent.ui.widgets.rows import NO_PARENT, AnyIndex, stepped
 from desktop_agent.ui.wording.tooltips import plain_tooltip
 
 
@@ -46,15 +46,8 @@ class ModelRows(QAbstractListModel):
 
     def step_from(self, row: int, by: int) -> QModelIndex:
         """Return the row that can be chosen `by` steps on; one step beyond an end leads to the other."""
-        places = [place for place, found in enumerate(self._rows) if found.is_choice]
-        if not places:
-            return QModelIndex()
-        if row not in places:
-            return self.index(places[0 if by > 0 else -1])
-        at = places.index(row) + by
-        if abs(by) == 1:
-            at %= len(places)
-        return self.index(places[max(0, min(at, len(places) - 1))])
+        at = stepped([place for place, found in enumerate(self._rows) if found.is_choice], row, by)
+        return self.index(at) if at is not None else QModelIndex()
 
     def is_current(self, row: Row) -> bool:
         """Whether this model answers now."""

@@ -126,6 +126,12 @@ class SettingsDialog(QDialog):
         self._search.clear()
         self._sections.setCurrentRow(self._row_of(section))
 
+    def search_for(self, text: str) -> None:
+        """Search for a setting, as if the user had typed this. Call it when the dialog is open."""
+        self._search.setText(text)
+        self._search.setFocus()
+        self._search.selectAll()
+
     def enter_key(self, pasted: str = "") -> None:
         """Turn to the field for the key, and put there what was pasted elsewhere. Call it when the dialog is open."""
         self.show_section("model")

@@ -1,5 +1,6 @@
 """What the rows of every list have in common: fonts, the ground behind them, a focus ring for the keyboard only."""
 
+from collections.abc import Sequence
 from functools import cache
 
 from PySide6.QtCore import QEvent, QModelIndex, QObject, QPersistentModelIndex, QRectF, QSize, Qt
@@ -94,6 +95,21 @@ def set_up_list(view: QAbstractItemView) -> FocusRing:
     view.viewport().setAttribute(Qt.WidgetAttribute.WA_Hover)
     view.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
     return FocusRing(view)
+
+
+def stepped(choices: Sequence[int], row: int, by: int) -> int | None:
+    """Return the row that can be chosen `by` steps on from `row`; one step beyond an end leads to the other.
+
+    `choices` are the rows that can be chosen, in their order. Without any there is none.
+    """
+    if not choices:
+        return None
+    if row not in choices:
+        return choices[0 if by > 0 else -1]
+    at = choices.index(row) + by
+    if abs(by) == 1:
+        at %= len(choices)
+    return choices[max(0, min(at, len(choices) - 1))]
 
 
 def draw_ground(painter: QPainter, theme: Theme, option: QStyleOptionViewItem, ring: FocusRing) -> QColor:

@@ -30,7 +30,9 @@ _DECLARATIONS = (
     _Declaration("stop", "Stop the agent", "Ctrl+."),
     _Declaration("find", "Find in the conversation", "Ctrl+F"),
     _Declaration("search", "Search all sessions…", "Ctrl+Shift+F"),
-    _Declaration("filter_files", "Go to file…", "Ctrl+P"),
+    _Declaration("command_palette", "Command palette…", "Ctrl+K"),
+    _Declaration("go_to_file", "Go to file…", "Ctrl+P"),
+    _Declaration("filter_files", "Filter the files", "Ctrl+Shift+E"),
     _Declaration("undo_turn", "Undo the agent's turn", "Ctrl+Shift+Z"),
     _Declaration("redo_turn", "Redo what was undone last", "Ctrl+Shift+Y"),
     _Declaration("rewind", "Go back to before a message…", "Ctrl+Alt+Z"),
@@ -47,6 +49,7 @@ _DECLARATIONS = (
     _Declaration("toggle_jobs", "Background commands", "Ctrl+J"),
     _Declaration("usage", "Usage…", "Ctrl+Alt+U"),
     _Declaration("settings", "Settings…", "Ctrl+,"),
+    _Declaration("shortcuts", "Keyboard shortcuts…", "F1"),
     _Declaration("demo", "Try the demo", ""),
     _Declaration("quit", "Quit", "Ctrl+Q"),
 )
@@ -64,6 +67,8 @@ class Actions:
     stop: QAction
     find: QAction
     search: QAction
+    command_palette: QAction
+    go_to_file: QAction
     filter_files: QAction
     undo_turn: QAction
     redo_turn: QAction
@@ -81,6 +86,7 @@ class Actions:
     toggle_jobs: QAction
     usage: QAction
     settings: QAction
+    shortcuts: QAction
     demo: QAction
     quit: QAction
 

@@ -9,6 +9,7 @@ from desktop_agent.ui.theme import Theme
 from desktop_agent.ui.widgets.screen_room import screen_room
 from desktop_agent.ui.window.actions import Actions
 from desktop_agent.ui.window.edge_panel import EdgePanel
+from desktop_agent.ui.window.keys_first import KeysFirst
 from desktop_agent.ui.window.top_bar import TopBar
 from desktop_agent.ui.window.window_memory import WindowMemory
 
@@ -64,6 +65,7 @@ class MainWindow(QMainWindow):
         side_title = self.tr("Sessions and files")
         self.side = EdgePanel(self, self._conversation, "left", "sideDock", side_title, _SIDE_WIDTH + 44)
         self.review = EdgePanel(self, self._conversation, "right", "reviewDock", self.tr("Review"), _REVIEW_WIDTH + 80)
+        KeysFirst([self.actions_.command_palette], self)
         self._connect()
         self._restore_layout()
 

@@ -172,6 +172,8 @@ class TopBar(QWidget):
         button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         menu = QMenu(button)
         actions = self._actions
+        menu.addActions([actions.command_palette, actions.go_to_file, actions.shortcuts])
+        menu.addSeparator()
         menu.addActions([actions.settings, actions.usage, actions.import_session, actions.export_session])
         menu.addSeparator()
         shown = [actions.toggle_side, actions.toggle_review, actions.toggle_jobs]

@@ -11,6 +11,9 @@ from desktop_agent.core.diff.row_layout import RowMode
 KeptModel = tuple[str, str, str]
 """Provider, account and model."""
 
+KeptChoice = tuple[Literal["action", "setting", "command", "session", "file"], str]
+"""What was chosen in the palette: its kind, and by what the application knows it."""
+
 
 class WindowMemory:
     """Kept in one file. What is damaged in there counts as not kept."""
@@ -62,6 +65,18 @@ class WindowMemory:
     def remember_models(self, name: Literal["favourite_models", "recent_models"], models: Sequence[KeptModel]) -> None:
         """Offer these at the next start, too."""
         self._store.setValue(name, msgspec.json.encode(models).decode())
+
+    @property
+    def choices(self) -> Sequence[KeptChoice]:
+        """What was chosen in the palette, the last first."""
+        try:
+            return msgspec.json.decode(str(self._store.value("recent_choices", "[]")), type=list[KeptChoice])
+        except msgspec.MsgspecError:
+            return ()
+
+    def remember_choices(self, choices: Sequence[KeptChoice]) -> None:
+        """Offer these first at the next start, too."""
+        self._store.setValue("recent_choices", msgspec.json.encode(choices).decode())
 
     def _bytes(self, key: str) -> QByteArray | None:
         value = self._store.value(key)

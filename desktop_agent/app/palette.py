@@ -1,0 +1,236 @@
+"""The command palette in the application: what it finds, beside the window's thread, and what its choices do."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from msgspec.structs import replace
+from PySide6.QtCore import QObject
+from PySide6.QtGui import QAction, QKeySequence
+
+from desktop_agent.app.background_tasks import Try
+from desktop_agent.app.navigator import Navigator
+from desktop_agent.app.sessions.window_sessions import WindowSessions
+from desktop_agent.app.settings.setup import Setup
+from desktop_agent.app.window_panels import WindowPanels
+from desktop_agent.composition.workbench import Workbench
+from desktop_agent.core.base.ids import SessionId
+from desktop_agent.core.protocol.model import SessionSummary
+from desktop_agent.ui.theme import Theme
+
+if TYPE_CHECKING:
+    from desktop_agent.core.slash.declarations import Declaration
+    from desktop_agent.ui.palette.entries import PaletteEntry, PaletteQuery, Scope
+    from desktop_agent.ui.palette.finding import PaletteSources
+    from desktop_agent.ui.palette.palette import CommandPalette
+
+_MOST_REMEMBERED = 40
+
+
+class PaletteOpening(QObject):
+    """Opens the palette, answers it, the latest question only, and carries out what was chosen."""
+
+    def __init__(
+        self,
+        panels: WindowPanels,
+        theme: Theme,
+        bench: Workbench,
+        sessions: WindowSessions,
+        setup: Setup,
+        try_: Try,
+        *,
+        open_file: Callable[[str], None],
+    ) -> None:
+        """`open_file` shows a file of the open folder, given by its path in there."""
+        super().__init__(panels.window)
+        self._panels = panels
+        self._theme = theme
+        self._bench = bench
+        self._sessions = sessions
+        self._navigator: Navigator = sessions.navigator
+        self._setup = setup
+        self._try = try_
+        self._open_file = open_file
+        self._palette: CommandPalette | None = None
+        self._sources: PaletteSources | None = None
+        self._query: PaletteQuery | None = None
+        """What is still to be answered."""
+        self._is_answering = False
+        actions = panels.window.actions_
+        actions.connect(actions.command_palette, self._open_all)
+        actions.connect(actions.go_to_file, self._open_files)
+        actions.connect(actions.shortcuts, self._open_keys)
+        sessions.files.listed.connect(self._on_files_listed)
+
+    def _open_all(self) -> None:
+        self._open("all")
+
+    def _open_files(self) -> None:
+        self._open("file")
+
+    def _open_keys(self) -> None:
+        self._open("all", "?")
+
+    def _open(self, scope: "Scope", typed: str = "") -> None:
+        palette = self._palette or self._build()
+        self._sources = self._sources_now()
+        palette.open_palette(scope, typed)
+        if palette.isVisible():
+            self._try(self._load())
+
+    def _build(self) -> "CommandPalette":
+        from desktop_agent.ui.palette.palette import CommandPalette  # after the first paint
+
+        palette = self._palette = CommandPalette(self._theme, self._panels.window)
+        palette.wanted.connect(self._on_wanted)
+        palette.chosen.connect(self._on_chosen)
+        return palette
+
+    # -- what there is to be found --
+
+    def _sources_now(self) -> "PaletteSources":
+        """Return what is known at once; the rest, as it was when the palette was open last."""
+        from desktop_agent.ui.palette.finding import PaletteSources
+        from desktop_agent.ui.palette.place_keys import place_key_entries
+
+        known = tuple(map(_action_entry, self._panels.window.actions_.all))
+        everywhere = self.tr("Everywhere")
+        with_keys = tuple(replace(entry, group=everywhere, also=entry.keys) for entry in known if entry.keys)
+        return replace(
+            self._sources or PaletteSources(),
+            actions=tuple(entry for entry in known if entry.is_choice and entry.key != "command_palette"),
+            keys=(*with_keys, *place_key_entries()),
+            files=self._sessions.files.known,
+            has_folder=self._navigator.workspace is not None,
+            recent=tuple(self._panels.window.memory.choices),
+        )
+
+    async def _load(self) -> None:
+        """Find out the rest, and answer anew with it."""
+        sessions = self._sessions.known
+        workspace = self._navigator.workspace
+        declared = await asyncio.to_thread(self._bench.slash_commands, workspace) if workspace is not None else ()
+        listed = await asyncio.to_thread(_session_entries, sessions, workspace)
+        self._put(settings=_setting_entries(), commands=tuple(map(_command_entry, declared)), sessions=listed)
+        files = await self._sessions.files.latest()
+        if self._sources is not None and self._sources.files is not files:
+            self._put(files=files)
+
+    def _on_files_listed(self, files: object, _is_changed: bool) -> None:
+        if self._palette is not None and self._palette.isVisible():
+            self._put(files=files)
+
+    def _put(self, **known: object) -> None:
+        if self._sources is not None and self._palette is not None:
+            self._sources = replace(self._sources, **known)
+            if self._palette.isVisible():
+                self._on_wanted(self._palette.query)
+
+    # -- answering --
+
+    def _on_wanted(self, query: "PaletteQuery") -> None:
+        from desktop_agent.ui.palette.finding import rows_for
+
+        assert self._palette is not None
+        assert self._sources is not None
+        if not query.text:  # what is only listed is there at once, without an empty list before
+            self._query = None
+            self._palette.show_rows(query, rows_for(query, self._sources))
+            return
+        self._query = query
+        if not self._is_answering:
+            self._is_answering = True
+            self._try(self._answer_all())
+
+    async def _answer_all(self) -> None:
+        from desktop_agent.ui.palette.finding import rows_for
+
+        try:
+            while (query := self._query) is not None and self._palette is not None and self._sources is not None:
+                self._query = None
+                self._palette.show_rows(query, await asyncio.to_thread(rows_for, query, self._sources))
+        finally:
+            self._is_answering = False
+
+    # -- what was chosen --
+
+    def _on_chosen(self, entry: "PaletteEntry") -> None:
+        self._remember(entry)
+        match entry.kind:
+            case "action":
+                getattr(self._panels.window.actions_, entry.key).trigger()
+            case "setting":
+                self._setup.find_setting(entry.key)
+            case "session":
+                self._sessions.choice.show(entry.key)
+            case "file":
+                self._open_file(entry.key)
+            case "command":
+                self._begin_command(entry.key)
+            case "key":
+                pass
+
+    def _begin_command(self, name: str) -> None:
+        """Put a command into the message, before what is written there. The user sends it."""
+        composer = self._panels.composer
+        composer.set_text(f"/{name} {composer.text()}")
+        composer.setFocus()
+
+    def _remember(self, entry: "PaletteEntry") -> None:
+        if entry.kind != "key":
+            memory = self._panels.window.memory
+            chosen = (entry.kind, entry.key)
+            others = [kept for kept in memory.choices if kept != chosen]
+            memory.remember_choices([chosen, *others][:_MOST_REMEMBERED])
+
+
+def _action_entry(action: QAction) -> "PaletteEntry":
+    from desktop_agent.ui.palette.entries import PaletteEntry
+
+    keys = action.shortcut().toString(QKeySequence.SequenceFormat.NativeText)
+    return PaletteEntry(
+        kind="action", key=action.objectName(), title=action.text(), keys=keys, is_choice=action.isEnabled()
+    )
+
+
+@cache
+def _setting_entries() -> "tuple[PaletteEntry, ...]":
+    """Return all settings. On the window's thread: where their words come from are widgets, too."""
+    from desktop_agent.core.settings import declared_section, declared_settings
+    from desktop_agent.ui.palette.entries import PaletteEntry
+    from desktop_agent.ui.settings.controls import words
+
+    return tuple(
+        PaletteEntry(
+            kind="setting",
+            key=setting.key,
+            title=words(setting.about.title),
+            group=words(declared_section(setting.section).title),
+            also=setting.key,
+        )
+        for setting in declared_settings().values()
+    )
+
+
+def _command_entry(command: "Declaration") -> "PaletteEntry":
+    from desktop_agent.ui.palette.entries import PaletteEntry
+
+    return PaletteEntry(kind="command", key=command.name, title=f"/{command.name}", group=command.summary)
+
+
+def _session_entries(
+    sessions: Mapping[SessionId, SessionSummary], workspace: Path | None
+) -> "tuple[PaletteEntry, ...]":
+    """Return the conversations with a title, those of the open folder first, the last used before others."""
+    from desktop_agent.core.base.hidden_text import named
+    from desktop_agent.ui.palette.entries import PaletteEntry
+
+    here = str(workspace.resolve()) if workspace is not None else ""
+    listed = [each for each in sessions.values() if each.is_listed and not each.is_archived and each.title]
+    listed.sort(key=lambda each: (each.workspace == here, each.active_at), reverse=True)
+    return tuple(
+        PaletteEntry(kind="session", key=each.id, title=named(each.title), group=named(Path(each.workspace).name))
+        for each in listed
+    )

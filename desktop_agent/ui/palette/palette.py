@@ -1,0 +1,225 @@
+"""The palette itself: a field and the list of what fits, over the window. Imported when it is opened first."""
+
+from html import escape
+from typing import cast
+
+from PySide6.QtCore import QEvent, QModelIndex, QObject, QPoint, QRect, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QMouseEvent
+from PySide6.QtWidgets import QApplication, QFrame, QLineEdit, QListView, QWidget
+from shiboken6 import isValid
+
+from desktop_agent.ui.palette.drawing import PaletteDelegate
+from desktop_agent.ui.palette.entries import PREFIXES, PaletteQuery, PaletteRow, Scope, query_of
+from desktop_agent.ui.palette.list_model import PaletteRows
+from desktop_agent.ui.theme import Height, Space, Theme
+from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.layouts import hairline, vbox
+from desktop_agent.ui.widgets.rows import set_up_list
+
+_WIDTH = 640
+_MOST_ROWS = 14
+_LEAST_ROWS = 3
+_PAGE = 10
+_MARGIN = 24
+
+
+class CommandPalette(QFrame):
+    """Lies over `over` while it is open. It asks what fits, and says what was chosen; the application carries it out.
+
+    Signals:
+        wanted: show the rows that fit this `PaletteQuery`.
+        chosen: the user wants this `PaletteEntry`. The keyboard is back where it was by then.
+    """
+
+    wanted = Signal(object)
+    chosen = Signal(object)
+
+    def __init__(self, theme: Theme, over: QWidget) -> None:
+        super().__init__(over)
+        self.setObjectName("commandPalette")
+        self.setProperty("role", "palette")
+        self.setAccessibleName(self.tr("Command palette"))
+        self._over = over
+        self._base: Scope = "all"
+        self._shown: PaletteQuery | None = None
+        """What the rows answer."""
+        self._is_choosing = False
+        """Enter was pressed before the rows were there."""
+        self._before: QWidget | None = None
+        """What had the keyboard."""
+        self._rows = PaletteRows(self)
+        self._field = self._build_field()
+        self._list = self._build_list(theme)
+        self._hint = make_label(self._hint_words(), role="secondary")
+        self._hint.setContentsMargins(Space.S, 0, Space.S, 0)
+        margins = (Space.S, Space.S, Space.S, Space.S)
+        vbox(self._field, (self._list, 1), hairline(), self._hint, on=self, margins=margins, spacing=Space.S)
+        self.hide()
+
+    @property
+    def query(self) -> PaletteQuery:
+        """What is asked for."""
+        return query_of(self._field.text(), self._base)
+
+    def open_palette(self, base: Scope, typed: str = "") -> None:
+        """Show it for this, with this in the field. When that is what it shows already, close it."""
+        if self.isVisible() and self._base == base and self._field.text().startswith(typed):
+            self.close_palette()
+            return
+        if self.isHidden():
+            self._before = cast("QWidget | None", self._over.window().focusWidget())
+            cast("QApplication", QApplication.instance()).installEventFilter(self)
+        self._base = base
+        self._shown = None
+        self._field.blockSignals(True)
+        self._field.setText(typed)
+        self._field.blockSignals(False)
+        self._field.setPlaceholderText(self._placeholder(base))
+        self._rows.show(())
+        self._place()
+        self.show()
+        self.raise_()
+        self._field.setFocus(Qt.FocusReason.PopupFocusReason)  # for a shortcut, a field would select what is in it
+        self._on_text()
+
+    def close_palette(self) -> None:
+        """Go back to what lies below, and to the widget that had the keyboard."""
+        if self.isHidden():
+            return
+        cast("QApplication", QApplication.instance()).removeEventFilter(self)
+        self._is_choosing = False
+        before, self._before = self._before, None
+        if before is not None and isValid(before) and before.isVisible() and self._field.hasFocus():
+            before.setFocus(Qt.FocusReason.OtherFocusReason)
+        self.hide()
+
+    def show_rows(self, query: PaletteQuery, rows: tuple[PaletteRow, ...]) -> None:
+        """Show what fits, unless something else is asked for by now. A row chosen in the same answer stays chosen."""
+        if self.isHidden() or query != self.query:
+            return
+        before = self._list.currentIndex().row()
+        entry = self._rows.row_at(before).entry if query == self._shown and before >= 0 else None
+        self._shown = query
+        self._rows.show(rows)
+        same = next((place for place, row in enumerate(rows) if entry is not None and row.entry == entry), None)
+        self._list.setCurrentIndex(self._rows.index(same) if same is not None else self._rows.step_from(-1, 1))
+        if same is None:
+            self._list.scrollToTop()
+        self._place()
+        if self._is_choosing:
+            self._is_choosing = False
+            self._choose(self._list.currentIndex())
+
+    # --- building ---------------------------------------------------------------------------------------------------
+
+    def _build_field(self) -> QLineEdit:
+        field = QLineEdit()
+        field.setObjectName("paletteField")
+        field.setAccessibleName(self.tr("Command palette"))
+        field.textChanged.connect(self._on_text)
+        return field
+
+    def _build_list(self, theme: Theme) -> QListView:
+        view = QListView()
+        view.setObjectName("paletteList")
+        view.setAccessibleName(self.tr("What fits"))
+        view.setModel(self._rows)
+        view.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        view.setUniformItemSizes(True)
+        view.setEditTriggers(QListView.EditTrigger.NoEditTriggers)
+        view.setVerticalScrollMode(QListView.ScrollMode.ScrollPerPixel)
+        view.setItemDelegate(PaletteDelegate(self._rows, theme, set_up_list(view), view))
+        view.clicked.connect(self._choose)
+        view.selectionModel().currentChanged.connect(self._on_current)
+        theme.changed.connect(view.viewport().update)
+        return view
+
+    def _placeholder(self, base: Scope) -> str:
+        if base == "file":
+            return self.tr("Go to a file by parts of its path")
+        return self.tr("Search actions, settings, commands, sessions and files")
+
+    def _hint_words(self) -> str:
+        kinds = {
+            ">": self.tr("actions"),
+            "@": self.tr("sessions"),
+            "/": self.tr("commands"),
+            ",": self.tr("settings"),
+            "?": self.tr("keys"),
+        }
+        return "&nbsp;&nbsp; ".join(f"<b>{escape(sign)}</b> {kinds[sign]}" for sign in PREFIXES)
+
+    # --- what the user does -----------------------------------------------------------------------------------------
+
+    def _on_text(self) -> None:
+        self._is_choosing = False
+        self.wanted.emit(self.query)
+
+    def _on_current(self, index: QModelIndex) -> None:
+        words = str(index.data(Qt.ItemDataRole.AccessibleTextRole) or "")
+        self._field.setAccessibleDescription(words)  # the keyboard stays in the field: this is what its reader hears
+
+    def _choose(self, index: QModelIndex) -> None:
+        row = self._rows.row_at(index.row()) if index.isValid() else None
+        if row is not None and row.is_choice:
+            self.close_palette()
+            self.chosen.emit(row.entry)
+
+    def _on_enter(self) -> None:
+        """Choose what is marked; where the answer to the last key is not there yet, the first of that."""
+        if self._shown == self.query:
+            self._choose(self._list.currentIndex())
+        else:
+            self._is_choosing = True
+
+    def _take_key(self, event: QKeyEvent) -> bool:
+        """Act on a key of the field, if it is one for the list; whether it was."""
+        steps = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1, Qt.Key.Key_PageDown: _PAGE, Qt.Key.Key_PageUp: -_PAGE}
+        match event.key():
+            case Qt.Key.Key_Return | Qt.Key.Key_Enter:
+                self._on_enter()
+            case Qt.Key.Key_Down | Qt.Key.Key_Up | Qt.Key.Key_PageDown | Qt.Key.Key_PageUp as key:
+                self._list.setCurrentIndex(self._rows.step_from(self._list.currentIndex().row(), steps[key]))
+                if self._list.currentIndex().row() == 1:
+                    self._list.scrollToTop()  # its heading comes into sight, too
+            case _:
+                return False
+        return True
+
+    # --- Qt -----------------------------------------------------------------------------------------------------------
+
+    def _place(self) -> None:
+        """Stand below the bar at the top, as high as the list needs and as there is room for."""
+        area = self._over.rect().adjusted(_MARGIN, Height.TOP_BAR + Space.S, -_MARGIN, -_MARGIN)
+        rows = max(_LEAST_ROWS, min(self._rows.rowCount(), _MOST_ROWS))
+        chrome = self._field.sizeHint().height() + self._hint.sizeHint().height() + 1 + 5 * Space.S + 2
+        width = min(_WIDTH, area.width())
+        left = area.left() + (area.width() - width) // 2
+        self.setGeometry(QRect(left, area.top(), width, min(rows * Height.LIST_ROW + chrome, area.height())))
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        kind = event.type()
+        if kind == QEvent.Type.KeyPress and watched is self._field and isinstance(event, QKeyEvent):
+            if self._take_key(event):
+                return True
+        elif kind == QEvent.Type.Resize and watched is self._over:
+            self._place()
+        elif kind == QEvent.Type.MouseButtonPress and isinstance(event, QMouseEvent):
+            self._close_if_beside(watched, event.globalPosition().toPoint())
+        return super().eventFilter(watched, event)
+
+    def _close_if_beside(self, watched: QObject, at: QPoint) -> None:
+        """Close when something else of the window was pressed."""
+        is_ours = isinstance(watched, QWidget) and watched.window() is self.window()
+        if is_ours and not self.rect().contains(self.mapFromGlobal(at)):
+            self.close_palette()
+
+    def focusNextPrevChild(self, next: bool) -> bool:  # noqa: A002 - Qt's name
+        """Keep Tab inside: what lies below is out of reach until this is closed."""
+        return True
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape:
+            self.close_palette()
+        else:
+            super().keyPressEvent(event)

@@ -1,0 +1,75 @@
+"""The keys that mean something in one part of the window only. `tests/docs` holds them against the guide."""
+
+from typing import Final, NamedTuple
+
+from PySide6.QtCore import QT_TRANSLATE_NOOP, QCoreApplication
+from PySide6.QtGui import QKeySequence
+
+from desktop_agent.ui.palette.entries import PaletteEntry
+
+
+class PlaceKey(NamedTuple):
+    """What keys do somewhere. Several that do the same, or opposite things, stand behind each other."""
+
+    place: str
+    keys: tuple[str, ...]
+    text: str
+
+
+def _key(place: str, keys: str, text: str) -> PlaceKey:
+    return PlaceKey(place, tuple(keys.split()), text)
+
+
+PLACE_KEYS: Final = (
+    _key("composer", "Enter", "Send"),
+    _key("composer", "Shift+Enter", "Break the line"),
+    _key("composer", "Up Down", "Bring back what was sent"),
+    _key("approval dialog", "Ctrl+Enter", "Allow"),
+    _key("approval dialog", "Ctrl+Backspace", "Deny"),
+    _key("approval card", "Ctrl+Enter", "Allow once"),
+    _key("diff", "N F7", "Next change"),
+    _key("diff", "P Shift+F7", "Previous change"),
+    _key("diff", "Enter Space", "Open a folded part"),
+    _key("diff", "Ctrl+C", "Copy the selected lines"),
+    _key("session list", "Enter", "Open the session"),
+    _key("session list", "F2", "Rename the session"),
+    _key("file tree", "Enter", "Open the file"),
+    _key("file tree", "Right Left", "Open and close a folder"),
+    _key("file tree", "Ctrl+C", "Copy the path"),
+    _key("conversation", "Ctrl+A Ctrl+C", "Select all, copy"),
+    _key("conversation", "Home End", "Go to its beginning and end"),
+    _key("picture", "Ctrl+0", "Fit the window"),
+    _key("picture", "Ctrl+1", "Show the picture in its own size"),
+    _key("usage", "Alt+1 Alt+4", "By day, and so on to by folder"),
+)
+"""In the order of the list."""
+
+_PLACES: Final = {
+    "composer": QT_TRANSLATE_NOOP("Palette", "In the message"),
+    "approval dialog": QT_TRANSLATE_NOOP("Palette", "In the approval dialog"),
+    "approval card": QT_TRANSLATE_NOOP("Palette", "While an approval card waits"),
+    "diff": QT_TRANSLATE_NOOP("Palette", "In a diff"),
+    "session list": QT_TRANSLATE_NOOP("Palette", "In the list of sessions"),
+    "file tree": QT_TRANSLATE_NOOP("Palette", "In the file tree"),
+    "conversation": QT_TRANSLATE_NOOP("Palette", "In the conversation"),
+    "picture": QT_TRANSLATE_NOOP("Palette", "In a picture"),
+    "usage": QT_TRANSLATE_NOOP("Palette", "In the usage window"),
+}
+
+
+def place_key_entries() -> tuple[PaletteEntry, ...]:
+    """Return them as rows that are only read, part by part."""
+    return tuple(_entry(each) for each in PLACE_KEYS)
+
+
+def _entry(key: PlaceKey) -> PaletteEntry:
+    native = (QKeySequence(keys).toString(QKeySequence.SequenceFormat.NativeText) for keys in key.keys)
+    return PaletteEntry(
+        kind="key",
+        key=f"{key.place} {key.keys[0]}",
+        title=QCoreApplication.translate("Palette", key.text),
+        group=QCoreApplication.translate("Palette", str(_PLACES[key.place])),
+        also=" ".join(key.keys),
+        keys="  ".join(native),
+        is_choice=False,
+    )

@@ -1,0 +1,77 @@
+"""The command palette in the real application: what it finds, and what its choices do."""
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import Qt, QUrl
+from PySide6.QtGui import QDesktopServices
+from PySide6.QtWidgets import QDialog, QLineEdit, QListView, QWidget
+
+from tests.app.conftest import Go
+from tests.e2e.driver import Driver
+
+pytestmark = pytest.mark.usefixtures("qapp")
+
+CTRL = Qt.KeyboardModifier.ControlModifier
+
+
+async def rows_for(user: Driver, text: str, first: str) -> list[str]:
+    """Type this into the open palette, and return the rows once this one is marked."""
+    field, rows = await user.see(QLineEdit, "paletteField"), await user.see(QListView, "paletteList")
+    field.setText(text)
+    await user.until_true(lambda: rows.currentIndex().data() == first, f"{first!r} is found")
+    model = rows.model()
+    return [str(model.index(row, 0).data()) for row in range(model.rowCount())]
+
+
+def test_everything_is_found_and_carried_out_by_keyboard_only(
+    go: Go, project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (project / "more").mkdir()
+    (project / "more" / "plan of work.txt").write_text("two\n")
+    opened: list[str] = []
+
+    def open_url(url: QUrl) -> bool:
+        opened.append(url.fileName())
+        return True
+
+    monkeypatch.setattr(QDesktopServices, "openUrl", open_url)
+
+    async def journey(user: Driver) -> None:
+        window, composer = user.window.main_window, user.window.panels.composer
+        composer.set_text("my draft")
+        composer.setFocus()
+        await user.press(Qt.Key.Key_K, CTRL)
+        assert "Files" not in await rows_for(user, "", "New session")
+        await user.press(Qt.Key.Key_Escape)
+        assert window.focusWidget() is composer.edit
+
+        await user.press(Qt.Key.Key_P, CTRL)
+        await rows_for(user, "plwork", "plan of work.txt")
+        await user.press(Qt.Key.Key_Return)
+        assert opened == ["plan of work.txt"]
+
+        await user.press(Qt.Key.Key_K, CTRL)
+        rows = await rows_for(user, "", "plan of work.txt")
+        assert rows[:3] == ["Recently used", "plan of work.txt", "Actions"]
+        assert "/compact" in await rows_for(user, "/comp", "/compact")
+        await user.press(Qt.Key.Key_Return)
+        assert composer.text() == "/compact my draft"
+        composer.set_text("")
+
+        await user.press(Qt.Key.Key_K, CTRL)
+        assert "Settings" in await rows_for(user, "theme", "Theme")
+        await user.press(Qt.Key.Key_Return)
+        dialog = await user.see(QDialog, "settingsDialog")
+        search = dialog.findChild(QLineEdit, "settingsSearch")
+        assert search is not None
+        assert search.text() == "ui.theme"
+        await user.press(Qt.Key.Key_Escape)
+
+        await user.press(Qt.Key.Key_F1)
+        assert "Everywhere" in await rows_for(user, "?", "New session")
+        assert await rows_for(user, "?ctrl+k", "Command palette…")
+        await user.press(Qt.Key.Key_Escape)
+        assert (await user.see(QWidget, "composer")).isVisible()
+
+    go([str(project), "--provider", "demo"], journey)
