@@ -1,7 +1,7 @@
 """The list of sessions: what the journals say of all of them, and what those that are open are doing right now."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping
 
 from msgspec.structs import replace
 
@@ -35,8 +35,13 @@ class SessionListUpdater:
         self._bench = bench
         self._live = live
         self._summaries: dict[SessionId, SessionSummary] = {}
+        self._followers: list[Callable[[Iterable[SessionSummary]], None]] = []
         self._reading = asyncio.Lock()
         """One reading after the other: what an earlier one found must not replace what a later one did."""
+
+    def follow(self, tell: Callable[[Iterable[SessionSummary]], None]) -> None:
+        """Call `tell` with all sessions whenever the list says something else of one."""
+        self._followers.append(tell)
 
     def known(self) -> Mapping[SessionId, SessionSummary]:
         """What the journals say of all sessions, as far as it was read."""
@@ -71,3 +76,5 @@ class SessionListUpdater:
         self._panels.sessions.set_sessions(item for item in listed.values() if self._is_shown(item))
         if (shown := self._panels.wiring.bridge) is not None:
             self._panels.sessions.set_current(shown.transcript.session.session_id or None)
+        for tell in self._followers:
+            tell(self._summaries.values())

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from desktop_agent.app.background_tasks import Try
+from desktop_agent.app.inbox.inbox import Inbox
 from desktop_agent.app.mention_finding import MentionFinding
 from desktop_agent.app.navigator import Navigator
 from desktop_agent.app.pasting import Pasting
@@ -69,6 +70,7 @@ class WindowSessions:
         self.choice = choice = SessionChoice(panels, self.navigator, self.ways, try_)
         """Shows what the user chooses."""
         SessionActions(panels, bench, self._live, self._listed, self.navigator, choice, try_)
+        self.inbox = Inbox(panels, theme, self._live, self._listed, self.navigator, try_)
         SessionFollowing(panels, self.navigator, self._viewing, choice, self._listed, self._searching, try_)
 
     @property

@@ -1,6 +1,7 @@
 """How far the turns are: what the user asked, what runs or waits, what it cost."""
 
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import Final, Literal
 
 from desktop_agent.core.base.ids import CallId
@@ -61,6 +62,10 @@ class TurnState:
     """The turns of those."""
     waiting: dict[CallId, ApprovalRequest] = field(default_factory=dict[CallId, ApprovalRequest])
     """The questions without an answer, oldest first."""
+    asked_at: dict[CallId, datetime] = field(default_factory=dict[CallId, datetime])
+    """When those were asked."""
+    ended_at: datetime | None = None
+    """When the last turn ended that did."""
 
     @property
     def status(self) -> Status:
@@ -88,6 +93,7 @@ class TurnState:
             prompts=dict(self.prompts),
             cut_prompts=set(self.cut_prompts),
             waiting=dict(self.waiting),
+            asked_at=dict(self.asked_at),
         )
 
     def apply(self, event: ev.Event, *, is_known_call: bool) -> None:
@@ -96,21 +102,23 @@ class TurnState:
             case ev.TurnStarted(turn=turn):
                 self.turn, self.is_running, self.activity = turn, True, ""
                 self.turn_usage, self.cache_miss = Usage(), None
-            case ev.TurnEnded(reason=reason):
+            case ev.TurnEnded(reason=reason, at=at):
                 self.is_running, self.last_end, self.activity = False, reason, ""
+                self.ended_at = at
             case ev.MessageDone() | ev.Compacted():
                 self.activity = ""
             case ev.ToolProgress(message=message):
                 self.activity = message
             case ev.ToolCallStarted(call=call):
-                self.waiting.pop(call.id, None)
+                self._stop_waiting(call.id)
             case ev.ToolCallFinished(result=result) if is_known_call:
                 todos = todos_of(result)
                 self.todos = self.todos if todos is None else todos
-            case ev.ApprovalRequested(request=request) if is_known_call or request.spending is not None:
+            case ev.ApprovalRequested(request=request, at=at) if is_known_call or request.spending is not None:
                 self.waiting[request.call_id] = request
+                self.asked_at[request.call_id] = at
             case ev.ApprovalResolved(call_id=call_id):
-                self.waiting.pop(call_id, None)
+                self._stop_waiting(call_id)
             case ev.PromptSubmitted() | ev.Queued() | ev.Unqueued():
                 self._ask(event)
             case ev.UsageReported():
@@ -120,6 +128,10 @@ class TurnState:
                 self.turn_usage = self.turn_usage.paid_elsewhere()
             case _:
                 pass
+
+    def _stop_waiting(self, call_id: CallId) -> None:
+        self.waiting.pop(call_id, None)
+        self.asked_at.pop(call_id, None)
 
     def _count(self, event: ev.UsageReported) -> None:
         self.usage += event.usage

@@ -25,5 +25,10 @@ class Arming(QObject):
         """Arm no more: the question goes."""
         self._timer.stop()
 
+    def begin_anew(self) -> None:
+        """Wait again from the next time that the question is painted: it stands somewhere else now."""
+        self._timer.stop()
+        self.is_armed = False
+
     def _arm(self) -> None:
         self.is_armed = True

@@ -21,7 +21,7 @@ from PySide6.QtWidgets import QAbstractButton
 
 from desktop_agent.ui.theme import Theme
 
-IconName = Literal["gear", "side", "tick", "images", "thinking", "favourite", "no favourite"]
+IconName = Literal["gear", "side", "tick", "images", "thinking", "favourite", "no favourite", "inbox"]
 
 _GLYPHS: Final[Mapping[IconName, str]] = {
     "gear": "gear",
@@ -31,6 +31,7 @@ _GLYPHS: Final[Mapping[IconName, str]] = {
     "thinking": "brain",
     "favourite": "star-fill",
     "no favourite": "star",
+    "inbox": "tray",
 }
 """What the font calls them."""
 

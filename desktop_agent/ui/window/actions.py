@@ -47,6 +47,7 @@ _DECLARATIONS = (
     _Declaration("toggle_side", "Sessions and files", "Ctrl+B"),
     _Declaration("toggle_review", "Review", "Ctrl+Shift+R"),
     _Declaration("toggle_jobs", "Background commands", "Ctrl+J"),
+    _Declaration("open_inbox", "Inbox", "Ctrl+Shift+A"),
     _Declaration("usage", "Usage…", "Ctrl+Alt+U"),
     _Declaration("settings", "Settings…", "Ctrl+,"),
     _Declaration("shortcuts", "Keyboard shortcuts…", "F1"),
@@ -84,6 +85,7 @@ class Actions:
     toggle_side: QAction
     toggle_review: QAction
     toggle_jobs: QAction
+    open_inbox: QAction
     usage: QAction
     settings: QAction
     shortcuts: QAction

@@ -7,6 +7,7 @@ from PySide6.QtCore import Qt, Signal, SignalInstance
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QHBoxLayout, QLabel, QMenu, QPushButton, QSizePolicy, QToolButton, QWidget
 
+from desktop_agent.ui.inbox.button import InboxButton
 from desktop_agent.ui.jobs import job_words
 from desktop_agent.ui.theme import Height, Space, Theme
 from desktop_agent.ui.widgets.icons import Icons
@@ -39,6 +40,8 @@ class TopBar(QWidget):
         self.title_label = self._build_title_label()
         self.demo_label = self._build_demo_label()
         self.search_button = self._build_search_button()
+        self.inbox_button = InboxButton(self)
+        self.inbox_button.clicked.connect(actions.open_inbox.trigger)
         self.waiting_button = self._build_hidden_button("", "warning", self.waiting_clicked)
         self.jobs_button = self._build_hidden_button("", "flat", actions.toggle_jobs.trigger)
         self.jobs_button.setObjectName("jobsButton")
@@ -52,7 +55,9 @@ class TopBar(QWidget):
         for widget in (self.side_button, self.workspace_button, self.branch_label, self.demo_label):
             layout.addWidget(widget)
         layout.addWidget(self.title_label, 1)
-        for widget in (self.search_button, self.waiting_button, self.jobs_button, self.review_button, self.menu_button):
+        for widget in (self.search_button, self.waiting_button, self.jobs_button, self.review_button):
+            layout.addWidget(widget)
+        for widget in (self.inbox_button, self.menu_button):
             layout.addWidget(widget)
         self.set_workspace(None)
 
@@ -60,6 +65,8 @@ class TopBar(QWidget):
         """Use icons from now on, where signs stood in for them."""
         icons.attach(self.menu_button, "gear")
         icons.attach(self.side_button, "side")
+        icons.attach(self.inbox_button, "inbox")
+        self.inbox_button.note_icon()
         self.menu_button.setText("")
         self.side_button.setText("")
 
@@ -177,7 +184,7 @@ class TopBar(QWidget):
         menu.addActions([actions.settings, actions.usage, actions.import_session, actions.export_session])
         menu.addSeparator()
         shown = [actions.toggle_side, actions.toggle_review, actions.toggle_jobs]
-        menu.addActions([*shown, actions.find, actions.search])
+        menu.addActions([*shown, actions.open_inbox, actions.find, actions.search])
         menu.addSeparator()
         menu.addActions([actions.inspect_context, actions.compact])
         menu.addSeparator()

@@ -123,7 +123,7 @@ def test_what_has_only_a_sign_has_a_name(bar: TopBar, theme: Theme) -> None:
     icons = Icons(theme)
     icons.load()
     bar.attach_icons(icons)
-    for button in (bar.menu_button, bar.side_button):
+    for button in (bar.menu_button, bar.side_button, bar.inbox_button):
         assert (button.text(), button.icon().isNull()) == ("", False)
         assert button.accessibleName()
         assert button.toolTip()

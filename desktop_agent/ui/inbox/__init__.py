@@ -1,0 +1,1 @@
+"""Everything that waits for the user, across sessions."""

@@ -1,0 +1,232 @@
+"""The inbox itself: all that waits, in rows, below its button. Imported when it is opened first."""
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import datetime
+from functools import partial
+from typing import cast
+
+from PySide6.QtCore import QEvent, QObject, QPoint, QRect, Qt, Signal
+from PySide6.QtGui import QKeyEvent, QMouseEvent
+from PySide6.QtWidgets import QApplication, QFrame, QPushButton, QScrollArea, QWidget
+
+from desktop_agent.ui.inbox.items import InboxItem
+from desktop_agent.ui.inbox.row import InboxRow
+from desktop_agent.ui.theme import Space, Theme
+from desktop_agent.ui.widgets.buttons import make_button
+from desktop_agent.ui.widgets.labels import make_label
+from desktop_agent.ui.widgets.layouts import STRETCH, hairline, hbox, vbox
+
+_WIDTH = 460
+_MARGIN = 8
+_LEAST_HEIGHT = 150
+_MOST_ROWS = 50
+"""Rows are widgets: a hundred sessions that ask would take longer than a frame."""
+
+
+class InboxPopup(QFrame):
+    """Lies over `over`, below the button that opens it. Says what the user wants; the sessions do it.
+
+    Signals:
+        wished: the user wants something of an item: a `Wish` of `row`, and the `InboxItem`.
+        all_seen: they have seen all turns that ended.
+    """
+
+    wished = Signal(str, object)
+    all_seen = Signal()
+
+    def __init__(self, theme: Theme, over: QWidget, anchor: QWidget, *, now: Callable[[], datetime]) -> None:
+        super().__init__(over)
+        self.setObjectName("inboxPopup")
+        self.setProperty("role", "palette")
+        self.setAccessibleName(self.tr("Inbox"))
+        self._theme = theme
+        self._over = over
+        self._anchor = anchor
+        self._now = now
+        self._rows: list[InboxRow] = []
+        self._build()
+        self.hide()
+
+    def _build(self) -> None:
+        heading = make_label(self.tr("Inbox"), role="heading")
+        self._seen = make_button(
+            self.tr("Mark all as seen"),
+            object_name="inboxAllSeenButton",
+            clicked=self.all_seen,
+            variant="flat",
+            is_compact=True,
+        )
+        self._empty = make_label(self.tr("Nothing waits for you"), role="strong")
+        self._explained = make_label(
+            self.tr(
+                "Questions of all sessions appear here, and turns that ended while you were looking at something else."
+            ),
+            role="secondary",
+            wraps=True,
+        )
+        for label in (self._empty, self._explained):
+            label.setAlignment(Qt.AlignmentFlag.AlignCenter)
+        self._nothing = QWidget()
+        vbox(
+            STRETCH,
+            self._empty,
+            self._explained,
+            STRETCH,
+            on=self._nothing,
+            margins=(Space.XXL, 0, Space.XXL, Space.L),
+            spacing=Space.XS,
+        )
+        self._more = make_label(role="secondary", wraps=True)
+        self._more.setContentsMargins(Space.XXL, Space.XS, Space.M, Space.S)
+        self._list = QWidget()
+        self._list_layout = vbox(on=self._list, margins=(Space.S, Space.XS, Space.S, Space.S))
+        self._list_layout.addWidget(self._more)
+        self._list_layout.addStretch()
+        self._scroll = QScrollArea()
+        self._scroll.setObjectName("inboxList")
+        self._scroll.setAccessibleName(self.tr("What waits for you"))
+        self._scroll.setWidget(self._list)
+        self._scroll.setWidgetResizable(True)
+        self._scroll.setFrameShape(QFrame.Shape.NoFrame)
+        self._scroll.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._list.setAutoFillBackground(False)
+        self._scroll.viewport().setAutoFillBackground(False)
+        self._head = hbox(heading, STRETCH, self._seen, margins=(Space.L, Space.S, Space.S, Space.XS))
+        vbox(self._head, hairline(), (self._scroll, 1), (self._nothing, 1), on=self, margins=(1, 1, 1, 1))
+
+    # --- what the window asks -------------------------------------------------------------------------------------
+
+    def show_items(self, items: Sequence[InboxItem]) -> None:
+        """Show these, in their order. A row that stays as it was keeps the keyboard, and what is pressed on it."""
+        focus, key = QApplication.focusWidget(), self._focused_key()
+        had_focus = self._has_focus()
+        before = self._rows
+        known = {row.item.key: row for row in before}
+        self._rows = [self._row_of(item, known) for item in items[:_MOST_ROWS]]
+        if had_focus:  # while the row that has it is there: what is lost goes back to the conversation
+            self.setFocus(Qt.FocusReason.OtherFocusReason)
+        for row in before:
+            if row not in self._rows:
+                self._list_layout.removeWidget(row)
+                row.hide()
+                row.deleteLater()
+        for at, row in enumerate(self._rows):
+            if at >= len(before) or before[at] is not row:
+                self._list_layout.insertWidget(at, row)
+                row.show()
+                row.hold_off()
+        more = len(items) - len(self._rows)
+        self._more.setText(self.tr("And {0} more: answer some of these first.").format(more))
+        self._more.setVisible(more > 0)
+        self._seen.setVisible(any(not item.waits for item in items))
+        self._scroll.setVisible(bool(items))
+        self._nothing.setVisible(not items)
+        if self.isVisible():
+            self._place()
+            if had_focus:
+                self._focus(focus, key)
+
+    def open_popup(self) -> None:
+        """Show it, with the keyboard on the first row."""
+        cast("QApplication", QApplication.instance()).installEventFilter(self)
+        self._place()
+        self.show()
+        self.raise_()
+        self._place()  # only what is shown knows how high its words are
+        self._scroll.verticalScrollBar().setValue(0)
+        for row in self._rows:
+            row.hold_off()
+        (self._rows[0] if self._rows else self).setFocus(Qt.FocusReason.PopupFocusReason)
+
+    def close_popup(self) -> None:
+        """Go back to what lies below; `FocusKeeper` gives the keyboard back."""
+        if self.isVisible():
+            cast("QApplication", QApplication.instance()).removeEventFilter(self)
+            self.hide()
+
+    # --- the rows -------------------------------------------------------------------------------------------------
+
+    def _row_of(self, item: InboxItem, known: Mapping[tuple[str, str], InboxRow]) -> InboxRow:
+        if (row := known.get(item.key)) is not None and row.item == item:
+            return row
+        row = InboxRow(self._theme, item, self._now())
+        row.wished.connect(partial(self._on_wished, row))
+        row.stepped.connect(partial(self._on_stepped, row))
+        return row
+
+    def _on_wished(self, row: InboxRow, wish: str) -> None:
+        if wish == "show":
+            self.close_popup()
+        self.wished.emit(wish, row.item)
+
+    def _on_stepped(self, row: InboxRow, step: int) -> None:
+        at = self._rows.index(row) + step
+        if 0 <= at < len(self._rows):
+            self._rows[at].setFocus(Qt.FocusReason.TabFocusReason)
+            self._scroll.ensureWidgetVisible(self._rows[at], 0, Space.S)
+
+    def _focused_key(self) -> tuple[str, str] | None:
+        now = QApplication.focusWidget()
+        return next((row.item.key for row in self._rows if now is row or row.isAncestorOf(now or self)), None)
+
+    def _has_focus(self) -> bool:
+        now = QApplication.focusWidget()
+        return now is not None and (now is self or self.isAncestorOf(now))
+
+    def _focus(self, before: QWidget | None, key: tuple[str, str] | None) -> None:
+        """Let the keyboard stay where it was `before`, else in the row with this key, else on the first one."""
+        row = next((row for row in self._rows if row.item.key == key), self._rows[0] if self._rows else self)
+        is_there = before is not None and before in (row, self._seen, *row.findChildren(QPushButton))
+        place = before if before is not None and is_there and before.isVisible() and before.isEnabled() else row
+        place.setFocus(Qt.FocusReason.OtherFocusReason)
+
+    # --- Qt -------------------------------------------------------------------------------------------------------
+
+    def _place(self) -> None:
+        """Stand below the button, as high as the rows need and as there is room for."""
+        width = min(_WIDTH, self._over.width() - 2 * _MARGIN)
+        corner = self._anchor.mapTo(self._over, QPoint(self._anchor.width(), self._anchor.height()))
+        top = corner.y() + Space.XS
+        left = max(_MARGIN, min(corner.x() - width, self._over.width() - width - _MARGIN))
+        head = self._head.sizeHint().height() + 1 + Space.XS  # the line below it, and the frame
+        wanted = head + self._rows_height(width - 2) if self._rows else _LEAST_HEIGHT
+        height = min(wanted, self._over.height() - top - _MARGIN)
+        self.setGeometry(QRect(left, top, width, height))
+
+    def _rows_height(self, width: int) -> int:
+        margins = self._list_layout.contentsMargins()
+        inner = width - margins.left() - margins.right()
+        more = 0 if self._more.isHidden() else self._more.heightForWidth(inner)
+        return margins.top() + sum(row.height_in(inner) for row in self._rows) + more + margins.bottom()
+
+    def eventFilter(self, watched: QObject, event: QEvent) -> bool:
+        if event.type() == QEvent.Type.Resize and watched is self._over:
+            self._place()
+        elif event.type() == QEvent.Type.MouseButtonPress and isinstance(event, QMouseEvent):
+            is_ours = isinstance(watched, QWidget) and watched.window() is self.window()
+            at = self.mapFromGlobal(event.globalPosition().toPoint())
+            if is_ours and watched is not self._anchor and not self.rect().contains(at):
+                self.close_popup()
+        return super().eventFilter(watched, event)
+
+    def focusNextPrevChild(self, next: bool) -> bool:  # noqa: A002 - Qt's name
+        """Keep Tab inside: what lies below is out of reach until this is closed."""
+        places: list[QWidget] = [self._seen]
+        for row in self._rows:
+            places += [row, *row.buttons]
+        usable = [place for place in places if place.isVisible() and place.isEnabled()]
+        if not usable:
+            return True
+        now = self.focusWidget()
+        at = usable.index(now) if now in usable else 0
+        wanted = usable[(at + (1 if next else -1)) % len(usable)]
+        wanted.setFocus(Qt.FocusReason.TabFocusReason if next else Qt.FocusReason.BacktabFocusReason)
+        self._scroll.ensureWidgetVisible(wanted, 0, Space.S)
+        return True
+
+    def keyPressEvent(self, event: QKeyEvent) -> None:
+        if event.key() == Qt.Key.Key_Escape:
+            self.close_popup()
+        else:
+            super().keyPressEvent(event)

@@ -1,0 +1,111 @@
+"""The inbox in the real window: what waits in one session is answered while the user looks at another."""
+
+from pathlib import Path
+
+import pytest
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLabel, QPushButton, QWidget
+
+from desktop_agent.ui.inbox.button import InboxButton
+from desktop_agent.ui.inbox.row import InboxRow
+from tests.app.conftest import Go
+from tests.e2e.driver import Driver, ask_for_no_titles
+from tests.servers.script import reply, text, tool_use
+from tests.servers.threaded import serve
+
+pytestmark = pytest.mark.usefixtures("qapp")
+
+
+@pytest.fixture(autouse=True)
+def key(monkeypatch: pytest.MonkeyPatch, isolated_home: Path) -> None:
+    del isolated_home
+    monkeypatch.setenv("ANTHROPIC_API_KEY", "sk-ant-test-000000000000")
+    ask_for_no_titles()
+
+
+async def ask(user: Driver, words: str) -> None:
+    await user.type("composer", words)
+    await user.press(Qt.Key.Key_Return)
+
+
+def rows(user: Driver) -> list[InboxRow]:
+    found = user.window.main_window.findChildren(InboxRow)
+    return sorted((row for row in found if row.isVisible()), key=lambda row: row.y())
+
+
+def said(row: InboxRow) -> list[str]:
+    return [label.text() for label in row.findChildren(QLabel)]
+
+
+async def press(user: Driver, row: InboxRow, name: str) -> None:
+    await user.until_true(lambda: row.is_listening or not row.item.can_deny, "the row can be answered")
+    button = row.findChild(QPushButton, name)
+    assert button is not None
+    QTest.mouseClick(button, Qt.MouseButton.LeftButton, pos=QPoint(button.width() // 2, button.height() // 2))
+
+
+async def count(user: Driver, spoken: str) -> None:
+    button = user.window.main_window.findChild(InboxButton)
+    assert button is not None
+    await user.until_true(lambda: button.accessibleName() == spoken, f"the button says {spoken}")
+
+
+def test_a_call_of_a_session_out_of_sight_is_allowed_in_the_inbox_and_its_end_shown_there(
+    go: Go, project: Path
+) -> None:
+    async def journey(user: Driver) -> None:
+        user.window.panels.wiring.opens_questions = False
+        await ask(user, "Make a file")
+        await count(user, "Inbox, 1 waiting for you")
+        await user.press(Qt.Key.Key_N, Qt.KeyboardModifier.ControlModifier)
+        await user.until_true(lambda: user.transcript.turn == 0, "an empty conversation is shown")
+        await ask(user, "Say hello")
+        await user.until_true(lambda: user.transcript.turns.last_end == "completed", "the turn has ended")
+        await user.press(Qt.Key.Key_A, Qt.KeyboardModifier.ControlModifier | Qt.KeyboardModifier.ShiftModifier)
+        await user.see(QWidget, "inboxPopup")
+        (row,) = rows(user)
+        assert {"Make a file", "Wants to run a command", "touch made.txt"} <= set(said(row))
+        assert not (project / "made.txt").exists()
+        await press(user, row, "inboxAllowButton")
+        await user.until_true((project / "made.txt").exists, "the command ran")
+        await count(user, "Inbox, 1 new")
+        (row,) = rows(user)
+        assert {"Make a file", "The agent has finished"} <= set(said(row))
+        await user.press(Qt.Key.Key_Return)
+        await user.until_true(lambda: user.transcript.session.title == "Make a file", "the session is shown")
+        await count(user, "Inbox, nothing waits")
+
+    model = (reply(tool_use("run_terminal_cmd", command="touch made.txt")), reply(text("Hello.")), reply(text("Made.")))
+    with serve(*model) as server:
+        go([str(project), "--base-url", server.url], journey)
+        assert server.violations == []
+
+
+def test_a_question_that_was_left_is_listed_at_the_next_start_and_shown_from_there(go: Go, project: Path) -> None:
+    async def leave(user: Driver) -> None:
+        user.window.panels.wiring.opens_questions = False
+        await ask(user, "Make a file")
+        await count(user, "Inbox, 1 waiting for you")
+
+    async def find(user: Driver) -> None:
+        user.window.panels.wiring.opens_questions = False
+        await count(user, "Inbox, 1 waiting for you")
+        await user.click("inboxButton")
+        (row,) = rows(user)
+        assert {"Make a file", "1 question waits"} <= set(said(row))
+        await press(user, row, "inboxShowButton")
+        await user.until_true(lambda: bool(user.transcript.pending_approvals), "the question is in sight")
+        assert not rows(user)
+        await user.click("inboxButton")
+        (row,) = rows(user)
+        await press(user, row, "inboxDenyButton")
+        await user.see_turn_end()
+        assert not (project / "made.txt").exists()
+
+    model = (reply(tool_use("run_terminal_cmd", command="touch made.txt")), reply(text("I did not.")))
+    with serve(*model) as server:
+        where = [str(project), "--base-url", server.url]
+        go(where, leave)
+        go(where, find)
+        assert server.violations == []

@@ -1,0 +1,156 @@
+"""What waits is read from the transcripts of open sessions and from the list of the others; nothing is kept beside."""
+
+import pytest
+from msgspec.structs import replace
+
+from desktop_agent.core.protocol import events as ev
+from desktop_agent.core.protocol.model import (
+    ApprovalRequest,
+    Denied,
+    SamplingQuestion,
+    ServerQuestion,
+    SessionSummary,
+    SpendingQuestion,
+)
+from desktop_agent.ui.inbox import words
+from desktop_agent.ui.inbox.items import OpenSession, is_short, items_of
+from tests.ui.inbox.stage import NOW, ask, asking, at, end, ended, item, session
+
+
+def summary(session_id: str, asks: int, *, is_archived: bool = False) -> SessionSummary:
+    return SessionSummary(
+        id=session_id,
+        title="Left",
+        workspace="/srv/left",
+        created_at=NOW,
+        updated_at=NOW,
+        active_at=at(-60),
+        state="waiting" if asks else "idle",
+        turns=1,
+        size_bytes=1,
+        is_archived=is_archived,
+        asks=asks,
+    )
+
+
+def test_every_question_is_a_row_with_its_session_and_since_when() -> None:
+    transcript = session()
+    ask(transcript, asking(call_id="c1"), minute=1)
+    ask(transcript, asking(call_id="c2"), minute=3)
+    found = items_of([OpenSession(transcript)], (), {})
+    assert [(one.key, one.title, one.workspace, one.since) for one in found] == [
+        (("s1", "c1"), "Make a file", "/srv/project", at(1)),
+        (("s1", "c2"), "Make a file", "/srv/project", at(3)),
+    ]
+    transcript.apply(ev.ApprovalResolved(seq=8, at=at(4), turn=1, call_id="c1", decision=Denied()))
+    assert [one.key for one in items_of([OpenSession(transcript)], (), {})] == [("s1", "c2")]
+
+
+def test_questions_come_first_the_oldest_at_the_top_then_ends_the_last_at_the_top() -> None:
+    late, early, done, failed = session("late"), session("early"), session("done"), session("failed")
+    ask(late, asking(), minute=5)
+    ask(early, asking(), minute=1)
+    end(done, minute=2)
+    end(failed, "provider_error", minute=9)
+    opened = [OpenSession(one) for one in (late, done, failed, early)]
+    left = summary("left", 2)
+    seen: dict[str, int] = dict.fromkeys(("late", "early", "done", "failed"), 0)
+    found = items_of(opened, [left, summary("idle", 0), summary("away", 1, is_archived=True)], seen)
+    assert [one.session_id for one in found] == ["left", "early", "late", "failed", "done"]
+    assert [words.kind(one) for one in found[::3]] == ["2 questions wait", "The turn failed"]
+
+
+def test_a_session_that_is_open_is_not_listed_a_second_time() -> None:
+    transcript = session("s1")
+    ask(transcript, asking())
+    assert len(items_of([OpenSession(transcript)], [summary("s1", 1)], {})) == 1
+
+
+def test_an_end_that_was_seen_or_came_before_the_window_opened_is_no_row() -> None:
+    transcript = session()
+    end(transcript)
+    assert items_of([OpenSession(transcript)], (), {}) == []
+    assert items_of([OpenSession(transcript)], (), {"s1": 1}) == []
+    assert [one.kind for one in items_of([OpenSession(transcript)], (), {"s1": 0})] == ["ended"]
+
+
+def test_what_another_process_asks_can_be_seen_and_not_answered() -> None:
+    transcript = session()
+    ask(transcript, asking())
+    (found,) = items_of([OpenSession(transcript, is_read_only=True)], (), {})
+    assert (found.can_allow, found.can_deny) == (False, False)
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        asking("x" * 161),
+        asking("echo a\necho b"),
+        asking("echo \u202egnp"),
+        asking("echo a\tb"),
+        asking(None),
+        replace(asking(), risks=("Deletes files",)),
+        replace(asking(), safety=("Copied before it runs",)),
+        replace(asking(), details=("PATH=/tmp",)),
+        replace(asking(), is_escalation=True),
+        replace(asking(), tool_definition="Sends mail"),
+    ],
+)
+def test_what_a_row_does_not_show_whole_cannot_be_allowed_there(request_: ApprovalRequest) -> None:
+    assert not is_short(request_)
+    assert not item(request_).can_allow
+    assert item(request_).can_deny
+
+
+def test_what_is_one_short_command_can_be_allowed() -> None:
+    assert item(asking()).can_allow
+    assert words.subject(item(asking())) == "touch made.txt"
+    assert "In the sandbox" in words.note(item(asking()))
+
+
+def test_the_words_of_a_kind_hold_nothing_that_a_model_or_a_server_wrote() -> None:
+    secret = "hunter2"
+    asked = replace(asking(None, title=secret), reason=secret)
+    sampling = SamplingQuestion(texts=(), max_tokens=1, model=secret)
+    spending = SpendingQuestion(limit="day_usd", day=NOW.date(), limit_usd=1, spent_usd=1, until_usd=2)
+    requests = [
+        asked,
+        replace(asked, command=secret),
+        replace(asked, command=secret, is_escalation=True),
+        replace(asked, question=ServerQuestion(server=secret, message=secret)),
+        replace(asked, question=ServerQuestion(server=secret, message=secret, address=f"https://{secret}.example")),
+        replace(asked, question=ServerQuestion(server=secret, message=secret, sampling=sampling)),
+        replace(asked, spending=spending),
+    ]
+    said = [words.kind(item(request)) for request in requests]
+    assert len(set(said)) == len(said)
+    assert not any(secret in one for one in said)
+
+
+@pytest.mark.parametrize("request_", [replace(asking(), question=ServerQuestion(server="s", message="Which?"))])
+def test_a_server_s_question_is_answered_on_its_card(request_: ApprovalRequest) -> None:
+    assert (item(request_).can_allow, item(request_).can_deny) == (False, False)
+
+
+def test_a_title_is_one_short_line_in_which_nothing_hides() -> None:
+    assert words.title(item(asking(), prompt="a\u202eb\n" + "x" * 300)).startswith("a⟨U+202E⟩b")
+    assert len(words.title(item(asking(), prompt="x" * 300))) <= 81
+
+
+@pytest.mark.parametrize(
+    ("items", "waiting", "said"),
+    [
+        (0, 0, "Inbox, nothing waits"),
+        (2, 0, "Inbox, 2 new"),
+        (2, 2, "Inbox, 2 waiting for you"),
+        (3, 1, "Inbox, 1 waiting for you, 2 new"),
+    ],
+)
+def test_the_button_says_how_much_there_is(items: int, waiting: int, said: str) -> None:
+    assert words.count(items, waiting) == said
+
+
+def test_how_a_turn_ended_is_said_in_words() -> None:
+    assert words.kind(ended()) == "The agent has finished"
+    assert words.kind(ended(reason="storage_error")) == "The turn failed"
+    assert words.kind(ended(reason="interrupted")) == "The turn was stopped"
