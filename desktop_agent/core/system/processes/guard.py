@@ -18,16 +18,29 @@ from desktop_agent.core.system.processes.tree import MARK_VARIABLE
 
 _SHELL = Path("/bin/sh")
 
+_LAST_WORD = b"closed\n"
+"""What we say when nothing is being started any more. One that is killed says nothing."""
+
 # Repeated, because a process may fork between being listed and being killed; bounded, because one may be unkillable.
+# An application that was killed may just have been starting a process, which carries the mark only when it runs its own
+# program: to find nothing once is then not enough.
 _SCRIPT = f"""
-while read -r _; do :; done
+wanted=5
+while read -r word; do [ "$word" != closed ] || wanted=1; done
 [ -z "$2" ] || echo 1 > "$2/cgroup.kill"
-for _ in 1 2 3 4 5 6 7 8 9 10; do
+empty=0
+for _ in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do
   pids=$(grep -lsz "^{MARK_VARIABLE}=$1\\." /proc/[0-9]*/environ | cut -d / -f 3)
-  [ -n "$pids" ] || break
-  kill -KILL $pids 2>/dev/null
+  if [ -n "$pids" ]; then
+    empty=0
+    kill -KILL $pids 2>/dev/null
+  else
+    empty=$((empty + 1))
+    [ $empty -lt $wanted ] || break
+  fi
   sleep 0.05
 done
+[ -z "$2" ] || echo 1 > "$2/cgroup.kill"
 [ -z "$2" ] || rmdir "$2"/*/ "$2"
 """
 
@@ -57,6 +70,8 @@ class Guard:
     def close(self) -> None:
         """Stop watching: whatever still carries the mark is killed, then the watcher itself is gone."""
         if self._watcher.stdin is not None:
+            with suppress(OSError):
+                self._watcher.stdin.write(_LAST_WORD)
             with suppress(OSError):
                 self._watcher.stdin.close()
         self._watcher.wait()

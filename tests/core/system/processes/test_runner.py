@@ -367,6 +367,27 @@ async def test_a_killed_application_leaves_no_process_behind(tmp_path: Path, rep
     await asyncio.to_thread(psutil.wait_procs, processes)
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="the guard reads /proc")
+async def test_what_a_killed_application_was_just_starting_is_ended(tmp_path: Path, reports: Reports) -> None:
+    """A process carries the mark only when it has become the program that it was started for: here a moment later."""
+    program = textwrap.dedent("""
+        import os, subprocess, sys
+        from desktop_agent.core.system.processes.guard import Guard
+        from desktop_agent.core.system.processes.tree import MARK_VARIABLE
+        guard = Guard.start("late", None)
+        script = f"echo $$ > report; sleep 0.1; export {MARK_VARIABLE}=late.1; exec sleep 100"
+        subprocess.Popen(["/bin/bash", "-c", script], cwd=sys.argv[1], stdin=subprocess.DEVNULL)
+        sys.stdin.read()
+    """)
+    application = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", program, tmp_path, stdin=asyncio.subprocess.PIPE
+    )
+    (late,) = [psutil.Process(pid) for pid in await reports.pids(1)]
+    application.kill()
+    await application.wait()
+    await asyncio.to_thread(psutil.wait_procs, [late])
+
+
 # --- much output ------------------------------------------------------------------------------------------------------
 
 
