@@ -96,7 +96,8 @@ def _model(entry: object, others: Collection[tuple[str, str]]) -> KnownModel:
     if (provider, name) in others:
         raise ValueError(f"{name!r} of {provider} stands in the file twice")
     efforts = texts_in(values, "efforts") if "efforts" in values else None
-    if unknown := next((level for level in efforts or () if not is_level(level)), None):
+    unknown = next((level for level in efforts or () if not is_level(level)), None)
+    if unknown is not None:
         raise ValueError(f"efforts: {unknown!r} is no level; it must be a word in small letters, such as high")
     return KnownModel(
         provider=provider,

@@ -64,6 +64,7 @@ def test_what_is_left_out_is_not_known_and_an_empty_list_says_none(tmp_path: Pat
         ("takes_images = 1", "takes_images must be true or false"),
         ('efforts = "high"', "efforts must be a list of texts"),
         ('efforts = ["High!"]', "efforts: 'High!' is no level"),
+        ('efforts = [""]', "efforts: '' is no level"),
         ("input_price = 1", "a price needs both input_price and output_price"),
         ("cache_read_price = 1", "a price needs both"),
         ("input_price = -1\noutput_price = 1", "input_price must be a number, 0 or more"),
